@@ -1,0 +1,222 @@
+package install
+
+import "time"
+
+// Observed is all that is known about one cluster at one moment. It is what a
+// service plane reads; Decide compares it with the desired cluster.
+type Observed struct {
+	// At is the moment of the observation on the service's own clock, so that
+	// ages are right even where the clocks differ.
+	At time.Time
+	// Cluster is nil while the service has none.
+	Cluster *Cluster
+	// Others are clusters of the same name and base domain that Cluster is
+	// not: untagged ones that may be somebody else's, and duplicates.
+	Others []ClusterRef
+	// InfraEnvs of the cluster, by name.
+	InfraEnvs []InfraEnv
+	// Hosts of the cluster and of its InfraEnvs, sorted by ID.
+	Hosts []Host
+	// Results are the files that hold the results, as they are on disk.
+	Results Results
+	// Stale says that the service did not answer this time, and why: what
+	// stands here is the last answer.
+	Stale string
+}
+
+// ClusterRef names a cluster of the service.
+type ClusterRef struct {
+	ID         string
+	Name       string
+	BaseDomain string
+	Status     string // the service's own word
+	Created    time.Time
+	Owned      bool   // carries the tag "oaictl"
+	Run        string // the run that registered it, "" if unknown
+	Hosts      int    // registered hosts
+	Empty      bool   // no hosts and no InfraEnv: may be withdrawn
+}
+
+// Cluster is the service's record of a cluster.
+type Cluster struct {
+	ClusterRef
+	State       ClusterState
+	StatusInfo  string
+	StatusSince time.Time
+	// Settings are what the service holds, by the cluster.yaml field they come
+	// from. An absent key: the service does not say.
+	Settings Settings
+	// Manifests that a user uploaded, "folder/name" → SHA-256 of the content
+	// in hex, "" where the content was not read.
+	Manifests   map[string]string
+	Validations []Validation
+	Progress    ClusterProgress
+	// Preparation is how the last preparation for an install ended.
+	Preparation Preparation
+	Operators   []Operator
+	// InstallStarted and InstallCompleted are zero until they happen.
+	// InstallCompleted is set for failed and cancelled installs too.
+	InstallStarted   time.Time
+	InstallCompleted time.Time
+	// Kubeconfig and NoIngress say which credentials the service hands out now.
+	Kubeconfig, NoIngress bool
+	Version               string // full version, "4.20.33"
+	// LogsAvailable says that logs of the install can be downloaded.
+	LogsAvailable bool
+}
+
+// Preparation is the outcome of preparing an installation: cluster field
+// last-installation-preparation and the prepare_installation_failed events.
+type Preparation struct {
+	Status   string // success, failed, not_started, or ""
+	Reason   string
+	Failures int       // prepare_installation_failed events since the last reset
+	LastFail time.Time // when the last of them came
+}
+
+// ClusterProgress is how far the install of the whole cluster is.
+type ClusterProgress struct {
+	Percent            int
+	FinalizingStage    string
+	FinalizingSince    time.Time
+	FinalizingTimedOut bool
+}
+
+// Operator is one of the operators that the service watches while finalizing.
+type Operator struct {
+	Name    string
+	Status  string // available, progressing, failed, or ""
+	Info    string
+	Version string
+	Builtin bool
+}
+
+// InfraEnv is the service's record of a discovery environment and its image.
+type InfraEnv struct {
+	ID        string
+	Name      string
+	ClusterID string // "" for a pool (late binding)
+	Owned     bool
+	Created   time.Time
+	Settings  Settings
+	Image     Image
+}
+
+// Image is an InfraEnv's discovery image.
+type Image struct {
+	State   ImageState
+	URL     string // may carry a token: never logged
+	Type    string // full-iso, minimal-iso
+	Created time.Time
+	Expires time.Time // zero: never
+	Info    string
+}
+
+// Host is the service's record of a machine.
+type Host struct {
+	ID         string
+	InfraEnvID string
+	ClusterID  string
+	Day2       bool   // joins a cluster that is already installed
+	Hostname   string // as requested, else as the machine reports it
+	State      HostState
+	Status     string // the service's own word
+	StatusInfo string
+	Since      time.Time // when the status was reached
+	Role       Role      // as set; RoleAuto while undecided
+	Suggested  Role      // what the service would choose
+	Bootstrap  bool
+	CheckedIn  time.Time // last contact
+	Registered time.Time
+	Inventory  Inventory
+	Settings   Settings
+	// Validations are empty before the first evaluation.
+	Validations []Validation
+	Progress    HostProgress
+	// Formatted lists the ids of the disks, beside the installation disk, that
+	// the installer will wipe.
+	Formatted []string
+	Disk      string // id of the chosen installation disk
+}
+
+// HostProgress is how far the install of one host is.
+type HostProgress struct {
+	Stage    string // as the service names it, "" before the install
+	Info     string // "45%" while the image is written
+	Percent  int
+	Since    time.Time // when the stage began
+	Updated  time.Time
+	TimedOut bool
+	Stages   []string // the stages of the host's role, in order
+}
+
+// Inventory is what a machine says of itself. Zero before its first report.
+type Inventory struct {
+	Known        bool
+	Hostname     string
+	Serial       string
+	UUID         string
+	Manufacturer string
+	Product      string
+	BMC          string // IPv4 or IPv6 address, "" if none
+	CPUs         int
+	MemoryBytes  int64
+	Arch         string
+	Interfaces   []Interface
+	Disks        []Disk
+}
+
+// Interface is a network interface of a machine.
+type Interface struct {
+	Name      string
+	MAC       string
+	Addresses []string // CIDR notation
+	Up        bool
+}
+
+// Disk is a block device of a machine.
+type Disk struct {
+	ID           string
+	Path, ByID   string
+	ByPath, HCTL string
+	Name         string
+	Model        string
+	Vendor       string
+	Serial       string
+	WWN          string
+	Type         string // HDD, SSD, ...
+	SizeBytes    int64
+	Removable    bool
+	Media        bool // holds the discovery image
+	Eligible     bool
+	Reasons      []string // why it is not eligible
+}
+
+// Validation is one check of the service on a cluster or on a host.
+type Validation struct {
+	ID       string
+	Category string
+	Status   string // success, success-suppress-output, failure, error, pending, disabled
+	Message  string
+}
+
+// failing says whether the check stands in the way.
+func (v Validation) failing() bool { return v.Status == "failure" || v.Status == "error" }
+
+// Results are the files that an install leaves, as they are on disk now.
+type Results struct {
+	NoIngress  bool // auth/kubeconfig-noingress exists
+	Kubeconfig bool // auth/kubeconfig exists
+	Password   bool // auth/kubeadmin-password exists
+	ClusterID  string
+}
+
+// host returns the observed host with the given ID, or nil.
+func (o *Observed) host(id string) *Host {
+	for i := range o.Hosts {
+		if o.Hosts[i].ID == id {
+			return &o.Hosts[i]
+		}
+	}
+	return nil
+}

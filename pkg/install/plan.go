@@ -1,0 +1,186 @@
+package install
+
+import (
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Scope says what an action, a wait or a blocker is about: "cluster",
+// "infraenv/NAME", "host/NAME" or "node/NAME".
+type Scope string
+
+// ScopeCluster is the scope of the cluster as a whole.
+const ScopeCluster Scope = "cluster"
+
+// HostScope is the scope of one host by its name in cluster.yaml.
+func HostScope(name string) Scope { return Scope("host/" + name) }
+
+// InfraEnvScope is the scope of one InfraEnv.
+func InfraEnvScope(name string) Scope { return Scope("infraenv/" + name) }
+
+// Kind is what an action does.
+type Kind string
+
+// The kinds of action. Each starts something and never waits for it.
+const (
+	RegisterCluster   Kind = "RegisterCluster"
+	WithdrawCluster   Kind = "WithdrawCluster" // delete this run's own empty duplicate
+	UpdateCluster     Kind = "UpdateCluster"
+	SetOverrides      Kind = "SetInstallConfigOverrides"
+	UploadManifest    Kind = "UploadManifest"
+	IgnoreValidations Kind = "IgnoreValidations"
+	RegisterInfraEnv  Kind = "RegisterInfraEnv"
+	UpdateInfraEnv    Kind = "UpdateInfraEnv"
+	RenewImage        Kind = "RenewImage" // ask for a fresh image URL
+	UpdateHost        Kind = "UpdateHost"
+	BindHost          Kind = "BindHost"
+	StartInstall      Kind = "StartInstall"
+	AllowAddHosts     Kind = "AllowAddHosts"
+	InstallHost       Kind = "InstallHost" // day 2
+	SaveNoIngress     Kind = "SaveKubeconfigNoIngress"
+	SaveKubeconfig    Kind = "SaveKubeconfig"
+	SavePassword      Kind = "SaveKubeadminPassword"
+)
+
+// Action is one request that brings the cluster closer to what is desired.
+type Action struct {
+	// Key is the same for the same action in every plan: "cluster/register".
+	Key         string
+	Scope       Scope
+	Kind        Kind
+	Reason      string
+	Destructive bool
+	// Changes are what a person is shown; secrets in them are redacted.
+	Changes []Change
+	// Target is the service's id of the object acted on, "" for a creation.
+	Target string
+	// InfraEnv is the id of the InfraEnv that a host belongs to.
+	InfraEnv string
+	// Name is the object's name: cluster, InfraEnv, "folder/file" of a manifest.
+	Name string
+	// Settings are what to write: all of a new object, only what differs of
+	// an existing one.
+	Settings Settings
+}
+
+// Change is one field that an action changes.
+type Change struct {
+	Field string // path in cluster.yaml
+	From  string // as text, "" for nothing
+	To    string
+}
+
+// Wait is something that the plan can only wait for.
+type Wait struct {
+	Key   string
+	Scope Scope
+	For   string    // "cp-1 to register with the service"
+	Since time.Time // zero: unknown
+	Who   Who
+}
+
+// Who must act for a wait to end.
+type Who string
+
+// Who a wait is for.
+const (
+	WhoService Who = "service"
+	WhoMachine Who = "machine"
+	WhoUser    Who = "user"
+)
+
+// Cure says who can remove a blocker, which decides how long it is waited for.
+type Cure string
+
+// The cures of a blocker.
+const (
+	CureFile   Cure = "file"   // only a changed cluster.yaml: exit 6 after standing five minutes
+	CureNow    Cure = "now"    // only a changed cluster.yaml or flag, and known at once: exit 3
+	CurePerson Cure = "person" // somebody at a machine or the network: exit 9 after --user-timeout
+	CureOwner  Cure = "owner"  // the object is someone else's or ambiguous: exit 5
+	CureAuth   Cure = "auth"   // credentials: exit 4
+	CureNone   Cure = "none"   // nothing will cure it by itself: exit 1
+)
+
+// Blocker is something that stands in the way and does not pass by itself.
+type Blocker struct {
+	Key     string
+	Scope   Scope
+	Reason  string // CamelCase, stable: "UnknownHost"
+	Message string
+	Field   string // path in cluster.yaml, "" if none
+	Remedy  string // what to do or type next
+	Cure    Cure
+	Since   time.Time // zero: unknown
+	// Validations are the failing checks behind it, Hosts those concerned.
+	Validations []string
+	Hosts       []string
+}
+
+// Verdict is where the install stands, in one word.
+type Verdict string
+
+// The verdicts of a plan. Those after VerdictBlocked are ends.
+const (
+	VerdictWorking   Verdict = "working" // there are actions to carry out
+	VerdictWaiting   Verdict = "waiting" // nothing to do but wait
+	VerdictBlocked   Verdict = "blocked" // a person is needed
+	VerdictInstalled Verdict = "installed"
+	VerdictDegraded  Verdict = "degraded" // installed, with failed operators or hosts
+	VerdictFailed    Verdict = "failed"
+	VerdictCancelled Verdict = "cancelled"
+	VerdictUnknown   Verdict = "unknown" // the service is in a state that oaictl does not know
+)
+
+// Plan is what Decide makes of a desired and an observed cluster.
+type Plan struct {
+	Verdict  Verdict
+	Message  string // one sentence for a person
+	Next     string // the command to type next, "" if none
+	Actions  []Action
+	Waits    []Wait
+	Blockers []Blocker
+	// Warnings change nothing, but a person should know: drift that is not
+	// written, unknown states, workers that did not come.
+	Warnings []Warning
+	// Wipes names, before the install call, each disk that will be written.
+	Wipes []Wipe
+	// Missing are hosts of the file that are not in the cluster.
+	Missing []string
+}
+
+// Warning is something that a person should know and that stops nothing.
+type Warning struct {
+	Key     string
+	Scope   Scope
+	Reason  string // CamelCase, stable: "Drift"
+	Message string
+	Next    string
+}
+
+// Wipe is a disk that the install will write over.
+type Wipe struct {
+	Host    string
+	Disk    string // path and id for a person
+	Size    int64  // bytes
+	Install bool   // the installation disk; otherwise only formatted
+}
+
+// Options are what the person running oaictl has allowed.
+type Options struct {
+	// Reimage allows changes that make a new discovery image.
+	Reimage bool
+	// Adopt is the id of a cluster, made by something else, to take over.
+	Adopt string
+	// ResendSecrets sends again what the service does not give back.
+	ResendSecrets bool
+	// Run marks the clusters that this run registers.
+	Run string
+}
+
+// Desired is what the cluster shall become.
+type Desired struct {
+	Spec    *spec.Cluster
+	Options Options
+}

@@ -1,0 +1,50 @@
+package install
+
+import (
+	"context"
+	"io"
+)
+
+// Service is the plane that differs by backend: an assisted-service over REST,
+// or a hub's CRDs. Its methods are safe for concurrent use.
+type Service interface {
+	// Observe reads what the last plan needs, as cheaply as it can; it may
+	// return what has not changed from memory. A cluster that does not exist
+	// is not an error: Observed.Cluster is nil. prior is the last observation,
+	// nil at first.
+	Observe(ctx context.Context, query Query, prior *Observed) (*Observed, error)
+	// Act sends the one request that the action stands for and does not wait
+	// for what it starts. The desired cluster gives what an action does not
+	// carry: secrets and the contents of files.
+	Act(ctx context.Context, desired *Desired, action Action) error
+	// Credential reads a result of the install: "kubeconfig",
+	// "kubeconfig-noingress" or "kubeadmin-password".
+	Credential(ctx context.Context, clusterID, name string) ([]byte, error)
+}
+
+// Query says which cluster to observe: by ID if that is known, else by name
+// and base domain.
+type Query struct {
+	ID         string
+	Name       string
+	BaseDomain string
+	Adopt      string // an id that may be taken over although it is not tagged
+	Run        string // this run's mark
+	// Detail asks for everything to be read anew: inventories, manifests,
+	// images. Otherwise the plane reads what may have changed.
+	Detail bool
+}
+
+// Files is the plane of results on disk.
+type Files interface {
+	// Observe says which results of the cluster are on disk.
+	Observe(ctx context.Context, clusterID string) (Results, error)
+	// Save writes a result with mode 0600, whole or not at all, and leaves an
+	// equal file as it is.
+	Save(ctx context.Context, clusterID, name string, data []byte) error
+}
+
+// LogSource is what a service plane can do beside: download logs.
+type LogSource interface {
+	Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error
+}

@@ -1,0 +1,147 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Setting names one thing that can be set on a cluster, an InfraEnv or a host
+// by the cluster.yaml field it comes from.
+type Setting string
+
+// Settings of a cluster; those marked (image) are settings of an InfraEnv as
+// well, where a change makes a new image.
+const (
+	SetVersion       Setting = "spec.openshift.version"       // string (image)
+	SetReleaseImage  Setting = "spec.openshift.releaseImage"  // string
+	SetArch          Setting = "spec.openshift.arch"          // string (image)
+	SetControlPlane  Setting = "spec.topology.controlPlane"   // int
+	SetSSHKeys       Setting = "spec.sshKeys"                 // string, one key a line (image)
+	SetNetworkType   Setting = "spec.network.type"            // string
+	SetMachineNet    Setting = "spec.network.machine"         // []string of CIDRs
+	SetClusterNet    Setting = "spec.network.cluster"         // []ClusterNetwork
+	SetServiceNet    Setting = "spec.network.service"         // []string of CIDRs
+	SetAPIVIPs       Setting = "spec.network.vips.api"        // []string of addresses
+	SetIngressVIPs   Setting = "spec.network.vips.ingress"    // []string of addresses
+	SetLoadBalancer  Setting = "spec.network.loadBalancer"    // cluster-managed | user-managed
+	SetUserManaged   Setting = "spec.network.userManaged"     // bool
+	SetPlatform      Setting = "spec.platform"                // Platform
+	SetProxy         Setting = "spec.proxy"                   // Proxy (image)
+	SetExtraNTP      Setting = "spec.network.defaults.ntp"    // []string, added to the defaults (image)
+	SetNTP           Setting = "spec.network.ntp"             // []string, the only ones (image)
+	SetHyperthreads  Setting = "spec.hyperthreading"          // string
+	SetSchedulableCP Setting = "spec.schedulableControlPlane" // bool
+	SetDiskEncrypt   Setting = "spec.diskEncryption"          // DiskEncryption
+	SetOperators     Setting = "spec.operators"               // []OperatorChoice
+	SetBundles       Setting = "spec.bundles"                 // []string
+	SetInstallConfig Setting = "spec.overrides.installConfig" // JSON document in a string
+	SetIgnored       Setting = "spec.ignoreValidations"       // IgnoredValidations
+)
+
+// Settings of an InfraEnv only.
+const (
+	SetTrustBundle   Setting = "spec.registry.trustBundle" // PEM
+	SetKernelArgs    Setting = "spec.discovery.kernelArgs" // []string
+	SetDiscIgnition  Setting = "spec.discovery.ignition"   // Ignition JSON in a string
+	SetImageType     Setting = "spec.boot.image"           // full | minimal
+	SetStaticNetwork Setting = "spec.hosts[].net"          // []StaticNetwork, sorted by first MAC
+)
+
+// Settings of a host, relative to its entry in spec.hosts.
+const (
+	SetRole      Setting = "role"              // Role
+	SetHostname  Setting = "hostname"          // string
+	SetDisk      Setting = "disk.hints"        // inventory id of the installation disk
+	SetKeepDisks Setting = "disk.keep"         // []string of inventory ids that are not formatted
+	SetLabels    Setting = "labels"            // map[string]string
+	SetPool      Setting = "machineConfigPool" // string
+	SetArgs      Setting = "installerArgs"     // []string
+	SetIgnition  Setting = "ignition"          // Ignition JSON in a string
+	SetFencing   Setting = "fencing"           // secret; only its address is compared
+)
+
+// The shapes of structured values.
+type (
+	// ClusterNetwork is one entry of spec.network.cluster.
+	ClusterNetwork struct {
+		CIDR       string `json:"cidr"`
+		HostPrefix int    `json:"hostPrefix"`
+	}
+	// Platform is spec.platform.
+	Platform struct {
+		Type                   string `json:"type"`
+		ExternalName           string `json:"externalName,omitempty"`
+		CloudControllerManager string `json:"cloudControllerManager,omitempty"`
+	}
+	// Proxy is spec.proxy.
+	Proxy struct {
+		HTTP  string `json:"http"`
+		HTTPS string `json:"https"`
+		No    string `json:"no"`
+	}
+	// DiskEncryption is spec.diskEncryption. On: none, all, masters, workers, arbiters and
+	// combinations, as the service spells them. Mode: tpmv2 or tang.
+	DiskEncryption struct {
+		On   string `json:"on"`
+		Mode string `json:"mode"`
+		Tang []Tang `json:"tang,omitempty"`
+	}
+	// Tang is a Tang server.
+	Tang struct {
+		URL        string `json:"url"`
+		Thumbprint string `json:"thumbprint"`
+	}
+	// OperatorChoice is an entry of spec.operators. Properties is a JSON
+	// object in a string, "" for none.
+	OperatorChoice struct {
+		Name       string `json:"name"`
+		Properties string `json:"properties,omitempty"`
+	}
+	// StaticNetwork is the network of one machine.
+	StaticNetwork struct {
+		YAML string         `json:"yaml"` // nmstate
+		MACs []MACInterface `json:"macs"`
+	}
+	// MACInterface says which MAC carries an interface name of the nmstate document.
+	MACInterface struct {
+		MAC  string `json:"mac"`
+		Name string `json:"name"`
+	}
+	// IgnoredValidations are ids of checks that may fail.
+	IgnoredValidations struct {
+		Cluster []string `json:"cluster,omitempty"`
+		Hosts   []string `json:"hosts,omitempty"`
+	}
+)
+
+// Value is a setting's value as canonical JSON: object keys sorted, no spaces.
+type Value string
+
+// Settings are values by setting. An absent key means: not said.
+type Settings map[Setting]Value
+
+// ValueOf encodes v, which must be encodable as JSON.
+func ValueOf(v any) Value {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("install: a setting of type %T cannot be JSON: %v", v, err))
+	}
+	return Value(data)
+}
+
+// Decode reads the value into the shape that the setting's constant names.
+func (v Value) Decode(into any) error {
+	if err := json.Unmarshal([]byte(v), into); err != nil {
+		return fmt.Errorf("read setting value: %w", err)
+	}
+	return nil
+}
+
+// Text is the value of a string setting, or the JSON itself for another shape.
+func (v Value) Text() string {
+	var s string
+	if json.Unmarshal([]byte(v), &s) == nil {
+		return s
+	}
+	return string(v)
+}
