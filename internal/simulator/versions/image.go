@@ -1,0 +1,115 @@
+package versions
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/openshift/assisted-service/models"
+)
+
+// OSImage is a live image that the image service makes discovery media from.
+type OSImage struct {
+	// OpenshiftVersion is a minor release, "4.21": the third path segment of an
+	// infra-env's download URL.
+	OpenshiftVersion string
+	CPUArchitecture  string
+	// URL is where the pristine image is published.
+	URL string
+	// Version is the build id of the operating system.
+	Version string
+}
+
+// OSImages lists the live images, newest first, for every architecture.
+func OSImages() []OSImage {
+	var images []OSImage
+	for _, l := range lines() {
+		for _, arch := range Architectures() {
+			images = append(images, l.osImage(arch))
+		}
+	}
+	return images
+}
+
+func (l line) osImage(arch string) OSImage {
+	uname := arch
+	if arch == ARM {
+		uname = aarch64
+	}
+	suffix := "live"
+	if n, _ := ParseNumber(l.name); n.AtLeast("4.19") {
+		suffix = "live-iso" // the builds on RHEL versions renamed their artefacts
+	}
+	return OSImage{
+		OpenshiftVersion: l.name,
+		CPUArchitecture:  arch,
+		URL: fmt.Sprintf("https://mirror.openshift.com/pub/openshift-v4/%s/dependencies/rhcos/%s/%s/rhcos-%s-%s-%s.%s.iso",
+			uname, l.name, l.osZ, l.osZ, uname, suffix, uname),
+		Version: l.osBuild,
+	}
+}
+
+// OSImageFor finds the live image of an infra-env. An empty version is the
+// latest image there is, whatever the version of the infra-env's cluster: that
+// is what the service does, and what surprises its clients. An empty
+// architecture is x86_64. The error's text is the service's own.
+func OSImageFor(version, arch string) (OSImage, error) {
+	if arch == "" {
+		arch = X86
+	}
+	if !slices.Contains(Architectures(), arch) {
+		return OSImage{}, fmt.Errorf("The requested CPU architecture (%s) isn't specified in OS images list", arch) //nolint:staticcheck // the service's wording
+	}
+	if version == "" {
+		return lines()[0].osImage(arch), nil
+	}
+	n, err := ParseNumber(version)
+	if err == nil {
+		if l, ok := findLine(n.Line()); ok {
+			return l.osImage(arch), nil
+		}
+	}
+	return OSImage{}, fmt.Errorf("The requested OS image for version (%s) and CPU architecture (%s) isn't specified in OS images list", //nolint:staticcheck // the service's wording
+		version, arch)
+}
+
+// The images of the service's own parts, as GET /v2/component-versions and the
+// install step name them.
+const (
+	InstallerImage  = "quay.io/edge-infrastructure/assisted-installer:latest"
+	ControllerImage = "quay.io/edge-infrastructure/assisted-installer-controller:latest"
+	ServiceImage    = "quay.io/edge-infrastructure/assisted-service:latest"
+	AgentImage      = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
+)
+
+// Components answers GET /v2/component-versions.
+func Components() *models.ListVersions {
+	return &models.ListVersions{
+		ReleaseTag: "latest",
+		Versions: models.Versions{
+			"assisted-installer":            InstallerImage,
+			"assisted-installer-controller": ControllerImage,
+			"assisted-installer-service":    ServiceImage,
+			"discovery-agent":               AgentImage,
+		},
+	}
+}
+
+// ReleaseSources answers GET /v2/release-sources: the channels that each minor
+// release's images come from, oldest release first.
+func ReleaseSources() models.ReleaseSources {
+	var sources models.ReleaseSources
+	for _, l := range slices.Backward(lines()) {
+		source := &models.ReleaseSource{
+			OpenshiftVersion:      &l.name,
+			MultiCPUArchitectures: Architectures(),
+		}
+		for _, arch := range append(Architectures(), Multi) {
+			source.UpgradeChannels = append(source.UpgradeChannels, &models.UpgradeChannel{
+				CPUArchitecture: &arch,
+				Channels:        []models.ReleaseChannel{l.channel},
+			})
+		}
+		sources = append(sources, source)
+	}
+	return sources
+}
