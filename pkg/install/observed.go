@@ -68,10 +68,11 @@ type Cluster struct {
 // Preparation is the outcome of preparing an installation: cluster field
 // last-installation-preparation and the prepare_installation_failed events.
 type Preparation struct {
-	Status   string // success, failed, not_started, or ""
-	Reason   string
-	Failures int       // prepare_installation_failed events since the last reset
-	LastFail time.Time // when the last of them came
+	Status string // success, failed, not_started, or ""
+	Reason string
+	// FailedAt are the times of the prepare_installation_failed events,
+	// oldest first.
+	FailedAt []time.Time
 }
 
 // ClusterProgress is how far the install of the whole cluster is.

@@ -35,6 +35,8 @@ const (
 	SetOperators     Setting = "spec.operators"               // []OperatorChoice
 	SetBundles       Setting = "spec.bundles"                 // []string
 	SetInstallConfig Setting = "spec.overrides.installConfig" // JSON document in a string
+	SetTags          Setting = "metadata.tags"                // []string, besides oaictl's own
+	SetIgnEndpoint   Setting = "spec.ignitionEndpoint"        // IgnitionEndpoint
 	SetIgnored       Setting = "spec.ignoreValidations"       // IgnoredValidations
 )
 
@@ -106,6 +108,11 @@ type (
 	MACInterface struct {
 		MAC  string `json:"mac"`
 		Name string `json:"name"`
+	}
+	// IgnitionEndpoint is spec.ignitionEndpoint; CA is PEM.
+	IgnitionEndpoint struct {
+		URL string `json:"url"`
+		CA  string `json:"ca,omitempty"`
 	}
 	// IgnoredValidations are ids of checks that may fail.
 	IgnoredValidations struct {

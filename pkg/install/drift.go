@@ -1,0 +1,314 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// mutability says what may be done about a setting that differs.
+type mutability int
+
+const (
+	changeable mutability = iota // until the install starts
+	newImage                     // a change makes a new discovery image
+	immutable
+)
+
+// rule is one row of the drift table: how a setting is compared and changed.
+type rule struct {
+	cluster  mutability
+	infraEnv mutability
+	same     func(want, have Value) bool
+	secret   bool // never shown
+}
+
+// rules is the drift table, field by field.
+func rules(setting Setting) rule {
+	switch setting {
+	case SetVersion:
+		return rule{cluster: immutable, infraEnv: immutable, same: sameVersion}
+	case SetReleaseImage, SetArch, SetControlPlane, SetBundles:
+		return rule{cluster: immutable, infraEnv: immutable, same: sameJSON}
+	case SetSSHKeys, SetTrustBundle:
+		return rule{infraEnv: newImage, same: sameLines}
+	case SetTags, SetKeepDisks:
+		return rule{same: sameSet}
+	case SetMachineNet, SetServiceNet:
+		return rule{same: samePrefixes}
+	case SetClusterNet:
+		return rule{same: sameClusterNetworks}
+	case SetAPIVIPs, SetIngressVIPs:
+		return rule{same: sameAddresses}
+	case SetExtraNTP, SetNTP:
+		return rule{infraEnv: newImage, same: sameSet}
+	case SetProxy:
+		return rule{infraEnv: newImage, same: sameProxy, secret: true}
+	case SetOperators:
+		return rule{same: operatorsIncluded}
+	case SetInstallConfig, SetDiscIgnition, SetIgnition:
+		return rule{infraEnv: newImage, same: sameDocument}
+	case SetStaticNetwork:
+		return rule{infraEnv: newImage, same: sameStaticNetworks}
+	case SetImageType, SetKernelArgs:
+		return rule{infraEnv: newImage, same: sameJSON}
+	case SetIgnored:
+		return rule{same: sameIgnored}
+	case SetRole:
+		return rule{same: func(want, have Value) bool { return want == have || want.Text() == string(RoleAuto) }}
+	default:
+		return rule{same: sameJSON}
+	}
+}
+
+// difference is a setting that the file and the service do not agree on.
+type difference struct {
+	setting Setting
+	want    Value
+	have    Value
+	known   bool // the service says what it holds
+}
+
+// differences compares by meaning what is wanted with what is there. What the
+// file leaves out, and what the service does not say, is left alone.
+func differences(want, have Settings) []difference {
+	var out []difference
+	for setting, value := range want {
+		now, known := have[setting]
+		if known && rules(setting).same(value, now) {
+			continue
+		}
+		if !known && empty(value) {
+			continue
+		}
+		out = append(out, difference{setting: setting, want: value, have: now, known: known})
+	}
+	slices.SortFunc(out, func(a, b difference) int { return strings.Compare(string(a.setting), string(b.setting)) })
+	return out
+}
+
+// change is what a person is shown of a difference.
+func (d difference) change(prefix string) Change {
+	change := Change{Field: prefix + string(d.setting), From: d.have.show(d.setting), To: d.want.show(d.setting)}
+	return change
+}
+
+// show is the value for a person, without secrets.
+func (v Value) show(setting Setting) string {
+	switch {
+	case v == "":
+		return ""
+	case setting == SetProxy:
+		var proxy Proxy
+		if v.Decode(&proxy) != nil {
+			return "[redacted]"
+		}
+		return string(ValueOf(Proxy{HTTP: withoutPassword(proxy.HTTP), HTTPS: withoutPassword(proxy.HTTPS), No: proxy.No}))
+	case setting == SetIgnition || setting == SetDiscIgnition || setting == SetInstallConfig:
+		// Such documents carry password hashes, keys and registry credentials.
+		return "[" + sizeText(len(v.Text())) + "]"
+	case setting == SetStaticNetwork:
+		var networks []StaticNetwork
+		if v.Decode(&networks) == nil {
+			macs := make([]string, 0, len(networks))
+			for _, n := range networks {
+				macs = append(macs, firstMAC(n))
+			}
+			return strings.Join(macs, ", ")
+		}
+	}
+	var list []string
+	if v.Decode(&list) == nil {
+		return strings.Join(list, ", ")
+	}
+	return strings.TrimSpace(v.Text())
+}
+
+func withoutPassword(address string) string {
+	if address == "" {
+		return ""
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "[redacted]"
+	}
+	return parsed.Redacted()
+}
+
+func empty(v Value) bool {
+	switch v {
+	case "", `""`, "[]", "{}", "null", "false", "0":
+		return true
+	}
+	return false
+}
+
+func sameJSON(want, have Value) bool {
+	return want == have || canonical(string(want)) == canonical(string(have))
+}
+
+// canonical is a JSON text with sorted keys and no spaces, or the text itself
+// where it is none.
+func canonical(text string) string {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) != nil {
+		return text
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) != nil {
+		return text
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// sameDocument compares JSON documents that stand in strings; no document and
+// an empty one are the same.
+func sameDocument(want, have Value) bool {
+	blank := func(v Value) string {
+		text := canonical(v.Text())
+		if text == "{}" {
+			return ""
+		}
+		return text
+	}
+	return blank(want) == blank(have)
+}
+
+// sameVersion takes "4.20" for satisfied by any 4.20.z, of one architecture
+// or of several.
+func sameVersion(want, have Value) bool {
+	w, h := strings.TrimSuffix(want.Text(), "-multi"), strings.TrimSuffix(have.Text(), "-multi")
+	return h == w || strings.HasPrefix(h, w+".")
+}
+
+func sameLines(want, have Value) bool {
+	lines := func(v Value) []string {
+		var out []string
+		for line := range strings.Lines(v.Text()) {
+			if line = strings.TrimSpace(line); line != "" {
+				out = append(out, line)
+			}
+		}
+		return out
+	}
+	return slices.Equal(lines(want), lines(have))
+}
+
+func texts(v Value) []string {
+	var list []string
+	if v.Decode(&list) != nil {
+		return []string{v.Text()}
+	}
+	return list
+}
+
+func sameSet(want, have Value) bool {
+	w, h := texts(want), texts(have)
+	slices.Sort(w)
+	slices.Sort(h)
+	return slices.Equal(slices.Compact(w), slices.Compact(h))
+}
+
+func sameAddresses(want, have Value) bool {
+	read := func(v Value) []string {
+		list := texts(v)
+		for i, text := range list {
+			if address, err := netip.ParseAddr(text); err == nil {
+				list[i] = address.Unmap().String()
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	return slices.Equal(read(want), read(have))
+}
+
+func prefixText(text string) string {
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return text
+	}
+	return prefix.Masked().String()
+}
+
+func samePrefixes(want, have Value) bool {
+	w, h := texts(want), texts(have)
+	return slices.EqualFunc(w, h, func(a, b string) bool { return prefixText(a) == prefixText(b) })
+}
+
+func sameClusterNetworks(want, have Value) bool {
+	var w, h []ClusterNetwork
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	return slices.EqualFunc(w, h, func(a, b ClusterNetwork) bool {
+		return prefixText(a.CIDR) == prefixText(b.CIDR) && (a.HostPrefix == 0 || a.HostPrefix == b.HostPrefix)
+	})
+}
+
+func sameProxy(want, have Value) bool {
+	var w, h Proxy
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	no := func(text string) Value {
+		return ValueOf(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }))
+	}
+	return w.HTTP == h.HTTP && w.HTTPS == h.HTTPS && sameSet(no(w.No), no(h.No))
+}
+
+// operatorsIncluded is satisfied by more operators than asked for: the service
+// adds what an operator depends on.
+func operatorsIncluded(want, have Value) bool {
+	var w, h []OperatorChoice
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	there := map[string]string{}
+	for _, o := range h {
+		there[o.Name] = o.Properties
+	}
+	for _, o := range w {
+		properties, ok := there[o.Name]
+		if !ok || (o.Properties != "" && properties != "" && canonical(o.Properties) != canonical(properties)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameStaticNetworks(want, have Value) bool {
+	var w, h []StaticNetwork
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	key := func(networks []StaticNetwork) []string {
+		var keys []string
+		for _, n := range networks {
+			macs := make([]string, 0, len(n.MACs))
+			for _, m := range n.MACs {
+				macs = append(macs, normaliseMAC(m.MAC)+"="+m.Name)
+			}
+			slices.Sort(macs)
+			keys = append(keys, strings.Join(macs, ",")+"\n"+strings.TrimSpace(n.YAML))
+		}
+		slices.Sort(keys)
+		return keys
+	}
+	return slices.Equal(key(w), key(h))
+}
+
+func sameIgnored(want, have Value) bool {
+	var w, h IgnoredValidations
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	return sameSet(ValueOf(w.Cluster), ValueOf(h.Cluster)) && sameSet(ValueOf(w.Hosts), ValueOf(h.Hosts))
+}
