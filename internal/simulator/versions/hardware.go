@@ -1,0 +1,118 @@
+package versions
+
+// Hardware is what a host must have. Zero means that nothing is asked.
+type Hardware struct {
+	CPUCores int64 `json:"cpu_cores,omitempty"`
+	RAMMiB   int64 `json:"ram_mib,omitempty"`
+	DiskGB   int64 `json:"disk_size_gb,omitempty"`
+	// DiskSpeedMs is the longest that a synced write may take, milliseconds.
+	DiskSpeedMs int64 `json:"installation_disk_speed_threshold_ms,omitempty"`
+	// LatencyMs is the longest round trip to another host, milliseconds, and
+	// PacketLoss the largest share of packets lost, percent. Nil asks nothing.
+	LatencyMs  *float64 `json:"network_latency_threshold_ms,omitempty"`
+	PacketLoss *float64 `json:"packet_loss_percentage,omitempty"`
+}
+
+// plus adds what an operator needs on top; network limits stay the role's.
+func (h Hardware) plus(more Hardware) Hardware {
+	h.CPUCores += more.CPUCores
+	h.RAMMiB += more.RAMMiB
+	h.DiskGB += more.DiskGB
+	return h
+}
+
+// Roles that hardware is asked for. SingleNode is the control plane host of a
+// cluster that has no other.
+const (
+	Master     = "master"
+	Worker     = "worker"
+	Arbiter    = "arbiter"
+	SingleNode = "sno"
+	EdgeWorker = "edge-worker"
+)
+
+// RoleHardware is what a role needs before any operator (the service's default
+// hardware requirements). A role that is not among the constants asks for a
+// worker's.
+func RoleHardware(openshiftVersion, role string) Hardware {
+	h := Hardware{CPUCores: 2, RAMMiB: 8192, DiskGB: 100, DiskSpeedMs: 10, LatencyMs: new(1000.0), PacketLoss: new(10.0)}
+	switch role {
+	case Master:
+		h = Hardware{CPUCores: 4, RAMMiB: 16384, DiskGB: 100, DiskSpeedMs: 10, LatencyMs: new(100.0), PacketLoss: new(0.0)}
+	case SingleNode:
+		h = Hardware{CPUCores: 8, RAMMiB: 16384, DiskGB: 100, DiskSpeedMs: 10}
+		if AtLeast(openshiftVersion, "4.22") {
+			h.CPUCores = 4
+		}
+	case Arbiter:
+		h.DiskGB = 50
+	case EdgeWorker:
+		h.DiskGB = 15
+	}
+	return h
+}
+
+// HostHardware is what a host of a role needs, together with the operators
+// that will run in its cluster, each by name.
+func HostHardware(openshiftVersion, role string, operatorNames []string) Hardware {
+	total := RoleHardware(openshiftVersion, role)
+	for _, name := range operatorNames {
+		o, ok := findOperator(name)
+		if !ok {
+			continue
+		}
+		switch role {
+		case Master, SingleNode:
+			total = total.plus(o.master)
+		case Worker:
+			total = total.plus(o.worker)
+		}
+	}
+	return total
+}
+
+// Requirement is one role's share of a preflight answer.
+type Requirement struct {
+	Qualitative  []string `json:"qualitative"`
+	Quantitative Hardware `json:"quantitative"`
+}
+
+// RoleRequirements are both roles' shares.
+type RoleRequirements struct {
+	Master Requirement `json:"master"`
+	Worker Requirement `json:"worker"`
+}
+
+// OperatorRequirements is what one operator asks on top.
+type OperatorRequirements struct {
+	Dependencies []string         `json:"dependencies"`
+	OperatorName string           `json:"operator_name"`
+	Requirements RoleRequirements `json:"requirements"`
+}
+
+// PreflightRequirements answers GET /v2/clusters/{id}/preflight-requirements.
+type PreflightRequirements struct {
+	OCP       RoleRequirements       `json:"ocp"`
+	Operators []OperatorRequirements `json:"operators"`
+}
+
+// Preflight says what a cluster's hosts must have. In a cluster of one node the
+// control plane host is asked for what a single node needs.
+func Preflight(openshiftVersion string, singleNode bool) PreflightRequirements {
+	role := Master
+	if singleNode {
+		role = SingleNode
+	}
+	answer := PreflightRequirements{OCP: RoleRequirements{
+		Master: Requirement{Quantitative: RoleHardware(openshiftVersion, role)},
+		Worker: Requirement{Quantitative: RoleHardware(openshiftVersion, Worker)},
+	}}
+	for _, o := range operators() {
+		answer.Operators = append(answer.Operators, OperatorRequirements{
+			Dependencies: append([]string{}, o.dependencies...),
+			OperatorName: o.name,
+			Requirements: RoleRequirements{Master: Requirement{Quantitative: o.master}, Worker: Requirement{Quantitative: o.worker}},
+		})
+	}
+	return answer
+}
