@@ -1,0 +1,261 @@
+package spec
+
+// APIVersion and Kind are the only values that a document may carry in its
+// apiVersion and kind fields.
+const (
+	APIVersion = "oaictl.io/v1alpha1"
+	Kind       = "Cluster"
+)
+
+// Cluster is one OpenShift cluster to be installed on bare metal.
+type Cluster struct {
+	// Version of this format. Always "oaictl.io/v1alpha1".
+	APIVersion string `yaml:"apiVersion"`
+	// Kind of this document. Always "Cluster".
+	Kind string `yaml:"kind"`
+	// Name and tags of the cluster.
+	Metadata Metadata `yaml:"metadata"`
+	// What the cluster shall be.
+	Spec ClusterSpec `yaml:"spec"`
+
+	source *source
+}
+
+// Metadata names a cluster.
+type Metadata struct {
+	// Name of the cluster and first part of its DNS names: api.NAME.DOMAIN. At most 54 characters, a DNS label; dots only with platform none.
+	Name string `yaml:"name"`
+	// Tags that the service keeps with the cluster, next to the one that oaictl sets itself.
+	Tags []string `yaml:"tags,omitempty"`
+}
+
+// ClusterSpec is what a cluster shall be.
+type ClusterSpec struct {
+	// Which OpenShift is installed.
+	OpenShift OpenShift `yaml:"openshift"`
+	// DNS domain that the cluster's name is put before, for example example.com. At least two labels.
+	BaseDomain string `yaml:"baseDomain"`
+	// Credentials of the image registries, the JSON file from console.redhat.com.
+	PullSecret Source `yaml:"pullSecret"`
+	// Public keys that may log in as user core, during discovery and afterwards.
+	SSHKeys []PublicSource `yaml:"sshKeys,omitempty"`
+	// How many machines of which role. Derived from the roles of the hosts where it is left out.
+	Topology Topology `yaml:"topology,omitempty"`
+	// Networks, virtual addresses and what the hosts' networks have in common.
+	Network Network `yaml:"network,omitempty"`
+	// Infrastructure that the cluster integrates with. Default is baremetal, and none for a single node.
+	Platform Platform `yaml:"platform,omitempty"`
+	// HTTP proxy of hosts and cluster.
+	Proxy Proxy `yaml:"proxy,omitempty"`
+	// Encryption of the disks that the cluster is installed on.
+	DiskEncryption *DiskEncryption `yaml:"diskEncryption,omitempty"`
+	// Roles whose machines use hyperthreading: all, none, or a list of control-plane, worker and arbiter.
+	Hyperthreading RoleSet `yaml:"hyperthreading,omitempty"`
+	// Whether ordinary workloads may run on control plane machines. Always so with fewer than two workers.
+	SchedulableControlPlane *bool `yaml:"schedulableControlPlane,omitempty"`
+	// Whether the cluster runs in FIPS mode. Goes into the install-config.
+	FIPS *bool `yaml:"fips,omitempty"`
+	// How the hosts get to boot the discovery image, and which one.
+	Boot Boot `yaml:"boot,omitempty"`
+	// How hosts and cluster are brought together.
+	InfraEnv InfraEnv `yaml:"infraEnv,omitempty"`
+	// Whether machines that this file does not name may be installed, and so wiped. Required where there is no hosts list.
+	AcceptUnknownHosts bool `yaml:"acceptUnknownHosts,omitempty"`
+	// The machines, one by one.
+	Hosts []Host `yaml:"hosts,omitempty"`
+	// Mirror registries and the certificates to trust.
+	Registry Registry `yaml:"registry,omitempty"`
+	// Extra manifests: files and folders (of *.yaml, *.yml, *.json), or objects with more detail.
+	Manifests []ManifestSource `yaml:"manifests,omitempty"`
+	// Operators to install with the cluster.
+	Operators []Operator `yaml:"operators,omitempty"`
+	// Bundles of operators to install with the cluster, such as virtualization or openshift-ai.
+	Bundles []Bundle `yaml:"bundles,omitempty"`
+	// Additions to the discovery image.
+	Discovery Discovery `yaml:"discovery,omitempty"`
+	// Where joining machines fetch their Ignition from, if not from the cluster's own machine config server.
+	IgnitionEndpoint *IgnitionEndpoint `yaml:"ignitionEndpoint,omitempty"`
+	// Validations of the service that shall not hold up the installation.
+	IgnoreValidations IgnoreValidations `yaml:"ignoreValidations,omitempty"`
+	// Fields passed on as they are, for what this format has no word for. They win over everything else.
+	Overrides Overrides `yaml:"overrides,omitempty"`
+}
+
+// OpenShift says which OpenShift is installed.
+type OpenShift struct {
+	// Version as quoted text: "4.20" for the newest 4.20.z, or "4.20.3" for exactly that.
+	Version string `yaml:"version"`
+	// CPU architecture. With multi the hosts may differ. Default is the service's, x86_64.
+	Arch Arch `yaml:"arch,omitempty"`
+	// Release image to install, for example from a mirror; the service has to know it.
+	ReleaseImage string `yaml:"releaseImage,omitempty"`
+	// ClusterImageSet on a hub. Not used with a REST service.
+	ImageSet string `yaml:"imageSet,omitempty"`
+}
+
+// Topology says how many machines of which role a cluster has.
+type Topology struct {
+	// Control plane machines: 1 (single node), 2 (with an arbiter or fencing), 3, 4 or 5.
+	ControlPlane *int `yaml:"controlPlane,omitempty"`
+	// Worker machines.
+	Workers *int `yaml:"workers,omitempty"`
+	// Arbiter machines: a small third vote beside two control plane machines.
+	Arbiters *int `yaml:"arbiters,omitempty"`
+	// Two control plane machines that power each other off through their BMCs, without an arbiter.
+	Fencing bool `yaml:"fencing,omitempty"`
+	// How many workers have to be there for the installation to count as complete.
+	Required Required `yaml:"required,omitempty"`
+}
+
+// Required tells required workers from optional ones.
+type Required struct {
+	// Workers that have to join. The others may come later and hold nothing up. Default is all of them.
+	Workers *int `yaml:"workers,omitempty"`
+	// How long to wait for workers that are not required, for example 60m.
+	Within Duration `yaml:"within,omitempty"`
+}
+
+// Platform is the infrastructure that a cluster integrates with. A plain word
+// stands for its type.
+type Platform struct {
+	// Kind of infrastructure.
+	Type PlatformType `yaml:"type,omitempty"`
+	// Details of platform external.
+	External *ExternalPlatform `yaml:"external,omitempty"`
+}
+
+// ExternalPlatform describes an infrastructure that OpenShift has no built-in
+// integration for.
+type ExternalPlatform struct {
+	// Name of the infrastructure, for example oci.
+	Name string `yaml:"name"`
+	// External if a cloud controller manager will be installed, otherwise empty.
+	CloudControllerManager string `yaml:"cloudControllerManager,omitempty"`
+}
+
+// Proxy is the HTTP proxy of hosts and cluster.
+type Proxy struct {
+	// Proxy for http:// addresses.
+	HTTP ProxyURL `yaml:"http,omitempty"`
+	// Proxy for https:// addresses.
+	HTTPS ProxyURL `yaml:"https,omitempty"`
+	// Host names, .domains, addresses and networks that are reached without the proxy. A list, or text with commas.
+	No StringList `yaml:"no,omitempty"`
+}
+
+// DiskEncryption is LUKS encryption of installation disks.
+type DiskEncryption struct {
+	// Where the key is kept: tpm for the machine's TPM 2.0, tang for Tang servers.
+	Mode EncryptionMode `yaml:"mode"`
+	// Roles whose machines are encrypted: all, none, or a list of control-plane, worker and arbiter.
+	On RoleSet `yaml:"on"`
+	// Tang servers, for mode tang.
+	Tang []TangServer `yaml:"tang,omitempty"`
+}
+
+// TangServer is a key server for disk encryption.
+type TangServer struct {
+	// Address of the server, for example http://tang.example.com:7500.
+	URL string `yaml:"url"`
+	// Thumbprint of the server's signing key, as `tang-show-keys` prints it.
+	Thumbprint string `yaml:"thumbprint"`
+}
+
+// Boot says how hosts get to boot the discovery image.
+type Boot struct {
+	// How the image gets to the machines.
+	Method BootMethod `yaml:"method,omitempty"`
+	// Which image: full carries everything, minimal fetches its root file system at boot. Default is the service's.
+	Image ImageType `yaml:"image,omitempty"`
+}
+
+// InfraEnv says how hosts and cluster are brought together.
+type InfraEnv struct {
+	// early: hosts belong to the cluster from their first boot. late: hosts register in a pool and are bound to the cluster later.
+	Bind BindMode `yaml:"bind,omitempty"`
+	// Name or id of an InfraEnv that exists already, whose hosts are to be used.
+	Ref string `yaml:"ref,omitempty"`
+}
+
+// Registry is about where images come from.
+type Registry struct {
+	// Mirrors to pull from instead of the source, by digest.
+	Mirrors []Mirror `yaml:"mirrors,omitempty"`
+	// Certificates (PEM) to trust besides the well-known ones.
+	TrustBundle *PublicSource `yaml:"trustBundle,omitempty"`
+}
+
+// Mirror stands in for a registry or a part of one.
+type Mirror struct {
+	// What is mirrored, as it is written in image references, for example quay.io/openshift-release-dev/ocp-release.
+	Source string `yaml:"source"`
+	// Where to pull from, in order of preference.
+	Mirrors []string `yaml:"mirrors"`
+	// Whether the mirrors are reached without verified TLS while hosts are discovered.
+	Insecure bool `yaml:"insecure,omitempty"`
+}
+
+// ManifestSource is an extra manifest, or a folder of them. A plain string
+// stands for its path.
+type ManifestSource struct {
+	// File, or folder whose *.yaml, *.yml and *.json files are taken.
+	Path string `yaml:"path,omitempty"`
+	// Folder on the installation side. Default is openshift for what stands in a folder of that name, otherwise manifests.
+	Folder ManifestFolder `yaml:"folder,omitempty"`
+	// File name of a manifest that stands inline.
+	Name string `yaml:"name,omitempty"`
+	// Text of a manifest that stands inline.
+	Content string `yaml:"content,omitempty"`
+}
+
+// Operator is an operator to install with the cluster.
+type Operator struct {
+	// Name by which the service knows it, for example lvm, cnv, odf, mce.
+	Name string `yaml:"name"`
+	// Properties of the operator, passed on as they are.
+	Properties map[string]any `yaml:"properties,omitempty"`
+}
+
+// Bundle is a set of operators. A plain word stands for its id.
+type Bundle struct {
+	// Id of the bundle, for example virtualization or openshift-ai.
+	ID string `yaml:"id"`
+	// Those of the bundle's optional operators that are wanted too.
+	Optional []string `yaml:"optional,omitempty"`
+}
+
+// Discovery holds additions to the discovery image.
+type Discovery struct {
+	// Kernel arguments that are appended when the discovery image boots.
+	KernelArgs []string `yaml:"kernelArgs,omitempty"`
+	// Ignition that is merged into the discovery image's own.
+	Ignition *Document `yaml:"ignition,omitempty"`
+	// How long a booted host waits for its network before it is discovered, for example 30s.
+	NetworkDelay Duration `yaml:"networkDelay,omitempty"`
+}
+
+// IgnitionEndpoint is where joining machines fetch their Ignition from.
+type IgnitionEndpoint struct {
+	// Address of the machine config server, for example https://api-int.lab.example.com:22623/config.
+	URL string `yaml:"url"`
+	// Certificate (PEM) that the server is trusted by.
+	CA *PublicSource `yaml:"ca,omitempty"`
+}
+
+// IgnoreValidations names checks of the service that may fail.
+type IgnoreValidations struct {
+	// Ids of cluster validations, or all.
+	Cluster []string `yaml:"cluster,omitempty"`
+	// Ids of host validations, or all.
+	Hosts []string `yaml:"hosts,omitempty"`
+}
+
+// Overrides are passed on as they are.
+type Overrides struct {
+	// Fields of install-config.yaml, merged deeply over the generated one; lists are replaced.
+	InstallConfig map[string]any `yaml:"installConfig,omitempty"`
+	// Fields of the service's InfraEnv request, in the service's own words.
+	InfraEnv map[string]any `yaml:"infraEnv,omitempty"`
+	// Fields of the service's host request, in the service's own words, for every host.
+	Host map[string]any `yaml:"host,omitempty"`
+}

@@ -1,0 +1,257 @@
+package spec
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"strings"
+)
+
+// Default fills in what follows from the rest of the cluster, and brings words,
+// MAC addresses and the like to one spelling:
+//
+//   - topology.controlPlane, .workers, .arbiters and .fencing from the roles of
+//     the hosts; without hosts, three control plane machines;
+//   - platform none for a single node, else baremetal;
+//   - each host's role (auto), hostname (its name, unless written and empty),
+//     match (the MAC address of its short network form, else the IP address of
+//     its BMC), and fencing address and credentials (those of its BMC);
+//   - boot.method redfish where every host has a BMC, else iso; infraEnv.bind
+//     early.
+//
+// What it fills in is not Present. Load and Resolve call it; calling it again
+// changes nothing.
+func (c *Cluster) Default() {
+	canonicalWords(reflect.ValueOf(c).Elem())
+	for i := range c.Spec.Hosts {
+		c.defaultHost(i)
+	}
+	c.defaultTopology()
+	s := &c.Spec
+	if s.Platform.Type == "" {
+		s.Platform.Type = BareMetal
+		if c.ControlPlaneCount() == 1 {
+			s.Platform.Type = NoneType
+		}
+		if s.Platform.External != nil {
+			s.Platform.Type = External
+		}
+	}
+	if s.InfraEnv.Bind == "" {
+		s.InfraEnv.Bind = BindEarly
+	}
+	if s.Boot.Method == "" {
+		s.Boot.Method = BootISO
+		if c.allHaveBMC() {
+			s.Boot.Method = BootRedfish
+		}
+	}
+}
+
+func (c *Cluster) allHaveBMC() bool {
+	for i := range c.Spec.Hosts {
+		if c.Spec.Hosts[i].BMC == nil {
+			return false
+		}
+	}
+	return len(c.Spec.Hosts) > 0
+}
+
+func (c *Cluster) defaultHost(i int) {
+	h := &c.Spec.Hosts[i]
+	if h.Role == "" {
+		h.Role = Auto
+	}
+	if h.Hostname == "" && !c.Present(hostField(i, "hostname")) {
+		h.Hostname = h.Name
+	}
+	h.Match.MAC = canonicalMAC(h.Match.MAC)
+	h.Match.UUID = strings.ToLower(h.Match.UUID)
+	if h.Net != nil {
+		h.Net.MAC = canonicalMAC(h.Net.MAC)
+		for j := range h.Net.Interfaces {
+			h.Net.Interfaces[j].MAC = canonicalMAC(h.Net.Interfaces[j].MAC)
+		}
+	}
+	if h.Match == (Match{}) {
+		h.Match = impliedMatch(h)
+	}
+	if h.Fencing != nil && h.BMC != nil {
+		defaultFencing(h.Fencing, h.BMC)
+	}
+}
+
+func impliedMatch(h *Host) Match {
+	switch {
+	case h.Net != nil && h.Net.MAC != "":
+		return Match{MAC: h.Net.MAC}
+	case h.Net != nil && len(h.Net.Interfaces) > 0:
+		return Match{MAC: h.Net.Interfaces[0].MAC}
+	case h.BMC != nil:
+		if ip, err := netip.ParseAddr(bmcHost(h.BMC.Address)); err == nil {
+			return Match{BMC: ip.String()}
+		}
+	}
+	return Match{}
+}
+
+func defaultFencing(f *Fencing, bmc *BMC) {
+	if f.Address == "" {
+		f.Address = bmc.Address
+	}
+	if f.Credentials.IsZero() {
+		f.Credentials = bmc.Credentials
+	}
+	if f.Insecure == nil && bmc.Insecure {
+		insecure := true
+		f.Insecure = &insecure
+	}
+}
+
+// bmcHost is the host part of a BMC's address, in any of its forms.
+func bmcHost(address string) string {
+	if strings.Contains(address, "://") {
+		if parsed, err := url.Parse(address); err == nil {
+			return parsed.Hostname()
+		}
+		return ""
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+// canonicalMAC is a MAC address in lower case with colons, or text as it is if
+// it is none.
+func canonicalMAC(text string) string {
+	if mac, ok := parseMAC(text); ok {
+		return mac
+	}
+	return text
+}
+
+// parseMAC reads a MAC address of 48 bits, the only kind that the service
+// takes.
+func parseMAC(text string) (string, bool) {
+	mac, err := net.ParseMAC(text)
+	if err != nil || len(mac) != 6 {
+		return "", false
+	}
+	return mac.String(), true
+}
+
+func (c *Cluster) defaultTopology() {
+	t := &c.Spec.Topology
+	roles := c.rolesOfHosts()
+	auto := roles[Auto]
+	if t.Arbiters == nil {
+		t.Arbiters = number(roles[Arbiter])
+	}
+	if t.ControlPlane == nil {
+		t.ControlPlane = number(controlPlaneFor(roles, len(c.Spec.Hosts)))
+	}
+	if t.Workers == nil {
+		t.Workers = number(max(roles[Worker], len(c.Spec.Hosts)-*t.ControlPlane-*t.Arbiters, 0))
+	}
+	if *t.ControlPlane == 2 && *t.Arbiters == 0 && auto == 0 && !c.Present("spec.topology.fencing") {
+		t.Fencing = c.fencedHosts() == 2
+	}
+}
+
+// controlPlaneFor is how many control plane machines hosts of these roles make
+// up: those that say so, joined by those that may be anything, up to three.
+func controlPlaneFor(roles map[Role]int, hosts int) int {
+	switch {
+	case hosts == 0:
+		return 3
+	case roles[ControlPlane] > 0 && roles[Auto] == 0:
+		return roles[ControlPlane]
+	case hosts == 1:
+		return 1
+	default:
+		return max(3, roles[ControlPlane])
+	}
+}
+
+func (c *Cluster) rolesOfHosts() map[Role]int {
+	roles := map[Role]int{}
+	for i := range c.Spec.Hosts {
+		roles[c.Spec.Hosts[i].Role]++
+	}
+	return roles
+}
+
+func (c *Cluster) fencedHosts() int {
+	n := 0
+	for i := range c.Spec.Hosts {
+		if c.Spec.Hosts[i].Fencing != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// ControlPlaneCount is the number of control plane machines.
+func (c *Cluster) ControlPlaneCount() int { return valueOf(c.Spec.Topology.ControlPlane) }
+
+// WorkerCount is the number of workers.
+func (c *Cluster) WorkerCount() int { return valueOf(c.Spec.Topology.Workers) }
+
+// ArbiterCount is the number of arbiters.
+func (c *Cluster) ArbiterCount() int { return valueOf(c.Spec.Topology.Arbiters) }
+
+// RequiredWorkers is the number of workers without which the installation is
+// not complete: topology.required.workers, by default all of them.
+func (c *Cluster) RequiredWorkers() int {
+	if required := c.Spec.Topology.Required.Workers; required != nil {
+		return *required
+	}
+	return c.WorkerCount()
+}
+
+// SingleNode says whether the cluster is one machine.
+func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 }
+
+func number(n int) *int { return &n }
+
+func valueOf(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// canonicalWords brings every word below v to the spelling that oaictl uses.
+// Words that are not known stay, to be reported.
+func canonicalWords(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			canonicalWords(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				canonicalWords(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		if roles, ok := v.Interface().(RoleSet); ok {
+			if set, unknown := roles.normalise(); len(unknown) == 0 && roles != nil {
+				v.Set(reflect.ValueOf(append(RoleSet{}, set...)))
+			}
+			return
+		}
+		for i := range v.Len() {
+			canonicalWords(v.Index(i))
+		}
+	case reflect.String:
+		if w, ok := v.Interface().(word); ok {
+			if value, known := canonical(w, v.String()); known {
+				v.SetString(value)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Manifest is an extra manifest, read.
+type Manifest struct {
+	// Folder on the installation side.
+	Folder ManifestFolder
+	// Name of the file there.
+	Name string
+	// Content of the file.
+	Content string
+	// Field is the one that named the manifest, for messages.
+	Field string
+}
+
+// ManifestFiles is the extra manifests, in the order of the document and, in a
+// folder, of the names.
+func (c *Cluster) ManifestFiles() []Manifest {
+	if c.source == nil {
+		return nil
+	}
+	return c.source.manifests
+}
+
+// manifests reads every extra manifest.
+func (r *sourceReader) manifests() {
+	var all []Manifest
+	for i, m := range r.check.cluster.Spec.Manifests {
+		field := fmt.Sprintf("spec.manifests[%d]", i)
+		switch {
+		case r.check.isFailed(field):
+		case m.Path != "" && (m.Content != "" || m.Name != ""):
+			r.check.report(field, "has a path, and stands inline too", "keep path, or name and content")
+		case m.Path != "":
+			all = append(all, r.manifestPath(m, field)...)
+		case m.Name != "" && m.Content != "":
+			all = append(all, Manifest{Folder: folderOf(m.Folder, ""), Name: m.Name, Content: m.Content, Field: field})
+		default:
+			r.check.report(field, "names no manifest", "write path, or name and content")
+		}
+	}
+	r.check.cluster.source.manifests = all
+}
+
+func (r *sourceReader) manifestPath(m ManifestSource, field string) []Manifest {
+	full, err := r.path(m.Path)
+	if err != nil {
+		r.check.report(field, err.Error(), "")
+		return nil
+	}
+	if r.env.ReadDir != nil {
+		if entries, err := r.env.ReadDir(full); err == nil {
+			var names []string
+			for _, entry := range entries {
+				if !entry.IsDir() && isManifestName(entry.Name()) {
+					names = append(names, entry.Name())
+				}
+			}
+			if len(names) == 0 {
+				r.check.report(field, fmt.Sprintf("the folder %s holds no manifests", full), "manifests end in .yaml, .yml or .json")
+			}
+			return r.manifestFiles(m, full, names, field)
+		}
+	}
+	return r.manifestFiles(m, filepath.Dir(full), []string{filepath.Base(full)}, field)
+}
+
+func (r *sourceReader) manifestFiles(m ManifestSource, dir string, names []string, field string) []Manifest {
+	var all []Manifest
+	for _, name := range names {
+		if text, ok := r.read(origin{path: filepath.Join(dir, name)}, field); ok {
+			all = append(all, Manifest{Folder: folderOf(m.Folder, dir), Name: name, Content: text + "\n", Field: field})
+		}
+	}
+	return all
+}
+
+// folderOf is the folder on the installation side: the one that is asked for,
+// else the one that the manifests' own folder is called after.
+func folderOf(asked ManifestFolder, dir string) ManifestFolder {
+	switch {
+	case asked != "":
+		return asked
+	case path.Base(filepath.ToSlash(dir)) == string(FolderOpenShift):
+		return FolderOpenShift
+	default:
+		return FolderManifests
+	}
+}
+
+func isManifestName(name string) bool {
+	for _, ending := range []string{".yaml", ".yml", ".json"} {
+		if strings.HasSuffix(name, ending) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,301 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+)
+
+// A word is a field that takes one of a few values. values lists them in the
+// order in which they are shown; canonical turns an accepted spelling into the
+// one that the rest of oaictl uses, and reports whether it is one.
+type word interface {
+	values() []string
+}
+
+// Role is what a machine becomes.
+type Role string
+
+// The roles, in neutral words. The service's word for control-plane, master,
+// is understood on input.
+const (
+	ControlPlane Role = "control-plane"
+	Worker       Role = "worker"
+	Arbiter      Role = "arbiter"
+	Auto         Role = "auto"
+)
+
+func (Role) values() []string {
+	return []string{string(ControlPlane), string(Worker), string(Arbiter), string(Auto)}
+}
+
+// Arch is a CPU architecture, spelled as the service spells it.
+type Arch string
+
+// The architectures that OpenShift knows. Multi is a release for all of them.
+const (
+	X86   Arch = "x86_64"
+	ARM   Arch = "arm64"
+	Power Arch = "ppc64le"
+	Z     Arch = "s390x"
+	Multi Arch = "multi"
+)
+
+func (Arch) values() []string {
+	return []string{string(X86), string(ARM), string(Power), string(Z), string(Multi)}
+}
+
+// PlatformType is an infrastructure that a cluster integrates with.
+type PlatformType string
+
+// The platforms that the service installs.
+const (
+	BareMetal PlatformType = "baremetal"
+	NoneType  PlatformType = "none"
+	VSphere   PlatformType = "vsphere"
+	Nutanix   PlatformType = "nutanix"
+	External  PlatformType = "external"
+)
+
+func (PlatformType) values() []string {
+	return []string{string(BareMetal), string(NoneType), string(VSphere), string(Nutanix), string(External)}
+}
+
+// NetworkType is a cluster network plug-in.
+type NetworkType string
+
+// The plug-ins that the service accepts. OpenShiftSDN ended with 4.14.
+const (
+	OVNKubernetes NetworkType = "OVNKubernetes"
+	Calico        NetworkType = "Calico"
+	Cilium        NetworkType = "Cilium"
+	CiscoACI      NetworkType = "CiscoACI"
+	OpenShiftSDN  NetworkType = "OpenShiftSDN"
+	NoNetwork     NetworkType = "None"
+)
+
+func (NetworkType) values() []string {
+	return []string{string(OVNKubernetes), string(Calico), string(Cilium), string(CiscoACI), string(OpenShiftSDN), string(NoNetwork)}
+}
+
+// LoadBalancer says who balances the load over the machines.
+type LoadBalancer string
+
+// The kinds of load balancer.
+const (
+	ClusterManaged LoadBalancer = "cluster-managed"
+	UserManaged    LoadBalancer = "user-managed"
+)
+
+func (LoadBalancer) values() []string {
+	return []string{string(ClusterManaged), string(UserManaged)}
+}
+
+// EncryptionMode is where a disk's key is kept.
+type EncryptionMode string
+
+// The modes of disk encryption. The service's word for tpm is tpmv2.
+const (
+	TPM  EncryptionMode = "tpm"
+	Tang EncryptionMode = "tang"
+)
+
+func (EncryptionMode) values() []string { return []string{string(TPM), string(Tang)} }
+
+// BootMethod is how the discovery image gets to the machines.
+type BootMethod string
+
+// The ways to boot. With iso and ipxe a person, or something else, boots the
+// machines; none says that they are booted already.
+const (
+	BootRedfish BootMethod = "redfish"
+	BootIPXE    BootMethod = "ipxe"
+	BootISO     BootMethod = "iso"
+	BootNone    BootMethod = "none"
+)
+
+func (BootMethod) values() []string {
+	return []string{string(BootRedfish), string(BootIPXE), string(BootISO), string(BootNone)}
+}
+
+// ImageType is a kind of discovery image.
+type ImageType string
+
+// The kinds of discovery image.
+const (
+	ImageMinimal      ImageType = "minimal"
+	ImageFull         ImageType = "full"
+	ImageDisconnected ImageType = "disconnected"
+)
+
+func (ImageType) values() []string {
+	return []string{string(ImageMinimal), string(ImageFull), string(ImageDisconnected)}
+}
+
+// BindMode says when hosts are bound to the cluster.
+type BindMode string
+
+// The ways to bind.
+const (
+	BindEarly BindMode = "early"
+	BindLate  BindMode = "late"
+)
+
+func (BindMode) values() []string { return []string{string(BindEarly), string(BindLate)} }
+
+// ManifestFolder is a folder of manifests on the installation side.
+type ManifestFolder string
+
+// The folders of the installer: Manifests is applied with the cluster's own
+// manifests, OpenShift with those of its components.
+const (
+	FolderManifests ManifestFolder = "manifests"
+	FolderOpenShift ManifestFolder = "openshift"
+)
+
+func (ManifestFolder) values() []string {
+	return []string{string(FolderManifests), string(FolderOpenShift)}
+}
+
+// BondMode is how the ports of a bond share the work, in the words of the
+// kernel's bonding driver, with lacp for 802.3ad.
+type BondMode string
+
+// The bonding modes.
+const (
+	ActiveBackup BondMode = "active-backup"
+	LACP         BondMode = "lacp"
+	BalanceRR    BondMode = "balance-rr"
+	BalanceXOR   BondMode = "balance-xor"
+	Broadcast    BondMode = "broadcast"
+	BalanceTLB   BondMode = "balance-tlb"
+	BalanceALB   BondMode = "balance-alb"
+)
+
+func (BondMode) values() []string {
+	return []string{string(ActiveBackup), string(LACP), string(BalanceRR), string(BalanceXOR), string(Broadcast), string(BalanceTLB), string(BalanceALB)}
+}
+
+// otherSpelling maps what people write to the word that oaictl uses.
+func otherSpelling(w word, text string) (string, bool) {
+	var aliases map[string]string
+	switch w.(type) {
+	case Role:
+		aliases = map[string]string{"master": "control-plane", "controlplane": "control-plane", "auto-assign": "auto"}
+	case Arch:
+		aliases = map[string]string{"aarch64": "arm64", "amd64": "x86_64", "x86-64": "x86_64"}
+	case EncryptionMode:
+		aliases = map[string]string{"tpmv2": "tpm"}
+	case BondMode:
+		aliases = map[string]string{"802.3ad": "lacp"}
+	case ImageType:
+		aliases = map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
+	}
+	to, ok := aliases[text]
+	return to, ok
+}
+
+// canonical is the word that text stands for. ok is false for a text that is
+// none of w's values, in any spelling.
+func canonical(w word, text string) (value string, ok bool) {
+	if slices.Contains(w.values(), text) {
+		return text, true
+	}
+	return otherSpelling(w, text)
+}
+
+// RoleSet is a set of roles: all, none, or some of control-plane, worker and
+// arbiter. Text with commas and the service's words (masters, workers,
+// arbiters) are understood on input.
+type RoleSet []string
+
+// AllRoles and NoRoles are the two sets that have a word of their own.
+const (
+	AllRoles = "all"
+	NoRoles  = "none"
+)
+
+func (r *RoleSet) fromText(text string) error {
+	*r = splitList(text)
+	return nil
+}
+
+// normalise brings every member to its canonical spelling and the set into a
+// fixed order. A member that is no role stays as it is; unknown lists those.
+func (r RoleSet) normalise() (set RoleSet, unknown []string) {
+	have := map[string]bool{}
+	for _, member := range r {
+		switch strings.ToLower(member) {
+		case "masters", "master", string(ControlPlane):
+			have[string(ControlPlane)] = true
+		case "workers", string(Worker):
+			have[string(Worker)] = true
+		case "arbiters", string(Arbiter):
+			have[string(Arbiter)] = true
+		case AllRoles, NoRoles:
+			have[strings.ToLower(member)] = true
+		default:
+			unknown = append(unknown, member)
+		}
+	}
+	for _, member := range []string{AllRoles, NoRoles, string(ControlPlane), string(Arbiter), string(Worker)} {
+		if have[member] {
+			set = append(set, member)
+		}
+	}
+	return set, unknown
+}
+
+// ServiceWords is the set as the service writes it: "all", "none", or
+// "masters", "arbiters" and "workers" joined by commas, in that order. An
+// empty set is the empty text.
+func (r RoleSet) ServiceWords() string {
+	set, _ := r.normalise()
+	words := make([]string, 0, len(set))
+	for _, member := range set {
+		switch member {
+		case string(ControlPlane):
+			words = append(words, "masters")
+		case string(Arbiter):
+			words = append(words, "arbiters")
+		case string(Worker):
+			words = append(words, "workers")
+		default:
+			return member
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// StringList is a list of texts that may also be written as one text with
+// commas.
+type StringList []string
+
+func (l *StringList) fromText(text string) error {
+	*l = splitList(text)
+	return nil
+}
+
+func splitList(text string) []string {
+	list := []string{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+func (p *Platform) fromText(text string) error {
+	p.Type = PlatformType(text)
+	return nil
+}
+
+func (b *Bundle) fromText(text string) error {
+	b.ID = text
+	return nil
+}
+
+func (m *ManifestSource) fromText(text string) error {
+	m.Path = text
+	return nil
+}
