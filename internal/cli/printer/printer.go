@@ -1,0 +1,182 @@
+// Package printer writes what a verb found to standard output, in the format
+// that -o names. Every verb hands over the same three things: the data, a
+// table of it, and the names in it; so a format means the same everywhere.
+package printer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/yaml"
+)
+
+// Formats are the values that -o takes, in the order in which they are shown.
+func Formats() []string {
+	return []string{"table", "wide", "json", "yaml", "name", "jsonpath=TEMPLATE"}
+}
+
+// Format is a parsed value of -o.
+type Format struct {
+	kind     string
+	template *jsonpath.JSONPath
+}
+
+// Result is what a verb found.
+type Result struct {
+	// Data is encoded for json and yaml, and searched for jsonpath.
+	Data any
+	// Table draws the data for a person; wide adds its Wide columns.
+	Table func() Table
+	// Text stands in for a table where a person wants prose.
+	Text func(io.Writer) error
+	// Names are printed one a line for name.
+	Names []string
+}
+
+// Parse reads a value of -o. The empty value is table.
+func Parse(value string) (Format, error) {
+	kind, template, hasTemplate := strings.Cut(value, "=")
+	switch {
+	case value == "":
+		return Format{kind: "table"}, nil
+	case kind == "jsonpath" && hasTemplate:
+		return parseTemplate(template)
+	case kind == "jsonpath":
+		return Format{}, fmt.Errorf("output format jsonpath needs a template: jsonpath={.items[*].name}")
+	case slices.Contains([]string{"table", "wide", "json", "yaml", "name"}, value):
+		return Format{kind: value}, nil
+	default:
+		return Format{}, fmt.Errorf("unknown output format %q; one of %s", value, strings.Join(Formats(), ", "))
+	}
+}
+
+// parseTemplate reads a JSONPath template. As with kubectl, the braces around
+// a single expression may be left out.
+func parseTemplate(text string) (Format, error) {
+	if !strings.Contains(text, "{") {
+		text = "{." + strings.TrimPrefix(strings.TrimPrefix(text, "$"), ".") + "}"
+	}
+	template := jsonpath.New("output")
+	if err := template.Parse(text); err != nil {
+		return Format{}, fmt.Errorf("read jsonpath template %q: %w", text, err)
+	}
+	return Format{kind: "jsonpath", template: template}, nil
+}
+
+// Machine says whether the output is for a program rather than for a person.
+func (f Format) Machine() bool { return f.kind != "table" && f.kind != "wide" }
+
+// Is says whether the format is the named one: json, yaml, name, jsonpath,
+// table or wide.
+func (f Format) Is(kind string) bool { return f.kind == kind }
+
+// Print writes the result.
+func (f Format) Print(w io.Writer, result Result) error {
+	switch f.kind {
+	case "json":
+		return printJSON(w, result.Data)
+	case "yaml":
+		return printYAML(w, result.Data)
+	case "name":
+		return printNames(w, result.Names)
+	case "jsonpath":
+		return f.printTemplate(w, result.Data)
+	}
+	if result.Text != nil {
+		return result.Text(w)
+	}
+	return result.Table().write(w, f.kind == "wide")
+}
+
+// PrintLine writes one result of several that come one after the other: JSON
+// on one line, and a table without its headings after the first.
+func (f Format) PrintLine(w io.Writer, result Result, first bool) error {
+	switch f.kind {
+	case "json":
+		line, err := encode(result.Data, "")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(line)
+		return err
+	case "yaml":
+		if !first {
+			if _, err := io.WriteString(w, "---\n"); err != nil {
+				return err
+			}
+		}
+		return printYAML(w, result.Data)
+	case "jsonpath":
+		if err := f.printTemplate(w, result.Data); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "\n")
+		return err
+	case "name":
+		return printNames(w, result.Names)
+	}
+	table := result.Table()
+	table.NoHeadings = !first
+	return table.write(w, f.kind == "wide")
+}
+
+func printJSON(w io.Writer, data any) error {
+	text, err := encode(data, "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// encode is data as JSON with a line end, and with <, > and & as they are.
+func encode(data any, indent string) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	if err := encoder.Encode(data); err != nil {
+		return nil, fmt.Errorf("encode output: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+func printYAML(w io.Writer, data any) error {
+	text, err := yaml.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+func printNames(w io.Writer, names []string) error {
+	for _, name := range names {
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printTemplate searches the data as a program would see it: with the names
+// that its JSON form has.
+func (f Format) printTemplate(w io.Writer, data any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	var generic any
+	if err := json.Unmarshal(text, &generic); err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	if err := f.template.Execute(w, generic); err != nil {
+		return fmt.Errorf("apply jsonpath template: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package printer
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sample() Result {
+	type item struct {
+		Name  string `json:"name"`
+		State string `json:"state"`
+		Note  string `json:"note,omitempty"`
+	}
+	items := []item{{"lab", "Ready", "a < b"}, {"edge-42", "Installed", ""}}
+	return Result{
+		Data:  map[string]any{"items": items},
+		Names: []string{"cluster/lab", "cluster/edge-42"},
+		Table: func() Table {
+			table := Table{Columns: []Column{{Name: "NAME"}, {Name: "HOSTS", Right: true}, {Name: "ID", Wide: true}, {Name: "STATE"}}, Empty: "none"}
+			for i, it := range items {
+				table.Rows = append(table.Rows, []string{it.Name, strings.Repeat("1", i+1), "id", it.State})
+			}
+			return table
+		},
+	}
+}
+
+func TestPrint(t *testing.T) {
+	tests := []struct{ format, want string }{
+		{"", "NAME      HOSTS   STATE\nlab           1   Ready\nedge-42      11   Installed\n"},
+		{"table", "NAME      HOSTS   STATE\nlab           1   Ready\nedge-42      11   Installed\n"},
+		{"wide", "NAME      HOSTS   ID   STATE\nlab           1   id   Ready\nedge-42      11   id   Installed\n"},
+		{"name", "cluster/lab\ncluster/edge-42\n"},
+		{"json", "{\n  \"items\": [\n    {\n      \"name\": \"lab\",\n      \"state\": \"Ready\",\n      \"note\": \"a < b\"\n    },\n    {\n      \"name\": \"edge-42\",\n      \"state\": \"Installed\"\n    }\n  ]\n}\n"},
+		{"yaml", "items:\n- name: lab\n  note: a < b\n  state: Ready\n- name: edge-42\n  state: Installed\n"},
+		{"jsonpath={.items[*].name}", "lab edge-42"},
+		{"jsonpath=.items[1].state", "Installed"},
+		{"jsonpath=items[0].name", "lab"},
+		{`jsonpath={range .items[*]}{.name}{"\n"}{end}`, "lab\nedge-42\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.format, func(t *testing.T) {
+			format, err := Parse(tt.format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if err := format.Print(&out, sample()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, value := range []string{"xml", "JSON", "jsonpath", "jsonpath={.items[", "go-template={{.}}"} {
+		if _, err := Parse(value); err == nil {
+			t.Errorf("Parse(%q) accepted it", value)
+		}
+	}
+}
+
+func TestTemplateThatFindsNothingIsAnError(t *testing.T) {
+	format, err := Parse("jsonpath={.nothing}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := format.Print(&strings.Builder{}, sample()); err == nil {
+		t.Error("a missing field was accepted")
+	}
+}
+
+func TestPrintLine(t *testing.T) {
+	for format, want := range map[string]string{
+		"json":                   `{"items":[{"name":"lab","state":"Ready","note":"a < b"},{"name":"edge-42","state":"Installed"}]}` + "\n",
+		"jsonpath=items[1].name": "edge-42\n",
+		"table":                  "lab           1   Ready\nedge-42      11   Installed\n",
+	} {
+		f, err := Parse(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := f.PrintLine(&out, sample(), false); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("%s: %s", format, diff)
+		}
+	}
+}
+
+func TestEmptyTable(t *testing.T) {
+	format, _ := Parse("table")
+	var out strings.Builder
+	if err := format.Print(&out, Result{Table: func() Table { return Table{Columns: []Column{{Name: "NAME"}}, Empty: "no clusters"} }}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "no clusters\n" {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+func TestAgeAndMoment(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", 59 * time.Second: "59s", 119 * time.Second: "119s", 2 * time.Minute: "2m", 90 * time.Minute: "90m",
+		2*time.Hour + 5*time.Minute: "2h05m", 49 * time.Hour: "2d1h",
+	} {
+		if got := Age(d); got != want {
+			t.Errorf("Age(%v) = %q, want %q", d, got, want)
+		}
+	}
+	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		at       time.Time
+		terminal bool
+		want     string
+	}{
+		{time.Time{}, true, ""}, {now.Add(-3 * time.Minute), true, "3m ago"}, {now.Add(time.Hour), true, "in 60m"},
+		{now.Add(-3 * time.Minute), false, "2026-08-01T11:57:00Z"},
+	} {
+		if got := Moment(tt.at, now, tt.terminal); got != tt.want {
+			t.Errorf("Moment(%v, %v) = %q, want %q", tt.at, tt.terminal, got, tt.want)
+		}
+	}
+}

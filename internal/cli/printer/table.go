@@ -1,0 +1,87 @@
+package printer
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Column is a column of a table. A wide column is shown for -o wide only.
+type Column struct {
+	Name  string
+	Wide  bool
+	Right bool // numbers
+}
+
+// Table is a table of texts, each row as long as there are columns.
+type Table struct {
+	Columns    []Column
+	Rows       [][]string
+	NoHeadings bool
+	// Empty is written instead of the headings of a table without rows.
+	Empty string
+}
+
+// gap separates two columns.
+const gap = "   "
+
+func (t Table) write(w io.Writer, wide bool) error {
+	if len(t.Rows) == 0 && t.Empty != "" {
+		_, err := io.WriteString(w, t.Empty+"\n")
+		return err
+	}
+	lines := make([][]string, 0, len(t.Rows)+1)
+	if !t.NoHeadings {
+		headings := make([]string, len(t.Columns))
+		for i, column := range t.Columns {
+			headings[i] = column.Name
+		}
+		lines = append(lines, headings)
+	}
+	lines = append(lines, t.Rows...)
+	widths := t.widths(lines)
+	var text strings.Builder
+	for _, line := range lines {
+		text.WriteString(t.line(line, widths, wide))
+		text.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// widths is how wide each column has to be. Without headings it is no less
+// than its name, so that rows which come one by one stay under each other.
+func (t Table) widths(lines [][]string) []int {
+	widths := make([]int, len(t.Columns))
+	for i, column := range t.Columns {
+		widths[i] = utf8.RuneCountInString(column.Name)
+	}
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+func (t Table) line(cells []string, widths []int, wide bool) string {
+	var text strings.Builder
+	for i, cell := range cells {
+		if t.Columns[i].Wide && !wide {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteString(gap)
+		}
+		if cell == "" {
+			cell = "-"
+		}
+		pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+		if t.Columns[i].Right {
+			text.WriteString(pad + cell)
+		} else {
+			text.WriteString(cell + pad)
+		}
+	}
+	return strings.TrimRight(text.String(), " ")
+}

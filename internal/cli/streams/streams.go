@@ -1,0 +1,64 @@
+// Package streams is the outside of a run of the command line: standard
+// input, output and error, what is known of the terminals behind them, and the
+// environment. A test hands in buffers and a map; main hands in the process's
+// own.
+//
+// Data goes to Out and everything for people goes to Err, so that a pipe
+// carries the one and never the other.
+package streams
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Streams are the three standard streams of a run.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	// InTTY, OutTTY and ErrTTY say which of them is a terminal.
+	InTTY, OutTTY, ErrTTY bool
+	// Size is the width and height of Err's terminal in characters; nil or
+	// zeros where it is none. It is asked again for every picture, so that a
+	// resized window is noticed.
+	Size func() (width, height int)
+	// Exit leaves the process at once. Only a second interrupt uses it.
+	Exit func(code int)
+}
+
+// OS is the process's own streams.
+func OS() Streams {
+	return Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InTTY:  term.IsTerminal(int(os.Stdin.Fd())),
+		OutTTY: term.IsTerminal(int(os.Stdout.Fd())),
+		ErrTTY: term.IsTerminal(int(os.Stderr.Fd())),
+		Size: func() (int, int) {
+			width, height, err := term.GetSize(int(os.Stderr.Fd()))
+			if err != nil {
+				return 0, 0
+			}
+			return width, height
+		},
+		Exit: os.Exit,
+	}
+}
+
+// Live says whether a picture that is drawn anew in place can be shown on Err:
+// on a terminal that understands it, outside of a CI system.
+func (s Streams) Live(env Env) bool {
+	if !s.ErrTTY || env.Get("TERM") == "dumb" {
+		return false
+	}
+	ci, set := env.Lookup("CI")
+	return !set || ci == "" || ci == "false" || ci == "0"
+}
+
+// Color says whether text on Err may be coloured. NO_COLOR, with any value but
+// the empty one, forbids it (https://no-color.org).
+func (s Streams) Color(env Env) bool {
+	return s.ErrTTY && env.Get("NO_COLOR") == "" && env.Get("TERM") != "dumb"
+}

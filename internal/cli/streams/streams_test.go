@@ -1,0 +1,32 @@
+package streams
+
+import "testing"
+
+func TestLiveAndColor(t *testing.T) {
+	tests := []struct {
+		name        string
+		tty         bool
+		env         []string
+		live, color bool
+	}{
+		{"a terminal", true, []string{"TERM=xterm"}, true, true},
+		{"a pipe", false, []string{"TERM=xterm"}, false, false},
+		{"a dumb terminal", true, []string{"TERM=dumb"}, false, false},
+		{"no colour wanted", true, []string{"TERM=xterm", "NO_COLOR=1"}, true, false},
+		{"NO_COLOR empty means nothing", true, []string{"TERM=xterm", "NO_COLOR="}, true, true},
+		{"a CI system", true, []string{"TERM=xterm", "CI=true"}, false, true},
+		{"CI switched off", true, []string{"TERM=xterm", "CI=false"}, true, true},
+		{"the last entry wins", true, []string{"TERM=dumb", "TERM=xterm"}, true, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, env := Streams{ErrTTY: tt.tty}, EnvOf(tt.env)
+			if got := s.Live(env); got != tt.live {
+				t.Errorf("Live = %v, want %v", got, tt.live)
+			}
+			if got := s.Color(env); got != tt.color {
+				t.Errorf("Color = %v, want %v", got, tt.color)
+			}
+		})
+	}
+}
