@@ -1,0 +1,199 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Identity is who makes a request.
+type Identity struct {
+	// Scheme is the way that the caller identified itself; empty under None.
+	Scheme Scheme
+	// Username owns what the caller creates. Where the mode has no users it is
+	// "admin", as in the real service.
+	Username string
+}
+
+type identityKey struct{}
+
+// From is who makes the request of a context that Wrap passed on. Without one it
+// is the administrator.
+func From(ctx context.Context) Identity {
+	if identity, ok := ctx.Value(identityKey{}).(Identity); ok {
+		return identity
+	}
+	return Identity{Username: adminUsername}
+}
+
+// Wrap lets through to next the requests whose callers may make them, with
+// their Identity in the context, and answers the others with 401, 403 or 404.
+// Requests outside the API pass untouched.
+func (s *Service) Wrap(next http.Handler) http.Handler {
+	if s.config.Mode == None {
+		return next
+	}
+	table := operations()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		allowed, ok := schemes(table, r.Method, r.URL.Path)
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+		identity, err := s.identify(r, allowed)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, identity)))
+	})
+}
+
+// refusal is an answer instead of the service's.
+type refusal struct {
+	code    int
+	message string
+}
+
+func (e *refusal) Error() string { return e.message }
+
+func unauthorized(format string, args ...any) error {
+	return &refusal{code: http.StatusUnauthorized, message: fmt.Sprintf(format, args...)}
+}
+
+// refuse writes an error in the shape of the service's framework, whose code is
+// a number.
+func refuse(w http.ResponseWriter, err error) {
+	answer := &refusal{code: http.StatusUnauthorized, message: err.Error()}
+	errors.As(err, &answer)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(answer.code)
+	// The connection's end is the only way this can fail, and nobody is left to tell.
+	_ = json.NewEncoder(w).Encode(map[string]any{"code": answer.code, "message": answer.message})
+}
+
+// identify tries the allowed schemes whose credential the request carries. The
+// first good one wins; otherwise the last refusal is the answer.
+func (s *Service) identify(r *http.Request, allowed []Scheme) (Identity, error) {
+	refused := unauthorized("unauthenticated for invalid credentials")
+	for _, scheme := range allowed {
+		credential := credentialOf(r, scheme)
+		if credential == "" {
+			continue
+		}
+		identity, err := s.check(r, scheme, credential)
+		if err == nil {
+			return identity, nil
+		}
+		refused = err
+	}
+	return Identity{}, refused
+}
+
+// credentialOf is what a request carries for a scheme.
+func credentialOf(r *http.Request, scheme Scheme) string {
+	switch scheme {
+	case UserAuth:
+		return r.Header.Get("Authorization")
+	case AgentAuth:
+		return r.Header.Get("X-Secret-Key")
+	case WatcherAuth:
+		return r.Header.Get("Watcher-Authorization")
+	case ImageAuth:
+		return r.Header.Get("Image-Token")
+	case URLAuth:
+		return r.URL.Query().Get("api_key")
+	case ImageURLAuth:
+		return r.URL.Query().Get("image_token")
+	}
+	return ""
+}
+
+func (s *Service) check(r *http.Request, scheme Scheme, credential string) (Identity, error) {
+	switch scheme {
+	case URLAuth, ImageAuth, ImageURLAuth:
+		return s.checkLink(r, scheme, credential)
+	}
+	if s.config.Mode == AgentInstallerLocal {
+		return s.checkLocal(scheme, credential)
+	}
+	switch scheme {
+	case UserAuth:
+		return s.checkBearer(credential)
+	case AgentAuth:
+		return s.checkAgentSecret(credential)
+	}
+	return Identity{}, unauthorized("%s is not allowed for rhsso auth", scheme)
+}
+
+// checkBearer knows a user by an access token.
+func (s *Service) checkBearer(credential string) (Identity, error) {
+	token, ok := strings.CutPrefix(credential, "Bearer ")
+	if !ok {
+		return Identity{}, unauthorized("Failed to authenticate user: token is not sent as Bearer")
+	}
+	c, err := s.read(token, s.access)
+	if err != nil {
+		return Identity{}, unauthorized("Failed to parse token: %v", err)
+	}
+	if c.Type != "Bearer" || c.Username == "" {
+		return Identity{}, unauthorized("Failed to parse token: claims are incorrectly formatted")
+	}
+	return Identity{Scheme: UserAuth, Username: c.Username}, nil
+}
+
+// checkAgentSecret knows an agent by the pull secret that its media carry.
+func (s *Service) checkAgentSecret(secret string) (Identity, error) {
+	plain, err := base64.StdEncoding.DecodeString(secret)
+	user, password, ok := strings.Cut(string(plain), ":")
+	if err != nil || !ok || user == "" || password == "" {
+		return Identity{}, unauthorized("Failed to authenticate agent: the secret is not a pull secret's")
+	}
+	if s.config.AgentSecret != nil && !s.config.AgentSecret(secret) {
+		return Identity{}, unauthorized("Failed to authenticate agent: the secret is not known")
+	}
+	return Identity{Scheme: AgentAuth, Username: defaultUsername}, nil
+}
+
+// checkLocal knows users, agents and watchers by the scheme that their token
+// names. The token stands raw in its header.
+func (s *Service) checkLocal(scheme Scheme, token string) (Identity, error) {
+	c, err := s.read(token, s.local)
+	if err != nil {
+		return Identity{}, unauthorized("Failed to parse token: %v", err)
+	}
+	switch c.Scheme {
+	case "":
+		return Identity{}, unauthorized("claims are incorrectly formatted")
+	case scheme:
+		return Identity{Scheme: scheme, Username: adminUsername}, nil
+	}
+	return Identity{}, &refusal{code: http.StatusForbidden, message: fmt.Sprintf("a token for %s is not allowed as %s", c.Scheme, scheme)}
+}
+
+// checkLink knows the bearer of a link by the one object that it opens; any
+// other object does not exist for that bearer.
+func (s *Service) checkLink(r *http.Request, scheme Scheme, token string) (Identity, error) {
+	c, err := s.read(token, s.local)
+	if err != nil {
+		return Identity{}, unauthorized("Failed to parse token: %v", err)
+	}
+	if c.InfraEnvID == "" && c.ClusterID == "" {
+		return Identity{}, unauthorized("claims are incorrectly formatted")
+	}
+	infraEnvID, clusterID := target(r)
+	if !sameText(c.InfraEnvID, infraEnvID) || !sameText(c.ClusterID, clusterID) {
+		return Identity{}, &refusal{code: http.StatusNotFound, message: "Object Not Found"}
+	}
+	return Identity{Scheme: scheme, Username: adminUsername}, nil
+}
+
+// sameText compares secrets without telling by its time where they differ.
+func sameText(a, b string) bool {
+	return subtle.ConstantTimeCompare([]byte(digest(a)), []byte(digest(b))) == 1
+}
