@@ -1,6 +1,7 @@
 package install
 
 import (
+	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -177,10 +178,22 @@ type Options struct {
 	ResendSecrets bool
 	// Run marks the clusters that this run registers.
 	Run string
+	// Started is when the run began, on the service's clock: preparations that
+	// failed before are not held against it. Zero: all count.
+	Started time.Time
 }
 
 // Desired is what the cluster shall become.
 type Desired struct {
 	Spec    *spec.Cluster
 	Options Options
+}
+
+// hostOf is the name of the host that a scope is about, "" for another scope.
+func hostOf(s Scope) string {
+	name, _ := strings.CutPrefix(string(s), "host/")
+	if name == string(s) {
+		return ""
+	}
+	return name
 }

@@ -1,0 +1,136 @@
+package install_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestConvergence holds the promise for every action: from any state, deciding
+// and acting comes to rest, no action is asked for again once it was carried
+// out, and a machine that the file does not name is never installed.
+func TestConvergence(t *testing.T) {
+	for seed := range uint64(3000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		w := anyWorld(random)
+		if err := settle(w); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for range 20 { // a second run, and time, must not bring a write back
+			w.pass()
+			if err := settle(w); err != nil {
+				t.Fatalf("seed %d, later: %v", seed, err)
+			}
+		}
+		w.writes = nil
+		if err := settle(w); err != nil || len(w.writes) > 0 {
+			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
+		}
+	}
+}
+
+// settle decides and acts until there is nothing left to do at this moment.
+func settle(w *world) error {
+	asked := map[string]int{}
+	for range 40 {
+		plan := w.decide()
+		if err := wellFormed(plan); err != nil {
+			return err
+		}
+		if len(plan.Actions) == 0 {
+			return nil
+		}
+		for _, a := range plan.Actions {
+			key := fmt.Sprint(a.Key, a.Settings, a.Target)
+			if asked[key]++; asked[key] > 1 {
+				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
+			}
+			if a.Kind == install.StartInstall {
+				if err := onlyNamed(w); err != nil {
+					return err
+				}
+			}
+			if err := w.apply(a); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("does not come to rest")
+}
+
+// onlyNamed says whether every machine that would be installed is one that
+// the file names.
+func onlyNamed(w *world) error {
+	for _, h := range w.observed.Hosts {
+		named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return h.ID == "host-"+s.Name })
+		if !named && !w.desired.Spec.Spec.AcceptUnknownHosts {
+			return fmt.Errorf("the install is started with %s, which the file does not name", h.ID)
+		}
+	}
+	return nil
+}
+
+// wellFormed checks what every plan has to have.
+func wellFormed(plan install.Plan) error {
+	if plan.Verdict == "" {
+		return fmt.Errorf("a plan without a verdict")
+	}
+	seen := map[string]bool{}
+	for _, a := range plan.Actions {
+		if a.Key == "" || a.Scope == "" || a.Kind == "" || a.Reason == "" || seen[a.Key] {
+			return fmt.Errorf("action %+v lacks something or stands twice", a)
+		}
+		seen[a.Key] = true
+	}
+	for _, b := range plan.Blockers {
+		if b.Key == "" || b.Message == "" || b.Remedy == "" || b.Cure == "" || b.Reason == "" {
+			return fmt.Errorf("blocker %+v lacks something", b)
+		}
+	}
+	for _, x := range plan.Waits {
+		if x.Key == "" || x.For == "" || x.Who == "" {
+			return fmt.Errorf("wait %+v lacks something", x)
+		}
+	}
+	return nil
+}
+
+func keys(actions []install.Action) []string {
+	var out []string
+	for _, a := range actions {
+		out = append(out, a.Key)
+	}
+	return out
+}
+
+// TestHappyWay walks an empty world to an installed cluster.
+func TestHappyWay(t *testing.T) {
+	for _, size := range [][2]int{{1, 0}, {3, 0}, {3, 2}, {5, 1}} {
+		for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
+			c := sample(size[0], size[1])
+			c.Spec.InfraEnv.Bind = bind
+			w := newWorld(&install.Desired{Spec: c})
+			for range 40 {
+				if err := settle(w); err != nil {
+					t.Fatal(err)
+				}
+				w.pass()
+			}
+			plan := w.decide()
+			if plan.Verdict != install.VerdictInstalled {
+				t.Errorf("%v %s: verdict %s (%s), waits %v, blockers %v", size, bind, plan.Verdict, plan.Message, plan.Waits, plan.Blockers)
+			}
+			kinds := map[install.Kind]int{}
+			for _, a := range w.writes {
+				kinds[a.Kind]++
+			}
+			if kinds[install.RegisterCluster] != 1 || kinds[install.RegisterInfraEnv] != 1 || kinds[install.StartInstall] != 1 {
+				t.Errorf("%v %s: writes %v", size, bind, keys(w.writes))
+			}
+		}
+	}
+}

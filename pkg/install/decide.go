@@ -1,0 +1,245 @@
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Decide compares what is desired with what was observed and says what to do
+// next, what can only be waited for, and what stands in the way. It is pure:
+// the same arguments give the same plan. now is a moment on the service's
+// clock.
+func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
+	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: now}
+	p.cluster = observed.Cluster
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed.Hosts)
+
+	p.others()
+	switch {
+	case len(p.plan.Blockers) > 0:
+	case p.cluster == nil:
+		p.register()
+	case p.cluster.State == ClusterUnknown:
+		p.end(VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "oaictl version")
+	case p.cluster.State.beforeInstall():
+		p.beforeInstall()
+	case p.cluster.State.running():
+		p.running()
+	case p.cluster.State.installed():
+		p.installed()
+	case p.cluster.State == ClusterFailed:
+		p.failed()
+	case p.cluster.State == ClusterCancelled:
+		p.end(VerdictCancelled, "the installation was cancelled", "oaictl reset cluster "+p.name())
+	}
+	return p.finish()
+}
+
+// planner gathers a plan. Its methods read top to bottom in the order in which
+// an install goes.
+type planner struct {
+	desired  *Desired
+	spec     *spec.Cluster
+	observed *Observed
+	now      time.Time
+	cluster  *Cluster
+	matches  matches
+	plan     Plan
+}
+
+func (p *planner) name() string { return p.spec.Metadata.Name }
+
+func (p *planner) act(a Action)     { p.plan.Actions = append(p.plan.Actions, a) }
+func (p *planner) wait(w Wait)      { p.plan.Waits = append(p.plan.Waits, w) }
+func (p *planner) block(b Blocker)  { p.plan.Blockers = append(p.plan.Blockers, b) }
+func (p *planner) warn(w Warning)   { p.plan.Warnings = append(p.plan.Warnings, w) }
+func (p *planner) idle() bool       { return len(p.plan.Actions) == 0 }
+func (p *planner) unhindered() bool { return len(p.plan.Blockers) == 0 }
+func (p *planner) full() string     { return p.name() + "." + p.spec.Spec.BaseDomain }
+func (p *planner) end(v Verdict, message, next string) {
+	p.plan.Verdict, p.plan.Message, p.plan.Next = v, message, next
+}
+
+// finish sorts the plan and gives it its verdict, unless it has one.
+func (p *planner) finish() Plan {
+	plan := &p.plan
+	if plan.Verdict != "" {
+		return *plan
+	}
+	switch {
+	case len(plan.Actions) > 0:
+		plan.Verdict = VerdictWorking
+		plan.Message = fmt.Sprintf("%d to do", len(plan.Actions))
+	case len(plan.Blockers) > 0:
+		plan.Verdict = VerdictBlocked
+		plan.Message, plan.Next = plan.Blockers[0].Message, plan.Blockers[0].Remedy
+	default:
+		plan.Verdict = VerdictWaiting
+		if len(plan.Waits) > 0 {
+			plan.Message = "waiting for " + plan.Waits[0].For
+		}
+	}
+	return *plan
+}
+
+// others looks at clusters of the same name: duplicates of our own and those
+// that may be somebody else's.
+func (p *planner) others() {
+	var foreign []string
+	for _, other := range p.observed.Others {
+		switch {
+		case !other.Owned:
+			foreign = append(foreign, fmt.Sprintf("%s (%s, created %s)", other.ID, other.Status, other.Created.UTC().Format(time.RFC3339)))
+		case p.desired.Options.Run != "" && other.Run == p.desired.Options.Run && other.Empty:
+			p.act(Action{
+				Key: "cluster/withdraw/" + other.ID, Scope: ScopeCluster, Kind: WithdrawCluster, Target: other.ID, Name: p.name(),
+				Reason: "another run registered the same cluster earlier; this run's is still empty", Destructive: true,
+			})
+		default:
+			p.warn(Warning{
+				Key: "cluster/duplicate/" + other.ID, Scope: ScopeCluster, Reason: "DuplicateCluster",
+				Message: fmt.Sprintf("there is a second cluster %s made by oaictl: %s (%s)", p.full(), other.ID, other.Status),
+				Next:    "oaictl delete cluster " + other.ID,
+			})
+		}
+	}
+	switch {
+	case p.cluster == nil && p.desired.Options.Adopt != "":
+		p.block(Blocker{
+			Key: "cluster/adopt", Scope: ScopeCluster, Reason: "AdoptNotFound", Cure: CureOwner,
+			Message: fmt.Sprintf("there is no cluster %s with the id %s to adopt", p.full(), p.desired.Options.Adopt),
+			Remedy:  "oaictl get clusters",
+		})
+	case p.cluster == nil && len(foreign) > 0:
+		p.block(Blocker{
+			Key: "cluster/foreign", Scope: ScopeCluster, Reason: "ForeignCluster", Cure: CureOwner,
+			Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(foreign, ", ")),
+			Remedy:  "oaictl create cluster -f FILE --adopt ID, or another metadata.name",
+		})
+	}
+}
+
+// register makes the cluster.
+func (p *planner) register() {
+	settings := clusterSettings(p.spec)
+	p.act(Action{
+		Key: "cluster/register", Scope: ScopeCluster, Kind: RegisterCluster, Name: p.name(),
+		Reason: "the service has no cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
+	})
+}
+
+// beforeInstall brings cluster, image and hosts to what the file says, and
+// starts the install when all of it is so.
+func (p *planner) beforeInstall() {
+	p.configureCluster()
+	if p.idle() {
+		p.images()
+	}
+	p.hosts()
+	p.unknownHosts()
+	p.clusterChecks()
+	p.start()
+}
+
+// configureCluster brings the cluster's own settings to what the file says:
+// before any host registers, since some can't be changed after.
+func (p *planner) configureCluster() {
+	want := clusterSettings(p.spec)
+	delete(want, SetTags) // the service takes them at registration only
+	update := Action{
+		Key: "cluster/update", Scope: ScopeCluster, Kind: UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Reason: "the cluster differs from the file", Settings: Settings{},
+	}
+	for _, d := range differences(want, p.cluster.Settings) {
+		if rules(d.setting).cluster == immutable {
+			p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")
+			continue
+		}
+		update.Settings[d.setting] = d.want
+		update.Changes = append(update.Changes, d.change(""))
+	}
+	if len(update.Settings) > 0 {
+		p.act(update)
+	}
+	p.overrides()
+	p.manifests()
+	p.ignored()
+}
+
+// overrides sends what has no field of its own as install-config overrides.
+func (p *planner) overrides() {
+	want, err := p.spec.InstallConfigOverrides()
+	if err != nil {
+		p.block(Blocker{
+			Key: "cluster/overrides", Scope: ScopeCluster, Reason: "BadOverrides", Cure: CureNow, Field: string(SetInstallConfig),
+			Message: fmt.Sprintf("make the install-config overrides: %v", err), Remedy: "oaictl validate -f FILE",
+		})
+		return
+	}
+	settings := Settings{SetInstallConfig: ValueOf(want)}
+	if want == "" {
+		return // an absent field is left alone
+	}
+	for _, d := range differences(settings, p.cluster.Settings) {
+		p.act(Action{
+			Key: "cluster/overrides", Scope: ScopeCluster, Kind: SetOverrides, Target: p.cluster.ID, Name: p.name(),
+			Reason: "the install-config overrides differ from the file", Settings: settings, Changes: []Change{d.change("")},
+		})
+	}
+}
+
+// manifests uploads the extra manifests that the service has not, or not so.
+func (p *planner) manifests() {
+	for _, m := range p.spec.ManifestFiles() {
+		name := string(m.Folder) + "/" + m.Name
+		have, there := p.cluster.Manifests[name]
+		sum := Digest(m.Content)
+		if there && (have == "" || have == sum) {
+			continue
+		}
+		p.act(Action{
+			Key: "cluster/manifest/" + name, Scope: ScopeCluster, Kind: UploadManifest, Target: p.cluster.ID, Name: name,
+			Reason:  "the service does not have this manifest",
+			Changes: []Change{{Field: "spec.manifests", To: name}},
+		})
+	}
+}
+
+// ignored sets which validations may fail.
+func (p *planner) ignored() {
+	list := p.spec.Spec.IgnoreValidations
+	if list.Cluster == nil && list.Hosts == nil {
+		return
+	}
+	settings := Settings{SetIgnored: ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})}
+	for _, d := range differences(settings, p.cluster.Settings) {
+		p.act(Action{
+			Key: "cluster/ignore", Scope: ScopeCluster, Kind: IgnoreValidations, Target: p.cluster.ID, Name: p.name(),
+			Reason: "the ignored validations differ from the file", Settings: settings, Changes: []Change{d.change("")},
+		})
+	}
+}
+
+func (p *planner) drift(scope Scope, d difference, why string) {
+	p.warn(Warning{
+		Key: "drift/" + string(scope) + "/" + string(d.setting), Scope: scope, Reason: "Drift",
+		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", d.setting, orNothing(d.want.show(d.setting)), orNothing(d.have.show(d.setting)), why),
+	})
+}
+
+func orNothing(text string) string { return cmp.Or(text, "nothing") }
+
+// allChanges lists the settings of a new object as changes from nothing.
+func allChanges(prefix string, settings Settings) []Change {
+	var changes []Change
+	for setting, value := range settings {
+		changes = append(changes, difference{setting: setting, want: value}.change(prefix))
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Field, b.Field) })
+	return changes
+}

@@ -1,0 +1,144 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// renewAhead is how long before its end a discovery image's URL is renewed.
+const renewAhead = 10 * time.Minute
+
+// images makes the InfraEnvs that the file asks for and keeps their discovery
+// images usable.
+func (p *planner) images() {
+	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
+		p.poolOf(ref)
+		return
+	}
+	intended, err := intendedImages(p.spec)
+	if err != nil {
+		p.block(Blocker{
+			Key: "infraenv/input", Scope: ScopeCluster, Reason: "BadInfraEnv", Cure: CureNow,
+			Message: err.Error(), Remedy: "oaictl validate -f FILE",
+		})
+		return
+	}
+	for _, image := range intended {
+		i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Name == image.name })
+		if i < 0 {
+			p.act(Action{
+				Key: "infraenv/" + image.name + "/register", Scope: InfraEnvScope(image.name), Kind: RegisterInfraEnv, Name: image.name,
+				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.settings, Changes: allChanges("", image.settings),
+			})
+			continue
+		}
+		p.updateImage(image, &p.observed.InfraEnvs[i])
+	}
+}
+
+// bindTo is the cluster that a new InfraEnv's hosts belong to from the start,
+// "" with late binding.
+func (p *planner) bindTo() string {
+	if p.spec.Spec.InfraEnv.Bind == spec.BindLate {
+		return ""
+	}
+	return p.cluster.ID
+}
+
+// poolOf looks for an InfraEnv that is not ours to change.
+func (p *planner) poolOf(ref string) {
+	if slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref }) {
+		return
+	}
+	p.block(Blocker{
+		Key: "infraenv/ref", Scope: InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: CureOwner, Field: "spec.infraEnv.ref",
+		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "oaictl get infraenvs",
+	})
+}
+
+// updateImage brings an InfraEnv to what the file says. A change makes a new
+// image, which machines that booted the old one would have to boot again.
+func (p *planner) updateImage(image intendedImage, env *InfraEnv) {
+	scope := InfraEnvScope(env.Name)
+	update := Action{
+		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: UpdateInfraEnv, Target: env.ID, Name: env.Name,
+		Reason: "the discovery image differs from the file", Settings: Settings{},
+	}
+	for _, d := range differences(image.settings, env.Settings) {
+		if rules(d.setting).infraEnv == immutable {
+			p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
+			continue
+		}
+		update.Settings[d.setting] = d.want
+		update.Changes = append(update.Changes, d.change(""))
+	}
+	booted := p.bootedFrom(env.ID)
+	switch {
+	case len(update.Settings) == 0:
+	case len(booted) > 0 && !p.desired.Options.Reimage:
+		fields := make([]string, 0, len(update.Changes))
+		for _, c := range update.Changes {
+			fields = append(fields, c.Field)
+		}
+		p.block(Blocker{
+			Key: "infraenv/" + env.Name + "/reimage", Scope: scope, Reason: "NewImageNeeded", Cure: CureNow, Field: fields[0], Hosts: booted,
+			Message: fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), strings.Join(booted, ", ")),
+			Remedy:  "add --reimage and boot those hosts from the new image, or undo the change",
+		})
+		return
+	default:
+		p.act(update)
+		return
+	}
+
+	switch {
+	case env.Image.State == ImageFailed:
+		p.block(Blocker{
+			Key: "infraenv/" + env.Name + "/image", Scope: scope, Reason: "ImageFailed", Cure: CureNone,
+			Message: fmt.Sprintf("the service could not make the discovery image %s: %s", env.Name, env.Image.Info), Remedy: "oaictl get events",
+		})
+	case env.Image.State == ImagePending:
+		p.wait(Wait{Key: "infraenv/" + env.Name + "/image", Scope: scope, For: "the discovery image " + env.Name, Since: env.Created, Who: WhoService})
+	case !env.Image.Expires.IsZero() && env.Image.Expires.Before(p.now.Add(renewAhead)) && p.missingFrom(image):
+		p.act(Action{
+			Key: "infraenv/" + env.Name + "/renew", Scope: scope, Kind: RenewImage, Target: env.ID, Name: env.Name,
+			Reason: "the discovery image's URL ends at " + env.Image.Expires.UTC().Format(time.RFC3339) + " and hosts have still to boot it",
+		})
+	}
+}
+
+// bootedFrom names the hosts that have registered from an InfraEnv's image.
+func (p *planner) bootedFrom(id string) []string {
+	var names []string
+	for i := range p.observed.Hosts {
+		if h := &p.observed.Hosts[i]; h.InfraEnvID == id {
+			names = append(names, p.hostName(h))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// missingFrom says whether a host of the file has still to boot the image.
+func (p *planner) missingFrom(image intendedImage) bool {
+	if len(p.spec.Spec.Hosts) == 0 {
+		return len(p.observed.Hosts) < p.counts().total()
+	}
+	return slices.ContainsFunc(image.hosts, func(name string) bool { return p.matches.byName[name] == nil })
+}
+
+// hostName is the name of an observed host in the file, or else the one that
+// the service has for it.
+func (p *planner) hostName(h *Host) string {
+	if name, ok := p.matches.names[h.ID]; ok {
+		return name
+	}
+	if h.Hostname != "" {
+		return h.Hostname
+	}
+	return h.ID
+}

@@ -1,0 +1,246 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// running follows an install that is under way: nothing is written, results
+// are fetched, and whoever has to act is named.
+func (p *planner) running() {
+	p.plan.Missing = p.missingHosts()
+	p.driftAfterStart()
+	p.saveNoIngress()
+	switch p.cluster.State {
+	case ClusterPreparing:
+		p.wait(Wait{Key: "cluster/prepare", Scope: ScopeCluster, For: "the service to prepare the installation", Since: p.cluster.StatusSince, Who: WhoService})
+	case ClusterFinalizing:
+		p.finalizing()
+	}
+	for i := range p.observed.Hosts {
+		if h := &p.observed.Hosts[i]; !h.Day2 {
+			p.runningHost(p.hostName(h), h)
+		}
+	}
+}
+
+// missingHosts names the hosts of the file that the service has not seen.
+func (p *planner) missingHosts() []string {
+	var missing []string
+	for i := range p.spec.Spec.Hosts {
+		if name := p.spec.Spec.Hosts[i].Name; p.matches.byName[name] == nil {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// driftAfterStart reports what the file says differently once it is too late.
+func (p *planner) driftAfterStart() {
+	want := clusterSettings(p.spec)
+	delete(want, SetTags)
+	for _, d := range differences(want, p.cluster.Settings) {
+		if d.known {
+			p.drift(ScopeCluster, d, "cannot be changed after the installation was started")
+		}
+	}
+}
+
+func (p *planner) finalizing() {
+	stage, progress := p.cluster.Progress.FinalizingStage, p.cluster.Progress
+	what := "the cluster to finish"
+	if stage != "" {
+		what = "the cluster to finish: " + stage
+	}
+	var operators []string
+	for _, o := range p.cluster.Operators {
+		if o.Status != "available" {
+			operators = append(operators, o.Name)
+		}
+	}
+	if len(operators) > 0 {
+		what += " (" + strings.Join(operators, ", ") + ")"
+	}
+	since := progress.FinalizingSince
+	if since.IsZero() {
+		since = p.cluster.StatusSince
+	}
+	p.wait(Wait{Key: "cluster/finalize", Scope: ScopeCluster, For: what, Since: since, Who: WhoService})
+	if progress.FinalizingTimedOut {
+		p.block(Blocker{
+			Key: "cluster/finalize/slow", Scope: ScopeCluster, Reason: "FinalizingTimedOut", Cure: CurePerson, Since: since,
+			Message: fmt.Sprintf("%s has taken longer than the service allows for it", stage),
+			Remedy:  "look at the cluster with auth/kubeconfig-noingress: oc get clusteroperators",
+		})
+	}
+}
+
+// runningHost says what a host of a running install waits for.
+func (p *planner) runningHost(name string, h *Host) {
+	scope := HostScope(name)
+	switch h.State {
+	case HostNeedsUser:
+		p.block(Blocker{
+			Key: "host/" + name + "/boot-order", Scope: scope, Reason: "BootedDiscoveryImage", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
+			Message: fmt.Sprintf("%s should boot from its disk: %s", name, firstOf(h.StatusInfo, "it booted the discovery image again")),
+			Remedy:  "make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself",
+		})
+	case HostDisconnected:
+		p.disconnected(name, h)
+	case HostFailed:
+		p.warn(Warning{
+			Key: "host/" + name + "/failed", Scope: scope, Reason: "HostFailed",
+			Message: fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status)), Next: "oaictl logs " + p.name() + " --host " + name,
+		})
+	case HostInstalled, HostAdded, HostCancelled:
+	default:
+		p.runningStage(name, h)
+	}
+}
+
+func (p *planner) runningStage(name string, h *Host) {
+	stage := h.Progress.Stage
+	if stage == "" {
+		p.waitHost(name, h, "to start installing", WhoMachine)
+		return
+	}
+	p.wait(Wait{Key: "host/" + name + "/stage", Scope: HostScope(name), For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: WhoMachine})
+	if since, stuck := p.stuck(h); stuck {
+		p.block(Blocker{
+			Key: "host/" + name + "/stuck", Scope: HostScope(name), Reason: "StageTimedOut", Cure: CurePerson, Since: since, Hosts: []string{name},
+			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage, h.Progress.Since.UTC().Format(time.TimeOnly)),
+			Remedy:  stageRemedy(stage, name),
+		})
+	}
+}
+
+// stuck says whether a host has been in its stage for too long: the service's
+// own word for it, or else the stage's budget.
+func (p *planner) stuck(h *Host) (since time.Time, stuck bool) {
+	began := h.Progress.Updated
+	if began.IsZero() {
+		began = h.Progress.Since
+	}
+	times, known := timesOf(h.Progress.Stage)
+	end := began.Add(times.budget)
+	if h.Progress.TimedOut {
+		return end, true
+	}
+	if !known || began.IsZero() {
+		return time.Time{}, false
+	}
+	return end, p.now.After(end)
+}
+
+func stageRemedy(stage, name string) string {
+	if stage == "Rebooting" {
+		return "see at the console of " + name + " whether it boots from its installation disk"
+	}
+	return "look at the console of " + name
+}
+
+func (p *planner) saveNoIngress() {
+	if p.cluster.NoIngress && !p.observed.Results.NoIngress {
+		p.save(SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
+	}
+}
+
+func (p *planner) save(kind Kind, name, reason string) {
+	p.act(Action{
+		Key: "cluster/save/" + name, Scope: ScopeCluster, Kind: kind, Target: p.cluster.ID, Name: name, Reason: reason,
+		Changes: []Change{{Field: "auth/" + name, To: "[redacted]"}},
+	})
+}
+
+// installed fetches the results and says how complete the cluster is.
+func (p *planner) installed() {
+	p.plan.Missing = p.missingHosts()
+	p.driftAfterStart()
+	p.saveNoIngress()
+	if p.cluster.Kubeconfig && !p.observed.Results.Kubeconfig {
+		p.save(SaveKubeconfig, "kubeconfig", "the cluster is installed")
+	}
+	if p.cluster.Kubeconfig && !p.observed.Results.Password {
+		p.save(SavePassword, "kubeadmin-password", "the cluster is installed")
+	}
+	if !p.idle() {
+		return
+	}
+	next := "oaictl download kubeconfig " + p.name()
+	if p.observed.Results.Kubeconfig {
+		next = "oc --kubeconfig " + p.name() + "/auth/kubeconfig get nodes"
+	}
+	trouble := p.degradations()
+	if len(trouble) > 0 {
+		p.end(VerdictDegraded, "installed, but "+strings.Join(trouble, "; "), "oaictl why cluster "+p.name())
+		return
+	}
+	message := "installed"
+	if len(p.plan.Missing) > 0 {
+		message = "installed, without workers that are not required: " + strings.Join(p.plan.Missing, ", ")
+	}
+	p.end(VerdictInstalled, message, next)
+}
+
+// degradations says what is wrong with an installed cluster.
+func (p *planner) degradations() []string {
+	var out []string
+	if strings.Contains(p.cluster.StatusInfo, "degraded") {
+		out = append(out, p.cluster.StatusInfo)
+	}
+	for _, o := range p.cluster.Operators {
+		if o.Status == "failed" && !strings.Contains(strings.Join(out, " "), o.Name) {
+			out = append(out, "operator "+o.Name+" failed")
+		}
+	}
+	for i := range p.observed.Hosts {
+		if h := &p.observed.Hosts[i]; h.State == HostFailed && !h.Day2 {
+			out = append(out, fmt.Sprintf("host %s failed: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
+		}
+	}
+	n := p.counts()
+	workers := 0
+	for i := range p.spec.Spec.Hosts {
+		host := &p.spec.Spec.Hosts[i]
+		have := p.matches.byName[host.Name]
+		switch {
+		case host.Role == spec.Worker && have != nil:
+			workers++
+		case host.Role != spec.Worker && have == nil:
+			out = append(out, "host "+host.Name+" is missing")
+		}
+	}
+	if missing := n.requiredWorkers - workers; len(p.spec.Spec.Hosts) > 0 && missing > 0 {
+		out = append(out, fmt.Sprintf("%d required workers are missing: %s", missing, strings.Join(p.plan.Missing, ", ")))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// failed ends the run with the reason, and with what can still be had.
+func (p *planner) failed() {
+	p.saveNoIngress()
+	if !p.idle() {
+		return
+	}
+	reasons := []string{firstOf(p.cluster.StatusInfo, p.cluster.Status)}
+	for i := range p.observed.Hosts {
+		if h := &p.observed.Hosts[i]; h.State == HostFailed {
+			reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
+		}
+	}
+	p.end(VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then oaictl reset cluster "+p.name())
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

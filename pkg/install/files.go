@@ -1,0 +1,66 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// NewFiles keeps results under dir: DIR/CLUSTER/auth/NAME, readable by their
+// owner alone.
+func NewFiles(dir string) Files { return directory(dir) }
+
+type directory string
+
+func (d directory) path(cluster, name string) string {
+	return filepath.Join(string(d), cluster, "auth", name)
+}
+
+func (d directory) Observe(_ context.Context, cluster string) (Results, error) {
+	var results Results
+	for name, there := range map[string]*bool{
+		"kubeconfig-noingress": &results.NoIngress, "kubeconfig": &results.Kubeconfig, "kubeadmin-password": &results.Password,
+	} {
+		switch _, err := os.Stat(d.path(cluster, name)); {
+		case err == nil:
+			*there = true
+		case !errors.Is(err, fs.ErrNotExist):
+			return Results{}, &Fault{Op: "look for results in", On: filepath.Dir(d.path(cluster, name)), Err: err, Next: "check the folder given with --dir"}
+		}
+	}
+	return results, nil
+}
+
+func (d directory) Save(_ context.Context, cluster, name string, data []byte) (err error) {
+	path := d.path(cluster, name)
+	defer func() {
+		if err != nil {
+			err = &Fault{Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
+		}
+	}()
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
+		return os.Chmod(path, 0o600)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	// A temporary file beside it is renamed when it is whole, so that nobody
+	// ever reads half a kubeconfig.
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+name+".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }()
+	_, err = temporary.Write(data)
+	if closed := temporary.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("write a temporary file: %w", err)
+	}
+	return os.Rename(temporary.Name(), path)
+}

@@ -1,0 +1,112 @@
+package install
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// Installer drives one service. It is safe to use for several clusters, one
+// after the other or at once.
+type Installer struct {
+	service     Service
+	files       Files
+	clock       Clock
+	emit        func(Event)
+	poll        time.Duration
+	timeout     time.Duration
+	userTimeout time.Duration
+}
+
+// Clock tells the time and waits for it to pass.
+type Clock interface {
+	Now() time.Time
+	// Sleep returns after d, or with the context's cause once ctx is done.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Option changes how an Installer works.
+type Option func(*Installer)
+
+// WithFiles says where results are written. Without it none are.
+func WithFiles(files Files) Option { return func(i *Installer) { i.files = files } }
+
+// WithClock replaces the machine's clock.
+func WithClock(c Clock) Option { return func(i *Installer) { i.clock = c } }
+
+// WithEvents receives every event, one at a time and in order.
+func WithEvents(receive func(Event)) Option { return func(i *Installer) { i.emit = receive } }
+
+// WithPollInterval fixes the time between observations. Zero lets it adapt,
+// between one second after a change and ten where nothing happens.
+func WithPollInterval(d time.Duration) Option { return func(i *Installer) { i.poll = d } }
+
+// WithTimeouts limits a run: total for all of it (exit code 8), user for
+// waiting for a person (exit code 9). Zero: no limit.
+func WithTimeouts(total, user time.Duration) Option {
+	return func(i *Installer) { i.timeout, i.userTimeout = total, user }
+}
+
+// New returns an Installer for a service plane.
+func New(service Service, options ...Option) *Installer {
+	i := &Installer{service: service, clock: clock.Real(), emit: func(Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
+	for _, option := range options {
+		option(i)
+	}
+	return i
+}
+
+// Digest is the SHA-256 of data in hex, as Cluster.Manifests has it.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// observe reads service and files. A prior observation lets the service plane
+// read only what may have changed.
+func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observed, detail bool) (*Observed, error) {
+	query := Query{
+		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
+		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
+	}
+	if prior != nil && prior.Cluster != nil {
+		query.ID = prior.Cluster.ID
+	}
+	observed, err := i.service.Observe(ctx, query, prior)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.observeFiles(ctx, observed); err != nil {
+		return nil, err
+	}
+	return observed, nil
+}
+
+func (i *Installer) observeFiles(ctx context.Context, observed *Observed) error {
+	switch {
+	case observed.Cluster == nil:
+		return nil
+	case i.files == nil:
+		observed.Results = Results{NoIngress: true, Kubeconfig: true, Password: true, ClusterID: observed.Cluster.ID}
+		return nil
+	}
+	results, err := i.files.Observe(ctx, observed.Cluster.Name)
+	observed.Results = results
+	return err
+}
+
+// Plan observes once and decides, and writes nothing.
+func (i *Installer) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
+	observed, err := i.observe(ctx, desired, nil, true)
+	if err != nil {
+		return Plan{}, nil, err
+	}
+	d := *desired
+	if d.Options.Started.IsZero() {
+		d.Options.Started = observed.At
+	}
+	return Decide(&d, observed, observed.At), observed, nil
+}

@@ -1,0 +1,123 @@
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// newView gathers the picture that a live display draws.
+func newView(desired *Desired, observed *Observed, plan Plan) *View {
+	view := &View{Desired: desired, Observed: observed, Plan: plan}
+	names := matchHosts(desired.Spec.Spec.Hosts, observed.Hosts)
+	for i := range desired.Spec.Spec.Hosts {
+		want := &desired.Spec.Spec.Hosts[i]
+		line := HostView{Name: want.Name, Role: Role(want.Role), State: HostAbsent}
+		if have := names.byName[want.Name]; have != nil {
+			line = hostView(want.Name, have)
+		}
+		view.Hosts = append(view.Hosts, line)
+	}
+	for i := range observed.Hosts {
+		if h := &observed.Hosts[i]; names.names[h.ID] == "" {
+			view.Hosts = append(view.Hosts, hostView(firstOf(h.Hostname, h.ID), h))
+		}
+	}
+	for i := range view.Hosts {
+		view.Hosts[i].describe(plan)
+	}
+	view.Percent, view.ETA = progress(observed)
+	return view
+}
+
+func hostView(name string, h *Host) HostView {
+	view := HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
+	if (h.Role == RoleAuto || h.Role == "") && h.Suggested != "" {
+		view.Role = h.Suggested
+	}
+	if !h.Progress.Since.IsZero() {
+		view.Since = h.Progress.Since
+	}
+	if h.Progress.Info != "" && strings.HasSuffix(h.Progress.Info, "%") {
+		view.Stage += " " + h.Progress.Info
+	}
+	return view
+}
+
+// describe finds the one thing that a host waits for.
+func (v *HostView) describe(plan Plan) {
+	scopes := []Scope{HostScope(v.Name), HostScope(v.ID)}
+	for _, b := range plan.Blockers {
+		if slices.Contains(scopes, b.Scope) || slices.Contains(b.Hosts, v.Name) {
+			v.Waiting, v.Trouble = b.Message, true
+			return
+		}
+	}
+	for _, w := range plan.Waits {
+		if slices.Contains(scopes, w.Scope) {
+			if stage := fmt.Sprintf("%s: %s", v.Name, v.Stage); strings.HasPrefix(stage, w.For) {
+				continue // the stage stands in its own column
+			}
+			v.Waiting = strings.TrimPrefix(w.For, v.Name+" ")
+			return
+		}
+	}
+}
+
+// usually is how long the service's own parts of an install take.
+const (
+	usualPreparing  = 4 * time.Minute
+	usualFinalizing = 20 * time.Minute
+)
+
+// progress is how far the whole install is, in percent, and how long it will
+// still take if every stage takes what it usually does. An eta of zero: it
+// cannot be told.
+func progress(o *Observed) (percent int, eta time.Duration) {
+	if o.Cluster == nil {
+		return 0, 0
+	}
+	percent = o.Cluster.Progress.Percent
+	switch {
+	case o.Cluster.State.installed():
+		return 100, 0
+	case o.Cluster.State == ClusterPreparing:
+		return percent, usualPreparing + slowest(o) + usualFinalizing
+	case o.Cluster.State == ClusterInstalling:
+		return percent, slowest(o) + usualFinalizing
+	case o.Cluster.State == ClusterFinalizing:
+		spent := o.At.Sub(cmp.Or(o.Cluster.Progress.FinalizingSince, o.Cluster.StatusSince))
+		return percent, max(time.Minute, usualFinalizing-spent, slowest(o))
+	}
+	return percent, 0
+}
+
+// slowest is what the host with the longest way still to go usually takes.
+func slowest(o *Observed) time.Duration {
+	var longest time.Duration
+	for i := range o.Hosts {
+		longest = max(longest, remaining(&o.Hosts[i], o.At))
+	}
+	return longest
+}
+
+func remaining(h *Host, now time.Time) time.Duration {
+	switch h.State {
+	case HostInstalled, HostAdded, HostFailed, HostCancelled:
+		return 0
+	}
+	stages := h.Progress.Stages
+	at := slices.Index(stages, h.Progress.Stage)
+	var left time.Duration
+	for i, stage := range stages {
+		switch {
+		case i == at:
+			left += max(0, usual(stage)-now.Sub(h.Progress.Since))
+		case i > at:
+			left += usual(stage)
+		}
+	}
+	return left
+}

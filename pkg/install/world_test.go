@@ -1,0 +1,287 @@
+package install_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// world is a model of what a service does with actions and with time: small
+// enough to be read, and checked against the simulator elsewhere.
+type world struct {
+	desired  *install.Desired
+	observed install.Observed
+	writes   []install.Action
+}
+
+var start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+func newWorld(desired *install.Desired) *world {
+	return &world{desired: desired, observed: install.Observed{At: start}}
+}
+
+// decide is one decision on the world as it is.
+func (w *world) decide() install.Plan {
+	observed := w.observed
+	return install.Decide(w.desired, &observed, observed.At)
+}
+
+// apply is the model of every action's effect.
+func (w *world) apply(a install.Action) error {
+	w.writes = append(w.writes, a)
+	o := &w.observed
+	switch a.Kind {
+	case install.RegisterCluster:
+		o.Cluster = &install.Cluster{
+			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
+			State:      install.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
+		}
+	case install.WithdrawCluster:
+		o.Others = slices.DeleteFunc(o.Others, func(r install.ClusterRef) bool { return r.ID == a.Target })
+	case install.UpdateCluster, install.SetOverrides, install.IgnoreValidations:
+		maps.Copy(o.Cluster.Settings, a.Settings)
+	case install.UploadManifest:
+		for _, m := range w.desired.Spec.ManifestFiles() {
+			if string(m.Folder)+"/"+m.Name == a.Name {
+				o.Cluster.Manifests[a.Name] = install.Digest(m.Content)
+			}
+		}
+	case install.RegisterInfraEnv:
+		o.InfraEnvs = append(o.InfraEnvs, install.InfraEnv{
+			ID: "infraenv-" + a.Name, Name: a.Name, ClusterID: a.Target, Owned: true, Created: o.At, Settings: maps.Clone(a.Settings),
+			Image: install.Image{State: install.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
+		})
+	case install.UpdateInfraEnv:
+		maps.Copy(w.infraEnv(a.Target).Settings, a.Settings)
+	case install.RenewImage:
+		w.infraEnv(a.Target).Image.Expires = o.At.Add(4 * time.Hour)
+	case install.UpdateHost:
+		host := w.host(a.Target)
+		maps.Copy(host.Settings, a.Settings)
+		if disk, ok := a.Settings[install.SetDisk]; ok {
+			host.Disk = disk.Text()
+		}
+	case install.BindHost:
+		host := w.host(a.Target)
+		host.State, host.ClusterID = install.HostBinding, o.Cluster.ID
+	case install.StartInstall:
+		o.Cluster.State, o.Cluster.InstallStarted = install.ClusterPreparing, o.At
+	case install.SaveNoIngress:
+		o.Results.NoIngress = true
+	case install.SaveKubeconfig:
+		o.Results.Kubeconfig = true
+	case install.SavePassword:
+		o.Results.Password = true
+	default:
+		return fmt.Errorf("the model has no effect for %s", a.Kind)
+	}
+	return nil
+}
+
+func (w *world) infraEnv(id string) *install.InfraEnv {
+	for i := range w.observed.InfraEnvs {
+		if w.observed.InfraEnvs[i].ID == id {
+			return &w.observed.InfraEnvs[i]
+		}
+	}
+	panic("no InfraEnv " + id)
+}
+
+func (w *world) host(id string) *install.Host {
+	for i := range w.observed.Hosts {
+		if w.observed.Hosts[i].ID == id {
+			return &w.observed.Hosts[i]
+		}
+	}
+	panic("no host " + id)
+}
+
+// pass lets some time go by, in which every object moves one step on the way
+// to an installed cluster, and absent hosts boot.
+func (w *world) pass() {
+	o := &w.observed
+	o.At = o.At.Add(2 * time.Minute)
+	if o.Cluster == nil {
+		return
+	}
+	if len(o.InfraEnvs) > 0 {
+		w.bootHosts()
+	}
+	ready := len(o.Hosts) > 0
+	for i := range o.Hosts {
+		h := &o.Hosts[i]
+		switch h.State {
+		case install.HostUnbound:
+			h.Status = "known-unbound"
+		case install.HostBinding, install.HostDisconnected, install.HostResetting, install.HostBlocked:
+			h.State = install.HostDiscovering
+		case install.HostDiscovering:
+			h.State = install.HostReady
+		}
+		ready = ready && h.State == install.HostReady
+	}
+	switch o.Cluster.State {
+	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked:
+		o.Cluster.State = install.ClusterDiscovering
+		if ready && len(o.Hosts) >= len(w.desired.Spec.Spec.Hosts) {
+			o.Cluster.State = install.ClusterReady
+		}
+	case install.ClusterReady:
+	case install.ClusterPreparing, install.ClusterNeedsUser:
+		o.Cluster.State, o.Cluster.NoIngress = install.ClusterInstalling, true
+	case install.ClusterInstalling:
+		o.Cluster.State, o.Cluster.NoIngress = install.ClusterFinalizing, true
+	case install.ClusterFinalizing:
+		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = install.ClusterInstalled, true, true
+		for i := range o.Hosts {
+			o.Hosts[i].State = install.HostInstalled
+		}
+	}
+}
+
+// bootHosts registers the machines of the file that are not there yet.
+func (w *world) bootHosts() {
+	late := w.desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
+	for i, want := range w.desired.Spec.Spec.Hosts {
+		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-" + want.Name }) {
+			continue
+		}
+		host := machine(want.Name, want.Match.MAC, i)
+		host.InfraEnvID = w.observed.InfraEnvs[0].ID
+		if late {
+			host.State, host.Status, host.ClusterID = install.HostUnbound, "discovering-unbound", ""
+		}
+		w.observed.Hosts = append(w.observed.Hosts, host)
+	}
+}
+
+// machine is a host that has sent its inventory.
+func machine(name, mac string, index int) install.Host {
+	disks := []install.Disk{
+		{ID: "/dev/disk/by-id/wwn-0x5000c500000000" + fmt.Sprintf("%02d", index), Path: "/dev/sda", Name: "sda", WWN: fmt.Sprintf("0x5000c500000000%02d", index), Type: "HDD", SizeBytes: 120e9, Eligible: true},
+		{ID: "/dev/disk/by-id/data" + fmt.Sprint(index), Path: "/dev/nvme0n1", Name: "nvme0n1", Type: "SSD", SizeBytes: 960e9, Eligible: true},
+		{ID: "/dev/sr0", Path: "/dev/sr0", Name: "sr0", Media: true},
+	}
+	return install.Host{
+		ID: "host-" + name, ClusterID: "cluster-1", Hostname: "localhost", State: install.HostDiscovering, Status: "discovering",
+		Role: install.RoleAuto, Settings: install.Settings{}, Disk: disks[0].ID,
+		Inventory: install.Inventory{
+			Known: true, Hostname: "localhost", Serial: "SN" + name, Disks: disks,
+			Interfaces: []install.Interface{{Name: "eno1", MAC: mac, Up: true, Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},
+		},
+	}
+}
+
+// sample is a cluster of the given size.
+func sample(controlPlane, workers int) *spec.Cluster {
+	c := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: "lab"}}
+	s := &c.Spec
+	s.OpenShift.Version, s.BaseDomain = "4.20", "example.com"
+	s.PullSecret = spec.SourceOf(spec.NewSecret(`{"auths":{}}`))
+	s.Topology.ControlPlane, s.Topology.Workers = &controlPlane, &workers
+	for i := range controlPlane {
+		s.Hosts = append(s.Hosts, spec.Host{Name: fmt.Sprintf("cp-%d", i), Hostname: fmt.Sprintf("cp-%d", i), Role: spec.ControlPlane, Match: spec.Match{MAC: fmt.Sprintf("52:54:00:00:00:%02x", i)}})
+	}
+	for i := range workers {
+		s.Hosts = append(s.Hosts, spec.Host{Name: fmt.Sprintf("worker-%d", i), Hostname: fmt.Sprintf("worker-%d", i), Role: spec.Worker, Match: spec.Match{MAC: fmt.Sprintf("52:54:00:00:01:%02x", i)}})
+	}
+	if controlPlane > 1 {
+		s.Network.VIPs = spec.VIPs{API: []string{"192.168.127.100"}, Ingress: []string{"192.168.127.101"}}
+	}
+	return c
+}
+
+// anyCluster is some cluster.yaml.
+func anyCluster(random *rand.Rand) *spec.Cluster {
+	c := sample([]int{1, 3, 3, 5}[random.IntN(4)], random.IntN(4))
+	maybe := func() bool { return random.IntN(3) == 0 }
+	if maybe() {
+		c.Spec.InfraEnv.Bind = spec.BindLate
+	}
+	if maybe() {
+		c.Spec.Network.Defaults.NTP = []string{"ntp.example.com"}
+	}
+	if maybe() {
+		c.Spec.Proxy = spec.Proxy{HTTP: "http://user:secret@proxy.example.com:3128"}
+	}
+	if maybe() {
+		c.Spec.Network.MTU = 1400
+	}
+	if maybe() {
+		c.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
+	}
+	if maybe() {
+		c.Spec.Discovery.KernelArgs = []string{"console=ttyS0,115200"}
+	}
+	for i := range c.Spec.Hosts {
+		if maybe() {
+			c.Spec.Hosts[i].Labels = map[string]string{"rack": "a"}
+		}
+		if maybe() {
+			c.Spec.Hosts[i].Disk.Hints.DeviceName = []string{"/dev/sda", "/dev/nvme0n1", "/dev/none"}[random.IntN(3)]
+		}
+	}
+	return c
+}
+
+// anyWorld is some state in which an oaictl, or somebody else, may have left
+// the service.
+func anyWorld(random *rand.Rand) *world {
+	w := newWorld(&install.Desired{Spec: anyCluster(random), Options: install.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
+	for range random.IntN(12) {
+		for _, a := range w.decide().Actions {
+			if random.IntN(4) > 0 { // a crash may come after any of them
+				_ = w.apply(a)
+			}
+		}
+		w.pass()
+	}
+	w.disturb(random)
+	w.writes = nil
+	return w
+}
+
+// disturb changes things behind oaictl's back.
+func (w *world) disturb(random *rand.Rand) {
+	o := &w.observed
+	states := []install.HostState{
+		install.HostUnbound, install.HostBinding, install.HostDiscovering, install.HostDisconnected, install.HostBlocked, install.HostReady,
+		install.HostPreparing, install.HostInstalling, install.HostNeedsUser, install.HostResetting, install.HostInstalled, install.HostFailed, install.HostUnknown,
+	}
+	for i := range o.Hosts {
+		if random.IntN(5) == 0 {
+			o.Hosts[i].State = states[random.IntN(len(states))]
+		}
+		if random.IntN(6) == 0 {
+			o.Hosts[i].Inventory = install.Inventory{}
+		}
+	}
+	if o.Cluster == nil {
+		return
+	}
+	if random.IntN(4) == 0 {
+		all := []install.ClusterState{
+			install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady, install.ClusterPreparing, install.ClusterInstalling,
+			install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled, install.ClusterFailed, install.ClusterCancelled, install.ClusterAddingHosts, install.ClusterUnknown,
+		}
+		o.Cluster.State = all[random.IntN(len(all))]
+	}
+	if random.IntN(4) == 0 {
+		o.Cluster.Settings[install.SetAPIVIPs] = install.ValueOf([]string{"192.168.127.77"})
+	}
+	if random.IntN(4) == 0 {
+		o.Others = append(o.Others, install.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
+	}
+	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
+		o.InfraEnvs[0].Settings[install.SetSSHKeys] = install.ValueOf("ssh-ed25519 AAAA someone")
+		o.InfraEnvs[0].Image.Expires = o.At
+	}
+	if random.IntN(4) == 0 {
+		o.Hosts = append(o.Hosts, machine("stranger", "52:54:00:ff:ff:ff", 90))
+	}
+}
