@@ -14,6 +14,7 @@ import (
 // and acting comes to rest, no action is asked for again once it was carried
 // out, and a machine that the file does not name is never installed.
 func TestConvergence(t *testing.T) {
+	exercised := map[install.Kind]int{}
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		w := anyWorld(random)
@@ -26,9 +27,21 @@ func TestConvergence(t *testing.T) {
 				t.Fatalf("seed %d, later: %v", seed, err)
 			}
 		}
+		for _, a := range w.writes {
+			exercised[a.Kind]++
+		}
 		w.writes = nil
 		if err := settle(w); err != nil || len(w.writes) > 0 {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
+		}
+	}
+	for _, kind := range []install.Kind{
+		install.RegisterCluster, install.WithdrawCluster, install.UpdateCluster, install.SetOverrides, install.IgnoreValidations,
+		install.RegisterInfraEnv, install.UpdateInfraEnv, install.RenewImage, install.UpdateHost, install.BindHost, install.StartInstall,
+		install.SaveNoIngress, install.SaveKubeconfig, install.SavePassword,
+	} {
+		if exercised[kind] == 0 {
+			t.Errorf("no state led to %s: the property says nothing of it", kind)
 		}
 	}
 }

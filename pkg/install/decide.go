@@ -198,7 +198,7 @@ func (p *planner) manifests() {
 	for _, m := range p.spec.ManifestFiles() {
 		name := string(m.Folder) + "/" + m.Name
 		have, there := p.cluster.Manifests[name]
-		sum := Digest(m.Content)
+		sum := Digest([]byte(m.Content))
 		if there && (have == "" || have == sum) {
 			continue
 		}

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Result is how a run ended.
@@ -217,7 +220,7 @@ func (r *run) limit(b Blocker, stood time.Duration) error {
 	end := func(code Code) error {
 		message := b.Message
 		if b.Field != "" {
-			if file, line, column := r.desired.Spec.Position(specField(r.desired, b.Field)); line > 0 {
+			if file, line, column := r.desired.Spec.Position(specField(r.desired.Spec, b.Field)); line > 0 {
 				message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
 			}
 		}
@@ -292,4 +295,15 @@ func (r *run) lastEvent(result Result, err error) Event {
 		}
 	}
 	return event
+}
+
+// specField is a field with hosts by their place instead of their name, as
+// the file's positions are kept.
+func specField(c *spec.Cluster, field string) string {
+	for i := range c.Spec.Hosts {
+		if rest, ok := strings.CutPrefix(field, "spec.hosts["+c.Spec.Hosts[i].Name+"]"); ok {
+			return fmt.Sprintf("spec.hosts[%d]%s", i, rest)
+		}
+	}
+	return field
 }

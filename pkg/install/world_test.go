@@ -48,7 +48,7 @@ func (w *world) apply(a install.Action) error {
 	case install.UploadManifest:
 		for _, m := range w.desired.Spec.ManifestFiles() {
 			if string(m.Folder)+"/"+m.Name == a.Name {
-				o.Cluster.Manifests[a.Name] = install.Digest(m.Content)
+				o.Cluster.Manifests[a.Name] = install.Digest([]byte(m.Content))
 			}
 		}
 	case install.RegisterInfraEnv:
