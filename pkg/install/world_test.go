@@ -278,7 +278,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Others = append(o.Others, install.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
-		o.InfraEnvs[0].Settings[install.SetSSHKeys] = install.ValueOf("ssh-ed25519 AAAA someone")
+		o.InfraEnvs[0].Settings[install.SetKernelArgs] = install.ValueOf([]string{"somebody=else"})
 		o.InfraEnvs[0].Image.Expires = o.At
 	}
 	if random.IntN(4) == 0 {
