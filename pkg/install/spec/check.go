@@ -43,8 +43,22 @@ func within(inner, outer string) bool {
 
 func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
+// all runs every check. Each reports what it finds and lets the others look
+// too.
 func (k *checker) all() {
 	k.words(reflect.ValueOf(k.cluster).Elem(), "")
+	k.identity()
+	k.openshift()
+	k.platform()
+	k.topology()
+	k.networks()
+	k.vips()
+	k.hosts()
+	k.hostNetworks()
+	k.contents()
+	k.registry()
+	k.manifests()
+	k.extras()
 }
 
 // words reports every word below v that is none of the possible ones.
@@ -75,8 +89,8 @@ func (k *checker) word(w word, text, field string) {
 	if _, known := canonical(w, text); known {
 		return
 	}
-	remedy := "it is one of " + strings.Join(w.values(), ", ")
-	if best := nearest(text, w.values()); best != "" {
+	remedy := "it is one of " + strings.Join(w.Values(), ", ")
+	if best := nearest(text, w.Values()); best != "" {
 		remedy = fmt.Sprintf("did you mean %q?", best)
 	}
 	k.report(field, fmt.Sprintf("%q is not known here", text), remedy)

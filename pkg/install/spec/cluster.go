@@ -147,8 +147,8 @@ type Proxy struct {
 type DiskEncryption struct {
 	// Where the key is kept: tpm for the machine's TPM 2.0, tang for Tang servers.
 	Mode EncryptionMode `yaml:"mode"`
-	// Roles whose machines are encrypted: all, none, or a list of control-plane, worker and arbiter.
-	On RoleSet `yaml:"on"`
+	// Roles whose machines are encrypted: all, none, or a list of control-plane, worker and arbiter. Default is all.
+	On RoleSet `yaml:"on,omitempty"`
 	// Tang servers, for mode tang.
 	Tang []TangServer `yaml:"tang,omitempty"`
 }

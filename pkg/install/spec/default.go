@@ -13,7 +13,9 @@ import (
 //
 //   - topology.controlPlane, .workers, .arbiters and .fencing from the roles of
 //     the hosts; without hosts, three control plane machines;
-//   - platform none for a single node, else baremetal;
+//   - platform none for a single node, for ppc64le and s390x, and where the
+//     network is user-managed; else baremetal;
+//   - disk encryption of all roles where it names none;
 //   - each host's role (auto), hostname (its name, unless written and empty),
 //     match (the MAC address of its short network form, else the IP address of
 //     its BMC), and fencing address and credentials (those of its BMC);
@@ -31,12 +33,15 @@ func (c *Cluster) Default() {
 	s := &c.Spec
 	if s.Platform.Type == "" {
 		s.Platform.Type = BareMetal
-		if c.ControlPlaneCount() == 1 {
+		if c.ControlPlaneCount() == 1 || s.OpenShift.Arch == Power || s.OpenShift.Arch == Z || isTrue(s.Network.UserManaged) {
 			s.Platform.Type = NoneType
 		}
 		if s.Platform.External != nil {
 			s.Platform.Type = External
 		}
+	}
+	if s.DiskEncryption != nil && len(s.DiskEncryption.On) == 0 {
+		s.DiskEncryption.On = RoleSet{AllRoles}
 	}
 	if s.InfraEnv.Bind == "" {
 		s.InfraEnv.Bind = BindEarly
@@ -215,6 +220,8 @@ func (c *Cluster) RequiredWorkers() int {
 func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 }
 
 func number(n int) *int { return &n }
+
+func isTrue(is *bool) bool { return is != nil && *is }
 
 func valueOf(n *int) int {
 	if n == nil {

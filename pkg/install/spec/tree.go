@@ -75,13 +75,27 @@ type treeError struct {
 	message, remedy string
 }
 
-// parseTree reads one YAML document. What is wrong with it comes back as
-// errors, never as a panic: the YAML library is kept behind a recover, for its
-// input may be anything.
-func parseTree(data []byte) (root *node, problems []treeError) {
+// parseTree reads one YAML document.
+func parseTree(data []byte) (*node, []treeError) {
+	docs, problems := parseTrees(data)
+	switch {
+	case len(problems) > 0 && len(docs) == 0:
+		return nil, problems
+	case len(docs) == 0:
+		return nil, []treeError{{at: place{1, 1}, message: "is empty"}}
+	case len(docs) > 1:
+		return nil, []treeError{{at: docs[1].at, message: "a second document starts here", remedy: "keep one cluster in a file"}}
+	}
+	return docs[0], problems
+}
+
+// parseTrees reads YAML documents; empty ones are left out. What is wrong with
+// them comes back as errors, never as a panic: the YAML library is kept behind
+// a recover, for its input may be anything.
+func parseTrees(data []byte) (docs []*node, problems []treeError) {
 	defer func() {
 		if recover() != nil {
-			root, problems = nil, []treeError{{at: place{1, 1}, message: "cannot be read as YAML"}}
+			docs, problems = nil, []treeError{{at: place{1, 1}, message: "cannot be read as YAML"}}
 		}
 	}()
 	if len(data) > maxDocumentSize {
@@ -95,32 +109,18 @@ func parseTree(data []byte) (root *node, problems []treeError) {
 	if err != nil {
 		return nil, []treeError{syntaxError(err)}
 	}
-	return buildTree(file)
-}
-
-func buildTree(file *ast.File) (*node, []treeError) {
-	var docs []*ast.DocumentNode
 	for _, doc := range file.Docs {
-		if doc.Body != nil {
-			docs = append(docs, doc)
+		if doc.Body == nil {
+			continue
 		}
-	}
-	switch {
-	case len(docs) == 0:
-		return nil, []treeError{{at: place{1, 1}, message: "is empty"}}
-	case len(docs) > 1:
-		at := place{1, 1}
-		if docs[1].Start != nil {
-			at = placeOf(docs[1].Start)
+		b := &treeBuilder{anchors: map[string]*node{}}
+		root := b.build(doc.Body, 0)
+		if root.size > maxNodes {
+			b.report(root.at, "grows too large when its aliases are followed", "")
 		}
-		return nil, []treeError{{at: at, message: "a second document starts here", remedy: "keep one cluster in a file"}}
+		docs, problems = append(docs, root), append(problems, b.problems...)
 	}
-	b := &treeBuilder{anchors: map[string]*node{}}
-	root := b.build(docs[0].Body, 0)
-	if root.size > maxNodes {
-		b.report(root.at, "grows too large when its aliases are followed", "")
-	}
-	return root, b.problems
+	return docs, problems
 }
 
 // tooDeep is the first token below the deepest allowed level, counted without

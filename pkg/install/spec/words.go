@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// A word is a field that takes one of a few values. values lists them in the
-// order in which they are shown; canonical turns an accepted spelling into the
-// one that the rest of oaictl uses, and reports whether it is one.
+// A word is a field that takes one of a few values, which it lists in the order
+// in which they are shown.
 type word interface {
-	values() []string
+	Values() []string
 }
 
 // Role is what a machine becomes.
@@ -24,7 +23,8 @@ const (
 	Auto         Role = "auto"
 )
 
-func (Role) values() []string {
+// Values lists the roles.
+func (Role) Values() []string {
 	return []string{string(ControlPlane), string(Worker), string(Arbiter), string(Auto)}
 }
 
@@ -40,7 +40,8 @@ const (
 	Multi Arch = "multi"
 )
 
-func (Arch) values() []string {
+// Values lists the architectures.
+func (Arch) Values() []string {
 	return []string{string(X86), string(ARM), string(Power), string(Z), string(Multi)}
 }
 
@@ -56,7 +57,8 @@ const (
 	External  PlatformType = "external"
 )
 
-func (PlatformType) values() []string {
+// Values lists the platforms.
+func (PlatformType) Values() []string {
 	return []string{string(BareMetal), string(NoneType), string(VSphere), string(Nutanix), string(External)}
 }
 
@@ -73,7 +75,8 @@ const (
 	NoNetwork     NetworkType = "None"
 )
 
-func (NetworkType) values() []string {
+// Values lists the plug-ins.
+func (NetworkType) Values() []string {
 	return []string{string(OVNKubernetes), string(Calico), string(Cilium), string(CiscoACI), string(OpenShiftSDN), string(NoNetwork)}
 }
 
@@ -86,7 +89,8 @@ const (
 	UserManaged    LoadBalancer = "user-managed"
 )
 
-func (LoadBalancer) values() []string {
+// Values lists the kinds of load balancer.
+func (LoadBalancer) Values() []string {
 	return []string{string(ClusterManaged), string(UserManaged)}
 }
 
@@ -99,7 +103,8 @@ const (
 	Tang EncryptionMode = "tang"
 )
 
-func (EncryptionMode) values() []string { return []string{string(TPM), string(Tang)} }
+// Values lists the modes.
+func (EncryptionMode) Values() []string { return []string{string(TPM), string(Tang)} }
 
 // BootMethod is how the discovery image gets to the machines.
 type BootMethod string
@@ -113,7 +118,8 @@ const (
 	BootNone    BootMethod = "none"
 )
 
-func (BootMethod) values() []string {
+// Values lists the ways to boot.
+func (BootMethod) Values() []string {
 	return []string{string(BootRedfish), string(BootIPXE), string(BootISO), string(BootNone)}
 }
 
@@ -127,7 +133,8 @@ const (
 	ImageDisconnected ImageType = "disconnected"
 )
 
-func (ImageType) values() []string {
+// Values lists the kinds of image.
+func (ImageType) Values() []string {
 	return []string{string(ImageMinimal), string(ImageFull), string(ImageDisconnected)}
 }
 
@@ -140,7 +147,8 @@ const (
 	BindLate  BindMode = "late"
 )
 
-func (BindMode) values() []string { return []string{string(BindEarly), string(BindLate)} }
+// Values lists the ways to bind.
+func (BindMode) Values() []string { return []string{string(BindEarly), string(BindLate)} }
 
 // ManifestFolder is a folder of manifests on the installation side.
 type ManifestFolder string
@@ -152,7 +160,8 @@ const (
 	FolderOpenShift ManifestFolder = "openshift"
 )
 
-func (ManifestFolder) values() []string {
+// Values lists the folders.
+func (ManifestFolder) Values() []string {
 	return []string{string(FolderManifests), string(FolderOpenShift)}
 }
 
@@ -171,7 +180,8 @@ const (
 	BalanceALB   BondMode = "balance-alb"
 )
 
-func (BondMode) values() []string {
+// Values lists the bonding modes.
+func (BondMode) Values() []string {
 	return []string{string(ActiveBackup), string(LACP), string(BalanceRR), string(BalanceXOR), string(Broadcast), string(BalanceTLB), string(BalanceALB)}
 }
 
@@ -197,7 +207,7 @@ func otherSpelling(w word, text string) (string, bool) {
 // canonical is the word that text stands for. ok is false for a text that is
 // none of w's values, in any spelling.
 func canonical(w word, text string) (value string, ok bool) {
-	if slices.Contains(w.values(), text) {
+	if slices.Contains(w.Values(), text) {
 		return text, true
 	}
 	return otherSpelling(w, text)

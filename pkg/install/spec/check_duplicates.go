@@ -1,0 +1,71 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// registerOf remembers who has what, to find those who have the same.
+type registerOf struct {
+	check *checker
+	what  string
+	owner map[string]int // host by value
+}
+
+// take reports a value that another host has already.
+func (r *registerOf) take(value, field string, host int) {
+	if value == "" {
+		return
+	}
+	first, taken := r.owner[value]
+	if !taken {
+		r.owner[value] = host
+		return
+	}
+	if first != host {
+		r.check.report(field, fmt.Sprintf("%s %s belongs to %s already", r.what, value, r.check.hostLabel(first)), "")
+	}
+}
+
+// hostLabel is how messages call a host.
+func (k *checker) hostLabel(i int) string {
+	if name := k.cluster.Spec.Hosts[i].Name; name != "" {
+		return "host " + name
+	}
+	return fmt.Sprintf("spec.hosts[%d]", i)
+}
+
+// duplicates reports what two hosts cannot share: names, identities, addresses.
+// The service would take most of them without a word.
+func (k *checker) duplicates() {
+	register := func(what string) *registerOf {
+		return &registerOf{check: k, what: what, owner: map[string]int{}}
+	}
+	names, hostnames, macs := register("the name"), register("the hostname"), register("the MAC address")
+	serials, uuids, own := register("the serial number"), register("the UUID"), register("the hostname")
+	bmcIPs, bmcs, wwns := register("the BMC"), register("the BMC"), register("the disk")
+	for i := range k.cluster.Spec.Hosts {
+		h := &k.cluster.Spec.Hosts[i]
+		names.take(strings.ToLower(h.Name), hostField(i, "name"), i)
+		if h.Hostname != h.Name {
+			hostnames.take(strings.ToLower(h.Hostname), hostField(i, "hostname"), i)
+		} else if _, taken := names.owner[h.Name]; taken && names.owner[h.Name] == i {
+			hostnames.take(strings.ToLower(h.Hostname), hostField(i, "name"), i)
+		}
+		macs.take(h.Match.MAC, hostField(i, "match.mac"), i)
+		serials.take(strings.ToLower(h.Match.Serial), hostField(i, "match.serial"), i)
+		uuids.take(h.Match.UUID, hostField(i, "match.uuid"), i)
+		own.take(strings.ToLower(h.Match.Hostname), hostField(i, "match.hostname"), i)
+		bmcIPs.take(h.Match.BMC, hostField(i, "match.bmc"), i)
+		wwns.take(strings.ToLower(h.Disk.Hints.WWN), hostField(i, "disk.hints.wwn"), i)
+		if h.BMC != nil {
+			bmcs.take(strings.ToLower(h.BMC.Address)+h.BMC.System, hostField(i, "bmc.address"), i)
+		}
+		if h.Net != nil {
+			macs.take(h.Net.MAC, hostField(i, "net.mac"), i)
+			for j, nic := range h.Net.Interfaces {
+				macs.take(nic.MAC, fmt.Sprintf("%s[%d].mac", hostField(i, "net.interfaces"), j), i)
+			}
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package spec
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+)
+
+// interfaceName is what the kernel takes (IFNAMSIZ leaves 15 characters).
+var interfaceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}$`)
+
+const lastVLAN = 4094
+
+// hostNetworks checks every host's network, and that no address is used twice.
+func (k *checker) hostNetworks() {
+	used := map[netip.Addr]string{}
+	v := k.cluster.Spec.Network.VIPs
+	for _, text := range append(slices.Clone(v.API), v.Ingress...) {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			used[ip] = "a virtual address of the cluster"
+		}
+	}
+	for i := range k.cluster.Spec.Hosts {
+		h := &k.cluster.Spec.Hosts[i]
+		if h.Net == nil || k.isBroken(i) || k.failed[hostField(i, "net")] {
+			continue
+		}
+		k.interfaces(i, h.Net)
+		var addresses []addressAt
+		if h.Net.NMState != nil {
+			addresses = k.nmstate(i, h)
+		} else {
+			addresses = k.shortForm(i, h)
+		}
+		k.unused(i, addresses, used)
+	}
+}
+
+type addressAt struct {
+	ip    netip.Addr
+	field string
+}
+
+// unused reports addresses that somebody else has.
+func (k *checker) unused(i int, addresses []addressAt, used map[netip.Addr]string) {
+	for _, address := range addresses {
+		if owner, taken := used[address.ip]; taken {
+			k.report(address.field, fmt.Sprintf("%s is %s already", address.ip, owner), "")
+			continue
+		}
+		used[address.ip] = "the address of " + k.hostLabel(i)
+	}
+}
+
+func (k *checker) interfaces(i int, n *HostNet) {
+	var names []string
+	for j, nic := range n.Interfaces {
+		field := fmt.Sprintf("%s[%d]", hostField(i, "net.interfaces"), j)
+		if k.required(field+".name", nic.Name, "name the interface") {
+			k.interfaceName(field+".name", nic.Name)
+		}
+		if k.required(field+".mac", nic.MAC, "write the MAC address of the interface") {
+			k.mac(field+".mac", nic.MAC)
+		}
+		if slices.Contains(names, nic.Name) {
+			k.report(field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
+		}
+		names = append(names, nic.Name)
+		for _, other := range n.Interfaces[:j] {
+			if nic.MAC != "" && other.MAC == nic.MAC {
+				k.report(field+".mac", fmt.Sprintf("%s belongs to the interface %s already", nic.MAC, other.Name), "")
+			}
+		}
+	}
+}
+
+func (k *checker) interfaceName(field, name string) {
+	if name != "" && !interfaceName.MatchString(name) {
+		k.report(field, fmt.Sprintf("%q cannot be the name of an interface", name), "use at most 15 letters, digits, dots, dashes and underscores")
+	}
+}
+
+func (k *checker) nmstate(i int, h *Host) []addressAt {
+	n, field := h.Net, hostField(i, "net.nmstate")
+	for name, given := range map[string]bool{
+		"ip": n.IP != "", "ip6": n.IP6 != "", "gateway": n.Gateway != "", "gateway6": n.Gateway6 != "", "dns": n.DNS != nil, "search": n.Search != nil,
+		"interface": n.Interface != "", "mac": n.MAC != "", "bond": n.Bond != nil, "vlan": n.VLAN != 0, "routes": n.Routes != nil, "mtu": n.MTU != 0,
+	} {
+		if given {
+			k.report(hostField(i, "net."+name), "stands beside nmstate, which says all of the network", "keep one of them; only interfaces goes with nmstate")
+		}
+	}
+	if n.NMState.Text() == "" || k.isFailed(field) {
+		return nil
+	}
+	doc, macs, err := readNMState(n)
+	if err != nil {
+		k.report(field, "the nmstate document cannot be read: "+err.Error(), "")
+		return nil
+	}
+	for _, name := range doc.unnamed {
+		k.report(field, fmt.Sprintf("it is not known which interface of the machine %s is", name), fmt.Sprintf("give %s a mac-address, or write interfaces: [{name: %s, mac: ADDRESS}]", name, name))
+	}
+	if len(macs) == 0 && len(doc.unnamed) == 0 {
+		k.report(field, "names no interface of the machine", "describe at least one ethernet interface")
+	}
+	var list []addressAt
+	for _, address := range doc.addresses {
+		list = append(list, addressAt{address.Addr(), field})
+	}
+	return list
+}
+
+func (k *checker) shortForm(i int, h *Host) []addressAt {
+	n, at := h.Net, func(name string) string { return hostField(i, "net."+name) }
+	ip4 := k.hostAddress(at("ip"), n.IP, wordDHCP, n.IP6 == "")
+	ip6 := k.hostAddress(at("ip6"), n.IP6, wordAuto, true)
+	if ip6.IsValid() && ip6.Addr().Is4() {
+		k.report(at("ip6"), fmt.Sprintf("%s is IPv4", ip6), "write it as ip")
+	}
+	k.optionalAddress(at("gateway"), n.Gateway)
+	k.optionalAddress(at("gateway6"), n.Gateway6)
+	k.addresses(at("dns"), n.DNS)
+	k.domains(at("search"), n.Search)
+	k.mtu(at("mtu"), n.MTU)
+	k.interfaceName(at("interface"), n.Interface)
+	if n.MAC != "" {
+		k.mac(at("mac"), n.MAC)
+	}
+	if (n.VLAN != 0 || k.cluster.Present(at("vlan"))) && (n.VLAN < 1 || n.VLAN > lastVLAN) {
+		k.report(at("vlan"), fmt.Sprintf("%d cannot be a VLAN id", n.VLAN), fmt.Sprintf("use 1 to %d", lastVLAN))
+	}
+	plan := k.cluster.planNetwork(h)
+	k.ports(i, h, plan)
+	k.way(i, plan)
+	k.routes(i, n.Routes, plan)
+	var list []addressAt
+	for name, ip := range map[string]netip.Prefix{"ip": ip4, "ip6": ip6} {
+		if ip.IsValid() {
+			list = append(list, addressAt{ip.Addr(), at(name)})
+		}
+	}
+	slices.SortFunc(list, func(a, b addressAt) int { return a.ip.Compare(b.ip) })
+	return list
+}
+
+// hostAddress reads a static address. The zero prefix stands for none, or for
+// one that is not right.
+func (k *checker) hostAddress(field, text, word string, either bool) netip.Prefix {
+	if text == "" || text == word || k.isFailed(field) {
+		return netip.Prefix{}
+	}
+	ip, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		k.report(field, fmt.Sprintf("%q is not an address with a prefix length", text), fmt.Sprintf("write it as 192.168.10.11/24, or %s", word))
+		return netip.Prefix{}
+	case !either && ip.Addr().Is6():
+		k.report(field, fmt.Sprintf("%s is IPv6", ip), "write it as ip6")
+		return netip.Prefix{}
+	case isEdge(ip.Addr(), ip) || ip.Addr().IsLoopback() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified():
+		k.report(field, fmt.Sprintf("%s is not an address that a machine can have", ip), "")
+		return netip.Prefix{}
+	}
+	machine := slices.DeleteFunc(k.machineNetworks(), func(network netip.Prefix) bool { return network.Addr().Is4() != ip.Addr().Is4() })
+	if len(machine) > 0 && !inside(ip.Addr(), machine) {
+		k.report(field, fmt.Sprintf("%s is not in the machine network %s", ip.Addr(), joined(machine)), "")
+	}
+	return ip
+}
+
+// ports checks that every interface is tied to a MAC address.
+func (k *checker) ports(i int, h *Host, plan netPlan) {
+	n, field := h.Net, hostField(i, "net")
+	if n.Bond == nil {
+		if plan.nics[0].MAC == "" {
+			k.report(field, "it is not known which interface of the machine is meant", "write mac: ADDRESS here, or match: {mac: ADDRESS}")
+		}
+		return
+	}
+	bond := field + ".bond"
+	if n.Interface != "" || n.MAC != "" {
+		k.report(bond, "stands beside a single interface", "name the bond with bond.name, and its ports with interfaces")
+	}
+	k.interfaceName(bond+".name", n.Bond.Name)
+	if len(n.Bond.Ports) == 0 {
+		k.report(bond+".ports", "is missing", "list the interfaces of the bond")
+	}
+	for j, port := range n.Bond.Ports {
+		at := fmt.Sprintf("%s.ports[%d]", bond, j)
+		if slices.Contains(n.Bond.Ports[:j], port) {
+			k.report(at, fmt.Sprintf("%s stands here twice", port), "")
+		} else if slices.Contains(plan.unnamed, port) {
+			k.report(at, fmt.Sprintf("it is not known which interface of the machine %s is", port), fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
+		}
+	}
+}
+
+// way checks that static addresses come with a way out: a gateway in their
+// subnet, and DNS.
+func (k *checker) way(i int, plan netPlan) {
+	for _, family := range []struct {
+		ip          netip.Prefix
+		gateway, at string
+		name        string
+		everything  string
+	}{
+		{plan.ip4, plan.gateway4, plan.gateway4At, "gateway", "0.0.0.0/0"},
+		{plan.ip6, plan.gateway6, plan.gate6At, "gateway6", "::/0"},
+	} {
+		if !family.ip.IsValid() {
+			continue
+		}
+		field := hostField(i, "net."+family.name)
+		gateway, err := netip.ParseAddr(family.gateway)
+		switch {
+		case family.gateway == "":
+			if !k.gatewayElsewhere(plan, family.everything) {
+				k.report(field, "is missing", fmt.Sprintf("a host needs a default route: write %s here or in spec.network.defaults", family.name))
+			}
+		case err != nil:
+		case gateway == family.ip.Addr():
+			k.report(field, fmt.Sprintf("%s is the host's own address", gateway), "")
+		case !family.ip.Contains(gateway) && !gateway.IsLinkLocalUnicast():
+			k.report(k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)), "")
+		}
+	}
+	if (plan.ip4.IsValid() || plan.ip6.IsValid()) && !plan.dhcp4 && !plan.auto6 && len(plan.dns) == 0 {
+		k.report(hostField(i, "net.dns"), "is missing", "a host with a static address needs DNS servers: write dns here or in spec.network.defaults")
+	}
+}
+
+// gatewayElsewhere says whether a host without a gateway reaches the world all
+// the same: by a route to everything, or through its other family.
+func (k *checker) gatewayElsewhere(plan netPlan, everything string) bool {
+	for _, route := range plan.routes {
+		if route.Destination == everything {
+			return true
+		}
+	}
+	return plan.ip4.IsValid() && plan.ip6.IsValid() && (plan.gateway4 != "" || plan.gateway6 != "") || plan.dhcp4 || plan.auto6
+}
+
+// gatewayField is where the gateway stands: in the host, or in the defaults.
+func (k *checker) gatewayField(i int, at, own string) string {
+	switch at {
+	case "host.gateway":
+		return hostField(i, "net.gateway")
+	case "host.gateway6":
+		return hostField(i, "net.gateway6")
+	case "":
+		return own
+	default:
+		return at
+	}
+}
+
+func (k *checker) routes(i int, routes []Route, plan netPlan) {
+	for j, route := range routes {
+		field := fmt.Sprintf("%s[%d]", hostField(i, "net.routes"), j)
+		destination, err := netip.ParsePrefix(route.Destination)
+		if err != nil || destination.Masked() != destination {
+			k.report(field+".destination", fmt.Sprintf("%q is not a network", route.Destination), "write it as CIDR, such as 10.0.0.0/8")
+		}
+		gateway, ok := k.address(field+".gateway", route.Gateway)
+		subnets := []netip.Prefix{plan.ip4, plan.ip6}
+		subnets = slices.DeleteFunc(subnets, func(p netip.Prefix) bool { return !p.IsValid() || p.Addr().Is4() != gateway.Is4() })
+		if ok && len(subnets) > 0 && !inside(gateway, subnets) && !gateway.IsLinkLocalUnicast() {
+			k.report(field+".gateway", fmt.Sprintf("%s is not in the subnet %s of %s", gateway, subnets[0].Masked(), k.hostLabel(i)), "")
+		}
+		if ok && err == nil && gateway.Is4() != destination.Addr().Is4() {
+			k.report(field, "destination and gateway are of different families", "")
+		}
+		if route.Metric < 0 {
+			k.report(field+".metric", "is negative", "")
+		}
+	}
+}

@@ -1,0 +1,384 @@
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+)
+
+// MACInterface ties a name that a host's network speaks of to a MAC address.
+type MACInterface struct {
+	// MAC address, in lower case with colons.
+	MAC string
+	// LogicalName is the name in the nmstate document; the service replaces it by
+	// the machine's own.
+	LogicalName string
+}
+
+// StaticNetwork is the network of a host as an nmstate document, and the
+// interfaces that it speaks of. ok is false for a host that uses DHCP, or that
+// is not one of the cluster's own.
+//
+// The short form becomes one interface, a bond of several, or a VLAN on either,
+// with the addresses, routes and DNS that the host or network.defaults name. A
+// family without an address is switched off; a host with neither address uses
+// DHCP and router advertisement on that interface. The document is the same
+// every time.
+func (c *Cluster) StaticNetwork(h *Host) (nmstate string, macs []MACInterface, ok bool) {
+	if h == nil || h.Net == nil {
+		return "", nil, false
+	}
+	if h.Net.NMState != nil {
+		_, macs, _ := readNMState(h.Net)
+		return h.Net.NMState.Text(), macs, true
+	}
+	plan := c.planNetwork(h)
+	return yamlOfNode(plan.nmstate()), plan.macs(), true
+}
+
+// netPlan is the short form with every default filled in.
+type netPlan struct {
+	nics                []NIC // one, or the ports of the bond
+	bond                *Bond
+	bondName            string
+	vlan, mtu           int
+	ip4, ip6            netip.Prefix // zero if not static
+	dhcp4, auto6        bool
+	gateway4, gateway6  string
+	dns, search         []string
+	routes              []Route
+	unnamed             []string // ports without a MAC address
+	gateway4At, gate6At string   // where the gateways stand, below spec
+}
+
+func (c *Cluster) planNetwork(h *Host) netPlan {
+	n, d := h.Net, c.Spec.Network.Defaults
+	p := netPlan{bond: n.Bond, vlan: n.VLAN, mtu: n.MTU, routes: n.Routes, dns: n.DNS, search: n.Search}
+	if p.mtu == 0 {
+		p.mtu = d.MTU
+	}
+	if p.dns == nil {
+		p.dns = d.DNS
+	}
+	if p.search == nil {
+		p.search = d.Search
+	}
+	p.ip4, _ = netip.ParsePrefix(n.IP)
+	p.ip6, _ = netip.ParsePrefix(n.IP6)
+	if p.ip4.IsValid() && p.ip4.Addr().Is6() && n.IP6 == "" {
+		p.ip4, p.ip6 = netip.Prefix{}, p.ip4
+	}
+	none := !p.ip4.IsValid() && !p.ip6.IsValid() && n.IP == "" && n.IP6 == ""
+	p.dhcp4 = n.IP == wordDHCP || none
+	p.auto6 = n.IP6 == wordAuto || none
+	p.gateways(n, d)
+	p.ports(h)
+	return p
+}
+
+// The words that stand for an address that is not static.
+const (
+	wordDHCP = "dhcp"
+	wordAuto = "auto"
+)
+
+// gateways takes the gateway of each family that has a static address, from the
+// host or the defaults; gateway is the IPv6 one where it is an IPv6 address.
+func (p *netPlan) gateways(n *HostNet, d NetworkDefaults) {
+	for _, candidate := range []struct{ text, at string }{
+		{n.Gateway, "host.gateway"}, {n.Gateway6, "host.gateway6"},
+		{d.Gateway, "spec.network.defaults.gateway"}, {d.Gateway6, "spec.network.defaults.gateway6"},
+	} {
+		ip, err := netip.ParseAddr(candidate.text)
+		switch {
+		case err != nil:
+		case ip.Is4() && p.ip4.IsValid() && p.gateway4 == "":
+			p.gateway4, p.gateway4At = candidate.text, candidate.at
+		case ip.Is6() && p.ip6.IsValid() && p.gateway6 == "":
+			p.gateway6, p.gate6At = candidate.text, candidate.at
+		}
+	}
+}
+
+// ports finds the interfaces and their MAC addresses.
+func (p *netPlan) ports(h *Host) {
+	n := h.Net
+	if p.bond == nil {
+		nic := NIC{Name: n.Interface, MAC: n.MAC}
+		if len(n.Interfaces) == 1 && nic.MAC == "" && (nic.Name == "" || nic.Name == n.Interfaces[0].Name) {
+			nic = n.Interfaces[0]
+		}
+		if found, ok := nicNamed(n.Interfaces, nic.Name); ok && nic.MAC == "" {
+			nic = found
+		}
+		if nic.Name == "" {
+			nic.Name = "nic0"
+		}
+		if nic.MAC == "" {
+			nic.MAC = h.Match.MAC
+		}
+		p.nics = []NIC{nic}
+		return
+	}
+	p.bondName = p.bond.Name
+	if p.bondName == "" {
+		p.bondName = "bond0"
+	}
+	for i, port := range p.bond.Ports {
+		if mac, ok := parseMAC(port); ok {
+			p.nics = append(p.nics, nicWithMAC(n.Interfaces, mac, i))
+		} else if nic, ok := nicNamed(n.Interfaces, port); ok {
+			p.nics = append(p.nics, nic)
+		} else {
+			p.unnamed = append(p.unnamed, port)
+		}
+	}
+}
+
+func nicNamed(nics []NIC, name string) (NIC, bool) {
+	for _, nic := range nics {
+		if nic.Name == name {
+			return nic, true
+		}
+	}
+	return NIC{}, false
+}
+
+func nicWithMAC(nics []NIC, mac string, i int) NIC {
+	for _, nic := range nics {
+		if nic.MAC == mac {
+			return nic
+		}
+	}
+	return NIC{Name: "nic" + strconv.Itoa(i), MAC: mac}
+}
+
+func (p *netPlan) macs() []MACInterface {
+	list := make([]MACInterface, len(p.nics))
+	for i, nic := range p.nics {
+		list[i] = MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name}
+	}
+	return list
+}
+
+// top is the name of the interface that the addresses are on.
+func (p *netPlan) top() string {
+	name := p.bondName
+	if p.bond == nil {
+		name = p.nics[0].Name
+	}
+	if p.vlan != 0 {
+		name += "." + strconv.Itoa(p.vlan)
+	}
+	return name
+}
+
+// nmstate is the whole document. See nmstate.io for its words.
+func (p *netPlan) nmstate() *node {
+	doc := newMap(pair("interfaces", p.interfaces()))
+	if len(p.dns) > 0 || len(p.search) > 0 {
+		config := newMap()
+		if len(p.dns) > 0 {
+			config.entries = append(config.entries, pair("server", texts(p.dns)))
+		}
+		if len(p.search) > 0 {
+			config.entries = append(config.entries, pair("search", texts(p.search)))
+		}
+		doc.entries = append(doc.entries, pair("dns-resolver", newMap(pair("config", config))))
+	}
+	if routes := p.routeList(); len(routes.items) > 0 {
+		doc.entries = append(doc.entries, pair("routes", newMap(pair("config", routes))))
+	}
+	return doc
+}
+
+func texts(list []string) *node {
+	n := newList()
+	for _, text := range list {
+		n.items = append(n.items, newText(text))
+	}
+	return n
+}
+
+func (p *netPlan) interfaces() *node {
+	list := newList()
+	for _, nic := range p.nics {
+		list.items = append(list.items, p.layer(nic.Name, "ethernet", p.bond == nil && p.vlan == 0))
+	}
+	if p.bond != nil {
+		list.items = append(list.items, p.layer(p.bondName, "bond", p.vlan == 0, pair("link-aggregation", p.aggregation())))
+	}
+	if p.vlan != 0 {
+		base := p.bondName
+		if p.bond == nil {
+			base = p.nics[0].Name
+		}
+		list.items = append(list.items, p.layer(p.top(), "vlan", true, pair("vlan", newMap(pair("base-iface", newText(base)), pair("id", newInt(p.vlan))))))
+	}
+	return list
+}
+
+// layer is one interface. Only the topmost has addresses.
+func (p *netPlan) layer(name, kind string, top bool, details ...entry) *node {
+	n := newMap(pair("name", newText(name)), pair("type", newText(kind)), pair("state", newText("up")))
+	n.entries = append(n.entries, details...)
+	if p.mtu != 0 {
+		n.entries = append(n.entries, pair("mtu", newInt(p.mtu)))
+	}
+	ipv4, ipv6 := newMap(pair("enabled", newBool(false))), newMap(pair("enabled", newBool(false)))
+	if top {
+		ipv4, ipv6 = p.family4(), p.family6()
+	}
+	n.entries = append(n.entries, pair("ipv4", ipv4), pair("ipv6", ipv6))
+	return n
+}
+
+func (p *netPlan) family4() *node {
+	switch {
+	case p.ip4.IsValid():
+		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(false)), pair("address", addressList(p.ip4)))
+	case p.dhcp4:
+		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(true)))
+	default:
+		return newMap(pair("enabled", newBool(false)))
+	}
+}
+
+func (p *netPlan) family6() *node {
+	switch {
+	case p.ip6.IsValid():
+		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(false)), pair("autoconf", newBool(false)), pair("address", addressList(p.ip6)))
+	case p.auto6:
+		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(true)), pair("autoconf", newBool(true)))
+	default:
+		return newMap(pair("enabled", newBool(false)))
+	}
+}
+
+func addressList(ip netip.Prefix) *node {
+	return newList(newMap(pair("ip", newText(ip.Addr().String())), pair("prefix-length", newInt(ip.Bits()))))
+}
+
+func (p *netPlan) aggregation() *node {
+	mode := p.bond.Mode
+	switch mode {
+	case "":
+		mode = ActiveBackup
+	case LACP:
+		mode = "802.3ad"
+	}
+	options := map[string]string{"miimon": "100"}
+	if p.bond.Options != nil {
+		options = p.bond.Options
+	}
+	n := newMap(pair("mode", newText(string(mode))))
+	if len(options) > 0 {
+		list := newMap()
+		for _, key := range slices.Sorted(maps.Keys(options)) {
+			list.entries = append(list.entries, pair(key, newText(options[key])))
+		}
+		n.entries = append(n.entries, pair("options", list))
+	}
+	ports := newList()
+	for _, nic := range p.nics {
+		ports.items = append(ports.items, newText(nic.Name))
+	}
+	n.entries = append(n.entries, pair("port", ports))
+	return n
+}
+
+func (p *netPlan) routeList() *node {
+	list := newList()
+	add := func(destination, gateway string, metric int) {
+		route := newMap(pair("destination", newText(destination)), pair("next-hop-address", newText(gateway)), pair("next-hop-interface", newText(p.top())))
+		if metric != 0 {
+			route.entries = append(route.entries, pair("metric", newInt(metric)))
+		}
+		list.items = append(list.items, route)
+	}
+	if p.gateway4 != "" {
+		add("0.0.0.0/0", p.gateway4, 0)
+	}
+	if p.gateway6 != "" {
+		add("::/0", p.gateway6, 0)
+	}
+	for _, route := range p.routes {
+		add(route.Destination, route.Gateway, route.Metric)
+	}
+	return list
+}
+
+// readNMState finds what an nmstate document says about names: the interfaces
+// that it ties to MAC addresses, by itself or through net.interfaces, and those
+// that it does not. Virtual interfaces need none.
+func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
+	root, problems := parseTree([]byte(n.NMState.Text()))
+	if len(problems) > 0 {
+		return nil, nil, fmt.Errorf("line %d %s", problems[0].at.line, problems[0].message)
+	}
+	if root.kind != mapNode {
+		return nil, nil, fmt.Errorf("has to be a map, but is %s", root.kind)
+	}
+	doc = &nmstateDoc{}
+	doc.read(root)
+	for _, nic := range doc.nics {
+		if known, ok := nicNamed(n.Interfaces, nic.Name); ok {
+			nic.MAC = known.MAC
+		}
+		if nic.MAC == "" {
+			doc.unnamed = append(doc.unnamed, nic.Name)
+			continue
+		}
+		macs = append(macs, MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name})
+	}
+	return doc, macs, nil
+}
+
+// nmstateDoc is the part of an nmstate document that can be checked against the
+// rest of the cluster.
+type nmstateDoc struct {
+	nics      []NIC // of ethernet interfaces
+	unnamed   []string
+	addresses []netip.Prefix
+}
+
+func (doc *nmstateDoc) read(root *node) {
+	interfaces, _ := root.get("interfaces")
+	if interfaces == nil {
+		return
+	}
+	for _, item := range interfaces.items {
+		name, kind, mac := textOf(item, "name"), textOf(item, "type"), textOf(item, "mac-address")
+		if name != "" && (kind == "ethernet" || kind == "" || kind == "infiniband") {
+			doc.nics = append(doc.nics, NIC{Name: name, MAC: mac})
+		}
+		for _, family := range []string{"ipv4", "ipv6"} {
+			doc.addressesOf(item, family)
+		}
+	}
+}
+
+func (doc *nmstateDoc) addressesOf(item *node, family string) {
+	settings, ok := item.get(family)
+	if !ok {
+		return
+	}
+	list, ok := settings.get("address")
+	if !ok {
+		return
+	}
+	for _, address := range list.items {
+		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil {
+			doc.addresses = append(doc.addresses, prefix)
+		}
+	}
+}
+
+func textOf(n *node, key string) string {
+	if value, ok := n.get(key); ok {
+		return value.text
+	}
+	return ""
+}
