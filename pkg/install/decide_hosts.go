@@ -24,18 +24,10 @@ func (c counts) total() int    { return c.controlPlane + c.workers + c.arbiters 
 func (c counts) required() int { return c.controlPlane + c.requiredWorkers + c.arbiters }
 
 func (p *planner) counts() counts {
-	t := p.spec.Spec.Topology
-	n := counts{controlPlane: 3}
-	for pointer, into := range map[*int]*int{t.ControlPlane: &n.controlPlane, t.Workers: &n.workers, t.Arbiters: &n.arbiters} {
-		if pointer != nil {
-			*into = *pointer
-		}
+	return counts{
+		controlPlane: p.spec.ControlPlaneCount(), workers: p.spec.WorkerCount(), arbiters: p.spec.ArbiterCount(),
+		requiredWorkers: p.spec.RequiredWorkers(),
 	}
-	n.requiredWorkers = n.workers
-	if t.Required.Workers != nil {
-		n.requiredWorkers = min(*t.Required.Workers, n.workers)
-	}
-	return n
 }
 
 // hosts brings every host of the file that is there to what the file says, and

@@ -186,9 +186,10 @@ func (p *planner) installed() {
 	p.end(VerdictInstalled, message, next)
 }
 
-// degradations says what is wrong with an installed cluster.
+// degradations says what is wrong with an installed cluster. A worker that is
+// not required and failed, or never came, is missing, not wrong.
 func (p *planner) degradations() []string {
-	var out []string
+	var out, lost []string
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		out = append(out, p.cluster.StatusInfo)
 	}
@@ -197,27 +198,30 @@ func (p *planner) degradations() []string {
 			out = append(out, "operator "+o.Name+" failed")
 		}
 	}
-	for i := range p.observed.Hosts {
-		if h := &p.observed.Hosts[i]; h.State == HostFailed && !h.Day2 {
-			out = append(out, fmt.Sprintf("host %s failed: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
-		}
-	}
-	n := p.counts()
 	workers := 0
-	for i := range p.spec.Spec.Hosts {
-		host := &p.spec.Spec.Hosts[i]
-		have := p.matches.byName[host.Name]
+	for i := range p.observed.Hosts {
+		h := &p.observed.Hosts[i]
+		name := p.hostName(h)
+		why := fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status))
 		switch {
-		case host.Role == spec.Worker && have != nil:
+		case h.Day2:
+		case h.State == HostFailed && h.Role == RoleWorker:
+			lost = append(lost, why)
+			p.plan.Missing = append(p.plan.Missing, name)
+		case h.State == HostFailed:
+			out = append(out, why)
+		case h.Role == RoleWorker:
 			workers++
-		case host.Role != spec.Worker && have == nil:
-			out = append(out, "host "+host.Name+" is missing")
 		}
 	}
-	if missing := n.requiredWorkers - workers; len(p.spec.Spec.Hosts) > 0 && missing > 0 {
-		out = append(out, fmt.Sprintf("%d required workers are missing: %s", missing, strings.Join(p.plan.Missing, ", ")))
+	for i := range p.spec.Spec.Hosts {
+		if host := &p.spec.Spec.Hosts[i]; host.Role != spec.Worker && p.matches.byName[host.Name] == nil {
+			out = append(out, host.Name+" is missing")
+		}
 	}
-	slices.Sort(out)
+	if short := p.counts().requiredWorkers - workers; short > 0 {
+		out = append(out, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(slices.Concat(lost, p.plan.Missing[:len(p.plan.Missing)-len(lost)]), "; ")))
+	}
 	return out
 }
 

@@ -139,7 +139,10 @@ func (w *world) pass() {
 	case install.ClusterFinalizing:
 		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = install.ClusterInstalled, true, true
 		for i := range o.Hosts {
-			o.Hosts[i].State = install.HostInstalled
+			o.Hosts[i].State, o.Hosts[i].Role = install.HostInstalled, install.RoleControlPlane
+			if role := o.Hosts[i].Settings[install.SetRole]; role != "" {
+				o.Hosts[i].Role = install.Role(role.Text())
+			}
 		}
 	}
 }
@@ -148,7 +151,7 @@ func (w *world) pass() {
 func (w *world) bootHosts() {
 	late := w.desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
 	for i, want := range w.desired.Spec.Spec.Hosts {
-		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-" + want.Name }) {
+		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) {
 			continue
 		}
 		host := machine(want.Name, want.Match.MAC, i)
