@@ -1,0 +1,281 @@
+package install_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// plane is a service plane over the model world: each look lets time pass.
+type plane struct {
+	*world
+	refuse  func(a install.Action) error // before an action has its effect
+	lose    func(a install.Action) error // after it had
+	observe func(looks int) error
+	still   bool // the world does not move
+	looks   int
+}
+
+func (p *plane) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	p.looks++
+	if p.observe != nil {
+		if err := p.observe(p.looks); err != nil {
+			return nil, err
+		}
+	}
+	if !p.still {
+		p.pass()
+	}
+	p.observed.At = time.Now()
+	o := p.observed
+	o.Hosts = slices.Clone(o.Hosts)
+	for i := range o.Hosts {
+		o.Hosts[i].Settings = maps.Clone(o.Hosts[i].Settings)
+	}
+	if o.Cluster != nil {
+		cluster := *o.Cluster
+		o.Cluster = &cluster
+	}
+	return &o, nil
+}
+
+func (p *plane) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	if p.refuse != nil {
+		if err := p.refuse(a); err != nil {
+			return err
+		}
+	}
+	if err := p.apply(a); err != nil {
+		return err
+	}
+	if p.lose != nil {
+		return p.lose(a)
+	}
+	return nil
+}
+
+func (p *plane) Credential(_ context.Context, _, name string) ([]byte, error) {
+	return []byte("content of " + name), nil
+}
+
+func TestRunEnds(t *testing.T) {
+	permanent := func(kind install.Kind, fault install.Fault) func(install.Action) error {
+		return func(a install.Action) error {
+			if a.Kind == kind {
+				return &fault
+			}
+			return nil
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*plane)
+		code   install.Code // 0: success
+		text   string       // in the error
+		state  string       // of the last event
+	}{
+		"installed": {state: "installed"},
+		"register refused": {
+			change: func(p *plane) {
+				p.refuse = permanent(install.RegisterCluster, install.Fault{Permanent: true, Err: errors.New("version 4.99 is not supported")})
+			},
+			code: install.CodeInput, text: "4.99", state: "blocked",
+		},
+		"not authorised": {
+			change: func(p *plane) {
+				p.refuse = permanent(install.RegisterCluster, install.Fault{Code: install.CodeAuth, Err: errors.New("token expired")})
+			},
+			code: install.CodeAuth, text: "token expired", state: "blocked",
+		},
+		"a write that is lost once": {
+			change: func(p *plane) {
+				lost := map[string]bool{}
+				p.refuse = func(a install.Action) error {
+					if !lost[a.Key] {
+						lost[a.Key] = true
+						return &install.Fault{Err: errors.New("status 500")}
+					}
+					return nil
+				}
+			},
+			state: "installed",
+		},
+		"an answer that is lost": {
+			change: func(p *plane) {
+				p.lose = func(install.Action) error {
+					return &install.Fault{Ambiguous: true, Err: errors.New("connection reset")}
+				}
+			},
+			state: "installed",
+		},
+		"a host that the file does not name": {
+			change: func(p *plane) {
+				p.observed.Hosts = append(p.observed.Hosts, machine("stranger", "52:54:00:ff:ff:ff", 90))
+			},
+			code: install.CodeNeedsUser, text: "52:54:00:ff:ff:ff", state: "needs-user",
+		},
+		"hints that fit no disk": {
+			change: func(p *plane) { p.desired.Spec.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none" },
+			code:   install.CodeBlocked, text: "no disk fits", state: "blocked",
+		},
+		"somebody else's cluster": {
+			change: func(p *plane) { p.observed.Others = []install.ClusterRef{{ID: "theirs", Name: "lab"}} },
+			code:   install.CodeNotFound, text: "theirs", state: "blocked",
+		},
+		"nothing ever moves": {change: func(p *plane) { p.still = true }, code: install.CodeTimeout, text: "4h", state: "timed-out"},
+		"failed": {
+			change: func(p *plane) {
+				p.lose = func(a install.Action) error {
+					if a.Kind == install.StartInstall {
+						p.observed.Cluster.State, p.observed.Cluster.StatusInfo, p.still = install.ClusterFailed, "cluster has hosts in error", true
+					}
+					return nil
+				}
+			},
+			code: install.CodeFailed, text: "hosts in error", state: "failed",
+		},
+		"a preparation that fails three times": {
+			change: func(p *plane) {
+				p.lose = func(a install.Action) error {
+					if c := p.observed.Cluster; a.Kind == install.StartInstall {
+						c.State, c.Preparation.Reason = install.ClusterReady, "image pull"
+						c.Preparation.FailedAt = append(c.Preparation.FailedAt, p.observed.At)
+					}
+					return nil
+				}
+			},
+			code: install.CodeFailure, text: "failed 3 times to prepare", state: "blocked",
+		},
+		"degraded": {
+			change: func(p *plane) {
+				p.lose = func(a install.Action) error {
+					if a.Kind == install.StartInstall {
+						p.observed.Cluster.StatusInfo = "Cluster is installed but degraded. Failed OLM operators: lvm"
+					}
+					return nil
+				}
+			},
+			code: install.CodeDegraded, text: "lvm", state: "degraded",
+		},
+		"a service that never answers": {
+			change: func(p *plane) {
+				p.observe = func(int) error {
+					return &install.Fault{Err: errors.New("connection refused"), Next: "check --service-url"}
+				}
+			},
+			code: install.CodeFailure, text: "connection refused", state: "error",
+		},
+		"a service that is silent for a while": {
+			change: func(p *plane) {
+				p.observe = func(looks int) error {
+					if looks > 4 && looks < 40 {
+						return &install.Fault{Err: errors.New("connection refused")}
+					}
+					return nil
+				}
+			},
+			state: "installed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 1), Options: install.Options{Run: "run1"}})}
+				if test.change != nil {
+					test.change(p)
+				}
+				var events []install.Event
+				dir := t.TempDir()
+				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e install.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
+				switch {
+				case test.code == 0 && err != nil:
+					t.Fatalf("Run: %v", err)
+				case test.code != 0 && (err == nil || install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text)):
+					t.Fatalf("Run: %v (code %d); want code %d and %q", err, install.CodeOf(err), test.code, test.text)
+				case test.code != 0 && install.NextOf(err) == "":
+					t.Errorf("the error %q does not say what to do next", err)
+				}
+				if result.ExitCode != int(test.code) {
+					t.Errorf("ExitCode %d", result.ExitCode)
+				}
+				last := events[len(events)-1]
+				if last.Type != install.EventRun || last.State != test.state || last.ExitCode == nil || *last.ExitCode != int(test.code) {
+					t.Errorf("last event %+v; want state %s", last, test.state)
+				}
+				p.onceOnly(t)
+			})
+		})
+	}
+}
+
+// onceOnly checks that nothing was registered twice.
+func (p *plane) onceOnly(t *testing.T) {
+	t.Helper()
+	count := map[install.Kind]int{}
+	for _, a := range p.writes {
+		count[a.Kind]++
+	}
+	for _, kind := range []install.Kind{install.RegisterCluster, install.RegisterInfraEnv} {
+		if count[kind] > 1 {
+			t.Errorf("%s had its effect %d times", kind, count[kind])
+		}
+	}
+}
+
+func TestRunInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted}) })
+		_, err := install.New(p).Run(ctx, p.desired)
+		if install.CodeOf(err) != install.CodeInterrupted || install.NextOf(err) == "" {
+			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
+		}
+	})
+}
+
+func TestDetachLeavesWhenThereIsOnlyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
+		result, err := install.New(p).Detach(t.Context(), p.desired)
+		if err != nil || len(result.Plan.Waits) == 0 || len(p.observed.InfraEnvs) != 1 {
+			t.Errorf("Detach: %v, waits %v, InfraEnvs %v", err, result.Plan.Waits, p.observed.InfraEnvs)
+		}
+	})
+}
+
+func TestOptionalWorkersDoNotHoldTheOthers(t *testing.T) {
+	c := sample(3, 2)
+	one := 1
+	c.Spec.Topology.Required = spec.Required{Workers: &one, Within: spec.Duration(30 * time.Minute)}
+	w := newWorld(&install.Desired{Spec: c})
+	started := time.Time{}
+	for range 60 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+		// The last worker never comes.
+		w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
+		cluster := w.observed.Cluster
+		if cluster != nil && cluster.State == install.ClusterDiscovering && len(w.observed.Hosts) == 4 && w.observed.Hosts[3].State == install.HostReady {
+			cluster.State = install.ClusterReady
+		}
+		if cluster != nil && started.IsZero() {
+			started = cluster.InstallStarted
+		}
+	}
+	plan := w.decide()
+	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1"}) {
+		t.Errorf("verdict %s (%s), missing %v", plan.Verdict, plan.Message, plan.Missing)
+	}
+	if waited := started.Sub(start); waited < 30*time.Minute {
+		t.Errorf("the install was started after %s, without waiting for the other worker", waited)
+	}
+}
