@@ -53,7 +53,7 @@ const (
 const (
 	DoNeverBoot        = "never-boot"         // the machine stays dark, or for args.for
 	DoInventory        = "inventory"          // the hardware is not what it should be
-	DoUnreachableNTP   = "unreachable-ntp"    // no time source answers
+	DoUnreachableNTP   = "unreachable-ntp"    // no time source answers; the clock is args.skew ahead
 	DoNetwork          = "network"            // the machine sits in the wrong subnet
 	DoHostname         = "hostname"           // the machine calls itself something unfit
 	DoSlowDisk         = "slow-disk"          // the disk speed check takes args.sync

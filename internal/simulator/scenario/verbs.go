@@ -60,7 +60,7 @@ func hostsHalf() half {
 			DoInventory: lasting(map[string]argType{
 				"cpus": argInt, "memory": argSize, "disk": argSize, "patch": argMap,
 			}),
-			DoUnreachableNTP:   lasting(map[string]argType{}),
+			DoUnreachableNTP:   lasting(map[string]argType{"skew": argDuration}),
 			DoNetwork:          lasting(map[string]argType{"subnet": argCIDR}),
 			DoHostname:         lasting(map[string]argType{"name": argText}),
 			DoSlowDisk:         lasting(map[string]argType{"sync": argDuration}),

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// apiPath is where assisted-service keeps its API.
+const apiPath = "/api/assisted-install"
+
+// agentAuthHeader carries a machine's token (the agentAuth security scheme).
+const agentAuthHeader = "X-Secret-Key"
+
+// client is the machines' side of the REST API. It does not repeat requests:
+// when to try again is the caller's to decide.
+type client struct {
+	base   string
+	http   *http.Client
+	header string
+	token  string
+	clock  clock.Clock
+	// deadline is how long a request may take, in real time.
+	deadline time.Duration
+	// dateOffset is how far the service's Date header was ahead of the clock
+	// at the last answer, in nanoseconds.
+	dateOffset atomic.Int64
+}
+
+// statusError is an answer that is no success.
+type statusError struct {
+	Status int
+	Reason string
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d: %s", e.Status, e.Reason) }
+
+// status is the HTTP status that an error tells of, or 0.
+func status(err error) int {
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.Status
+	}
+	return 0
+}
+
+// refused tells that the service has understood and said no, so that the same
+// request would fail again.
+func refused(err error) bool {
+	s := status(err)
+	return s >= 400 && s < 500 && s != http.StatusRequestTimeout && s != http.StatusTooManyRequests
+}
+
+func newClient(cfg Config) (*client, error) {
+	base := strings.TrimRight(cfg.ServiceURL, "/")
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("service URL %q is no http or https address", cfg.ServiceURL)
+	}
+	if !strings.HasSuffix(base, apiPath) {
+		base += apiPath
+	}
+	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: cfg.Token, clock: cfg.Clock}
+	if c.http == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 512, 512
+		c.http = &http.Client{Transport: transport}
+	}
+	if c.header == "" {
+		c.header = agentAuthHeader
+	}
+	c.deadline = max(cfg.Clock.Wall(time.Minute), 5*time.Second)
+	return c, nil
+}
+
+// get reads a resource into out; a nil out reads and drops the body.
+func (c *client) get(ctx context.Context, path string, out any) error {
+	return c.do(ctx, http.MethodGet, path, "", nil, out)
+}
+
+// send writes in as JSON; a nil in sends no body.
+func (c *client) send(ctx context.Context, method, path string, in, out any) error {
+	if in == nil {
+		return c.do(ctx, method, path, "", nil, out)
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("encoding the body of %s: %w", path, err)
+	}
+	return c.do(ctx, method, path, "application/json", body, out)
+}
+
+// upload posts content as the form file upfile.
+func (c *client) upload(ctx context.Context, path, fileName string, content []byte) error {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("upfile", fileName)
+	if err != nil {
+		return fmt.Errorf("making the form for %s: %w", path, err)
+	}
+	if _, err := part.Write(content); err != nil {
+		return fmt.Errorf("making the form for %s: %w", path, err)
+	}
+	if err := form.Close(); err != nil {
+		return fmt.Errorf("making the form for %s: %w", path, err)
+	}
+	return c.do(ctx, http.MethodPost, path, form.FormDataContentType(), body.Bytes(), nil)
+}
+
+func (c *client) do(ctx context.Context, method, path, contentType string, body []byte, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.deadline)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("making the request %s %s: %w", method, path, err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if c.token != "" {
+		req.Header.Set(c.header, c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer resp.Body.Close()
+	c.noteDate(resp.Header)
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %w", method, path, readError(resp))
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+	} else {
+		err = json.NewDecoder(resp.Body).Decode(out)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// readError understands both error shapes: {reason} of the service itself and
+// {message} of the framework it is built on.
+func readError(resp *http.Response) error {
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	var shape struct{ Reason, Message string }
+	if json.Unmarshal(raw, &shape) != nil || shape.Reason+shape.Message == "" {
+		shape.Reason = http.StatusText(resp.StatusCode)
+	}
+	return &statusError{Status: resp.StatusCode, Reason: shape.Reason + shape.Message}
+}
+
+func (c *client) noteDate(header http.Header) {
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		c.dateOffset.Store(int64(date.Sub(c.clock.Now())))
+	}
+}
+
+func infraEnvPath(infraEnv string) string { return "/v2/infra-envs/" + infraEnv }
+
+func clusterPath(cluster string) string { return "/v2/clusters/" + cluster }
+
+func hostPath(infraEnv, host string) string { return infraEnvPath(infraEnv) + "/hosts/" + host }

@@ -1,0 +1,399 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	fakeInfraEnv = "11111111-1111-1111-1111-111111111111"
+	fakeCluster  = "22222222-2222-2222-2222-222222222222"
+)
+
+// fakeService speaks just enough of the wire for machines to be installed. It
+// writes down what they do and answers with an error what a real one refuses.
+type fakeService struct {
+	t           *testing.T
+	mu          sync.Mutex
+	count       int // control plane nodes
+	expect      int // hosts before it installs
+	kind        string
+	status      string
+	hosts       map[string]*fakeHost
+	order       []string
+	finalizing  []string
+	operators   map[string]string
+	calls       map[string]int
+	completion  *completion
+	ingressCert string
+	// refuse may answer a call instead of the service.
+	refuse func(method, path string) int
+}
+
+type fakeHost struct {
+	id, role, status, stage string
+	bootstrap               bool
+	stages                  []string // as reported, once each
+	percents                int
+	replies                 map[string][]stepReply
+	registrations, polls    int
+	failure                 string
+	logs                    int
+	// extra are steps that the test adds to the next polls.
+	extra  []step
+	action string
+}
+
+func newFake(t *testing.T, controlPlanes, hosts int) *fakeService {
+	return &fakeService{
+		t: t, count: controlPlanes, expect: hosts, kind: "Cluster", status: "insufficient",
+		hosts: map[string]*fakeHost{}, operators: map[string]string{"console": ""}, calls: map[string]int{},
+	}
+}
+
+func fakeStages(role string, controlPlanes int) []string {
+	switch {
+	case controlPlanes == 1:
+		return []string{stageStarting, stageInstalling, stageWaitBootkube, stageWritingImage, "Copying registry data to disk", stageRebooting, stageJoined, stageDone}
+	case role == "bootstrap":
+		return []string{stageStarting, stageInstalling, stageWritingImage, "Copying registry data to disk", stageWaitControlPlane, stageWaitBootkube, stageWaitController, stageRebooting, stageConfiguring, stageJoined, stageDone}
+	case role == "worker":
+		return []string{stageStarting, stageInstalling, stageWritingImage, stageWaitControlPlane, stageRebooting, stageWaitIgnition, stageConfiguring, stageJoined, stageDone}
+	}
+	return []string{stageStarting, stageInstalling, stageWritingImage, "Copying registry data to disk", stageRebooting, stageConfiguring, stageJoined, stageDone}
+}
+
+func (f *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path, ok := strings.CutPrefix(r.URL.Path, "/api/assisted-install/v2")
+	if !ok {
+		http.Error(w, "not found", http.StatusNotFound)
+		return
+	}
+	if f.refuse != nil {
+		if code := f.refuse(r.Method, path); code != 0 {
+			answerJSON(w, code, map[string]any{"code": fmt.Sprint(code), "reason": "refused by the test"})
+			return
+		}
+	}
+	f.tick()
+	body, _ := io.ReadAll(r.Body)
+	var parts []string
+	for _, p := range strings.Split(strings.Trim(path, "/"), "/") {
+		switch {
+		case p == fakeInfraEnv:
+			p = "IE"
+		case p == fakeCluster:
+			p = "C"
+		case f.hosts[p] != nil:
+			parts = append(parts, "H")
+			f.route(w, r, r.Method+" "+strings.Join(parts, "/")+strings.SplitN(path, p, 2)[1], f.hosts[p], body)
+			return
+		}
+		parts = append(parts, p)
+	}
+	f.route(w, r, r.Method+" "+strings.Join(parts, "/"), nil, body)
+}
+
+func answerJSON(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func (f *fakeService) route(w http.ResponseWriter, r *http.Request, call string, h *fakeHost, body []byte) {
+	f.calls[call]++
+	switch call {
+	case "POST infra-envs/IE/hosts":
+		f.register(w, body)
+	case "GET infra-envs/IE/hosts":
+		answerJSON(w, 200, f.hostViews())
+	case "GET infra-envs/IE":
+		answerJSON(w, 200, infraEnvView{ClusterID: fakeCluster})
+	case "GET clusters/C":
+		answerJSON(w, 200, clusterView{ID: fakeCluster, Kind: f.kind, Status: f.status, Hosts: f.hostViews()})
+	case "GET infra-envs/IE/hosts/H/instructions":
+		f.instruct(w, h)
+	case "POST infra-envs/IE/hosts/H/instructions":
+		var reply stepReply
+		f.decode(body, &reply)
+		h.replies[reply.StepType] = append(h.replies[reply.StepType], reply)
+		if reply.StepType == stepInventory && f.status == "preparing-for-installation" {
+			answerJSON(w, 500, map[string]any{"code": "500", "reason": "wrong state"})
+			return
+		}
+		w.WriteHeader(204)
+	case "PUT infra-envs/IE/hosts/H/progress":
+		f.progress(w, h, body)
+	case "PUT infra-envs/IE/hosts/H/logs-progress", "PUT clusters/C/logs-progress":
+		w.WriteHeader(204)
+	case "POST clusters/C/logs":
+		if err := r.ParseMultipartForm(1 << 20); err == nil {
+			f.t.Error("the body was read before: the fake should not get here")
+		}
+		if h := f.hosts[r.URL.Query().Get("host_id")]; h != nil {
+			h.logs += strings.Count(string(body), `name="upfile"`)
+		}
+		w.WriteHeader(204)
+	case "GET infra-env/IE/hosts/H/downloads/ignition", "GET clusters/C/downloads/files", "GET clusters/C/downloads/credentials":
+		answerJSON(w, 200, map[string]any{})
+	case "PUT clusters/C/progress":
+		var p finalizingReport
+		f.decode(body, &p)
+		f.finalizing = append(f.finalizing, p.Stage)
+		w.WriteHeader(200)
+	case "GET clusters/C/monitored-operators":
+		var all []operatorView
+		for name := range f.operators {
+			kind := "olm"
+			if name == "console" {
+				kind = "builtin"
+			}
+			all = append(all, operatorView{Name: name, Type: kind})
+		}
+		answerJSON(w, 200, all)
+	case "PUT clusters/C/monitored-operators":
+		var o operatorReport
+		f.decode(body, &o)
+		f.operators[o.Name] = o.Status
+		w.WriteHeader(200)
+	case "POST clusters/C/uploads/ingress-cert":
+		f.decode(body, &f.ingressCert)
+		w.WriteHeader(201)
+	case "POST clusters/C/actions/complete-installation":
+		f.completion = &completion{}
+		f.decode(body, f.completion)
+		w.WriteHeader(202)
+	default:
+		answerJSON(w, 404, map[string]any{"code": 404, "message": "path " + call + " was not found"})
+	}
+}
+
+func (f *fakeService) decode(body []byte, into any) {
+	if err := json.Unmarshal(body, into); err != nil {
+		f.t.Errorf("body %q: %v", body, err)
+	}
+}
+
+func (f *fakeService) register(w http.ResponseWriter, body []byte) {
+	var reg registration
+	f.decode(body, &reg)
+	h := f.hosts[reg.HostID]
+	if h == nil {
+		h = &fakeHost{id: reg.HostID, status: "discovering", replies: map[string][]stepReply{}}
+		h.role = "worker"
+		if len(f.hosts) < f.count {
+			h.role, h.bootstrap = "master", len(f.hosts) == 0
+		}
+		f.hosts[reg.HostID] = h
+		f.order = append(f.order, reg.HostID)
+	}
+	switch {
+	case h.status == "installing-in-progress" && h.stage == stageRebooting:
+		h.status = "installing-pending-user-action"
+	case h.status == "installing-in-progress":
+		h.status = "error"
+	default:
+		h.status, h.stage, h.stages, h.action = "discovering", "", nil, ""
+	}
+	h.registrations++
+	answerJSON(w, 201, f.view(h))
+}
+
+func (f *fakeService) view(h *fakeHost) hostView {
+	role := h.role
+	if h.bootstrap {
+		role = "bootstrap"
+	}
+	return hostView{
+		ID: h.id, InfraEnvID: fakeInfraEnv, ClusterID: fakeCluster, Status: h.status, Role: h.role, Bootstrap: h.bootstrap,
+		CheckedInAt: time.Now(), Progress: hostProgress{CurrentStage: h.stage}, ProgressStages: fakeStages(role, f.count),
+	}
+}
+
+func (f *fakeService) hostViews() []hostView {
+	views := []hostView{}
+	for _, id := range f.order {
+		views = append(views, f.view(f.hosts[id]))
+	}
+	return views
+}
+
+// tick moves the cluster on, as the service's monitor does.
+func (f *fakeService) tick() {
+	all := func(ok func(*fakeHost) bool) bool {
+		for _, h := range f.hosts {
+			if !ok(h) {
+				return false
+			}
+		}
+		return len(f.hosts) >= f.expect
+	}
+	switch f.status {
+	case "insufficient":
+		if all(func(h *fakeHost) bool { return len(h.replies[stepDomainResolution]) > 0 && h.status == "known" }) {
+			f.status = "preparing-for-installation"
+		}
+	case "preparing-for-installation":
+		if all(func(h *fakeHost) bool { return len(h.replies[stepImages]) > 0 && len(h.replies[stepDiskSpeed]) > 0 }) {
+			f.status = "installing"
+		}
+	case "installing":
+		for _, h := range f.hosts {
+			if h.status == "error" && h.role == "master" {
+				f.status = "error"
+				return
+			}
+		}
+		if all(func(h *fakeHost) bool { return h.role != "master" || h.stage == stageDone }) {
+			f.status = "finalizing"
+		}
+	case "finalizing":
+		if f.completion == nil {
+			return
+		}
+		if !f.completion.Success {
+			f.status = "error"
+			return
+		}
+		if all(func(h *fakeHost) bool { return h.status == "installed" || h.status == "error" }) {
+			f.status = "installed"
+		}
+	}
+}
+
+func (f *fakeService) instruct(w http.ResponseWriter, h *fakeHost) {
+	h.polls++
+	next := instructions{NextSeconds: 60, PostStepAction: "continue"}
+	add := func(kind, arg string) {
+		next.Steps = append(next.Steps, step{Type: kind, ID: fmt.Sprintf("%s-%d", kind, h.polls), Args: []string{arg}})
+	}
+	role := h.role
+	if h.bootstrap {
+		role = "bootstrap"
+	}
+	switch {
+	case h.action != "":
+		next.PostStepAction, h.action = h.action, ""
+	case f.status == "cancelled" || h.status == "error":
+		next.NextSeconds = 120
+		add(stepLogsGather, fmt.Sprintf(`{"cluster_id":%q,"host_id":%q,"infra_env_id":%q}`, fakeCluster, h.id, fakeInfraEnv))
+		add(stepStopInstallation, "")
+	case strings.HasPrefix(h.status, "installing-"):
+	case f.status == "insufficient" && h.status == "discovering":
+		add(stepInventory, h.id)
+		if len(h.replies[stepInventory]) > 0 {
+			h.status = "known"
+		}
+	case f.status == "insufficient":
+		add(stepInventory, h.id)
+		add(stepConnectivity, `[]`)
+		add(stepFreeAddresses, `["192.168.127.0/24"]`)
+		add(stepNTP, `{"ntp_source":""}`)
+		add(stepDomainResolution, `{"domains":[{"domain_name":"api.x.example.com"},{"domain_name":"validateNoWildcardDNS.x.example.com."}]}`)
+	case f.status == "preparing-for-installation":
+		if len(h.replies[stepDiskSpeed]) == 0 {
+			add(stepDiskSpeed, `{"path":"/dev/sda"}`)
+		}
+		if len(h.replies[stepImages]) == 0 {
+			add(stepImages, `{"images":["quay.io/a/release:1","quay.io/b/installer:latest"],"timeout":960}`)
+		}
+	case f.status == "installing" && h.stage == "":
+		add(stepInstall, fmt.Sprintf(`{"role":%q,"cluster_id":%q,"host_id":%q,"infra_env_id":%q,"control_plane_count":%d}`,
+			role, fakeCluster, h.id, fakeInfraEnv, f.count))
+	}
+	next.Steps = append(next.Steps, h.extra...)
+	answerJSON(w, 200, next)
+}
+
+func (f *fakeService) progress(w http.ResponseWriter, h *fakeHost, body []byte) {
+	var p progressReport
+	f.decode(body, &p)
+	if p.Stage == stageFailed {
+		h.status, h.failure = "error", p.Info
+		w.WriteHeader(200)
+		return
+	}
+	role := h.role
+	if h.bootstrap {
+		role = "bootstrap"
+	}
+	stages := fakeStages(role, f.count)
+	now, next := slices.Index(stages, h.stage), slices.Index(stages, p.Stage)
+	if next < 0 || next < now {
+		f.t.Errorf("host %s (%s) reports %q after %q", h.id, role, p.Stage, h.stage)
+		answerJSON(w, 409, map[string]any{"code": "409", "reason": "Can't assign lower stage"})
+		return
+	}
+	h.status = "installing-in-progress"
+	if p.Stage == stageWritingImage && p.Info != "" {
+		h.percents++
+	}
+	if h.stage != p.Stage {
+		h.stages = append(h.stages, p.Stage)
+	}
+	h.stage = p.Stage
+	if p.Stage == stageDone {
+		h.status = "installed"
+	}
+	w.WriteHeader(200)
+}
+
+// pipeListener carries connections within a synctest bubble, where real sockets
+// would keep time from passing.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipeListener) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// serve runs a service on pipes and returns a client for it and how to end both.
+func serve(handler http.Handler) (*http.Client, func()) {
+	listener := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: handler}
+	go func() { _ = server.Serve(listener) }()
+	transport := &http.Transport{DialContext: listener.dial, MaxIdleConnsPerHost: 64}
+	return &http.Client{Transport: transport}, func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		_ = listener.Close()
+	}
+}

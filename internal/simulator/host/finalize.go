@@ -1,0 +1,221 @@
+package host
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"slices"
+	"time"
+
+)
+
+// The finalizing stages (models.FinalizingStage) that a controller reports.
+const (
+	finalOperators   = "Waiting for cluster operators"
+	finalRouterCA    = "Adding router ca"
+	finalOLMInit     = "Waiting for olm operators csv initialization"
+	finalOLMManifest = "Applying olm manifests"
+	finalOLM         = "Waiting for olm operators csv"
+	finalDone        = "Done"
+)
+
+// chapter is a part of finalizing: it returns true once it is over.
+type chapter func(ctx context.Context) (bool, error)
+
+// finalize goes as far as it can at this moment. What fails is tried again at
+// the next tick.
+func (c *controller) finalize(ctx context.Context) {
+	if c.since.IsZero() {
+		c.since = c.fleet.now()
+	}
+	chapters := []chapter{
+		c.announce(finalOperators), c.awaitOperators("builtin", c.takes),
+		c.announce(finalRouterCA), c.uploadIngressCert,
+		c.announce(finalOLMInit), c.awaitOLM, c.uploadLogs,
+		c.announce(finalDone), c.complete(true, ""),
+	}
+	for c.place < len(chapters) {
+		over, err := chapters[c.place](ctx)
+		if err != nil {
+			c.logf("cannot finalize: %v", err)
+		}
+		if err != nil || !over {
+			return
+		}
+		c.place++
+	}
+}
+
+func (c *controller) announce(stage string) chapter {
+	return func(ctx context.Context) (bool, error) {
+		err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", finalizingReport{Stage: stage}, nil)
+		if err != nil && !refused(err) {
+			return false, err
+		}
+		c.logf("finalizing stage %s", stage)
+		return true, nil
+	}
+}
+
+// awaitOperators reports the operators of a kind as they come up, over the given
+// time since finalizing began.
+func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
+	return func(ctx context.Context) (bool, error) {
+		var all []operatorView
+		path := clusterPath(c.cluster) + "/monitored-operators"
+		if err := c.fleet.api.get(ctx, path, &all); err != nil {
+			return false, err
+		}
+		all = slices.DeleteFunc(all, func(o operatorView) bool { return o.Type != kind })
+		spent := c.fleet.now().Sub(c.since)
+		waiting := 0
+		for i, o := range all {
+			due := takes * time.Duration(i+1) / time.Duration(len(all))
+			state, text := c.operatorState(o, spent, due)
+			if err := c.reportOperator(ctx, o, state, text); err != nil {
+				return false, err
+			}
+			if state != "available" && (kind == "builtin" || state != "failed") {
+				waiting++
+			}
+		}
+		if waiting > 0 && spent > operatorsGiveUp {
+			c.giveUp(ctx)
+			return false, nil
+		}
+		return waiting == 0 && spent >= takes, nil
+	}
+}
+
+// operatorState is how an operator is doing, as the scenario has it.
+func (c *controller) operatorState(o operatorView, spent, due time.Duration) (state, text string) {
+	if t, left := c.fleet.operatorTrouble(o.Name, spent); t {
+		if o.Type != "builtin" && !left {
+			return "failed", "ClusterServiceVersion did not succeed in time"
+		}
+		return "progressing", "deployment is not available: 0 of 2 replicas are ready"
+	}
+	if spent < due {
+		return "progressing", "working towards " + c.version
+	}
+	return "available", "all is well"
+}
+
+// operatorTrouble tells whether the scenario keeps an operator from coming up,
+// and whether there is still time for it.
+func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble, timeLeft bool) {
+	for _, r := range f.cfg.Scenario.HostRules() {
+		if r.Do != doOperatorsTimeout {
+			continue
+		}
+		names := r.Args.Strings("operators")
+		if len(names) == 0 {
+			names = []string{"console"}
+		}
+		if slices.Contains(names, name) && (r.For() == 0 || spent < r.For()) {
+			return true, spent < olmOperatorsTime*5
+		}
+	}
+	return false, true
+}
+
+// reportOperator tells the service about an operator when that has changed.
+func (c *controller) reportOperator(ctx context.Context, o operatorView, state, text string) error {
+	if c.operators[o.Name] == state {
+		return nil
+	}
+	err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/monitored-operators",
+		operatorReport{Name: o.Name, Status: state, StatusInfo: text, Version: c.version}, nil)
+	if err != nil {
+		return fmt.Errorf("reporting operator %s: %w", o.Name, err)
+	}
+	c.operators[o.Name] = state
+	return nil
+}
+
+// giveUp completes the installation without success.
+func (c *controller) giveUp(ctx context.Context) {
+	reason := "Timeout while waiting for cluster operators to be available"
+	for _, r := range c.fleet.cfg.Scenario.HostRules() {
+		if r.Do == doOperatorsTimeout {
+			reason = r.Args.String("reason", reason)
+		}
+	}
+	if _, err := c.uploadLogs(ctx); err != nil {
+		c.logf("cannot upload logs: %v", err)
+	}
+	if _, err := c.complete(false, reason)(ctx); err != nil {
+		c.logf("cannot complete: %v", err)
+	}
+}
+
+// awaitOLM waits for the operators that the cluster has on top, if any.
+func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
+	if !c.olm {
+		var all []operatorView
+		if err := c.fleet.api.get(ctx, clusterPath(c.cluster)+"/monitored-operators", &all); err != nil {
+			return false, err
+		}
+		if !slices.ContainsFunc(all, func(o operatorView) bool { return o.Type == "olm" }) {
+			return true, nil
+		}
+		for _, stage := range []string{finalOLMManifest, finalOLM} {
+			if _, err := c.announce(stage)(ctx); err != nil {
+				return false, err
+			}
+		}
+		c.olm = true
+		c.since = c.fleet.now()
+	}
+	return c.awaitOperators("olm", olmOperatorsTime)(ctx)
+}
+
+// complete tells the service that the controller's work is over.
+func (c *controller) complete(success bool, reason string) chapter {
+	return func(ctx context.Context) (bool, error) {
+		err := c.fleet.api.send(ctx, http.MethodPost, clusterPath(c.cluster)+"/actions/complete-installation",
+			completion{Success: success, ErrorInfo: reason}, nil)
+		if err != nil {
+			return false, err
+		}
+		c.logf("completes the installation, success: %t", success)
+		return true, nil
+	}
+}
+
+// uploadIngressCert gives the service the CA of the cluster's routes, which makes
+// the final kubeconfig.
+func (c *controller) uploadIngressCert(ctx context.Context) (bool, error) {
+	cert, err := newIngressCert(c.fleet.serviceTime())
+	if err != nil {
+		return false, err
+	}
+	err = c.fleet.api.send(ctx, http.MethodPost, clusterPath(c.cluster)+"/uploads/ingress-cert", cert, nil)
+	return err == nil, err
+}
+
+// newIngressCert makes the certificate of a router's CA, as PEM.
+func newIngressCert(now time.Time) (string, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", fmt.Errorf("making the ingress CA's key: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: fmt.Sprintf("ingress-operator@%d", now.Unix())},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(2, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return "", fmt.Errorf("making the ingress CA: %w", err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
+}
+

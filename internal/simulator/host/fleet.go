@@ -1,0 +1,162 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+)
+
+// BootDay says for which part of a cluster's life machines are powered on.
+type BootDay string
+
+const (
+	// Day1 machines boot at once.
+	Day1 BootDay = "day1"
+	// Day2 machines boot when the cluster of their image takes further hosts
+	// (status adding-hosts).
+	Day2 BootDay = "day2"
+)
+
+// Config says which machines there are and what they boot.
+type Config struct {
+	// ServiceURL is the assisted-service, with or without /api/assisted-install.
+	ServiceURL string
+	// HTTPClient carries the calls; nil is one with enough idle connections.
+	HTTPClient *http.Client
+	// InfraEnvID is the discovery image of machines that name none themselves.
+	InfraEnvID string
+	Machines   []Machine
+	Clock      clock.Clock
+	// Seed decides on everything that would be chance.
+	Seed uint64
+	// Scenario is the trouble to make; nil is none.
+	Scenario *scenario.Scenario
+	// Token authenticates the machines; empty sends none. AuthHeader is where
+	// it goes; empty is X-Secret-Key.
+	Token, AuthHeader string
+	// Boot is Day1 if empty.
+	Boot BootDay
+	// DNS resolves a name for every machine; nil resolves api, api-int and all
+	// other names to the hundredth address of the machine's own network, and
+	// the service's wildcard probes to nothing.
+	DNS func(name string) []netip.Addr
+	// Logf takes a line about each thing that happens; nil drops them. It never
+	// gets a secret.
+	Logf func(format string, args ...any)
+}
+
+// Fleet is machines that are simulated together. They share a network, one HTTP
+// client, and the clusters that they turn into.
+type Fleet struct {
+	cfg    Config
+	api    *client
+	start  time.Time
+	lives  []*life
+	looks  *lookout
+	nodes  *nodes
+	spokes *spokes
+	// registrationOffset is how far the service's own times were ahead of the
+	// clock when a machine last registered, in nanoseconds.
+	registrationOffset atomic.Int64
+}
+
+// New prepares the machines; none is switched on yet.
+func New(cfg Config) (*Fleet, error) {
+	if cfg.Clock == nil {
+		return nil, errors.New("preparing machines: no clock")
+	}
+	if cfg.Boot == "" {
+		cfg.Boot = Day1
+	}
+	if cfg.Boot != Day1 && cfg.Boot != Day2 {
+		return nil, fmt.Errorf("preparing machines: boot is %q; it must be %s or %s", cfg.Boot, Day1, Day2)
+	}
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	api, err := newClient(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("preparing machines: %w", err)
+	}
+	f := &Fleet{cfg: cfg, api: api, nodes: newNodes()}
+	f.looks = newLookout(api, cfg.Clock)
+	f.spokes = newSpokes()
+	for i, m := range cfg.Machines {
+		if m.InfraEnvID == "" {
+			m.InfraEnvID = cfg.InfraEnvID
+		}
+		f.lives = append(f.lives, newLife(f, i, m))
+	}
+	strangers, err := f.strangers()
+	if err != nil {
+		return nil, fmt.Errorf("preparing machines: %w", err)
+	}
+	f.lives = append(f.lives, strangers...)
+	for _, l := range f.lives {
+		if l.spec.InfraEnvID == "" {
+			return nil, fmt.Errorf("preparing machines: nothing says which infra-env %s boots", l.spec.Name)
+		}
+	}
+	return f, nil
+}
+
+// Run switches the machines on and returns once each has come to its end: it is
+// part of an installed cluster, or it never boots, or the service has told it to
+// stop. With machines that wait for something it runs until ctx ends, and then
+// returns ctx's cause.
+func (f *Fleet) Run(ctx context.Context) error {
+	f.start = f.cfg.Clock.Now()
+	all, stop := context.WithCancel(ctx)
+	defer stop()
+	var expected, rest sync.WaitGroup
+	for _, l := range f.lives {
+		group := &expected
+		if l.stranger {
+			group = &rest
+		}
+		group.Go(func() { l.run(all) })
+	}
+	expected.Wait()
+	f.spokes.wait()
+	stop()
+	rest.Wait()
+	return context.Cause(ctx)
+}
+
+// Run is New and then Fleet.Run.
+func Run(ctx context.Context, cfg Config) error {
+	f, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	return f.Run(ctx)
+}
+
+func (f *Fleet) now() time.Time { return f.cfg.Clock.Now() }
+
+// serviceTime is the time on a machine whose clock is right. That is the
+// service's time, which need not be the fleet's if the two run at different
+// speeds. The Date header follows it closely where it agrees with the times that
+// the service writes into its objects; where not, those are the ones that count.
+func (f *Fleet) serviceTime() time.Time {
+	date := time.Duration(f.api.dateOffset.Load())
+	objects := time.Duration(f.registrationOffset.Load())
+	if (date - objects).Abs() < 2*time.Minute {
+		return f.now().Add(date)
+	}
+	return f.now().Add(objects)
+}
+
+func (f *Fleet) noteRegistration(at time.Time) {
+	if at.Year() > 1 {
+		f.registrationOffset.Store(int64(at.Sub(f.now())))
+	}
+}

@@ -1,0 +1,307 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// op is one part of an installation. It returns done when the next one may
+// follow after wait; else it is run again after wait. A negative wait ends the
+// installation where it is.
+type op func(ctx context.Context) (wait time.Duration, done bool)
+
+// parked is the wait of an op after which nothing follows by itself.
+const parked = -1
+
+// installation is one run of the installer.
+type installation struct {
+	step  step
+	args  installArgs
+	todo  []op
+	place int
+}
+
+// singleNode tells whether the machine becomes a whole cluster by itself.
+func (i *installation) singleNode() bool {
+	return i.args.Role == "bootstrap" && i.args.ControlPlaneCount == 1
+}
+
+// startInstall runs the installer. The service repeats the step at every poll
+// until it hears of progress; an installer that runs is left alone.
+func (l *life) startInstall(_ context.Context, s step) {
+	if l.install != nil {
+		return
+	}
+	inst := &installation{step: s}
+	if err := argument(s, &inst.args); err != nil {
+		l.after(0, func(ctx context.Context) { l.reply(ctx, s, failed(err)) })
+		return
+	}
+	if inst.args.HostID == "" {
+		inst.args.HostID = l.spec.UUID
+	}
+	if inst.args.InfraEnvID == "" {
+		inst.args.InfraEnvID = l.spec.InfraEnvID
+	}
+	l.mu.Lock()
+	l.role = inst.args.Role
+	l.mu.Unlock()
+	inst.todo = l.plan(inst)
+	l.install = inst
+	l.logf("installs as %s", inst.args.Role)
+	l.after(l.jitter.of(startingTime), l.proceed(inst))
+}
+
+// proceed runs the next part of an installation that has not been stopped.
+func (l *life) proceed(inst *installation) func(context.Context) {
+	return func(ctx context.Context) {
+		if l.install != inst || inst.place >= len(inst.todo) {
+			return
+		}
+		wait, done := inst.todo[inst.place](ctx)
+		if done {
+			inst.place++
+		}
+		if l.install == inst && wait >= 0 {
+			l.after(wait, l.proceed(inst))
+		}
+	}
+}
+
+// plan is what the installer does, by role.
+func (l *life) plan(inst *installation) []op {
+	role := inst.args.Role
+	begin := []op{
+		l.stageOp(inst, stageStarting, role, l.jitter.of(startingTime)),
+		l.stageOp(inst, stageInstalling, role, l.jitter.of(preparingDisk)),
+	}
+	write := append(l.writeImage(inst), l.pause(l.jitter.of(bootloader)))
+	finish := []op{l.sendLogs(inst), l.rebootOp(inst)}
+	var middle []op
+	switch {
+	case inst.singleNode():
+		middle = append(l.fetchBootstrap(inst), l.stageOp(inst, stageWaitBootkube, "", l.jitter.of(bootkubeInPlace)))
+		middle = append(middle, write...)
+	case role == "bootstrap":
+		middle = append(l.fetchBootstrap(inst), l.fetchIgnition(inst))
+		middle = append(append(middle, write...), l.bootstrapTail(inst)...)
+	case role == "worker":
+		middle = append([]op{l.fetchIgnition(inst)}, write...)
+		middle = append(middle,
+			l.stageOp(inst, stageWaitControlPlane, "", 0),
+			l.waitForControlPlane(inst))
+	default:
+		middle = append([]op{l.fetchIgnition(inst)}, write...)
+	}
+	return append(append(begin, middle...), finish...)
+}
+
+func (l *life) pause(d time.Duration) op {
+	return func(context.Context) (time.Duration, bool) { return d, true }
+}
+
+// stageOp reports a stage and stays in it for hold, and longer or for good if a
+// trouble says so.
+func (l *life) stageOp(inst *installation, stage, info string, hold time.Duration) op {
+	reported := false
+	return func(ctx context.Context) (time.Duration, bool) {
+		if !reported {
+			if err := l.report(ctx, stage, info); err != nil && !refused(err) {
+				return progressRetry, false
+			}
+			reported = true
+			l.logf("stage %s", stage)
+			l.enter(stage)
+		}
+		if wait, held := l.held(ctx, inst); held {
+			return wait, false
+		}
+		return hold, true
+	}
+}
+
+// held looks for a trouble that keeps an installation from going on.
+func (l *life) held(ctx context.Context, inst *installation) (time.Duration, bool) {
+	if t := l.trouble(doFail); t != nil {
+		return l.fail(ctx, inst, t)
+	}
+	if off := l.trouble(doPowerOff); off != nil {
+		l.powerOff(off)
+		return parked, true
+	}
+	if t := l.trouble(doStall); t != nil {
+		left, ends := t.left(l.fleet.now())
+		if !ends {
+			return personTick, true
+		}
+		return left, true
+	}
+	return 0, false
+}
+
+// fail ends the installation with the reason that the trouble gives.
+func (l *life) fail(ctx context.Context, inst *installation, t *trouble) (time.Duration, bool) {
+	reason := t.rule.Args.String("reason", "failed after 3 attempts, last error: exit status 1")
+	return l.failWith(ctx, inst, reason, func() { l.finish(t) })
+}
+
+func (l *life) failWith(ctx context.Context, inst *installation, reason string, then func()) (time.Duration, bool) {
+	if err := l.report(ctx, stageFailed, reason); err != nil && !refused(err) {
+		return progressRetry, true
+	}
+	l.logf("fails: %s", reason)
+	l.reply(ctx, inst.step, answer{exitCode: 1, errText: reason})
+	l.install = nil
+	then()
+	return parked, true
+}
+
+func (l *life) report(ctx context.Context, stage, info string) error {
+	err := l.fleet.putProgress(ctx, l.spec.InfraEnvID, l.spec.UUID, stage, info)
+	if err != nil {
+		l.logf("cannot report stage %s: %v", stage, err)
+	}
+	return err
+}
+
+func (f *Fleet) putProgress(ctx context.Context, infraEnv, host, stage, info string) error {
+	return f.api.send(ctx, http.MethodPut, hostPath(infraEnv, host)+"/progress",
+		progressReport{Stage: stage, Info: info}, nil)
+}
+
+// writeImage reports the stage, and then the percentage as it grows.
+func (l *life) writeImage(inst *installation) []op {
+	pace := l.jitter.of(writingTime) * percentStep / 100
+	ops := []op{l.stageOp(inst, stageWritingImage, "", pace)}
+	for percent := percentStep; percent <= 100; percent += percentStep {
+		ops = append(ops, func(ctx context.Context) (time.Duration, bool) {
+			if wait, held := l.held(ctx, inst); held {
+				return wait, false
+			}
+			// A percentage that gets lost is made good by the next one.
+			_ = l.report(ctx, stageWritingImage, strconv.Itoa(percent)+"%")
+			return pace, true
+		})
+	}
+	return ops
+}
+
+// fetch downloads something that the installer cannot do without.
+func (l *life) fetch(inst *installation, path string) op {
+	const tries = 10
+	attempt := 0
+	return func(ctx context.Context) (time.Duration, bool) {
+		err := l.fleet.api.get(ctx, path, nil)
+		if err == nil {
+			return time.Second, true
+		}
+		attempt++
+		l.logf("cannot download: %v", err)
+		if refused(err) && attempt >= tries {
+			wait, _ := l.failWith(ctx, inst, fmt.Sprintf("failed to download %s: HTTP %d", path, status(err)), func() {})
+			return wait, false
+		}
+		return progressRetry, false
+	}
+}
+
+// fetchIgnition gets the machine's own Ignition; this path alone has infra-env
+// in the singular.
+func (l *life) fetchIgnition(inst *installation) op {
+	return l.fetch(inst, "/v2/infra-env/"+inst.args.InfraEnvID+"/hosts/"+inst.args.HostID+"/downloads/ignition")
+}
+
+func (l *life) fetchBootstrap(inst *installation) []op {
+	downloads := clusterPath(inst.args.ClusterID) + "/downloads/"
+	return []op{
+		l.fetch(inst, downloads+"files?file_name=bootstrap.ign"),
+		l.fetch(inst, downloads+"credentials?file_name=kubeconfig-noingress"),
+	}
+}
+
+// waitForControlPlane lets a worker go on once two control plane nodes are done;
+// one that joins an installed cluster does not wait.
+func (l *life) waitForControlPlane(inst *installation) op {
+	const enough = 2
+	return func(ctx context.Context) (time.Duration, bool) {
+		if wait, held := l.held(ctx, inst); held {
+			return wait, false
+		}
+		c, err := l.fleet.looks.clusterAt(ctx, inst.args.ClusterID, statusAge)
+		if err != nil {
+			return peerPoll, false
+		}
+		done := 0
+		for _, h := range c.Hosts {
+			if controlPlane(h.Role) && h.Progress.CurrentStage == stageDone {
+				done++
+			}
+		}
+		if c.Kind == "AddHostsCluster" || c.Status == "adding-hosts" || done >= enough {
+			return 0, true
+		}
+		return peerPoll, false
+	}
+}
+
+// controlPlane counts arbiters in, as the installer does.
+func controlPlane(role string) bool {
+	return role == "master" || role == "bootstrap" || role == "arbiter"
+}
+
+// sendLogs uploads the machine's logs; failing to is no reason to stop.
+func (l *life) sendLogs(inst *installation) op {
+	return func(ctx context.Context) (time.Duration, bool) {
+		l.uploadLogs(ctx, inst.args.ClusterID, inst.args.InfraEnvID)
+		return l.jitter.of(logsTime), true
+	}
+}
+
+// rebootOp reports the last stage that the installer itself sees, and reboots.
+func (l *life) rebootOp(inst *installation) op {
+	enter := l.stageOp(inst, stageRebooting, "", 0)
+	shutdown := l.jitter.of(shutdownTime)
+	return func(ctx context.Context) (time.Duration, bool) {
+		if wait, done := enter(ctx); !done {
+			return wait, false
+		}
+		l.reply(ctx, inst.step, answer{})
+		l.after(shutdown, func(ctx context.Context) { l.reboot(ctx, inst) })
+		return parked, true
+	}
+}
+
+// reboot leaves the live system, for the disk or, in trouble, the ISO again.
+func (l *life) reboot(ctx context.Context, inst *installation) {
+	args := inst.args
+	l.written = &args
+	if t := l.trouble(doBootISO); t != nil {
+		l.logf("boots the ISO instead of its disk")
+		l.bootISO()
+		if t.rule.For() > 0 {
+			l.after(t.rule.For(), func(ctx context.Context) {
+				l.logf("has its boot order put right")
+				l.finish(t)
+				l.bootDisk(ctx)
+			})
+		}
+		return
+	}
+	l.bootDisk(ctx)
+}
+
+// bootDisk boots the installed system: no agent any more, but soon a node.
+func (l *life) bootDisk(ctx context.Context) {
+	args := *l.written
+	l.reset()
+	l.setStage(stageRebooting)
+	l.logf("boots from its disk")
+	l.watch()
+	l.fleet.nodes.boot(l.spec.UUID, l.fleet.now(), l.jitter.of)
+	if args.Role == "bootstrap" && args.ControlPlaneCount == 1 {
+		l.fleet.startController(ctx, args)
+	}
+}

@@ -1,0 +1,322 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// defaultAgentVersion is the agent that the discovery image brings along.
+const defaultAgentVersion = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
+
+// life is what a machine goes through, from power-on to being a node. One
+// goroutine lives it; only what mu guards may be touched by others.
+type life struct {
+	fleet *Fleet
+	index int
+	spec  Machine
+	// stranger marks a machine that a scenario makes appear.
+	stranger bool
+
+	jitter jitter
+	agenda agenda
+	// session counts boots; what a former boot has put on the agenda is void.
+	session int
+	ended   bool
+	// known is true once the service has accepted the machine, watched while
+	// somebody looks after it.
+	known, watched bool
+
+	agentVersion string
+	replied      map[string]replied
+	inFlight     map[string]bool
+	logsGathered bool
+	install      *installation
+	// written is what was last installed on the disk; nil is an empty disk.
+	written *installArgs
+
+	mu       sync.Mutex
+	role     string // of the service, once known
+	status   string // of the service, as last seen
+	stage    string // as last reported
+	troubles []*trouble
+}
+
+func newLife(f *Fleet, index int, spec Machine) *life {
+	l := &life{
+		fleet: f, index: index, spec: spec,
+		jitter:       newJitter(f.cfg.Seed, index),
+		agentVersion: defaultAgentVersion,
+		replied:      map[string]replied{},
+		inFlight:     map[string]bool{},
+	}
+	for _, rule := range f.cfg.Scenario.HostRules() {
+		if hitsMachines(rule.Do) {
+			l.troubles = append(l.troubles, &trouble{rule: rule})
+		}
+	}
+	return l
+}
+
+// run lives the life until it ends by itself or with ctx.
+func (l *life) run(ctx context.Context) {
+	l.after(l.jitter.of(10*time.Second), l.powerOn)
+	for !l.ended {
+		e, more := l.agenda.next()
+		if !more {
+			return
+		}
+		if l.fleet.cfg.Clock.Sleep(ctx, e.at.Sub(l.fleet.now())) != nil {
+			return
+		}
+		e.do(ctx)
+	}
+}
+
+// after puts do on the agenda, to be void once the machine has booted anew.
+func (l *life) after(d time.Duration, do func(context.Context)) {
+	session := l.session
+	l.agenda.add(l.fleet.now().Add(d), func(ctx context.Context) {
+		if l.session == session {
+			do(ctx)
+		}
+	})
+}
+
+// end is for machines from which nothing more will come.
+func (l *life) end(why string) {
+	l.logf("%s", why)
+	l.ended = true
+}
+
+func (l *life) logf(format string, args ...any) {
+	l.fleet.cfg.Logf("%s: "+format, append([]any{l.spec.Name}, args...)...)
+}
+
+// reset voids the agenda: the machine goes dark or boots.
+func (l *life) reset() {
+	l.session++
+	l.agenda.clear()
+	l.install = nil
+	l.inFlight = map[string]bool{}
+	l.replied = map[string]replied{}
+	l.logsGathered = false
+	l.watched = false
+}
+
+// powerOn boots the discovery image, when the time for it has come.
+func (l *life) powerOn(ctx context.Context) {
+	l.notice()
+	if l.stranger && l.trouble(doAppear) == nil {
+		l.after(waitForDayTwo/2, l.powerOn)
+		return
+	}
+	if dark := l.trouble(doNeverBoot); dark != nil {
+		left, ends := dark.left(l.fleet.now())
+		if !ends {
+			l.end("never boots")
+			return
+		}
+		l.after(left, l.powerOn)
+		return
+	}
+	if !l.dayHasCome(ctx) {
+		l.after(waitForDayTwo, l.powerOn)
+		return
+	}
+	l.bootISO()
+}
+
+// dayHasCome tells a day-2 machine whether its cluster takes further hosts.
+func (l *life) dayHasCome(ctx context.Context) bool {
+	if l.fleet.cfg.Boot == Day1 {
+		return true
+	}
+	ie, err := l.fleet.looks.infraEnvAt(ctx, l.spec.InfraEnvID, statusAge)
+	if err != nil || ie.ClusterID == "" {
+		return err == nil
+	}
+	c, err := l.fleet.looks.clusterAt(ctx, ie.ClusterID, statusAge)
+	return err == nil && c.Status == "adding-hosts"
+}
+
+func (l *life) bootISO() {
+	l.reset()
+	l.fleet.nodes.forget(l.spec.UUID)
+	l.setStage("")
+	l.logf("boots the discovery image")
+	l.after(l.jitter.of(bootTime), l.register)
+}
+
+// register tells the service that the machine is there. Where the service
+// refuses, the agent gives up until the next boot.
+func (l *life) register(ctx context.Context) {
+	l.replied = map[string]replied{}
+	var h hostView
+	err := l.fleet.api.send(ctx, http.MethodPost, infraEnvPath(l.spec.InfraEnvID)+"/hosts",
+		registration{HostID: l.spec.UUID, AgentVersion: l.agentVersion}, &h)
+	switch {
+	case err == nil:
+	case refused(err):
+		l.freeze(err)
+		return
+	default:
+		l.logf("cannot register: %v", err)
+		l.after(retryTime, l.register)
+		return
+	}
+	l.logf("registered, %s", h.Status)
+	l.known = true
+	l.know(h)
+	l.fleet.noteRegistration(h.CheckedInAt)
+	l.watch()
+	l.poll(ctx)
+}
+
+// freeze stops the agent for good. Only a host that the service still knows can
+// be wanted again, after a reset.
+func (l *life) freeze(err error) {
+	if status(err) == http.StatusNotFound || !l.known {
+		l.end("stops its agent: " + err.Error())
+		return
+	}
+	l.logf("stops its agent: %v", err)
+	l.watch()
+}
+
+// watch has somebody look after the machine from now on.
+func (l *life) watch() {
+	if !l.watched {
+		l.watched = true
+		l.after(personTick, l.lookedAfter)
+	}
+}
+
+// poll asks for instructions and carries them out.
+func (l *life) poll(ctx context.Context) {
+	l.refreshStatus(ctx)
+	l.notice()
+	if off := l.trouble(doPowerOff); off != nil {
+		l.powerOff(off)
+		return
+	}
+	if mute := l.trouble(doStopAgent); mute != nil {
+		l.logf("stops its agent")
+		if left, ends := mute.left(l.fleet.now()); ends {
+			l.after(left, l.poll)
+		}
+		return
+	}
+	var todo instructions
+	err := l.fleet.api.get(ctx, l.instructionsPath(true), &todo)
+	if status(err) == http.StatusNotFound {
+		l.freeze(err)
+		return
+	}
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			l.logf("gets no instructions: %v", err)
+		}
+		l.after(retryTime, l.poll)
+		return
+	}
+	for _, s := range todo.Steps {
+		l.perform(ctx, s)
+	}
+	if todo.PostStepAction == "exit" {
+		l.logf("leaves and registers again")
+		l.session++
+		l.watched = false
+		l.inFlight = map[string]bool{}
+		l.after(agentRestartTime, l.register)
+		return
+	}
+	next := time.Duration(todo.NextSeconds) * time.Second
+	if next <= 0 {
+		next = retryTime
+	}
+	l.after(next, l.poll)
+}
+
+// powerOff is the machine going dark, and coming back if the trouble ends: from
+// its disk if that was written, else from the ISO.
+func (l *life) powerOff(off *trouble) {
+	l.reset()
+	l.logf("loses power")
+	l.watch()
+	left, ends := off.left(l.fleet.now())
+	if !ends {
+		return
+	}
+	l.after(left, func(ctx context.Context) {
+		if l.written != nil {
+			l.bootDisk(ctx)
+			return
+		}
+		l.bootISO()
+	})
+}
+
+// lookedAfter is the person in charge of the machine having a look at the
+// service now and then, and doing what only somebody in front of it can do.
+func (l *life) lookedAfter(ctx context.Context) {
+	h, err := l.fleet.looks.host(ctx, l.spec.InfraEnvID, l.spec.UUID, personTick)
+	if status(err) == http.StatusNotFound {
+		l.end("is no longer known to the service")
+		return
+	}
+	if err != nil {
+		l.after(personTick, l.lookedAfter)
+		return
+	}
+	l.know(h)
+	switch h.Status {
+	case "resetting-pending-user-action", "unbinding-pending-user-action":
+		l.logf("is %s: somebody will boot it from the ISO", h.Status)
+		l.after(l.jitter.of(personTime), func(context.Context) {
+			l.settleTroubles()
+			l.written = nil
+			l.bootISO()
+		})
+		return
+	case "added-to-existing-cluster":
+		l.end("is part of the cluster")
+		return
+	case "installed":
+		c, err := l.fleet.looks.clusterAt(ctx, h.ClusterID, personTick)
+		if status(err) == http.StatusNotFound || err == nil && (c.Status == "installed" || c.Status == "adding-hosts") {
+			l.end("is part of the cluster")
+			return
+		}
+	}
+	l.after(personTick, l.lookedAfter)
+}
+
+// know takes over what the service says about the host.
+func (l *life) know(h hostView) {
+	role := h.Role
+	if h.Bootstrap {
+		role = "bootstrap"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.role, l.status = role, h.Status
+}
+
+// refreshStatus reads the host's status if a trouble waits for one.
+func (l *life) refreshStatus(ctx context.Context) {
+	if !l.waitsForStatus() {
+		return
+	}
+	if h, err := l.fleet.looks.host(ctx, l.spec.InfraEnvID, l.spec.UUID, statusAge); err == nil {
+		l.know(h)
+	}
+}
+
+func (l *life) setStage(stage string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stage = stage
+}

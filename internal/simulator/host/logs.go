@@ -1,0 +1,89 @@
+package host
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// gatherLogs uploads logs because the service has asked for them.
+func (l *life) gatherLogs(ctx context.Context, s step) {
+	var want struct {
+		ClusterID  string `json:"cluster_id"`
+		InfraEnvID string `json:"infra_env_id"`
+	}
+	if err := argument(s, &want); err != nil {
+		l.logf("cannot gather logs: %v", err)
+		return
+	}
+	if want.InfraEnvID == "" {
+		want.InfraEnvID = l.spec.InfraEnvID
+	}
+	l.uploadLogs(ctx, want.ClusterID, want.InfraEnvID)
+}
+
+// uploadLogs sends the machine's logs. Whatever goes wrong is only noted.
+func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
+	progress := hostPath(infraEnv, l.spec.UUID) + "/logs-progress"
+	query := url.Values{"logs_type": {"host"}, "infra_env_id": {infraEnv}, "host_id": {l.spec.UUID}}
+	lines := fmt.Sprintf("%s: installer of %s\n", l.fleet.serviceTime().UTC().Format(time.RFC3339), l.spec.Hostname)
+	err := l.fleet.sendLogs(ctx, progress, clusterPath(cluster)+"/logs?"+query.Encode(), l.spec.Hostname, map[string]string{
+		"installer.logs": lines, "agent.logs": lines,
+	})
+	if err != nil {
+		l.logf("cannot upload logs: %v", err)
+	}
+}
+
+// uploadLogs sends the logs of the controller.
+func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
+	err := c.fleet.sendLogs(ctx, clusterPath(c.cluster)+"/logs-progress", clusterPath(c.cluster)+"/logs?logs_type=controller",
+		"controller", map[string]string{"assisted-installer-controller.logs": "controller of " + c.cluster + "\n"})
+	if err != nil && !refused(err) {
+		return false, err
+	}
+	return true, nil
+}
+
+// sendLogs reports that logs are coming, sends them, and reports that they came.
+func (f *Fleet) sendLogs(ctx context.Context, progress, upload, name string, files map[string]string) error {
+	if err := f.api.send(ctx, http.MethodPut, progress, logsReport{State: "requested"}, nil); err != nil {
+		return err
+	}
+	archive, err := pack(files, f.serviceTime())
+	if err != nil {
+		return fmt.Errorf("packing the logs of %s: %w", name, err)
+	}
+	if err := f.api.upload(ctx, upload, name+".tar.gz", archive); err != nil {
+		return err
+	}
+	return f.api.send(ctx, http.MethodPut, progress, logsReport{State: "completed"}, nil)
+}
+
+// pack makes a compressed tar archive.
+func pack(files map[string]string, at time.Time) ([]byte, error) {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	archive := tar.NewWriter(zip)
+	for name, content := range files {
+		header := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: at}
+		if err := archive.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := archive.Write([]byte(content)); err != nil {
+			return nil, err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return nil, err
+	}
+	if err := zip.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

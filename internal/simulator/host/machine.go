@@ -1,0 +1,228 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/google/uuid"
+)
+
+// Machine is one computer as its hardware and its network make it. It is what
+// the inventory reports, before any trouble.
+type Machine struct {
+	// Name is what scenarios and log lines call the machine. It never goes over
+	// the wire.
+	Name string
+	// Hostname is what the machine calls itself (inventory.hostname).
+	Hostname string
+	// Role is the role that its owner wants for it, if known; only scenarios
+	// look at it.
+	Role string
+	// InfraEnvID is the discovery image that it boots; empty is the fleet's.
+	InfraEnvID string
+
+	// UUID is the motherboard's; the agent uses it as host id.
+	UUID string
+	// Manufacturer, Product and Serial are those of the DMI table.
+	Manufacturer, Product, Serial string
+	// BMC is the address of the management controller; zero if there is none.
+	BMC netip.Addr
+
+	// CPUArch is x86_64, arm64, ppc64le or s390x.
+	CPUArch string
+	// CPUs counts threads.
+	CPUs int
+	// MemoryBytes is the memory that is built in.
+	MemoryBytes int64
+	Disks       []Disk
+	NICs        []NIC
+	// Gateways are the default routes, at most one of each IP version.
+	Gateways []netip.Addr
+	// BootMode is uefi or bios.
+	BootMode string
+	// TPM is none, 1.2 or 2.0.
+	TPM string
+	// Virtual tells a virtual machine from a physical one.
+	Virtual bool
+}
+
+// NIC is a network card.
+type NIC struct {
+	Name, MAC string
+	// Addresses are the card's, with the length of their network.
+	Addresses []netip.Prefix
+	MTU       int
+	SpeedMbps int
+	Carrier   bool
+}
+
+// Disk is a block device.
+type Disk struct {
+	// Name is the kernel's, such as sda.
+	Name string
+	// WWN with its 0x, Serial, Model, Vendor and HCTL are as udev shows them.
+	WWN, Serial, Model, Vendor, HCTL string
+	// ByPath is the link below /dev/disk/by-path, without the folder.
+	ByPath string
+	// DriveType is HDD, SSD, Multipath, …: the values of disk.drive_type.
+	DriveType string
+	SizeBytes int64
+	Removable bool
+}
+
+// Network is where machines sit.
+type Network struct {
+	// V4 and V6 are the subnets; a zero one means none of that version. Both
+	// zero means 192.168.127.0/24.
+	V4, V6 netip.Prefix
+	// Avoid are addresses that no machine may have, such as virtual addresses.
+	Avoid []netip.Addr
+}
+
+// The offsets of a network that machines do not take: the first ten belong to
+// routers, and these twenty are what free-network-addresses offers for VIPs.
+const (
+	firstHost     = 10
+	firstFree     = 100
+	freeAddresses = 20
+)
+
+func defaultV4() netip.Prefix { return netip.MustParsePrefix("192.168.127.0/24") }
+
+func (n Network) orDefault() Network {
+	if !n.V4.IsValid() && !n.V6.IsValid() {
+		n.V4 = defaultV4()
+	}
+	return n
+}
+
+// NetworkFor is the default network, wide enough for so many machines.
+func NetworkFor(machines int) Network {
+	if machines <= 200 {
+		return Network{V4: defaultV4()}
+	}
+	return Network{V4: netip.MustParsePrefix("192.168.64.0/18")}
+}
+
+// NewMachine makes a believable machine: the index-th, from 0, of those that the
+// seed stands for. The same seed, index and network make the same machine. It
+// fails if the network is too small for that index.
+func NewMachine(seed uint64, index int, network Network) (Machine, error) {
+	network = network.orDefault()
+	id := identity(seed, index)
+	m := Machine{
+		Name:         fmt.Sprintf("host-%d", index),
+		Hostname:     fmt.Sprintf("host-%d", index),
+		UUID:         id.uuid(),
+		Manufacturer: "Dell Inc.",
+		Product:      "PowerEdge R650",
+		Serial:       fmt.Sprintf("S%010X", id.number(1)&0xffffffffff),
+		CPUArch:      "x86_64",
+		CPUs:         16,
+		MemoryBytes:  64 << 30,
+		BootMode:     "uefi",
+		TPM:          "2.0",
+		Disks:        []Disk{newDisk(id, 0, "sda")},
+		NICs: []NIC{{
+			Name: "eth0", MAC: id.mac(), MTU: 1500, SpeedMbps: 10000, Carrier: true,
+		}},
+	}
+	m.BMC = netip.AddrFrom4([4]byte{10, 46, byte(index >> 8), byte(index)}).Next()
+	for _, subnet := range []netip.Prefix{network.V4, network.V6} {
+		if !subnet.IsValid() {
+			continue
+		}
+		if err := m.join(subnet, index, network.Avoid); err != nil {
+			return Machine{}, err
+		}
+	}
+	return m, nil
+}
+
+var errNetworkFull = errors.New("no address left")
+
+// join gives the first card the index-th address of the subnet and a route.
+func (m *Machine) join(subnet netip.Prefix, index int, avoid []netip.Addr) error {
+	subnet = subnet.Masked()
+	address, err := nthAddress(subnet, index, avoid)
+	if err != nil {
+		return fmt.Errorf("machine %d in network %s: %w", index, subnet, err)
+	}
+	m.NICs[0].Addresses = append(m.NICs[0].Addresses, netip.PrefixFrom(address, subnet.Bits()))
+	m.Gateways = append(m.Gateways, subnet.Addr().Next())
+	return nil
+}
+
+// nthAddress counts through the addresses that machines may take.
+func nthAddress(subnet netip.Prefix, n int, avoid []netip.Addr) (netip.Addr, error) {
+	taken := make(map[netip.Addr]bool, len(avoid))
+	for _, a := range avoid {
+		taken[a] = true
+	}
+	offset := uint64(firstHost)
+	for {
+		a := addressAt(subnet, offset)
+		last := addressAt(subnet, offset+1)
+		if !subnet.Contains(a) || a.Is4() && !subnet.Contains(last) {
+			return netip.Addr{}, errNetworkFull
+		}
+		free := offset >= firstFree && offset < firstFree+freeAddresses
+		if !free && !taken[a] {
+			if n == 0 {
+				return a, nil
+			}
+			n--
+		}
+		offset++
+	}
+}
+
+// addressAt is the subnet's first address plus offset.
+func addressAt(subnet netip.Prefix, offset uint64) netip.Addr {
+	raw := subnet.Masked().Addr().AsSlice()
+	for i := len(raw) - 1; i >= 0 && offset > 0; i-- {
+		offset += uint64(raw[i])
+		raw[i] = byte(offset)
+		offset >>= 8
+	}
+	a, _ := netip.AddrFromSlice(raw)
+	return a
+}
+
+// newDisk makes the n-th disk of a machine.
+func newDisk(id hardwareID, n int, name string) Disk {
+	return Disk{
+		Name:      name,
+		WWN:       fmt.Sprintf("0x5000c500%08x", uint32(id.number(2))+uint32(n)),
+		Serial:    fmt.Sprintf("SN%08X", uint32(id.number(3))+uint32(n)),
+		Model:     "PERC_H755",
+		Vendor:    "DELL",
+		HCTL:      fmt.Sprintf("0:0:%d:0", n),
+		ByPath:    fmt.Sprintf("pci-0000:00:%02x.0-scsi-0:0:%d:0", 3, n),
+		DriveType: "SSD",
+		SizeBytes: 120_000_000_000,
+	}
+}
+
+// hardwareID is where everything unique about a machine comes from.
+type hardwareID [sha256.Size]byte
+
+func identity(seed uint64, index int) hardwareID {
+	return sha256.Sum256(fmt.Appendf(nil, "machine %d of %d", index, seed))
+}
+
+func (h hardwareID) number(n int) uint64 { return binary.BigEndian.Uint64(h[n*8%24:]) }
+
+func (h hardwareID) uuid() string {
+	id, _ := uuid.FromBytes(h[16:32])
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return id.String()
+}
+
+// mac is in the range that QEMU uses, which belongs to no maker of hardware.
+func (h hardwareID) mac() string {
+	return fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2])
+}

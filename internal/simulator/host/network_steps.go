@@ -1,0 +1,192 @@
+package host
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// ntpSource is a time source as chrony sees it.
+type ntpSource struct {
+	Name  string `json:"source_name"`
+	State string `json:"source_state"`
+}
+
+// synchronize answers which time sources the machine reaches: those it is told,
+// or the one that DHCP names.
+func (l *life) synchronize(s step) (any, error) {
+	var want struct {
+		Source string `json:"ntp_source"`
+	}
+	if err := argument(s, &want); err != nil {
+		return nil, err
+	}
+	names := strings.FieldsFunc(want.Source, func(r rune) bool { return r == ',' || r == ' ' })
+	if len(names) == 0 {
+		names = []string{"clock.example.com"}
+	}
+	sources := make([]ntpSource, 0, len(names))
+	for i, name := range names {
+		state := "combined"
+		if i == 0 {
+			state = "synced"
+		}
+		if l.trouble(doUnreachableNTP) != nil {
+			state = "unreachable"
+		}
+		sources = append(sources, ntpSource{Name: name, State: state})
+	}
+	return map[string]any{"ntp_sources": sources}, nil
+}
+
+type resolution struct {
+	Domain string   `json:"domain_name"`
+	IPv4   []string `json:"ipv4_addresses"`
+	IPv6   []string `json:"ipv6_addresses"`
+	CNAMEs []string `json:"cnames"`
+}
+
+func (l *life) resolveDomains(s step) (any, error) {
+	var want struct {
+		Domains []struct {
+			Name string `json:"domain_name"`
+		} `json:"domains"`
+	}
+	if err := argument(s, &want); err != nil {
+		return nil, err
+	}
+	results := make([]resolution, 0, len(want.Domains))
+	for _, d := range want.Domains {
+		r := resolution{Domain: d.Name, IPv4: []string{}, IPv6: []string{}, CNAMEs: []string{}}
+		for _, a := range l.lookUp(d.Name) {
+			if a.Is4() {
+				r.IPv4 = append(r.IPv4, a.String())
+			} else {
+				r.IPv6 = append(r.IPv6, a.String())
+			}
+		}
+		results = append(results, r)
+	}
+	return map[string]any{"resolutions": results}, nil
+}
+
+// wildcardProbe begins the names by which the service finds out whether the
+// domain answers for every name, which it must not.
+const wildcardProbe = "validatenowildcarddns"
+
+func (l *life) lookUp(name string) []netip.Addr {
+	if strings.HasPrefix(strings.ToLower(name), wildcardProbe) {
+		return nil
+	}
+	if l.fleet.cfg.DNS != nil {
+		return l.fleet.cfg.DNS(strings.TrimSuffix(name, "."))
+	}
+	var found []netip.Addr
+	for _, subnet := range l.spec.subnets() {
+		found = append(found, addressAt(subnet, firstFree))
+	}
+	return found
+}
+
+// subnets is the networks that the machine is in.
+func (m Machine) subnets() []netip.Prefix {
+	var subnets []netip.Prefix
+	for _, n := range m.NICs {
+		for _, a := range n.Addresses {
+			subnets = append(subnets, a.Masked())
+		}
+	}
+	return subnets
+}
+
+type vip struct {
+	Address      string `json:"vip"`
+	Type         string `json:"vip_type"`
+	Verification string `json:"verification"`
+}
+
+// verifyVIPs answers for each virtual address whether it is still free.
+func (l *life) verifyVIPs(s step) (any, error) {
+	vips := []vip{}
+	if err := argument(s, &vips); err != nil {
+		return nil, err
+	}
+	for i := range vips {
+		vips[i].Verification = "succeeded"
+		if a, err := netip.ParseAddr(vips[i].Address); err != nil || l.fleet.holds(a) {
+			vips[i].Verification = "failed"
+		}
+	}
+	return vips, nil
+}
+
+// holds tells whether a machine of the fleet has the address.
+func (f *Fleet) holds(a netip.Addr) bool {
+	for _, l := range f.lives {
+		for _, n := range l.spec.NICs {
+			for _, p := range n.Addresses {
+				if p.Addr() == a {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// leaseVIPs answers the addresses that DHCP would give to the virtual ones.
+func (l *life) leaseVIPs() (any, error) {
+	reply := map[string]string{}
+	for _, subnet := range l.spec.subnets() {
+		if !subnet.Addr().Is4() {
+			continue
+		}
+		for i, name := range []string{"api", "ingress"} {
+			address := addressAt(subnet, uint64(firstFree+i)).String()
+			reply[name+"_vip_address"] = address
+			reply[name+"_vip_lease"] = "lease {\n  interface \"" + name + "\";\n  fixed-address " + address + ";\n}"
+		}
+	}
+	return reply, nil
+}
+
+// fetchPointerIgnition answers what the machine config server of the running
+// cluster says to a new machine.
+func (l *life) fetchPointerIgnition(s step) (any, error) {
+	var want struct {
+		URL string `json:"url"`
+	}
+	if err := argument(s, &want); err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"is_success": true, "url": want.URL,
+		"ignition": `{"ignition":{"config":{},"version":"3.2.0"},"storage":{"files":[]}}`,
+	}, nil
+}
+
+type tangResponse struct {
+	URL        string `json:"tang_url"`
+	Payload    string `json:"payload"`
+	Signatures []any  `json:"signatures"`
+}
+
+// reachTang answers that every Tang server has given its keys.
+func reachTang(s step) (any, error) {
+	var want struct {
+		Servers string `json:"tang_servers"`
+	}
+	if err := argument(s, &want); err != nil {
+		return nil, err
+	}
+	var servers []struct {
+		URL string `json:"url"`
+	}
+	if err := argument(step{Type: s.Type, Args: []string{want.Servers}}, &servers); err != nil {
+		return nil, err
+	}
+	responses := make([]tangResponse, 0, len(servers))
+	for _, server := range servers {
+		responses = append(responses, tangResponse{URL: server.URL, Payload: "eyJrZXlzIjpbXX0", Signatures: []any{}})
+	}
+	return map[string]any{"is_success": true, "tang_server_response": responses}, nil
+}

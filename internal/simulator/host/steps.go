@@ -1,0 +1,259 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// replied is the last reply of a step type that the service has taken.
+type replied struct {
+	// to stands for all that the reply depends on.
+	to uint64
+	at time.Time
+}
+
+// replyLife is how long an agent keeps itself from repeating a reply.
+const replyLife = time.Hour
+
+// answer is what comes out of a step.
+type answer struct {
+	exitCode int
+	output   string
+	errText  string
+}
+
+// said is the answer whose output is v as JSON.
+func said(v any, err error) answer {
+	if err != nil {
+		return failed(err)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return failed(err)
+	}
+	return answer{output: string(raw)}
+}
+
+func failed(err error) answer { return answer{exitCode: 1, errText: err.Error()} }
+
+func (l *life) instructionsPath(poll bool) string {
+	p := hostPath(l.spec.InfraEnvID, l.spec.UUID) + "/instructions"
+	if poll {
+		now := l.fleet.serviceTime()
+		if t := l.trouble(doUnreachableNTP); t != nil {
+			now = now.Add(t.rule.Args.Duration("skew", 0))
+		}
+		p += "?timestamp=" + strconv.FormatInt(now.Unix(), 10)
+	}
+	return p
+}
+
+// perform starts a step. Its reply comes after the time that the step takes.
+func (l *life) perform(ctx context.Context, s step) {
+	switch s.Type {
+	case stepInstall:
+		l.startInstall(ctx, s)
+		return
+	case stepStopInstallation:
+		if l.install != nil {
+			l.logf("stops installing")
+			l.install = nil
+		}
+	case stepLogsGather:
+		if l.logsGathered {
+			return
+		}
+		l.logsGathered = true
+		l.gatherLogs(ctx, s)
+	}
+	if l.inFlight[s.Type] || l.hasReplied(s) {
+		return
+	}
+	l.inFlight[s.Type] = true
+	l.after(l.jitter.of(stepTime(s.Type)), func(ctx context.Context) {
+		delete(l.inFlight, s.Type)
+		l.reply(ctx, s, l.answer(s))
+		l.afterReply(s)
+	})
+}
+
+// stepTime is how long a step takes on a real machine.
+func stepTime(stepType string) time.Duration {
+	switch stepType {
+	case stepImages:
+		return 90 * time.Second
+	case stepDiskSpeed:
+		return 25 * time.Second
+	case stepConnectivity, stepNTP, stepUpgradeAgent:
+		return 6 * time.Second
+	}
+	return 2 * time.Second
+}
+
+// hasReplied tells whether the service already has the reply to a step. What an
+// agent answers depends on the arguments and on the troubles of the moment only;
+// speeds and times of measurements differ each time.
+func (l *life) hasReplied(s step) bool {
+	switch s.Type {
+	case stepImages, stepDiskSpeed, stepUpgradeAgent, stepRebootForReclaim:
+		return false
+	}
+	last, ok := l.replied[s.Type]
+	return ok && last.to == l.fingerprint(s) && l.fleet.now().Sub(last.at) < replyLife
+}
+
+func (l *life) fingerprint(s step) uint64 {
+	h := fnv.New64a()
+	for _, arg := range s.Args {
+		_, _ = h.Write([]byte(arg))
+		_, _ = h.Write([]byte{0})
+	}
+	_, _ = h.Write([]byte(l.standing()))
+	return h.Sum64()
+}
+
+// reply posts an answer. One that the service does not take is given again at the
+// next poll that asks for it; an inventory is refused while a host prepares.
+func (l *life) reply(ctx context.Context, s step, a answer) {
+	err := l.fleet.api.send(ctx, http.MethodPost, l.instructionsPath(false), stepReply{
+		StepID: s.ID, StepType: s.Type, ExitCode: a.exitCode, Output: a.output, Error: a.errText,
+	}, nil)
+	if err != nil {
+		l.logf("cannot reply to %s: %v", s.Type, err)
+		return
+	}
+	if a.exitCode == 0 {
+		l.replied[s.Type] = replied{to: l.fingerprint(s), at: l.fleet.now()}
+	}
+}
+
+// afterReply is what some steps do to the agent itself.
+func (l *life) afterReply(s step) {
+	switch s.Type {
+	case stepUpgradeAgent:
+		var want struct {
+			Image string `json:"agent_image"`
+		}
+		if argument(s, &want) == nil && want.Image != "" {
+			l.agentVersion = want.Image
+		}
+		l.session++
+		l.watched = false
+		l.after(agentRestartTime, l.register)
+	case stepRebootForReclaim:
+		l.bootISO()
+	}
+}
+
+// argument decodes the first argument of a step.
+func argument(s step, into any) error {
+	if len(s.Args) == 0 {
+		return fmt.Errorf("step %s has no argument", s.Type)
+	}
+	if err := json.Unmarshal([]byte(s.Args[0]), into); err != nil {
+		return fmt.Errorf("argument of step %s: %w", s.Type, err)
+	}
+	return nil
+}
+
+// answer carries out a step.
+func (l *life) answer(s step) answer {
+	switch s.Type {
+	case stepInventory:
+		m, patch := l.present()
+		text, err := m.inventory(l.fleet.serviceTime()).encode(patch)
+		if err != nil {
+			return failed(err)
+		}
+		return answer{output: text}
+	case stepConnectivity:
+		return said(l.checkConnectivity(s))
+	case stepFreeAddresses:
+		return said(l.findFreeAddresses(s))
+	case stepNTP:
+		return said(l.synchronize(s))
+	case stepDomainResolution:
+		return said(l.resolveDomains(s))
+	case stepVerifyVIPs:
+		return said(l.verifyVIPs(s))
+	case stepDHCPLease:
+		return said(l.leaseVIPs())
+	case stepDiskSpeed:
+		return said(l.measureDisk(s))
+	case stepImages:
+		return said(l.pullImages(s))
+	case stepAPIVIP:
+		return said(l.fetchPointerIgnition(s))
+	case stepTang:
+		return said(reachTang(s))
+	case stepUpgradeAgent:
+		var want map[string]any
+		err := argument(s, &want)
+		return said(map[string]any{"agent_image": want["agent_image"], "result": "success"}, err)
+	}
+	// execute, next-step-runner, stop-installation, logs-gather and
+	// download-boot-artifacts answer by their exit code alone.
+	return answer{}
+}
+
+// measureDisk answers how long a synchronous write takes, in milliseconds.
+func (l *life) measureDisk(s step) (any, error) {
+	var want struct {
+		Path string `json:"path"`
+	}
+	if err := argument(s, &want); err != nil {
+		return nil, err
+	}
+	sync := l.jitter.of(5 * time.Millisecond)
+	if t := l.trouble(doSlowDisk); t != nil {
+		sync = t.rule.Args.Duration("sync", 40*time.Millisecond)
+	}
+	return map[string]any{"path": want.Path, "io_sync_duration": sync.Milliseconds()}, nil
+}
+
+// imageResult is what became of pulling one image.
+type imageResult struct {
+	Name         string  `json:"name"`
+	Result       string  `json:"result"`
+	SizeBytes    float64 `json:"size_bytes,omitempty"`
+	Seconds      float64 `json:"time,omitempty"`
+	DownloadRate float64 `json:"download_rate,omitempty"`
+}
+
+func (l *life) pullImages(s step) (any, error) {
+	var want struct {
+		Images []string `json:"images"`
+	}
+	if err := argument(s, &want); err != nil {
+		return nil, err
+	}
+	failure := l.trouble(doImagePullFailure)
+	results := make([]imageResult, 0, len(want.Images))
+	for _, name := range want.Images {
+		if failure != nil && matchImage(failure.rule.Args.String("image", ""), name) {
+			results = append(results, imageResult{Name: name, Result: "failure"})
+			continue
+		}
+		const size = 333_000_000.0
+		seconds := l.jitter.of(5 * time.Second).Seconds()
+		results = append(results, imageResult{
+			Name: name, Result: "success", SizeBytes: size, Seconds: seconds, DownloadRate: size / seconds / 1e6,
+		})
+	}
+	return map[string]any{"images": results}, nil
+}
+
+// matchImage takes a glob or any part of an image's name; empty is every image.
+func matchImage(glob, name string) bool {
+	if ok, err := path.Match(glob, name); err == nil && ok {
+		return true
+	}
+	return strings.Contains(name, glob)
+}

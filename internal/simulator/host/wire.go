@@ -1,0 +1,146 @@
+package host
+
+import "time"
+
+// hostView is what the machines read of a host (models.Host).
+type hostView struct {
+	ID                string       `json:"id"`
+	InfraEnvID        string       `json:"infra_env_id"`
+	ClusterID         string       `json:"cluster_id"`
+	Status            string       `json:"status"`
+	Role              string       `json:"role"`
+	Bootstrap         bool         `json:"bootstrap"`
+	RequestedHostname string       `json:"requested_hostname"`
+	CheckedInAt       time.Time    `json:"checked_in_at"`
+	Progress          hostProgress `json:"progress"`
+	ProgressStages    []string     `json:"progress_stages"`
+}
+
+type hostProgress struct {
+	CurrentStage string `json:"current_stage"`
+}
+
+// clusterView is what the machines read of a cluster (models.Cluster).
+type clusterView struct {
+	ID     string     `json:"id"`
+	Kind   string     `json:"kind"`
+	Status string     `json:"status"`
+	Hosts  []hostView `json:"hosts"`
+}
+
+// infraEnvView is what the machines read of an infra-env (models.InfraEnv).
+type infraEnvView struct {
+	ClusterID string `json:"cluster_id"`
+}
+
+// registration is the body of POST …/hosts.
+type registration struct {
+	HostID       string `json:"host_id"`
+	AgentVersion string `json:"discovery_agent_version"`
+}
+
+// instructions is the answer to GET …/instructions (models.Steps).
+type instructions struct {
+	NextSeconds    int64  `json:"next_instruction_seconds"`
+	PostStepAction string `json:"post_step_action"`
+	Steps          []step `json:"instructions"`
+}
+
+// step is one thing that the service wants done (models.Step).
+type step struct {
+	Type string   `json:"step_type"`
+	ID   string   `json:"step_id"`
+	Args []string `json:"args"`
+}
+
+// stepReply is the outcome of a step (models.StepReply).
+type stepReply struct {
+	StepID   string `json:"step_id"`
+	StepType string `json:"step_type"`
+	ExitCode int    `json:"exit_code"`
+	Output   string `json:"output"`
+	Error    string `json:"error"`
+}
+
+// The step types of the agent's protocol (models.StepType).
+const (
+	stepInventory        = "inventory"
+	stepConnectivity     = "connectivity-check"
+	stepFreeAddresses    = "free-network-addresses"
+	stepDHCPLease        = "dhcp-lease-allocate"
+	stepAPIVIP           = "api-vip-connectivity-check"
+	stepTang             = "tang-connectivity-check"
+	stepNTP              = "ntp-synchronizer"
+	stepDiskSpeed        = "installation-disk-speed-check"
+	stepImages           = "container-image-availability"
+	stepDomainResolution = "domain-resolution"
+	stepVerifyVIPs       = "verify-vips"
+	stepInstall          = "install"
+	stepStopInstallation = "stop-installation"
+	stepLogsGather       = "logs-gather"
+	stepUpgradeAgent     = "upgrade-agent"
+	stepRebootForReclaim = "reboot-for-reclaim"
+)
+
+// installArgs is what the machines need of the install step's argument
+// (models.InstallCmdRequest).
+type installArgs struct {
+	ClusterID         string `json:"cluster_id"`
+	HostID            string `json:"host_id"`
+	InfraEnvID        string `json:"infra_env_id"`
+	Role              string `json:"role"`
+	ControlPlaneCount int    `json:"control_plane_count"`
+	BootDevice        string `json:"boot_device"`
+	OpenshiftVersion  string `json:"openshift_version"`
+}
+
+// progressReport is the body of PUT …/progress of a host.
+type progressReport struct {
+	Stage string `json:"current_stage"`
+	Info  string `json:"progress_info"`
+}
+
+// logsReport is the body of PUT …/logs-progress.
+type logsReport struct {
+	State string `json:"logs_state"`
+}
+
+// operatorView is a monitored operator, and with a status its report.
+type operatorView struct {
+	Name           string `json:"name"`
+	Type           string `json:"operator_type,omitempty"`
+	TimeoutSeconds int64  `json:"timeout_seconds,omitempty"`
+	Status         string `json:"status,omitempty"`
+}
+
+type operatorReport struct {
+	Name       string `json:"name"`
+	Status     string `json:"status"`
+	StatusInfo string `json:"status_info"`
+	Version    string `json:"version"`
+}
+
+type finalizingReport struct {
+	Stage string `json:"finalizing_stage"`
+}
+
+type completion struct {
+	Success   bool   `json:"is_success"`
+	ErrorInfo string `json:"error_info"`
+}
+
+// The install stages (models.HostStage).
+const (
+	stageStarting         = "Starting installation"
+	stageInstalling       = "Installing"
+	stageWritingImage     = "Writing image to disk"
+	stageWaitControlPlane = "Waiting for control plane"
+	stageWaitBootkube     = "Waiting for bootkube"
+	stageWaitController   = "Waiting for controller"
+	stageRebooting        = "Rebooting"
+	stageWaitIgnition     = "Waiting for ignition"
+	stageConfiguring      = "Configuring"
+	stageJoined           = "Joined"
+	stageDone             = "Done"
+	stageFailed           = "Failed"
+)
