@@ -84,7 +84,7 @@ type ClusterSpec struct {
 // OpenShift says which OpenShift is installed.
 type OpenShift struct {
 	// Version as quoted text: "4.20" for the newest 4.20.z, or "4.20.3" for exactly that.
-	Version string `yaml:"version"`
+	Version string `yaml:"version,omitempty"`
 	// CPU architecture. With multi the hosts may differ. Default is the service's, x86_64.
 	Arch Arch `yaml:"arch,omitempty"`
 	// Release image to install, for example from a mirror; the service has to know it.
