@@ -54,6 +54,9 @@ func TestSignVerify(t *testing.T) {
 				t.Errorf("%s checked with a %s key: %v", name, other, err)
 			}
 		}
+		if err := jwt.Unverified(token, &got); err != nil || got.Subject != "x" {
+			t.Errorf("%s unverified: %+v, %v", name, got, err)
+		}
 		head, rest, _ := strings.Cut(token, ".")
 		body, signature, _ := strings.Cut(rest, ".")
 		forged := head + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"y"}`)) + "." + signature
@@ -94,6 +97,11 @@ func TestVerifyMalformed(t *testing.T) {
 	} {
 		if err := jwt.Verify(token, key, new(claims)); !errors.Is(err, jwt.ErrMalformed) {
 			t.Errorf("%.40q: %v", token, err)
+		}
+	}
+	for _, token := range []string{"", "a.b", "a.b.c.d", "a.=.c", strings.Repeat("a", 1<<20)} {
+		if err := jwt.Unverified(token, new(claims)); !errors.Is(err, jwt.ErrMalformed) {
+			t.Errorf("%.40q unverified: %v", token, err)
 		}
 	}
 	none := b64(`{"alg":"none"}`) + "." + b64(`{}`) + "."

@@ -1,0 +1,465 @@
+package image
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/auth/jwt"
+)
+
+// manual is a clock that a test turns by hand.
+type manual struct{ now time.Time }
+
+func (m *manual) Now() time.Time                             { return m.now }
+func (m *manual) Wall(d time.Duration) time.Duration         { return d }
+func (m *manual) Sleep(context.Context, time.Duration) error { return nil }
+
+const infraEnv = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
+
+// fixture is an image service with one infra-env.
+type fixture struct {
+	*Service
+	clock  *manual
+	source Source
+	link   Link
+}
+
+func newFixture(t testing.TB, access Access) *fixture {
+	t.Helper()
+	f := &fixture{
+		clock: &manual{time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)},
+		source: Source{
+			Ignition: []byte(`{"ignition":{"version":"3.1.0"}}`), SigningKey: []byte("first"),
+			Updated: time.Date(2026, 8, 1, 11, 0, 0, 0, time.UTC),
+		},
+		link: Link{Base: "http://images.example", InfraEnvID: infraEnv, Version: "4.21", Arch: "x86_64", Type: "full-iso", SigningKey: []byte("first")},
+	}
+	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := jwt.ES256(nil, pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Service, err = New(Config{
+		Clock: f.clock, Access: access, APIKey: key,
+		Lookup: func(_ context.Context, id string) (Source, bool) { return f.source, id == infraEnv },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// get asks for an address; headers are "Name: value".
+func (f *fixture) get(t testing.TB, method, address string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequest(method, address, nil)
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	recorder := httptest.NewRecorder()
+	f.Handler().ServeHTTP(recorder, request)
+	return recorder
+}
+
+func (f *fixture) iso(t testing.TB) []byte {
+	t.Helper()
+	address, _, err := f.URL(f.link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := f.get(t, http.MethodGet, address)
+	if answer.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", address, answer.Code, answer.Body)
+	}
+	return answer.Body.Bytes()
+}
+
+// unpack reads a newc archive.
+func unpack(t testing.TB, archive []byte) map[string]string {
+	t.Helper()
+	members := map[string]string{}
+	for {
+		if len(archive) < 110 || string(archive[:6]) != "070701" {
+			t.Fatalf("no archive member at %.20q", archive)
+		}
+		field := func(i int) int {
+			n, err := strconv.ParseUint(string(archive[6+8*i:14+8*i]), 16, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return int(n)
+		}
+		round := func(n int) int { return (n + 3) / 4 * 4 }
+		name := string(archive[110 : 110+field(11)-1])
+		start := round(110 + field(11))
+		if name == "TRAILER!!!" {
+			return members
+		}
+		members[name] = string(archive[start : start+field(6)])
+		archive = archive[round(start+field(6)):]
+	}
+}
+
+func gunzip(t testing.TB, data []byte) []byte {
+	t.Helper()
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip.Multistream(false)
+	plain, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func TestDiscoveryImage(t *testing.T) {
+	f := newFixture(t, ByID)
+	f.source.KernelArguments = []string{"rd.net.timeout.carrier=60", "console=ttyS0,115200"}
+	iso := f.iso(t)
+	files := readISO(t, iso)
+	at := files[ignitionPath].at
+	if got := unpack(t, gunzip(t, iso[at:at+ignitionSize]))["config.ign"]; got != string(f.source.Ignition) {
+		t.Errorf("config.ign = %q", got)
+	}
+	for _, menu := range []string{"EFI/redhat/grub.cfg", "isolinux/isolinux.cfg"} {
+		text := string(iso[files[menu].at : files[menu].at+files[menu].size])
+		want := " coreos.liveiso=rhcos-9.6.20251212-1 ignition.firstboot ignition.platform.id=metal rd.net.timeout.carrier=60 console=ttyS0,115200\n###"
+		if !strings.Contains(text, want) {
+			t.Errorf("%s lacks the arguments:\n%s", menu, text)
+		}
+		if strings.Count(text, "COREOS_KARG_EMBED_AREA\n") != 1 {
+			t.Errorf("%s lost its marker:\n%s", menu, text)
+		}
+	}
+	if again := f.iso(t); !bytes.Equal(iso, again) {
+		t.Error("the same infra-env has another image")
+	}
+	pristine := liveFor(t, "4.21", "x86_64", false).iso.bytes()
+	if len(pristine) != len(iso) || bytes.Equal(pristine, iso) {
+		t.Error("the image is not the live image with something written into it")
+	}
+	f.source = Source{Ignition: f.source.Ignition}
+	if shared := f.iso(t); bytes.Contains(shared, []byte("console=ttyS0")) {
+		t.Error("one request's arguments are in another's image")
+	}
+}
+
+func TestMinimalImage(t *testing.T) {
+	f := newFixture(t, ByID)
+	f.link.Type = "minimal-iso"
+	f.source.StaticNetwork = compressed(cpio(archiveFile{"etc/assisted/network/host0/eth0.nmconnection", cpioSecret, bytesOf([]byte("[ipv4]"))}).bytes())
+	iso := f.iso(t)
+	files := readISO(t, iso)
+	if _, ok := files[rootfsPath]; ok {
+		t.Error("a minimal image carries the root file system")
+	}
+	grub := string(iso[files["EFI/redhat/grub.cfg"].at:][:files["EFI/redhat/grub.cfg"].size])
+	if want := `coreos.live.rootfs_url="http://images.example/boot-artifacts/rootfs?arch=x86_64&version=4.21"`; !strings.Contains(grub, want) {
+		t.Errorf("no %s in\n%s", want, grub)
+	}
+	if strings.Contains(grub, "coreos.liveiso") || !strings.Contains(grub, "initrd /"+initrdPath+" /"+ignitionPath+" /"+extraPath) {
+		t.Errorf("menu:\n%s", grub)
+	}
+	at := files[extraPath].at
+	if got := unpack(t, gunzip(t, iso[at:at+extraSize])); got["etc/assisted/network/host0/eth0.nmconnection"] != "[ipv4]" {
+		t.Errorf("network files: %v", got)
+	}
+}
+
+func TestMainframeImage(t *testing.T) {
+	f := newFixture(t, ByID)
+	f.link.Arch = "s390x"
+	iso := f.iso(t)
+	made := liveFor(t, "4.21", "s390x", false)
+	if got := unpack(t, gunzip(t, iso[made.ignition.at:made.ignition.at+made.ignition.length]))["config.ign"]; got != string(f.source.Ignition) {
+		t.Errorf("config.ign = %q", got)
+	}
+	f.source.KernelArguments = []string{"a=b"}
+	address, _, _ := f.URL(f.link)
+	if answer := f.get(t, "GET", address); answer.Code != 400 {
+		t.Errorf("kernel arguments on s390x: %d", answer.Code)
+	}
+	initrd, _, _ := f.InitrdURL(f.link)
+	addressed := f.get(t, "GET", strings.Replace(initrd, "pxe-initrd", "s390x-initrd-addrsize", 1)).Body.Bytes()
+	whole := f.get(t, "GET", initrd).Body.Len()
+	if len(addressed) != 16 || int(addressed[12])<<24|int(addressed[13])<<16|int(addressed[14])<<8|int(addressed[15]) != whole {
+		t.Errorf("the initrd of %d bytes is addressed by % x", whole, addressed)
+	}
+	if got := f.get(t, "GET", "/boot-artifacts/ins-file?arch=s390x&version=4.21"); got.Code != 200 || !strings.Contains(got.Body.String(), initrdPath) {
+		t.Errorf("ins-file: %d %s", got.Code, got.Body)
+	}
+}
+
+func TestNetboot(t *testing.T) {
+	f := newFixture(t, ByID)
+	f.source.StaticNetwork = compressed(cpio(archiveFile{"etc/assisted/x", cpioSecret, bytesOf([]byte("n"))}).bytes())
+	address, _, err := f.InitrdURL(f.link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := f.get(t, "GET", address).Body.Bytes()
+	base := liveFor(t, "4.21", "x86_64", false).initrd.bytes()
+	if !bytes.HasPrefix(got, base) {
+		t.Fatal("the live image's initrd is not first")
+	}
+	rest := got[len(base):]
+	if config := unpack(t, gunzip(t, rest))["config.ign"]; config != string(f.source.Ignition) {
+		t.Errorf("config.ign = %q", config)
+	}
+	if !bytes.HasSuffix(rest, f.source.StaticNetwork) {
+		t.Error("the network files are not last")
+	}
+	for artifact, code := range map[string]int{"kernel": 200, "rootfs": 200, "ins-file": 400, "zzz": 404} {
+		address, err := ArtifactURL(f.link, artifact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := f.get(t, "GET", address); answer.Code != code {
+			t.Errorf("%s: %d, want %d", artifact, answer.Code, code)
+		}
+	}
+	if answer := f.get(t, "GET", "/boot-artifacts/kernel?version=4.21"); answer.Code != 200 || !strings.HasPrefix(answer.Body.String(), "MZ") {
+		t.Errorf("a kernel without an architecture: %d", answer.Code)
+	}
+}
+
+func TestRanges(t *testing.T) {
+	f := newFixture(t, ByID)
+	address, _, err := f.URL(f.link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := f.get(t, "GET", address)
+	tag := whole.Header().Get("ETag")
+	head := f.get(t, "HEAD", address)
+	if head.Code != 200 || head.Body.Len() != 0 || head.Header().Get("Content-Length") != strconv.Itoa(whole.Body.Len()) || head.Header().Get("ETag") != tag {
+		t.Errorf("HEAD: %d %v", head.Code, head.Header())
+	}
+	if got := head.Header().Get("Content-Disposition"); got != "attachment; filename="+infraEnv+"-discovery.iso" {
+		t.Errorf("Content-Disposition: %s", got)
+	}
+	if got := head.Header().Get("Last-Modified"); got != "Sat, 01 Aug 2026 11:00:00 GMT" {
+		t.Errorf("Last-Modified: %s", got)
+	}
+	tests := []struct {
+		headers  []string
+		code     int
+		from, to int
+	}{
+		{[]string{"Range: bytes=32768-32800"}, 206, 32768, 32801},
+		{[]string{"Range: bytes=-100"}, 206, whole.Body.Len() - 100, whole.Body.Len()},
+		{[]string{"Range: bytes=0-99", "If-Range: " + tag}, 206, 0, 100},
+		{[]string{"Range: bytes=0-99", `If-Range: "other"`}, 200, 0, whole.Body.Len()},
+		{[]string{"Range: bytes=999999999-"}, 416, 0, 0},
+		{[]string{"If-None-Match: " + tag}, 304, 0, 0},
+	}
+	for _, tt := range tests {
+		answer := f.get(t, "GET", address, tt.headers...)
+		if answer.Code != tt.code {
+			t.Errorf("%v: %d, want %d", tt.headers, answer.Code, tt.code)
+			continue
+		}
+		if tt.to > 0 && !bytes.Equal(answer.Body.Bytes(), whole.Body.Bytes()[tt.from:tt.to]) {
+			t.Errorf("%v: other bytes than %d to %d", tt.headers, tt.from, tt.to)
+		}
+	}
+	f.source.Ignition = []byte(`{"ignition":{"version":"3.2.0"}}`)
+	if changed := f.get(t, "HEAD", address).Header().Get("ETag"); changed == tag {
+		t.Error("other content has the same ETag")
+	}
+}
+
+func TestLinks(t *testing.T) {
+	want := map[Access]string{ByID: "/byid/" + infraEnv + "/4.21/x86_64/full.iso", ByToken: "/bytoken/", ByAPIKey: "/byapikey/"}
+	for access, prefix := range want {
+		t.Run(string(access), func(t *testing.T) {
+			f := newFixture(t, access)
+			address, expires, err := f.URL(f.link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(address, "http://images.example"+prefix) || !strings.HasSuffix(address, "/4.21/x86_64/full.iso") {
+				t.Errorf("address %s", address)
+			}
+			if limited := access == ByToken; limited && !expires.Equal(f.clock.now.Add(4*time.Hour)) || !limited && !expires.IsZero() {
+				t.Errorf("the link ends %v", expires)
+			}
+			initrd, _, err := f.InitrdURL(f.link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			both := func(want int, when string) {
+				t.Helper()
+				for _, link := range []string{address, initrd} {
+					if answer := f.get(t, "HEAD", link); answer.Code != want {
+						t.Errorf("%s: %s answers %d, want %d", when, link, answer.Code, want)
+					}
+				}
+			}
+			both(200, "at once")
+			if access != ByID {
+				if answer := f.get(t, "GET", "/byid/"+infraEnv+"/4.21/x86_64/full.iso"); answer.Code != 401 {
+					t.Errorf("the infra-env's id alone opens it: %d", answer.Code)
+				}
+				if answer := f.get(t, "GET", "/images/"+infraEnv+"/pxe-initrd?arch=x86_64&version=4.21"); answer.Code != 401 {
+					t.Errorf("the infra-env's id alone opens its initrd: %d", answer.Code)
+				}
+			}
+			f.clock.now = f.clock.now.Add(LinkLifetime)
+			both(map[bool]int{true: 401, false: 200}[access == ByToken], "four hours later")
+		})
+	}
+}
+
+func TestLinksAreTakenBack(t *testing.T) {
+	f := newFixture(t, ByToken)
+	old, _, _ := f.URL(f.link)
+	f.source.SigningKey = []byte("second")
+	if answer := f.get(t, "HEAD", old); answer.Code != 401 {
+		t.Errorf("a regenerated signing key leaves the old link at %d", answer.Code)
+	}
+	f.link.SigningKey = []byte("second")
+	fresh, _, _ := f.URL(f.link)
+	if answer := f.get(t, "HEAD", fresh); answer.Code != 200 {
+		t.Errorf("the new link answers %d", answer.Code)
+	}
+	f.ExpireAll()
+	answer := f.get(t, "GET", fresh)
+	if answer.Code != 401 || !strings.Contains(answer.Body.String(), "expired") || strings.Contains(answer.Header().Get("Content-Type"), "json") {
+		t.Errorf("after ExpireAll: %d %q %s", answer.Code, answer.Body, answer.Header().Get("Content-Type"))
+	}
+	fresh, _, _ = f.URL(f.link)
+	if answer := f.get(t, "HEAD", fresh); answer.Code != 200 {
+		t.Errorf("a link made after ExpireAll answers %d", answer.Code)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	f := newFixture(t, ByID)
+	tests := []struct {
+		method, path string
+		code         int
+	}{
+		{"GET", "/byid/00000000-0000-0000-0000-000000000000/4.21/x86_64/full.iso", 404},
+		{"GET", "/byid/" + infraEnv + "/4.99/x86_64/full.iso", 400},
+		{"GET", "/byid/" + infraEnv + "/4.21/sparc/full.iso", 400},
+		{"GET", "/byid/" + infraEnv + "/4.21/x86_64/other.iso", 400},
+		{"GET", "/byid/" + infraEnv + "/4.21/x86_64/full", 400},
+		{"GET", "/byid/" + infraEnv + "/4.21/aarch64/full.iso", 200},
+		{"GET", "/byid/" + infraEnv + "/4.21/x86_64/disconnected.iso", 200},
+		{"POST", "/byid/" + infraEnv + "/4.21/x86_64/full.iso", 405},
+		{"GET", "/bytoken/x.y.z/4.21/x86_64/full.iso", 401},
+		{"GET", "/images/" + infraEnv + "?version=4.21&arch=x86_64&type=full-iso", 200},
+		{"GET", "/images/" + infraEnv + "?version=4.21&arch=x86_64", 400},
+		{"GET", "/images/" + infraEnv + "/s390x-initrd-addrsize?version=4.21", 400},
+		{"GET", "/boot-artifacts/kernel", 400},
+		{"GET", "/health", 200},
+		{"GET", "/live", 200},
+		{"GET", "/else", 404},
+	}
+	for _, tt := range tests {
+		if answer := f.get(t, tt.method, tt.path); answer.Code != tt.code {
+			t.Errorf("%s %s: %d %.80s, want %d", tt.method, tt.path, answer.Code, answer.Body, tt.code)
+		}
+	}
+	noise := make([]byte, 300<<10)
+	_, _ = rand.Read(noise)
+	f.source.Ignition = noise
+	if answer := f.get(t, "GET", "/byid/"+infraEnv+"/4.21/x86_64/full.iso"); answer.Code != 500 || !strings.Contains(answer.Body.String(), "exceeds embed area size (262144)") {
+		t.Errorf("a config of 300 KiB: %d %s", answer.Code, answer.Body)
+	}
+	f.source = Source{KernelArguments: []string{strings.Repeat("x", 1100)}}
+	if answer := f.get(t, "GET", "/byid/"+infraEnv+"/4.21/x86_64/full.iso"); answer.Code != 500 {
+		t.Errorf("arguments of 1100 bytes: %d", answer.Code)
+	}
+	if _, _, err := f.URL(Link{Type: "full"}); err == nil {
+		t.Error("a link to an image of no type")
+	}
+	for _, config := range []Config{{}, {Clock: f.clock}, {Clock: f.clock, Lookup: f.config.Lookup, Access: "zzz"}, {Clock: f.clock, Lookup: f.config.Lookup, Access: ByAPIKey}} {
+		if _, err := New(config); err == nil {
+			t.Errorf("%+v makes a service", config)
+		}
+	}
+}
+
+func TestSparse(t *testing.T) {
+	s := zeros(10)
+	s.put(2, []byte("abcd"))
+	patched := s.with(part{4, []byte("XY")}, part{9, []byte("Z!")})
+	if got := string(s.bytes()); got != "\x00\x00abcd\x00\x00\x00\x00" {
+		t.Errorf("original %q", got)
+	}
+	if got := string(patched.bytes()); got != "\x00\x00abXY\x00\x00\x00Z!" {
+		t.Errorf("patched %q", got)
+	}
+	if s.digest() == patched.digest() {
+		t.Error("a patch leaves the digest")
+	}
+	into := []byte("garbage")
+	n, err := patched.ReadAt(into, 8)
+	if n != 3 || err != io.EOF || string(into[:n]) != "\x00Z!" {
+		t.Errorf("ReadAt = %d, %v, %q", n, err, into[:n])
+	}
+	if n, err := patched.ReadAt(into, 11); n != 0 || err != io.EOF {
+		t.Errorf("ReadAt the end = %d, %v", n, err)
+	}
+}
+
+func FuzzPath(f *testing.F) {
+	byID, byToken := newFixture(f, ByID), newFixture(f, ByToken)
+	good, _, err := byToken.URL(byToken.link)
+	if err != nil {
+		f.Fatal(err)
+	}
+	parsed, err := url.Parse(good)
+	if err != nil {
+		f.Fatal(err)
+	}
+	token := strings.Split(parsed.Path, "/")[2]
+	for _, seed := range []string{
+		parsed.Path, "/byid/" + infraEnv + "/4.21/x86_64/full.iso", "/bytoken/a.b.c/4.21/x86_64/full.iso",
+		"/images/" + infraEnv + "/pxe-initrd", "/boot-artifacts/rootfs", "/byid//4.21/x86_64/.iso", "/../health",
+	} {
+		f.Add(seed, "arch=x86_64&version=4.21")
+	}
+	f.Fuzz(func(t *testing.T, path, query string) {
+		for _, service := range []*fixture{byID, byToken} {
+			request := &http.Request{Method: http.MethodHead, URL: &url.URL{Path: path, RawQuery: query}, Host: "images.example", Header: http.Header{}}
+			answer := httptest.NewRecorder()
+			service.Handler().ServeHTTP(answer, request)
+			if answer.Code >= 500 {
+				t.Errorf("%q answers %d", path, answer.Code)
+			}
+			private := strings.HasPrefix(path, "/bytoken/") || strings.HasPrefix(path, "/images/")
+			if service == byToken && private && answer.Code == 200 && !strings.Contains(path+query, token) {
+				t.Errorf("%q?%q is opened without the token", path, query)
+			}
+		}
+	})
+}
+
+func BenchmarkServe(b *testing.B) {
+	f := newFixture(b, ByID)
+	address, _, _ := f.URL(f.link)
+	for b.Loop() {
+		f.get(b, "GET", address)
+	}
+}

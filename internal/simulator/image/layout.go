@@ -1,0 +1,315 @@
+package image
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// What stands where in a live image, as the operating system's build puts it.
+const (
+	kernelPath   = "images/pxeboot/vmlinuz"
+	initrdPath   = "images/pxeboot/initrd.img"
+	rootfsPath   = "images/pxeboot/rootfs.img"
+	ignitionPath = "images/ignition.img"
+	extraPath    = "images/assisted_installer_custom.img"
+	efiPath      = "images/efiboot.img"
+	biosPath     = "isolinux/isolinux.bin"
+	zBootPath    = "images/cdboot.img"
+	insPath      = "generic.ins"
+	addrsizePath = "images/initrd.addrsize"
+)
+
+const (
+	// ignitionSize is the length of the Ignition embed area.
+	ignitionSize = 256 << 10
+	// extraSize is the length of a minimal image's area for a further initrd.
+	extraSize = 1 << 20
+	// kargsRoom is how many # follow the kernel arguments in a boot menu.
+	kargsRoom = 1024
+	// rootfsSize is the length of the stand-in for the operating system.
+	rootfsSize = 2 << 20
+)
+
+// area is a place in an image that is meant to be written over.
+type area struct{ at, length int64 }
+
+// kernelArguments says where the kernel arguments stand and what ends them.
+type kernelArguments struct {
+	areas    []area
+	original string
+	end, pad byte
+}
+
+// live is one live image before anybody's configuration is in it. It is shared
+// by all requests and never changed.
+type live struct {
+	iso      *sparse
+	ignition area
+	extra    area // zero length where there is none
+	kargs    kernelArguments
+	// minimal images leave the root file system out and fetch it by URL.
+	minimal                           bool
+	kernel, initrd, rootfs            *sparse
+	instructions, initrdAddressLength []byte // only of s390x
+}
+
+// kargsFile is one entry of coreos/kargs.json.
+type kargsFile struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"offset"`
+	Pad    string `json:"pad"`
+	End    string `json:"end"`
+}
+
+// newLive makes the live image of an operating system build.
+func newLive(os versions.OSImage, minimal bool) (*live, error) {
+	volume := "rhcos-" + os.Version
+	l := &live{minimal: minimal, kernel: kernelFor(os), rootfs: rootfsFor(os)}
+	l.initrd = initrdFor(os, l.rootfs)
+	l.kargs = kernelArguments{
+		original: "coreos.liveiso=" + volume + " ignition.firstboot ignition.platform.id=metal",
+		end:      '\n', pad: '#',
+	}
+	if minimal {
+		l.kargs.original = "ignition.firstboot ignition.platform.id=metal"
+	}
+	files := []isoFile{
+		{kernelPath, l.kernel}, {initrdPath, l.initrd},
+		{"coreos/features.json", jsonFile(map[string]any{
+			"installer-config": true, "live-initrd-network": true,
+		})},
+	}
+	if !minimal {
+		files = append(files, isoFile{rootfsPath, l.rootfs})
+	}
+	var err error
+	if os.CPUArchitecture == versions.Z {
+		err = l.layOutMainframe(volume, files)
+	} else {
+		err = l.layOut(os.CPUArchitecture, volume, files)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making the live image of %s for %s: %w", os.OpenshiftVersion, os.CPUArchitecture, err)
+	}
+	return l, nil
+}
+
+// layOut writes the image of every architecture that boots from a menu.
+func (l *live) layOut(arch, volume string, files []isoFile) error {
+	initrds := []string{"/" + initrdPath, "/" + ignitionPath}
+	files = append(files, isoFile{ignitionPath, zeros(ignitionSize)})
+	if l.minimal {
+		initrds = append(initrds, "/"+extraPath)
+		files = append(files, isoFile{extraPath, zeros(extraSize)})
+	}
+	grub := grubMenu(l.kargs.original, initrds)
+	menus := []isoFile{{"EFI/redhat/grub.cfg", bytesOf(grub)}}
+	boot := []bootEntry{{platformEFI, efiPath}}
+	switch arch {
+	case versions.X86:
+		menus = append(menus, isoFile{"isolinux/isolinux.cfg", bytesOf(isolinuxMenu(l.kargs.original, initrds))})
+		files = append(files, isoFile{biosPath, bytesOf(bootSector())}, isoFile{efiPath, bytesOf(emptyFAT("EFI-SYSTEM"))})
+		boot = []bootEntry{{platformBIOS, biosPath}, {platformEFI, efiPath}}
+	case versions.ARM:
+		files = append(files, isoFile{efiPath, bytesOf(emptyFAT("EFI-SYSTEM"))})
+	case versions.Power:
+		menus[0].path, boot = "boot/grub/grub.cfg", nil // its firmware reads the menu by name
+	}
+	kargsJSON := map[string]any{"default": l.kargs.original}
+	var entries []kargsFile
+	var size int64
+	for _, menu := range menus {
+		text := menu.data.bytes()
+		at := int64(bytes.Index(text, []byte(l.kargs.original)))
+		size = int64(bytes.Index(text, []byte(kargsMarker))) - at
+		entries = append(entries, kargsFile{Path: menu.path, Offset: at, Pad: string(l.kargs.pad), End: string(l.kargs.end)})
+	}
+	kargsJSON["files"], kargsJSON["size"] = entries, size
+	files = append(files, menus...)
+	files = append(files,
+		isoFile{"coreos/igninfo.json", jsonFile(map[string]any{"file": ignitionPath})},
+		isoFile{"coreos/kargs.json", jsonFile(kargsJSON)})
+	written, err := writeISO(volume, files, boot)
+	if err != nil {
+		return err
+	}
+	l.iso = written.sparse
+	l.ignition = area{written.places[ignitionPath], ignitionSize}
+	if l.minimal {
+		l.extra = area{written.places[extraPath], extraSize}
+	}
+	for _, entry := range entries {
+		l.kargs.areas = append(l.kargs.areas, area{written.places[entry.Path] + entry.Offset, size})
+	}
+	return nil
+}
+
+// Where a mainframe's boot file keeps things (facts of the s390x image build).
+const (
+	zInitrdPointer = 66568 // u64, big-endian: where the initrd starts
+	zKargsAt       = 66688
+	zKargsSize     = 896
+	zInitrdAt      = 1 << 20
+	zInitrdAddress = 0x02000000
+)
+
+// layOutMainframe writes the image of s390x, which boots one file that holds
+// kernel, arguments, initrd and embed area.
+func (l *live) layOutMainframe(volume string, files []isoFile) error {
+	l.kargs.end, l.kargs.pad = 0, 0
+	boot := &sparse{}
+	boot.putAll(0, l.kernel)
+	boot.put(zInitrdPointer, binary.BigEndian.AppendUint64(nil, zInitrdAt))
+	boot.put(zInitrdPointer+8, binary.BigEndian.AppendUint64(nil, uint64(l.initrd.size)))
+	boot.put(zKargsAt, []byte(l.kargs.original))
+	boot.putAll(zInitrdAt, l.initrd)
+	ignitionAt := boot.size
+	boot.size += ignitionSize
+	l.initrdAddressLength = addressLength(l.initrd.size)
+	l.instructions = []byte("* generated by the simulator\n" + kernelPath + " 0x00000000\n" + initrdPath +
+		" 0x02000000\nimages/genericdvd.prm 0x00010480\n" + addrsizePath + " 0x00010408\n")
+	files = append(files,
+		isoFile{zBootPath, boot}, isoFile{insPath, bytesOf(l.instructions)},
+		isoFile{addrsizePath, bytesOf(l.initrdAddressLength)},
+		isoFile{"images/genericdvd.prm", bytesOf([]byte(l.kargs.original + "\n"))},
+		isoFile{"coreos/igninfo.json", jsonFile(map[string]any{
+			"file": zBootPath, "offset": ignitionAt, "length": ignitionSize,
+		})},
+		isoFile{"coreos/kargs.json", jsonFile(map[string]any{
+			"default": l.kargs.original, "size": zKargsSize,
+			"files": []kargsFile{{Path: zBootPath, Offset: zKargsAt, Pad: "\x00", End: "\x00"}},
+		})})
+	written, err := writeISO(volume, files, []bootEntry{{platformBIOS, zBootPath}})
+	if err != nil {
+		return err
+	}
+	start := written.places[zBootPath]
+	l.iso = written.sparse
+	l.ignition = area{start + ignitionAt, ignitionSize}
+	l.kargs.areas = []area{{start + zKargsAt, zKargsSize}}
+	return nil
+}
+
+// addressLength tells a mainframe's loader where an initrd goes: 16 bytes,
+// big-endian, the address and the length.
+func addressLength(length int64) []byte {
+	out := make([]byte, 16)
+	binary.BigEndian.PutUint32(out[4:], zInitrdAddress)
+	binary.BigEndian.PutUint32(out[12:], uint32(length))
+	return out
+}
+
+func jsonFile(value any) *sparse {
+	text, _ := json.MarshalIndent(value, "", "  ") // maps and structs of plain values encode
+	return bytesOf(append(text, '\n'))
+}
+
+// kargsMarker ends the room for kernel arguments in a boot menu.
+const kargsMarker = "# COREOS_KARG_EMBED_AREA"
+
+// room is the comment line that kernel arguments may grow into.
+func room() string { return strings.Repeat("#", kargsRoom) + " COREOS_KARG_EMBED_AREA\n" }
+
+func grubMenu(kargs string, initrds []string) []byte {
+	return []byte("set default=\"0\"\nset timeout=5\n\nmenuentry 'RHEL CoreOS (Live)' --class fedora --class gnu-linux {\n" +
+		"\tlinux /" + kernelPath + " " + kargs + "\n" + room() +
+		"\tinitrd " + strings.Join(initrds, " ") + "\n}\n")
+}
+
+func isolinuxMenu(kargs string, initrds []string) []byte {
+	return []byte("serial 0\ndefault vesamenu.c32\ntimeout 50\n\nlabel linux\n  menu label ^RHEL CoreOS (Live)\n" +
+		"  kernel /" + kernelPath + "\n" +
+		"  append initrd=" + strings.Join(initrds, ",") + " " + kargs + "\n" + room())
+}
+
+// bootSector is a loader's first bytes: it halts, since nothing is to be run.
+func bootSector() []byte {
+	code := make([]byte, sector)
+	copy(code, "\xfa\xf4\xeb\xfd") // cli; hlt; jmp to hlt
+	code[510], code[511] = 0x55, 0xaa
+	return code
+}
+
+// emptyFAT is a FAT12 file system of 64 KiB with nothing in it but its label.
+func emptyFAT(label string) []byte {
+	disk := make([]byte, 64<<10)
+	copy(disk, "\xeb\x3c\x90OAICTL  ")
+	le := binary.LittleEndian
+	le.PutUint16(disk[11:], 512)                           // bytes a sector
+	disk[13] = 1                                           // sectors a cluster
+	le.PutUint16(disk[14:], 1)                             // reserved
+	disk[16] = 2                                           // tables
+	le.PutUint16(disk[17:], 16)                            // root entries
+	le.PutUint16(disk[19:], 128)                           // sectors
+	disk[21] = 0xf8                                        // fixed disk
+	le.PutUint16(disk[22:], 1)                             // sectors a table
+	le.PutUint16(disk[24:], 32)                            // sectors a track
+	le.PutUint16(disk[26:], 2)                             // heads
+	disk[36], disk[38] = 0x80, 0x29                        // drive, extended fields follow
+	copy(disk[43:62], fmt.Sprintf("%-11sFAT12   ", label)) // label and type
+	disk[510], disk[511] = 0x55, 0xaa
+	for table := 1; table <= 2; table++ {
+		copy(disk[table*512:], "\xf8\xff\xff")
+	}
+	copy(disk[3*512:], fmt.Sprintf("%-11s\x08", label))
+	return disk
+}
+
+// kernelFor is something with a kernel's signature for its architecture.
+func kernelFor(os versions.OSImage) *sparse {
+	image := zeros(64 << 10)
+	name := os.Version + " (simulated) " + os.CPUArchitecture
+	switch os.CPUArchitecture {
+	case versions.X86:
+		image.put(0, []byte("MZ"))
+		image.put(510, []byte("\x55\xaa"))
+		image.put(514, []byte("HdrS\x0f\x02"))
+		image.put(526, []byte{0x00, 0x04}) // where the name stands, from 0x200
+		image.put(0x600, []byte(name+"\x00"))
+	case versions.ARM:
+		plain := make([]byte, 64<<10)
+		copy(plain, "MZ")
+		copy(plain[56:], "ARM\x64")
+		copy(plain[0x600:], name)
+		return bytesOf(compressed(plain))
+	default:
+		image.put(0, []byte("\x7fELF"))
+		image.put(0x600, []byte(name+"\x00"))
+	}
+	return image
+}
+
+// rootfsFor is the archive that the live system mounts: its first member is the
+// file system, whose content starts at byte 124.
+func rootfsFor(os versions.OSImage) *sparse {
+	squash := zeros(rootfsSize)
+	squash.put(0, []byte("hsqs"))
+	return cpio(
+		archiveFile{name: "root.squashfs", mode: cpioFile, data: squash},
+		archiveFile{name: "etc/coreos-live-rootfs", mode: cpioFile, data: bytesOf([]byte(os.Version + "\n"))},
+	)
+}
+
+// initrdFor is the first initrd, which knows the hashes of its root file system
+// in chunks of 2 MiB.
+func initrdFor(os versions.OSImage, rootfs *sparse) *sparse {
+	const chunk = 2 << 20
+	var want strings.Builder
+	fmt.Fprintf(&want, "stream-hash sha256 %d\n", chunk)
+	for all := rootfs.bytes(); len(all) > 0; all = all[min(chunk, len(all)):] {
+		fmt.Fprintf(&want, "%x\n", sha256.Sum256(all[:min(chunk, len(all))]))
+	}
+	archive := cpio(
+		archiveFile{name: "etc/coreos-live-initramfs", mode: cpioFile, data: bytesOf([]byte(os.Version + "\n"))},
+		archiveFile{name: "etc/coreos-live-want-rootfs", mode: cpioFile, data: bytesOf([]byte(want.String()))},
+	)
+	initrd := bytesOf(compressed(archive.bytes()))
+	initrd.pad(4)
+	return initrd
+}
