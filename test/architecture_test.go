@@ -1,0 +1,202 @@
+package test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// wall is a rule about which way imports lean. docs/architecture.md says why
+// each of them stands.
+type wall struct {
+	name string
+	// imports are what the wall is about: packages of ours from the module's
+	// root, others by their full path.
+	imports []string
+	// onlyIn are the packages that may import them; nil if never says it.
+	onlyIn []string
+	// never are the packages that may not.
+	never []string
+	// except are imports that the wall lets through, whoever makes them.
+	except []string
+	// tests says that the wall holds for test files too.
+	tests bool
+	// breach is a package and an import that the wall must stop.
+	breach [2]string
+}
+
+// stops says whether a package may not import another.
+func (w wall) stops(pkg, imported string) bool {
+	imported = strings.TrimPrefix(imported, module+"/")
+	if !withinAny(w.imports, imported) || withinAny(w.except, imported) {
+		return false
+	}
+	if w.never != nil {
+		return withinAny(w.never, pkg)
+	}
+	return !withinAny(w.onlyIn, pkg)
+}
+
+// planes are the service and machine planes, each under pkg/install.
+func planes() []string {
+	return []string{"rest", "hub", "machine", "node"}
+}
+
+func walls() []wall {
+	const assisted = "github.com/openshift/assisted-service/"
+	list := []wall{
+		{
+			name: "nothing imports the command line", tests: true,
+			imports: []string{"internal/cli/..."}, onlyIn: []string{"cmd/...", "internal/cli/...", "test/..."},
+			breach: [2]string{"pkg/install", "internal/cli"},
+		},
+		{
+			name: "only the command line knows a terminal",
+			imports: []string{
+				"github.com/spf13/cobra/...", "github.com/spf13/pflag/...", "github.com/spf13/viper/...", "github.com/muesli/...",
+				"github.com/charmbracelet/...", "github.com/fatih/color/...", "github.com/mattn/...", "golang.org/x/term/...",
+			},
+			onlyIn: []string{"cmd/...", "internal/cli/..."},
+			breach: [2]string{"internal/simulator/service", "github.com/spf13/cobra"},
+		},
+		{
+			name:    "the assisted-service's types stay behind the wire",
+			imports: []string{assisted + "client/...", assisted + "models/...", "github.com/go-openapi/..."},
+			onlyIn:  []string{"pkg/install/rest/...", "internal/simulator/..."},
+			breach:  [2]string{"pkg/install", assisted + "models"},
+		},
+		{
+			name:    "client-go stays with what speaks to a cluster",
+			imports: []string{"k8s.io/client-go/..."},
+			onlyIn:  []string{"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/..."},
+			// kubectl's own reader of -o jsonpath; it brings no client along.
+			except: []string{"k8s.io/client-go/util/jsonpath"},
+			breach: [2]string{"internal/cli", "k8s.io/client-go/kubernetes"},
+		},
+		{
+			name:    "controllers stay in pkg/capi and what plays a hub",
+			imports: []string{"sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/..."},
+			onlyIn:  []string{"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/..."},
+			breach:  [2]string{"pkg/iso", "sigs.k8s.io/controller-runtime/pkg/client"},
+		},
+		{
+			name: "installing does not know Cluster API", tests: true,
+			imports: []string{"pkg/capi/..."}, never: []string{"pkg/install/...", "pkg/iso/...", "internal/simulator/..."},
+			breach: [2]string{"pkg/install/node", "pkg/capi/bootstrap"},
+		},
+		{
+			name: "media know nothing of installs", tests: true,
+			imports: []string{"pkg/install/...", "pkg/capi/..."}, never: []string{"pkg/iso/..."},
+			breach: [2]string{"pkg/iso", "pkg/install/spec"},
+		},
+		{
+			name:    "only the machines plane, the controllers and the command line make media",
+			imports: []string{"pkg/iso/..."}, onlyIn: []string{"pkg/iso/...", "pkg/install/machine/...", "pkg/capi/...", "internal/cli/..."},
+			breach: [2]string{"pkg/install", "pkg/iso"},
+		},
+		{
+			name:    "the simulator is reached over HTTP",
+			imports: []string{"internal/simulator/..."}, onlyIn: []string{"internal/simulator/...", "internal/cli/...", "cmd/..."},
+			breach: [2]string{"pkg/install/rest", "internal/simulator/service"},
+		},
+		{
+			name:    "the simulator does not know who speaks to it",
+			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node/..."},
+			never:   []string{"internal/simulator/..."},
+			breach:  [2]string{"internal/simulator/host", "pkg/install/rest"},
+		},
+		{
+			name:    "simulated hosts know the service by its wire alone",
+			imports: []string{"internal/simulator/service/..."}, never: []string{"internal/simulator/host/..."},
+			breach: [2]string{"internal/simulator/host", "internal/simulator/service"},
+		},
+		{
+			name:    "the simulated service knows hosts by its wire alone",
+			imports: []string{"internal/simulator/host/..."}, never: []string{"internal/simulator/service/..."},
+			breach: [2]string{"internal/simulator/service", "internal/simulator/host"},
+		},
+	}
+	for _, plane := range planes() {
+		list = append(list, otherPlanes(plane))
+	}
+	return list
+}
+
+// otherPlanes keeps one plane from importing the others.
+func otherPlanes(plane string) wall {
+	w := wall{name: "the plane " + plane + " knows no other plane", tests: true, never: []string{"pkg/install/" + plane + "/..."}}
+	for _, other := range planes() {
+		if other != plane {
+			w.imports = append(w.imports, "pkg/install/"+other+"/...")
+			w.breach = [2]string{"pkg/install/" + plane, "pkg/install/" + other}
+		}
+	}
+	return w
+}
+
+func TestWalls(t *testing.T) {
+	files := sources(t)
+	for _, w := range walls() {
+		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
+			if !w.stops(w.breach[0], w.breach[1]) {
+				t.Fatalf("the wall does not stop %s from importing %s", w.breach[0], w.breach[1])
+			}
+			for _, s := range files {
+				if s.test && !w.tests {
+					continue
+				}
+				for _, imported := range s.imports {
+					if w.stops(s.pkg, imported) {
+						t.Errorf("%s imports %s: %s", s.path, imported, w.name)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLibraryStaysLight holds pkg/install and what it is made of, through all
+// that they import in turn, to the standard library without HTTP and a YAML
+// reader.
+func TestLibraryStaysLight(t *testing.T) {
+	heavy := []string{"net/http/...", "k8s.io/...", "sigs.k8s.io/...", "github.com/...", "golang.org/...", "gopkg.in/...", "go.yaml.in/...", "google.golang.org/..."}
+	light := []string{
+		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...",
+		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/catalogue", module + "/pkg/install/diagnose",
+		module + "/internal/clock",
+	}
+	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {
+		if withinAny(heavy, imported) && !withinAny(light, imported) {
+			t.Errorf("pkg/install pulls in %s", imported)
+		}
+	}
+}
+
+// TestStartsLight holds the program to what its start-up time allows: no
+// informers, controllers or generated clientsets, whose package initialisers
+// alone cost more than the rest of a short command.
+func TestStartsLight(t *testing.T) {
+	heavy := []string{
+		"k8s.io/client-go/kubernetes/...", "k8s.io/client-go/informers/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...",
+		"sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...", "sigs.k8s.io/kustomize/...", "testing",
+	}
+	for _, imported := range dependencies(t, "../cmd/oaictl") {
+		if withinAny(heavy, imported) {
+			t.Errorf("cmd/oaictl pulls in %s", imported)
+		}
+	}
+}
+
+// dependencies are the packages that the given ones need, themselves included.
+func dependencies(t *testing.T, folders ...string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, folders...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	list := strings.Fields(string(out))
+	if len(list) < 20 {
+		t.Fatalf("go list knows only %d packages: %v", len(list), list)
+	}
+	return list
+}
