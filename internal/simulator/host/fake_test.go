@@ -36,7 +36,9 @@ type fakeService struct {
 	completion  *completion
 	ingressCert string
 	// refuse may answer a call instead of the service.
-	refuse func(method, path string) int
+	refuse  func(method, path string) int
+	version string // of the agent that registered last
+	day2    bool   // hosts join an installed cluster
 }
 
 type fakeHost struct {
@@ -62,7 +64,7 @@ func newFake(t *testing.T, controlPlanes, hosts int) *fakeService {
 
 func fakeStages(role string, controlPlanes int) []string {
 	switch {
-	case controlPlanes == 1:
+	case controlPlanes == 1 && role != "worker":
 		return []string{stageStarting, stageInstalling, stageWaitBootkube, stageWritingImage, "Copying registry data to disk", stageRebooting, stageJoined, stageDone}
 	case role == "bootstrap":
 		return []string{stageStarting, stageInstalling, stageWritingImage, "Copying registry data to disk", stageWaitControlPlane, stageWaitBootkube, stageWaitController, stageRebooting, stageConfiguring, stageJoined, stageDone}
@@ -207,6 +209,10 @@ func (f *fakeService) register(w http.ResponseWriter, body []byte) {
 		h.status, h.stage, h.stages, h.action = "discovering", "", nil, ""
 	}
 	h.registrations++
+	f.version = reg.AgentVersion
+	if f.day2 {
+		h.role, h.bootstrap = "worker", false
+	}
 	answerJSON(w, 201, f.view(h))
 }
 
@@ -283,6 +289,11 @@ func (f *fakeService) instruct(w http.ResponseWriter, h *fakeHost) {
 		role = "bootstrap"
 	}
 	switch {
+	case f.day2 && h.stage == "" && len(h.replies[stepInventory]) > 0:
+		add(stepInstall, fmt.Sprintf(`{"role":"worker","cluster_id":%q,"host_id":%q,"infra_env_id":%q,"control_plane_count":0}`,
+			fakeCluster, h.id, fakeInfraEnv))
+	case f.day2 && h.stage == "":
+		add(stepInventory, h.id)
 	case h.action != "":
 		next.PostStepAction, h.action = h.action, ""
 	case f.status == "cancelled" || h.status == "error":
@@ -343,6 +354,9 @@ func (f *fakeService) progress(w http.ResponseWriter, h *fakeHost, body []byte) 
 		h.stages = append(h.stages, p.Stage)
 	}
 	h.stage = p.Stage
+	if f.day2 && p.Stage == stageRebooting {
+		h.status = "added-to-existing-cluster"
+	}
 	if p.Stage == stageDone {
 		h.status = "installed"
 	}

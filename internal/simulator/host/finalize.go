@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
 )
 
 // The finalizing stages (models.FinalizingStage) that a controller reports.
@@ -218,4 +217,3 @@ func newIngressCert(now time.Time) (string, error) {
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
 }
-

@@ -53,6 +53,9 @@ func play(t *testing.T, fake *fakeService, list []Machine, script string, limit 
 			ServiceURL: "http://service.example.com", HTTPClient: httpClient, InfraEnvID: fakeInfraEnv,
 			Machines: list, Clock: clock.Real(), Seed: 1,
 		}
+		if fake.day2 {
+			cfg.Boot = Day2
+		}
 		started := time.Now()
 		cfg.Logf = func(format string, args ...any) {
 			fake.mu.Lock()
@@ -70,7 +73,7 @@ func play(t *testing.T, fake *fakeService, list []Machine, script string, limit 
 		out.took = time.Since(started)
 	})
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() || testing.Verbose() {
 			for _, line := range out.log {
 				t.Log(line)
 			}
@@ -139,6 +142,7 @@ func (o outcome) wantInstalled(t *testing.T, least, most time.Duration) {
 	if o.fake.status != "installed" {
 		t.Fatalf("the cluster is %s", o.fake.status)
 	}
+
 	if o.took < least || o.took > most {
 		t.Errorf("took %s, not between %s and %s", o.took, least, most)
 	}
