@@ -1,0 +1,56 @@
+package spec_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Every example loads, and is the shape that its name says.
+func TestExamplesLoad(t *testing.T) {
+	want := map[string]struct {
+		controlPlane, workers, arbiters int
+		platform                        spec.PlatformType
+	}{
+		"sno":            {1, 0, 0, spec.NoneType},
+		"compact":        {3, 0, 0, spec.BareMetal},
+		"ha-workers":     {3, 2, 0, spec.BareMetal},
+		"dual-stack":     {3, 0, 0, spec.BareMetal},
+		"static-network": {3, 0, 0, spec.BareMetal},
+		"disconnected":   {3, 0, 0, spec.BareMetal},
+		"arbiter":        {2, 0, 1, spec.BareMetal},
+	}
+	files, err := filepath.Glob("../../../examples/*/cluster.yaml")
+	if err != nil || len(files) != len(want) {
+		t.Fatalf("found %v, want one file for each of %d examples (%v)", files, len(want), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		t.Run(name, func(t *testing.T) {
+			c, err := spec.Load(t.Context(), file, spec.OSEnv())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := want[name]
+			if c.ControlPlaneCount() != w.controlPlane || c.WorkerCount() != w.workers || c.ArbiterCount() != w.arbiters || c.Spec.Platform.Type != w.platform {
+				t.Errorf("got %d control plane, %d workers, %d arbiters on %s", c.ControlPlaneCount(), c.WorkerCount(), c.ArbiterCount(), c.Spec.Platform.Type)
+			}
+			if c.PullSecret().IsZero() || c.SSHKey() == "" {
+				t.Error("the pull secret or the SSH key was not read")
+			}
+			for i := range c.Spec.Hosts {
+				host := &c.Spec.Hosts[i]
+				if _, macs, ok := c.StaticNetwork(host); ok && len(macs) == 0 {
+					t.Errorf("host %s has a network without interfaces", host.Name)
+				}
+			}
+			if _, err := c.InstallConfigOverrides(); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.DiscoveryIgnition(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
