@@ -202,15 +202,18 @@ func checkKargs(t *testing.T, iso []byte, files map[string]placed, made *live) {
 }
 
 func TestWriteISORefusesClashes(t *testing.T) {
-	tests := map[string][]isoFile{
-		"is there twice":        {{"a/b", zeros(1)}, {"a/b", zeros(1)}},
-		"a is there twice":      {{"a/b", zeros(1)}, {"a", zeros(1)}},
-		"b/c is there twice":    {{"a", zeros(1)}, {"a/b/c", zeros(1)}},
-		"called INSTALLA.IMG;1": {{"installation-1.img", zeros(1)}, {"installation-2.img", zeros(1)}},
+	tests := []struct {
+		files []isoFile
+		want  string
+	}{
+		{[]isoFile{{"a/b", zeros(1)}, {"a/b", zeros(1)}}, "a/b is there twice"},
+		{[]isoFile{{"a/b", zeros(1)}, {"a", zeros(1)}}, "a is there twice"},
+		{[]isoFile{{"a", zeros(1)}, {"a/b/c", zeros(1)}}, "a/b/c is there twice"},
+		{[]isoFile{{"installation-1.img", zeros(1)}, {"installation-2.img", zeros(1)}}, "called INSTALLA.IMG;1 like installation-2.img"},
 	}
-	for want, files := range tests {
-		if _, err := writeISO("v", files, nil); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, "b/c ")) {
-			t.Errorf("%v: %v, want %s", files, err, want)
+	for _, tt := range tests {
+		if _, err := writeISO("v", tt.files, nil); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("writeISO: %v, want %s", err, tt.want)
 		}
 	}
 	if _, err := writeISO("v", nil, []bootEntry{{0, "none"}}); err == nil {
