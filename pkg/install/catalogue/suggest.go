@@ -1,0 +1,72 @@
+package catalogue
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// suggestions is the most that Suggest returns.
+const suggestions = 5
+
+// Suggest returns the names of that kind that an unknown name may have been
+// meant to be, the likeliest first: names within a few letters of it, then
+// names that contain it. At most five, none for the empty name.
+func Suggest(kind Kind, name string) []string {
+	if _, rest, qualified := strings.Cut(name, "/"); qualified {
+		name = rest
+	}
+	wanted := plain(name)
+	if wanted == "" {
+		return nil
+	}
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var candidates []candidate
+	limit := max(2, len(wanted)/3)
+	for _, e := range loaded().all[kind] {
+		distance := editDistance(wanted, plain(e.Name))
+		if distance > limit {
+			if len(wanted) < 3 || !strings.Contains(plain(e.Name), wanted) {
+				continue
+			}
+			distance += limit // a part of a name is a worse guess than a slip of the finger
+		}
+		if len(candidates) > 0 && candidates[len(candidates)-1].name == e.Name {
+			continue // of host and cluster
+		}
+		candidates = append(candidates, candidate{e.Name, distance})
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, c := range candidates[:min(len(candidates), suggestions)] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// editDistance is the number of letters to add, drop or change to turn a into
+// b (Levenshtein).
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := diagonal
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			diagonal = row[j]
+			row[j] = min(row[j]+1, row[j-1]+1, change)
+		}
+	}
+	return row[len(b)]
+}
