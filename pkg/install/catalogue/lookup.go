@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // index finds entries by name. It is built once and never changed.
@@ -61,7 +62,13 @@ func load() *index {
 
 // plain is a name without what people vary: case, blanks, dashes, underscores.
 func plain(name string) string {
-	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '-', '_', ' ':
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
 }
 
 // Find returns the entries of that kind and name, the host's before the
