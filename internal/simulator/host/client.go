@@ -127,6 +127,12 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
+	// An agent tells its version where it registers and polls. Here it marks
+	// all other calls too, so that a service can tell machines from people; an
+	// instruction poll goes without, as there it would change the host.
+	if !strings.Contains(path, "/instructions") {
+		req.Header.Set("discovery_agent_version", defaultAgentVersion)
+	}
 	if c.token != "" {
 		req.Header.Set(c.header, c.token)
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -143,4 +144,25 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("scenario %v with error %v", s, err)
 		}
 	})
+}
+
+func TestExamplesAreScenarios(t *testing.T) {
+	const folder = "../../../examples/scenarios"
+	files, err := filepath.Glob(folder + "/*.yaml")
+	if err != nil || len(files) < 18 {
+		t.Fatalf("found %d examples: %v", len(files), err)
+	}
+	for _, file := range files {
+		s, err := Load(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := strings.TrimSuffix(filepath.Base(file), ".yaml"); s.Name != want {
+			t.Errorf("%s is named %q", file, s.Name)
+		}
+		if len(s.Service)+len(s.Hosts) == 0 {
+			t.Errorf("%s makes no trouble", file)
+		}
+	}
 }

@@ -37,16 +37,17 @@ type Rule struct {
 	Line, Column int
 }
 
-// Verbs of spec.service.
+// Verbs of spec.service. All take args.times and args.for, which begins with the
+// first call that is hit; with neither, one call is hit.
 const (
 	DoRespond     = "respond"      // answer with args.status and args.body
 	DoGarbage     = "garbage"      // answer 200 with bytes that are no JSON
 	DoTruncate    = "truncate"     // close the connection in the middle of the body
-	DoHang        = "hang"         // accept the request and never answer
+	DoHang        = "hang"         // accept the request and do not answer
 	DoReset       = "reset"        // close the connection without an answer
 	DoExpireToken = "expire-token" // refuse the caller's present token
 	DoExpireImage = "expire-image" // let the image URLs given out so far expire
-	DoDelay       = "delay"        // answer args.by later than usual
+	DoDelay       = "delay"        // answer args.delay later than usual
 )
 
 // Verbs of spec.hosts.

@@ -35,13 +35,13 @@ func serviceHalf() half {
 		at:    map[string]argType{"state": argText, "after": argDuration, "call": argInt},
 		verbs: map[string]map[string]argType{
 			DoRespond:     every(map[string]argType{"status": argInt, "body": argText}),
-			DoGarbage:     every(map[string]argType{"status": argInt, "body": argText}),
-			DoTruncate:    every(map[string]argType{"bytes": argInt}),
-			DoHang:        every(map[string]argType{}),
+			DoGarbage:     every(map[string]argType{}),
+			DoTruncate:    every(map[string]argType{}),
+			DoHang:        every(map[string]argType{"delay": argDuration}),
 			DoReset:       every(map[string]argType{}),
 			DoExpireToken: every(map[string]argType{}),
 			DoExpireImage: every(map[string]argType{}),
-			DoDelay:       every(map[string]argType{"by": argDuration}),
+			DoDelay:       every(map[string]argType{"delay": argDuration}),
 		},
 	}
 }
