@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
@@ -171,8 +173,9 @@ func TestDay2MachinesWaitForTheirCluster(t *testing.T) {
 	if h == nil || h.status != "added-to-existing-cluster" || out.err != nil {
 		t.Fatalf("host %+v, ended with %v", h, out.err)
 	}
-	if h.stage != stageRebooting {
-		t.Errorf("reported %q though the service follows the host no further", h.stage)
+	want := []string{stageStarting, stageInstalling, stageWritingImage, stageRebooting}
+	if diff := cmp.Diff(want, h.stages); diff != "" {
+		t.Errorf("stages (-want +got):\n%s", diff)
 	}
 }
 
@@ -201,10 +204,11 @@ func (r roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	good := Config{ServiceURL: "http://s.example.com", Clock: testClock(), InfraEnvID: fakeInfraEnv, Machines: machines(t, 1)}
 	for name, spoil := range map[string]func(*Config){
-		"no clock":     func(c *Config) { c.Clock = nil },
-		"no host":      func(c *Config) { c.ServiceURL = "localhost" },
-		"odd boot":     func(c *Config) { c.Boot = "day3" },
-		"no infra-env": func(c *Config) { c.InfraEnvID = "" },
+		"no clock":        func(c *Config) { c.Clock = nil },
+		"no host":         func(c *Config) { c.ServiceURL = "localhost" },
+		"odd boot":        func(c *Config) { c.Boot = "day3" },
+		"a machine twice": func(c *Config) { c.Machines = append(machines(t, 1), c.Machines...) },
+		"no infra-env":    func(c *Config) { c.InfraEnvID = "" },
 	} {
 		cfg := good
 		spoil(&cfg)

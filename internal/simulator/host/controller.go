@@ -63,7 +63,7 @@ func (f *Fleet) startController(ctx context.Context, args installArgs) {
 }
 
 func (c *controller) logf(format string, args ...any) {
-	c.fleet.cfg.Logf("controller: "+format, args...)
+	c.fleet.logf("controller: "+format, args...)
 }
 
 // run follows the cluster until its installation has ended in some way.

@@ -66,6 +66,7 @@ type Fleet struct {
 	// registrationOffset is how far the service's own times were ahead of the
 	// clock when a machine last registered, in nanoseconds.
 	registrationOffset atomic.Int64
+	quiet              atomic.Bool
 }
 
 // New prepares the machines; none is switched on yet.
@@ -100,10 +101,15 @@ func New(cfg Config) (*Fleet, error) {
 		return nil, fmt.Errorf("preparing machines: %w", err)
 	}
 	f.lives = append(f.lives, strangers...)
+	names := map[string]string{}
 	for _, l := range f.lives {
 		if l.spec.InfraEnvID == "" {
 			return nil, fmt.Errorf("preparing machines: nothing says which infra-env %s boots", l.spec.Name)
 		}
+		if other, twice := names[l.spec.UUID]; twice {
+			return nil, fmt.Errorf("preparing machines: %s and %s have the same UUID %s", other, l.spec.Name, l.spec.UUID)
+		}
+		names[l.spec.UUID] = l.spec.Name
 	}
 	return f, nil
 }
@@ -116,6 +122,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	f.start = f.cfg.Clock.Now()
 	all, stop := context.WithCancel(ctx)
 	defer stop()
+	// What fails because everything is being ended is nothing to tell about.
+	defer context.AfterFunc(all, func() { f.quiet.Store(true) })()
 	var expected, rest sync.WaitGroup
 	for _, l := range f.lives {
 		group := &expected
@@ -138,6 +146,12 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	return f.Run(ctx)
+}
+
+func (f *Fleet) logf(format string, args ...any) {
+	if !f.quiet.Load() {
+		f.cfg.Logf(format, args...)
+	}
 }
 
 func (f *Fleet) now() time.Time { return f.cfg.Clock.Now() }

@@ -31,7 +31,7 @@ func (i *installation) singleNode() bool {
 
 // startInstall runs the installer. The service repeats the step at every poll
 // until it hears of progress; an installer that runs is left alone.
-func (l *life) startInstall(_ context.Context, s step) {
+func (l *life) startInstall(s step) {
 	if l.install != nil {
 		return
 	}
@@ -90,9 +90,7 @@ func (l *life) plan(inst *installation) []op {
 		middle = append(append(middle, write...), l.bootstrapTail(inst)...)
 	case role == "worker":
 		middle = append([]op{l.fetchIgnition(inst)}, write...)
-		middle = append(middle,
-			l.stageOp(inst, stageWaitControlPlane, "", 0),
-			l.waitForControlPlane(inst))
+		middle = append(middle, l.waitForControlPlane(inst))
 	default:
 		middle = append([]op{l.fetchIgnition(inst)}, write...)
 	}
@@ -222,17 +220,21 @@ func (l *life) fetchBootstrap(inst *installation) []op {
 	}
 }
 
-// waitForControlPlane lets a worker go on once two control plane nodes are done;
-// one that joins an installed cluster does not wait.
+// waitForControlPlane holds a worker until two control plane nodes are done. One
+// that joins an installed cluster does not wait, and has no such stage.
 func (l *life) waitForControlPlane(inst *installation) op {
 	const enough = 2
+	enter := l.stageOp(inst, stageWaitControlPlane, "", 0)
 	return func(ctx context.Context) (time.Duration, bool) {
-		if wait, held := l.held(ctx, inst); held {
-			return wait, false
-		}
 		c, err := l.fleet.looks.clusterAt(ctx, inst.args.ClusterID, statusAge)
 		if err != nil {
-			return peerPoll, false
+			return progressRetry, false
+		}
+		if c.Kind == "AddHostsCluster" || c.Status == "adding-hosts" {
+			return 0, true
+		}
+		if wait, entered := enter(ctx); !entered {
+			return wait, false
 		}
 		done := 0
 		for _, h := range c.Hosts {
@@ -240,10 +242,7 @@ func (l *life) waitForControlPlane(inst *installation) op {
 				done++
 			}
 		}
-		if c.Kind == "AddHostsCluster" || c.Status == "adding-hosts" || done >= enough {
-			return 0, true
-		}
-		return peerPoll, false
+		return peerPoll, done >= enough
 	}
 }
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -92,7 +91,7 @@ func (l *life) end(why string) {
 }
 
 func (l *life) logf(format string, args ...any) {
-	l.fleet.cfg.Logf("%s: "+format, append([]any{l.spec.Name}, args...)...)
+	l.fleet.logf("%s: "+format, append([]any{l.spec.Name}, args...)...)
 }
 
 // reset voids the agenda: the machine goes dark or boots.
@@ -216,9 +215,7 @@ func (l *life) poll(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		if !errors.Is(err, context.Canceled) {
-			l.logf("gets no instructions: %v", err)
-		}
+		l.logf("gets no instructions: %v", err)
 		l.after(retryTime, l.poll)
 		return
 	}

@@ -132,6 +132,13 @@ func TestMachinesSatisfyWhatIsWanted(t *testing.T) {
 	}
 }
 
+func TestMachinesRefuseWhatIsNoIdentity(t *testing.T) {
+	_, err := Machines(1, Network{}, []Want{{Name: "a", MAC: "52:54"}, {Name: "b", UUID: "xyz"}})
+	if err == nil || !strings.Contains(err.Error(), `"a"`) || !strings.Contains(err.Error(), `"b"`) {
+		t.Errorf("error %v does not name both", err)
+	}
+}
+
 func TestMergePatch(t *testing.T) {
 	got := mergePatch(
 		map[string]any{"a": 1, "b": map[string]any{"c": 1, "d": 2}, "e": 1},

@@ -92,7 +92,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo string) string {
 			break
 		}
 		if err := f.putProgress(ctx, h.InfraEnvID, h.ID, next, ""); err != nil {
-			f.cfg.Logf("controller: cannot report %s of %s: %v", next, h.RequestedHostname, err)
+			f.logf("controller: cannot report %s of %s: %v", next, h.RequestedHostname, err)
 			break
 		}
 		stage = next

@@ -59,7 +59,7 @@ func (l *life) instructionsPath(poll bool) string {
 func (l *life) perform(ctx context.Context, s step) {
 	switch s.Type {
 	case stepInstall:
-		l.startInstall(ctx, s)
+		l.startInstall(s)
 		return
 	case stepStopInstallation:
 		if l.install != nil {

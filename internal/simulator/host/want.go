@@ -3,10 +3,13 @@ package host
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // Want is what somebody's file says about a machine. Machines makes one that
@@ -68,6 +71,16 @@ func Machines(seed uint64, network Network, wants []Want) ([]Machine, error) {
 }
 
 func (w Want) machine(seed uint64, index int, network Network) (Machine, error) {
+	if w.MAC != "" {
+		if _, err := net.ParseMAC(w.MAC); err != nil {
+			return Machine{}, err
+		}
+	}
+	if w.UUID != "" {
+		if err := uuid.Validate(w.UUID); err != nil {
+			return Machine{}, fmt.Errorf("UUID %q: %w", w.UUID, err)
+		}
+	}
 	m, err := NewMachine(seed, index, network)
 	if err != nil {
 		return Machine{}, err
