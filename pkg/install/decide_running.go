@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -125,20 +126,24 @@ func (p *planner) stuck(h *Host) (since time.Time, stuck bool) {
 	if began.IsZero() {
 		began = h.Progress.Since
 	}
-	times, known := timesOf(h.Progress.Stage)
-	end := began.Add(times.budget)
+	stage, known := catalogue.Stage(h.Progress.Stage)
+	budget := stage.Budget
+	if p.spec.SingleNode() && stage.SingleNodeBudget > 0 {
+		budget = stage.SingleNodeBudget
+	}
+	end := began.Add(budget)
 	if h.Progress.TimedOut {
 		return end, true
 	}
-	if !known || began.IsZero() {
+	if !known || budget == 0 || began.IsZero() {
 		return time.Time{}, false
 	}
 	return end, p.now.After(end)
 }
 
 func stageRemedy(stage, name string) string {
-	if stage == "Rebooting" {
-		return "see at the console of " + name + " whether it boots from its installation disk"
+	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
+		return entry.Remedy
 	}
 	return "look at the console of " + name
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
 )
 
 // newView gathers the picture that a live display draws.
@@ -120,4 +122,9 @@ func remaining(h *Host, now time.Time) time.Duration {
 		}
 	}
 	return left
+}
+
+func usual(stage string) time.Duration {
+	entry, _ := catalogue.Stage(stage)
+	return entry.Usual
 }

@@ -1,0 +1,176 @@
+package simulator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// BootConfig says which machines boot what. The service may be any
+// assisted-service.
+type BootConfig struct {
+	ServiceURL string
+	HTTPClient *http.Client
+	Clock      clock.Clock
+	Seed       int64
+	Scenario   *scenario.Scenario
+	// Cluster names the machines and, by its own name, the InfraEnvs whose
+	// images they boot.
+	Cluster *spec.Cluster
+	// InfraEnv, with Count, boots that many machines from one InfraEnv,
+	// by name or id, instead.
+	InfraEnv string
+	Count    int
+	Day      host.BootDay
+	// UserToken is sent to list InfraEnvs, HostToken by the machines.
+	UserToken, HostToken string
+	Logf                 func(format string, args ...any)
+}
+
+// Boot waits until there is an image for every machine, switches all of them
+// on, and returns when each has come to its end.
+func Boot(ctx context.Context, config BootConfig) error {
+	machines, err := config.machines()
+	if err != nil {
+		return fmt.Errorf("make the machines: %w", err)
+	}
+	if err := config.findImages(ctx, machines); err != nil {
+		return err
+	}
+	return host.Run(ctx, host.Config{
+		ServiceURL: config.ServiceURL, HTTPClient: config.HTTPClient, Machines: machines, Clock: config.Clock, Seed: uint64(config.Seed),
+		Scenario: config.Scenario, Token: config.HostToken, Boot: config.Day, DNS: config.names(), Logf: config.Logf,
+	})
+}
+
+func (c *BootConfig) machines() ([]host.Machine, error) {
+	if c.Cluster != nil {
+		return machinesOf(c.Cluster, uint64(c.Seed))
+	}
+	machines := make([]host.Machine, 0, c.Count)
+	for i := range c.Count {
+		machine, err := host.NewMachine(uint64(c.Seed), i, host.NetworkFor(c.Count))
+		if err != nil {
+			return nil, err
+		}
+		machines = append(machines, machine)
+	}
+	return machines, nil
+}
+
+// names resolves the cluster's names to its virtual addresses; without such,
+// to what the machines make up themselves.
+func (c *BootConfig) names() func(string) []netip.Addr {
+	if c.Cluster == nil || len(c.Cluster.Spec.Network.VIPs.API) == 0 {
+		return nil
+	}
+	addresses := func(texts []string) []netip.Addr {
+		var out []netip.Addr
+		for _, text := range texts {
+			if address, err := netip.ParseAddr(text); err == nil {
+				out = append(out, address)
+			}
+		}
+		return out
+	}
+	api, ingress := addresses(c.Cluster.Spec.Network.VIPs.API), addresses(c.Cluster.Spec.Network.VIPs.Ingress)
+	return func(name string) []netip.Addr {
+		switch name = strings.ToLower(name); {
+		case strings.HasPrefix(name, "validatenowildcarddns"):
+			return nil
+		case strings.Contains(name, ".apps."):
+			return ingress
+		default:
+			return api
+		}
+	}
+}
+
+// lookAgain is how often the service is asked for an image that is not there.
+const lookAgain = 20 * time.Second
+
+// infraEnv is the part of an InfraEnv that says who boots it.
+type infraEnv struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Arch string `json:"cpu_architecture"`
+}
+
+// findImages gives every machine the InfraEnv that it boots, waiting for those
+// that are not registered yet.
+func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) error {
+	for {
+		list, err := c.infraEnvs(ctx)
+		if err == nil && c.assign(list, machines) {
+			return nil
+		}
+		if err := c.Clock.Sleep(ctx, lookAgain); err != nil {
+			return err
+		}
+	}
+}
+
+// assign says whether every machine has found its image.
+func (c *BootConfig) assign(list []infraEnv, machines []host.Machine) bool {
+	for i := range machines {
+		machines[i].InfraEnvID = ""
+		for _, env := range list {
+			if c.boots(&machines[i], env) {
+				machines[i].InfraEnvID = env.ID
+			}
+		}
+		if machines[i].InfraEnvID == "" {
+			return false
+		}
+	}
+	return len(machines) > 0
+}
+
+func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
+	if c.Cluster == nil {
+		return env.ID == c.InfraEnv || env.Name == c.InfraEnv
+	}
+	name := c.Cluster.Metadata.Name
+	ref := c.Cluster.Spec.InfraEnv.Ref
+	ours := env.Name == name || strings.HasPrefix(env.Name, name+"-") || (ref != "" && (env.Name == ref || env.ID == ref))
+	return ours && (env.Arch == "" || env.Arch == machine.CPUArch)
+}
+
+func (c *BootConfig) infraEnvs(ctx context.Context) ([]infraEnv, error) {
+	base := strings.TrimSuffix(strings.TrimSuffix(c.ServiceURL, "/"), "/api/assisted-install")
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/assisted-install/v2/infra-envs", nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.UserToken != "" {
+		request.Header.Set("Authorization", c.UserToken)
+	}
+	client := c.HTTPClient
+	if client == nil {
+		client = http.DefaultClient
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("list InfraEnvs: the service answers %s", response.Status)
+	}
+	const most = 64 << 20
+	var list []infraEnv
+	if err := json.NewDecoder(io.LimitReader(response.Body, most)).Decode(&list); err != nil {
+		return nil, fmt.Errorf("list InfraEnvs: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,130 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// machinesOf are the machines that a cluster.yaml names; where it names none,
+// as many as its topology asks for.
+func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
+	network, err := networkOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Spec.Hosts) > 0 {
+		wants, err := wantsOf(c)
+		if err != nil {
+			return nil, err
+		}
+		return host.Machines(seed, network, wants)
+	}
+	machines := []host.Machine{}
+	for i := range c.ControlPlaneCount() + c.WorkerCount() + c.ArbiterCount() {
+		machine, err := host.NewMachine(seed, i, network)
+		if err != nil {
+			return nil, err
+		}
+		machines = append(machines, machine)
+	}
+	return machines, nil
+}
+
+func wantsOf(c *spec.Cluster) ([]host.Want, error) {
+	var wants []host.Want
+	for i := range c.Spec.Hosts {
+		h := &c.Spec.Hosts[i]
+		want := host.Want{
+			Name: h.Name, MAC: h.Match.MAC, Serial: h.Match.Serial, UUID: h.Match.UUID, Hostname: h.Match.Hostname, BMC: h.Match.BMC,
+			Role: string(h.Role), CPUArch: string(h.Arch), Disk: hintsOf(h.Disk.Hints),
+		}
+		if want.BMC == "" && h.BMC != nil {
+			want.BMC = h.BMC.Address
+		}
+		if want.CPUArch == "" && c.Spec.OpenShift.Arch != spec.Multi {
+			want.CPUArch = string(c.Spec.OpenShift.Arch)
+		}
+		if err := addresses(&want, h.Net, c.Spec.Network.Defaults); err != nil {
+			return nil, fmt.Errorf("read the network of %s: %w", h.Name, err)
+		}
+		if h.Net != nil && want.MAC == "" {
+			want.MAC = h.Net.MAC
+		}
+		wants = append(wants, want)
+	}
+	return wants, nil
+}
+
+func hintsOf(h spec.DiskHints) host.DiskHints {
+	return host.DiskHints{
+		DeviceName: h.DeviceName, WWN: cmp.Or(h.WWNWithExtension, h.WWN), Serial: h.SerialNumber, Model: h.Model, Vendor: h.Vendor,
+		HCTL: h.HCTL, MinSizeGB: h.MinSizeGigabytes, Rotational: h.Rotational,
+	}
+}
+
+// addresses are a host's static ones.
+func addresses(want *host.Want, net *spec.HostNet, defaults spec.NetworkDefaults) error {
+	if net == nil {
+		return nil
+	}
+	for _, text := range []string{net.IP, net.IP6} {
+		if text == "" || text == "dhcp" || text == "auto" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return err
+		}
+		want.Addresses = append(want.Addresses, prefix)
+	}
+	if gateway := cmp.Or(net.Gateway, defaults.Gateway); gateway != "" && len(want.Addresses) > 0 {
+		address, err := netip.ParseAddr(gateway)
+		if err != nil {
+			return err
+		}
+		want.Gateway = address
+	}
+	return nil
+}
+
+// networkOf is where a cluster's machines sit: its machine networks, or else
+// those around its virtual addresses.
+func networkOf(c *spec.Cluster) (host.Network, error) {
+	var network host.Network
+	place := func(prefix netip.Prefix) {
+		if prefix.Addr().Is4() && !network.V4.IsValid() {
+			network.V4 = prefix.Masked()
+		}
+		if prefix.Addr().Is6() && !network.V6.IsValid() {
+			network.V6 = prefix.Masked()
+		}
+	}
+	for _, text := range c.Spec.Network.Machine {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return host.Network{}, fmt.Errorf("read spec.network.machine: %w", err)
+		}
+		place(prefix)
+	}
+	vips := append(append([]string{}, c.Spec.Network.VIPs.API...), c.Spec.Network.VIPs.Ingress...)
+	for _, text := range vips {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return host.Network{}, fmt.Errorf("read spec.network.vips: %w", err)
+		}
+		bits := 24
+		if address.Is6() {
+			bits = 64
+		}
+		place(netip.PrefixFrom(address, bits))
+		network.Avoid = append(network.Avoid, address)
+	}
+	if !network.V4.IsValid() && !network.V6.IsValid() {
+		network.V4 = host.NetworkFor(len(c.Spec.Hosts)).V4
+	}
+	return network, nil
+}

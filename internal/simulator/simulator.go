@@ -1,0 +1,87 @@
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Config says what is simulated.
+type Config struct {
+	// Clock is the time of service and machines; clock.Scaled(300) makes an
+	// hour pass in twelve seconds.
+	Clock clock.Clock
+	// Seed decides on everything that would be chance.
+	Seed int64
+	// Scenario is the trouble that is made; nil for none.
+	Scenario *scenario.Scenario
+	// Cluster names the machines, which boot as soon as there is an image for
+	// them.
+	Cluster *spec.Cluster
+	// Logf takes a line about each thing that happens; nil drops them.
+	Logf func(format string, args ...any)
+}
+
+// Simulator is a service and its machines, running.
+type Simulator struct {
+	url   string
+	stop  context.CancelFunc
+	group sync.WaitGroup
+	mu    sync.Mutex
+	errs  []error
+}
+
+// Start runs a service on a loopback address and the machines of the cluster,
+// until ctx ends or Close is called.
+func Start(ctx context.Context, config Config) (*Simulator, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the simulated service: %w", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	s := &Simulator{url: "http://" + listener.Addr().String(), stop: stop}
+	simulated, err := NewService(ServiceConfig{
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url },
+	})
+	if err != nil {
+		stop()
+		return nil, errors.Join(err, listener.Close())
+	}
+	server := &http.Server{Handler: simulated, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s.group.Go(func() { s.note(server.Serve(listener)) })
+	s.group.Go(func() { s.note(simulated.Run(ctx)) })
+	s.group.Go(func() { <-ctx.Done(); s.note(server.Close()) })
+	s.group.Go(func() {
+		s.note(Boot(ctx, BootConfig{
+			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
+		}))
+	})
+	return s, nil
+}
+
+// URL is where the service is reached.
+func (s *Simulator) URL() string { return s.url }
+
+// Close switches everything off and returns what went wrong, if anything did.
+func (s *Simulator) Close() error {
+	s.stop()
+	s.group.Wait()
+	return errors.Join(s.errs...)
+}
+
+func (s *Simulator) note(err error) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, http.ErrServerClosed) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, err)
+}

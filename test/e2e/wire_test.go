@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// call is one request that oaictl made.
+type call struct {
+	method, path string
+	status       int
+}
+
+func (c call) String() string { return fmt.Sprintf("%s %s %d", c.method, c.path, c.status) }
+
+func (c call) writes() bool { return c.method != http.MethodGet && c.method != http.MethodHead }
+
+// wire stands between oaictl and the service, and notes every request.
+type wire struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []call
+	// before may answer a request itself, by returning true; after sees the
+	// service's answer before oaictl does, and may break it off. n counts the
+	// requests, or only the writes, from 0.
+	before func(n int, w http.ResponseWriter, r *http.Request) bool
+	after  func(n int, r *http.Request)
+	writes int
+	total  int
+}
+
+// newWire listens for oaictl and passes on to the service at address.
+func newWire(t *testing.T, address string) *wire {
+	t.Helper()
+	target, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorLog = nil
+	proxy.ErrorHandler = func(rw http.ResponseWriter, _ *http.Request, _ error) { rw.WriteHeader(http.StatusBadGateway) }
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.pass(proxy, rw, r) }))
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *wire) pass(proxy http.Handler, rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	n := w.total
+	w.total++
+	write := call{method: r.Method}.writes()
+	if write {
+		n = w.writes
+		w.writes++
+	}
+	before, after := w.before, w.after
+	w.mu.Unlock()
+
+	if before != nil && before(n, rw, r) {
+		w.note(r, 0)
+		return
+	}
+	recorder := httptest.NewRecorder()
+	proxy.ServeHTTP(recorder, r)
+	w.note(r, recorder.Code)
+	if after != nil {
+		after(n, r)
+	}
+	for key, values := range recorder.Header() {
+		rw.Header()[key] = values
+	}
+	rw.WriteHeader(recorder.Code)
+	_, _ = io.Copy(rw, recorder.Body)
+}
+
+func (w *wire) note(r *http.Request, status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, call{r.Method, strings.TrimPrefix(r.URL.Path, "/api/assisted-install"), status})
+}
+
+// noted are the requests so far; reset forgets them.
+func (w *wire) noted() []call {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]call(nil), w.calls...)
+}
+
+func (w *wire) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls, w.writes, w.total = nil, 0, 0
+}
+
+func writesOf(calls []call) []call {
+	var out []call
+	for _, c := range calls {
+		if c.writes() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// list reads a collection of the service at address.
+func list(t *testing.T, address, path string) []map[string]any {
+	t.Helper()
+	response, err := http.Get(address + "/api/assisted-install" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	data, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: %s %v", path, response.Status, err)
+	}
+	var out []map[string]any
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&out); err != nil {
+		t.Fatalf("GET %s: %v", path, err)
+	}
+	return out
+}
+
+// reset breaks a connection off, as a dying network does.
+func breakOff(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := connection.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = connection.Close()
+}
