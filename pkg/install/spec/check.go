@@ -2,7 +2,9 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -90,7 +92,9 @@ func (k *checker) word(w word, text, field string) {
 		return
 	}
 	remedy := "it is one of " + strings.Join(w.Values(), ", ")
-	if best := nearest(text, w.Values()); best != "" {
+	spellings := slices.Sorted(maps.Keys(otherSpellings(w)))
+	if best := nearest(text, append(spellings, w.Values()...)); best != "" {
+		best, _ = canonical(w, best)
 		remedy = fmt.Sprintf("did you mean %q?", best)
 	}
 	k.report(field, fmt.Sprintf("%q is not known here", text), remedy)

@@ -23,7 +23,11 @@ func (r *registerOf) take(value, field string, host int) {
 		return
 	}
 	if first != host {
-		r.check.report(field, fmt.Sprintf("%s %s belongs to %s already", r.what, value, r.check.hostLabel(first)), "")
+		owner := r.check.hostLabel(first)
+		if owner == r.check.hostLabel(host) {
+			owner = fmt.Sprintf("spec.hosts[%d]", first)
+		}
+		r.check.report(field, fmt.Sprintf("%s %s belongs to %s already", r.what, value, owner), "")
 	}
 }
 

@@ -15,6 +15,7 @@ var (
 const (
 	defaultHostPrefix4 = 23
 	defaultHostPrefix6 = 64
+	maxNetworks        = 64
 	maxHostPrefix4     = 25 // leaves a node 128 addresses, the least that the service takes
 	minMTU             = 1280
 	maxMTU             = 65520
@@ -45,6 +46,10 @@ func (k *checker) networks() {
 // left out.
 func (k *checker) prefixes(field, kind string, texts []string) []namedNetwork {
 	var list []namedNetwork
+	if len(texts) > maxNetworks {
+		k.report(field, fmt.Sprintf("there are %d networks", len(texts)), fmt.Sprintf("use at most %d", maxNetworks))
+		return nil
+	}
 	for i, text := range texts {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if prefix, ok := k.prefix(at, text); ok {
@@ -76,6 +81,10 @@ func (k *checker) prefix(field, text string) (netip.Prefix, bool) {
 
 func (k *checker) clusterNetworks() []namedNetwork {
 	var list []namedNetwork
+	if given := len(k.cluster.Spec.Network.Cluster); given > maxNetworks {
+		k.report("spec.network.cluster", fmt.Sprintf("there are %d networks", given), fmt.Sprintf("use at most %d", maxNetworks))
+		return nil
+	}
 	for i, network := range k.cluster.Spec.Network.Cluster {
 		field := fmt.Sprintf("spec.network.cluster[%d]", i)
 		if !k.required(field+".cidr", network.CIDR, "write the network that pods get their addresses from") {

@@ -20,6 +20,12 @@ type decoder struct {
 	failed   map[string]bool // fields whose value could not be taken
 }
 
+// maxProblems is where the decoder gives up: such a file is no cluster.yaml.
+const maxProblems = 500
+
+// full says whether enough problems were found.
+func (d *decoder) full() bool { return len(d.problems.List) >= maxProblems }
+
 func (d *decoder) report(at place, field, message, remedy string) {
 	d.failed[field] = true
 	d.problems.List = append(d.problems.List, Problem{File: d.file, Line: at.line, Column: at.col, Field: field, Message: message, Remedy: remedy})
@@ -33,6 +39,10 @@ func (d *decoder) value(n *node, at place, field string, v reflect.Value) {
 	}
 	if field != "" {
 		d.places[field] = at
+	}
+	if n.kind == brokenNode {
+		d.failed[field] = true
+		return
 	}
 	if d.special(n, at, field, v) {
 		return
@@ -138,6 +148,9 @@ func (d *decoder) structure(n *node, at place, field string, v reflect.Value) {
 		return
 	}
 	for _, e := range n.entries {
+		if d.full() {
+			return
+		}
 		child := join(field, e.key)
 		target, ok := fieldByKey(v, e.key)
 		if !ok {
@@ -164,6 +177,9 @@ func (d *decoder) list(n *node, at place, field string, v reflect.Value) {
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
+		if d.full() {
+			return
+		}
 		child := fmt.Sprintf("%s[%d]", field, i)
 		itemAt := item.at
 		if itemAt.line == 0 {
@@ -220,7 +236,7 @@ func (d *decoder) plain(n *node, field string) any {
 			list[i] = d.plain(item, child)
 		}
 		return list
-	case nullNode:
+	case nullNode, brokenNode:
 		return nil
 	default:
 		return plainScalar(n)

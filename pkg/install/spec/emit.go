@@ -88,7 +88,7 @@ func scalarText(n *node) string {
 		return "{}"
 	case listNode:
 		return "[]"
-	case nullNode:
+	case nullNode, brokenNode:
 		return "null"
 	case textNode:
 		return quoteScalar(n.text)

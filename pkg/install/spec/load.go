@@ -54,7 +54,7 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", places: map[string]place{}}}
 	d := &decoder{file: name, places: c.source.places, problems: problems, failed: map[string]bool{}}
 	d.value(root, root.at, "", reflect.ValueOf(c).Elem())
-	if root.kind == mapNode && !ours(c, problems) {
+	if root.kind != mapNode || !ours(c, problems) || d.full() {
 		return nil, problems.sorted()
 	}
 	if err := c.resolve(ctx, env, problems, d.failed); err != nil {

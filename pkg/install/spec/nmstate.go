@@ -65,10 +65,14 @@ func (c *Cluster) planNetwork(h *Host) netPlan {
 	if p.search == nil {
 		p.search = d.Search
 	}
-	p.ip4, _ = netip.ParsePrefix(n.IP)
-	p.ip6, _ = netip.ParsePrefix(n.IP6)
-	if p.ip4.IsValid() && p.ip4.Addr().Is6() && n.IP6 == "" {
-		p.ip4, p.ip6 = netip.Prefix{}, p.ip4
+	for _, text := range []string{n.IP, n.IP6} {
+		switch prefix, err := netip.ParsePrefix(text); {
+		case err != nil:
+		case prefix.Addr().Is4() && text == n.IP:
+			p.ip4 = prefix
+		case prefix.Addr().Is6() && (text == n.IP6 || n.IP6 == ""):
+			p.ip6 = prefix
+		}
 	}
 	none := !p.ip4.IsValid() && !p.ip6.IsValid() && n.IP == "" && n.IP6 == ""
 	p.dhcp4 = n.IP == wordDHCP || none

@@ -34,11 +34,12 @@ const (
 	textNode
 	mapNode
 	listNode
+	brokenNode // reported already; whatever it was to be counts as there
 )
 
 // String is the kind in a user's words.
 func (k nodeKind) String() string {
-	return [...]string{"empty", "true or false", "a number", "a number with a fraction", "text", "a map", "a list"}[k]
+	return [...]string{"empty", "true or false", "a number", "a number with a fraction", "text", "a map", "a list", "broken"}[k]
 }
 
 // node is a YAML value with anchors, aliases, tags and merge keys worked in.
@@ -183,6 +184,7 @@ func (b *treeBuilder) build(from ast.Node, depth int) *node {
 	n := &node{at: placeOf(from.GetToken()), size: 1}
 	if depth > maxDepth {
 		b.report(n.at, fmt.Sprintf("is nested more than %d levels deep", maxDepth), "")
+		n.kind = brokenNode
 		return n
 	}
 	switch from := from.(type) {
@@ -229,6 +231,7 @@ func (b *treeBuilder) alias(from *ast.AliasNode, n *node) *node {
 	target, ok := b.anchors[name]
 	if !ok {
 		b.report(n.at, fmt.Sprintf("the alias *%s has no anchor before it", name), "")
+		n.kind = brokenNode
 		return n
 	}
 	return target
@@ -250,6 +253,7 @@ func (b *treeBuilder) tagged(from *ast.TagNode, depth int) *node {
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!":
 	default:
 		b.report(placeOf(from.Start), fmt.Sprintf("the tag %s means nothing here", tag), "")
+		return &node{kind: brokenNode, at: n.at, size: 1}
 	}
 	return n
 }
@@ -260,6 +264,7 @@ func (b *treeBuilder) fillMap(n *node, values []*ast.MappingValueNode, depth int
 		n.at = placeOf(values[0].Key.GetToken())
 	}
 	var merged []*node
+	seen := make(map[string]place, len(values))
 	for _, value := range values {
 		child := b.build(value.Value, depth+1)
 		n.grow(child)
@@ -269,28 +274,22 @@ func (b *treeBuilder) fillMap(n *node, values []*ast.MappingValueNode, depth int
 			continue
 		}
 		key := b.keyText(value.Key)
-		if first, again := n.place(key); again {
+		if first, again := seen[key]; again {
 			b.report(at, fmt.Sprintf("the key %q stands here a second time, first in line %d", key, first.line), "keep one of them")
 			continue
 		}
+		seen[key] = at
 		n.entries = append(n.entries, entry{key, at, child})
 	}
 	for _, from := range merged {
 		for _, e := range from.entries {
-			if _, has := n.get(e.key); !has {
+			if _, has := seen[e.key]; !has {
+				seen[e.key] = e.at
 				n.entries = append(n.entries, e)
+				n.grow(e.value)
 			}
 		}
 	}
-}
-
-func (n *node) place(key string) (place, bool) {
-	for _, e := range n.entries {
-		if e.key == key {
-			return e.at, true
-		}
-	}
-	return place{}, false
 }
 
 // mergeSources is the maps that a merge key brings in: one, or a list of them.
@@ -344,6 +343,7 @@ func (b *treeBuilder) fillScalar(n *node, from ast.Node) {
 	case *ast.LiteralNode:
 		n.kind, n.text, n.value = textNode, from.Value.Value, from.Value.Value
 	default:
+		n.kind = brokenNode
 		b.report(n.at, fmt.Sprintf("%s means nothing here", strings.ToLower(from.Type().YAMLName())), "")
 	}
 }

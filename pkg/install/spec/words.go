@@ -185,23 +185,22 @@ func (BondMode) Values() []string {
 	return []string{string(ActiveBackup), string(LACP), string(BalanceRR), string(BalanceXOR), string(Broadcast), string(BalanceTLB), string(BalanceALB)}
 }
 
-// otherSpelling maps what people write to the word that oaictl uses.
-func otherSpelling(w word, text string) (string, bool) {
-	var aliases map[string]string
+// otherSpellings maps what people write to the word that oaictl uses.
+func otherSpellings(w word) map[string]string {
 	switch w.(type) {
 	case Role:
-		aliases = map[string]string{"master": "control-plane", "controlplane": "control-plane", "auto-assign": "auto"}
+		return map[string]string{"master": "control-plane", "controlplane": "control-plane", "auto-assign": "auto"}
 	case Arch:
-		aliases = map[string]string{"aarch64": "arm64", "amd64": "x86_64", "x86-64": "x86_64"}
+		return map[string]string{"aarch64": "arm64", "amd64": "x86_64", "x86-64": "x86_64"}
 	case EncryptionMode:
-		aliases = map[string]string{"tpmv2": "tpm"}
+		return map[string]string{"tpmv2": "tpm"}
 	case BondMode:
-		aliases = map[string]string{"802.3ad": "lacp"}
+		return map[string]string{"802.3ad": "lacp"}
 	case ImageType:
-		aliases = map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
+		return map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
+	default:
+		return nil
 	}
-	to, ok := aliases[text]
-	return to, ok
 }
 
 // canonical is the word that text stands for. ok is false for a text that is
@@ -210,7 +209,8 @@ func canonical(w word, text string) (value string, ok bool) {
 	if slices.Contains(w.Values(), text) {
 		return text, true
 	}
-	return otherSpelling(w, text)
+	value, ok = otherSpellings(w)[text]
+	return value, ok
 }
 
 // RoleSet is a set of roles: all, none, or some of control-plane, worker and

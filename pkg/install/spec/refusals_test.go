@@ -1,0 +1,208 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+)
+
+// good is a cluster with nothing wrong. Every refusal is one edit away from it.
+const good = `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  openshift: {version: "4.20"}
+  baseDomain: example.com
+  pullSecret: {file: pull-secret.json}
+  network:
+    machine: [192.168.10.0/24]
+    vips: {api: [192.168.10.5], ingress: [192.168.10.6]}
+    defaults: {gateway: 192.168.10.1, dns: [192.168.10.1]}
+  hosts:
+  - {name: cp-0, role: control-plane, match: {mac: "52:54:00:00:00:01"}}
+  - {name: cp-1, role: control-plane, match: {mac: "52:54:00:00:00:02"}}
+  - name: cp-2
+    role: control-plane
+    match: {mac: "52:54:00:00:00:03"}
+  # more
+`
+
+const (
+	vips    = "    vips: {api: [192.168.10.5], ingress: [192.168.10.6]}\n"
+	machine = "    machine: [192.168.10.0/24]\n"
+	cp0     = `  - {name: cp-0, role: control-plane, match: {mac: "52:54:00:00:00:01"}}` + "\n"
+	cp1     = `  - {name: cp-1, role: control-plane, match: {mac: "52:54:00:00:00:02"}}` + "\n"
+	more    = "  # more\n"
+	sno     = "  topology: {controlPlane: 1}\n"
+)
+
+// edit is what replaces what; pairs of old and new.
+type edit []string
+
+func (e edit) apply(t *testing.T, text string) string {
+	t.Helper()
+	for i := 0; i < len(e); i += 2 {
+		if !strings.Contains(text, e[i]) {
+			t.Fatalf("the text to edit has no %q", e[i])
+		}
+		text = strings.Replace(text, e[i], e[i+1], 1)
+	}
+	return text
+}
+
+func TestGoodLoads(t *testing.T) {
+	if _, err := parse(t, good, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type refusal struct {
+	name string
+	edit edit
+	want string // the only problem, without its file
+}
+
+func runRefusals(t *testing.T, cases []refusal, files map[string]string) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parse(t, c.edit.apply(t, good), files)
+			if err == nil {
+				t.Fatal("nothing was refused")
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != 1 || !strings.Contains(lines[0], c.want) {
+				t.Errorf("got %s\nwant one problem with %s", err, c.want)
+			}
+			if !strings.HasPrefix(lines[0], "cluster.yaml:") {
+				t.Errorf("%s has no place", lines[0])
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s repeats a secret", err)
+			}
+		})
+	}
+}
+
+func TestRefusesDocuments(t *testing.T) {
+	runRefusals(t, []refusal{
+		{"not YAML", edit{"metadata: {name: lab}", "metadata: {name: lab"}, "is not valid YAML"},
+		{"duplicate key", edit{"  baseDomain: example.com\n", "  baseDomain: example.com\n  baseDomain: example.org\n"}, `7:3: the key "baseDomain" stands here a second time, first in line 6`},
+		{"second document", edit{more, more + "---\nkind: Cluster\n"}, "a second document starts here"},
+		{"another kind", edit{"kind: Cluster", "kind: Pod"}, `kind: is a "Pod", not a Cluster`},
+		{"another version", edit{"v1alpha1", "v1"}, `apiVersion: the version "oaictl.io/v1" of the format is not known`},
+		{"no kind", edit{"kind: Cluster\n", ""}, "kind: is missing"},
+		{"unknown key", edit{"  baseDomain", "  baseDomian: x\n  baseDomain"}, `6:3: spec.baseDomian: the field "baseDomian" is not known here; did you mean "baseDomain"?`},
+		{"key of another place", edit{"  baseDomain", "  mtu: 9000\n  baseDomain"}, "it belongs to spec.network.mtu"},
+		{"key of another place in a host", edit{more, "    hints: {model: x}\n"}, "it belongs to spec.hosts[2].disk.hints"},
+		{"unknown key like nothing", edit{"{name: lab}", "{name: lab, zzzzzz: 1}"}, "known here: name, tags"},
+		{"float version", edit{`"4.20"`, "4.20"}, `5:24: spec.openshift.version: 4.20 without quotes is a number, and as a number 4.20 is 4.2; put the version in quotes: version: "4.20"`},
+		{"number for text", edit{"{name: lab}", "{name: 12}"}, "metadata.name: has to be text, but is a number; put it in quotes"},
+		{"text for number", edit{more, "    net: {vlan: ten}\n"}, "spec.hosts[2].net.vlan: has to be a number, but is text"},
+		{"text for truth", edit{"  baseDomain", "  schedulableControlPlane: yes\n  baseDomain"}, "write true or false, without quotes"},
+		{"text for map", edit{vips, "    vips: 192.168.10.5\n"}, "spec.network.vips: has to be a map, but is text"},
+		{"map for list", edit{machine, "    machine: {a: b}\n"}, "spec.network.machine: has to be a list, but is a map"},
+		{"empty list entry", edit{more, "  -\n"}, "spec.hosts[3]: is an empty list entry"},
+		{"unknown alias", edit{"example.com", "*domain"}, "the alias *domain has no anchor before it"},
+		{"unknown tag", edit{"example.com", "!!binary example.com"}, "the tag !!binary means nothing here"},
+		{"bad duration", edit{"  baseDomain", "  discovery: {networkDelay: soon}\n  baseDomain"}, `"soon" is not a length of time`},
+	}, nil)
+}
+
+func TestRefusesIdentity(t *testing.T) {
+	runRefusals(t, []refusal{
+		{"no name", edit{"{name: lab}", "{}"}, "metadata.name: is missing"},
+		{"capital name", edit{"lab", "Lab"}, `write "lab"`},
+		{"long name", edit{"lab", strings.Repeat("a", 55)}, "is 55 characters long; use at most 54"},
+		{"dotted name", edit{"lab", "lab.one"}, "only platform none allows"},
+		{"bad tag", edit{"{name: lab}", `{name: lab, tags: ["a,b"]}`}, "cannot be a tag"},
+		{"no domain", edit{"  baseDomain: example.com\n", ""}, "spec.baseDomain: is missing"},
+		{"single label", edit{"example.com", "local"}, "has one part only"},
+		{"bad domain", edit{"example.com", "exa_mple.com"}, "is not a DNS domain"},
+		{"no version", edit{`{version: "4.20"}`, "{arch: arm64}"}, "spec.openshift.version: is missing"},
+		{"old version", edit{"4.20", "3.11"}, "never installed OpenShift 3.11"},
+		{"ancient version", edit{"4.20", "4.2"}, "never installed OpenShift 4.2"},
+		{"no version at all", edit{"4.20", "latest"}, "is not a version of OpenShift"},
+		{"version with v", edit{"4.20", "v4.20"}, `write "4.20"`},
+		{"three digits", edit{"4.20", "4.200"}, "is not a version of OpenShift"},
+		{"architecture", edit{`"4.20"`, `"4.20", arch: arm46`}, `did you mean "arm64"?`},
+		{"multi version, one architecture", edit{`"4.20"`, `"4.20-multi", arch: arm64`}, "write arch: multi"},
+		{"host of another architecture", edit{more, "    arch: arm64\n"}, "is arm64, but the cluster is x86_64"},
+		{"release image", edit{`"4.20"`, `"4.20", releaseImage: "https://quay.io/x"`}, "is not the reference of an image"},
+		{"platform", edit{"  baseDomain", "  platform: metal\n  baseDomain"}, `spec.platform.type: "metal" is not known here`},
+		{"external without name", edit{"  baseDomain", "  platform: external\n  baseDomain", vips, ""}, "spec.platform.external.name: is missing"},
+		{"external beside another", edit{"  baseDomain", "  platform: {type: vsphere, external: {name: oci}}\n  baseDomain"}, "goes with platform external"},
+		{"cloud controller manager", edit{"  baseDomain", "  platform: {type: external, external: {name: oci, cloudControllerManager: yes please}}\n  baseDomain", vips, ""}, "write External, or leave it out"},
+	}, nil)
+}
+
+func TestRefusesTopology(t *testing.T) {
+	runRefusals(t, []refusal{
+		{"no hosts", edit{"  hosts:\n" + cp0 + cp1 + "  - name: cp-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:03\"}\n", ""}, "spec.hosts: is missing, so any machine"},
+		{"six control planes", edit{"  baseDomain", "  topology: {controlPlane: 6}\n  acceptUnknownHosts: true\n  baseDomain"}, "6 control plane machines make no cluster"},
+		{"five before 4.18", edit{"  baseDomain", "  topology: {controlPlane: 5}\n  acceptUnknownHosts: true\n  baseDomain", "4.20", "4.17"}, "5 control plane machines need OpenShift 4.18, but the version is 4.17"},
+		{"single node with worker", edit{"  baseDomain", "  topology: {controlPlane: 1, workers: 1}\n  baseDomain", vips, "", cp0, "", cp1, `  - {name: w, role: worker, match: {serial: "1"}}` + "\n"}, "a single node has no workers"},
+		{"single node on bare metal", edit{"  baseDomain", sno + "  platform: baremetal\n  baseDomain", vips, "", cp0, "", cp1, ""}, "a single node cannot have platform baremetal"},
+		{"two without vote", edit{cp0, ""}, "two control plane machines need a third vote"},
+		{"arbiter and fencing", edit{cp0, "  - {name: a, role: arbiter, match: {serial: a}}\n", "  baseDomain", "  topology: {fencing: true}\n  baseDomain",
+			`mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: 10.0.0.2, credentials: {env: BMC}}`, more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n",
+			`{serial: a}}`, `{serial: a}, fencing: {address: 10.0.0.4, credentials: {env: BMC}}}`}, "an arbiter or fencing, not both"},
+		{"arbiter before 4.19", edit{cp0, "  - {name: a, role: arbiter, match: {serial: a}}\n", "4.20", "4.18"}, "arbiters need OpenShift 4.19"},
+		{"arbiter beside three", edit{more, "  - {name: a, role: arbiter, match: {serial: a}}\n"}, "an arbiter goes with 2 control plane machines, but there are 3"},
+		{"arbiter on none", edit{cp0, "  - {name: a, role: arbiter, match: {serial: a}}\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "arbiters with platform none need OpenShift 4.22"},
+		{"fencing before 4.20", edit{cp0, "", "4.20", "4.19", `mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: 10.0.0.2, credentials: {env: BMC}}`, more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n"}, "two nodes with fencing need OpenShift 4.20"},
+		{"fencing without credentials", edit{cp0, "", `mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: 10.0.0.2, credentials: {env: BMC}}`, more, "    fencing: {address: 10.0.0.3}\n"}, "spec.hosts[1].fencing.credentials: is missing"},
+		{"fencing with three", edit{more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n"}, "the topology has no fencing"},
+		{"too many of a role", edit{"  baseDomain", "  topology: {controlPlane: 3, workers: 0}\n  baseDomain", more, "  - {name: w, role: worker, match: {serial: w}}\n"}, "spec.topology.workers: there are to be 0, but 1 host has the role worker"},
+		{"too few hosts", edit{"  baseDomain", "  topology: {controlPlane: 3, workers: 2}\n  baseDomain"}, "there are 3 hosts, but the topology has 5 machines"},
+		{"too many hosts", edit{"  baseDomain", "  topology: {controlPlane: 3, workers: 0}\n  baseDomain", more, "  - {name: w, match: {serial: w}}\n"}, "there are 4 hosts, but the topology has 3 machines"},
+		{"required workers", edit{"  baseDomain", "  topology: {required: {workers: 1}}\n  baseDomain"}, "1 of 0 workers cannot be required"},
+		{"within alone", edit{"  baseDomain", "  topology: {required: {within: 60m}}\n  baseDomain"}, "write required.workers too"},
+	}, nil)
+}
+
+func TestRefusesNetworks(t *testing.T) {
+	dual := edit{machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    cluster: [{cidr: 10.128.0.0/14}, {cidr: \"fd01::/48\"}]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}
+	runRefusals(t, []refusal{
+		{"no network", edit{machine, "    machine: [here]\n"}, `"here" is not a network`},
+		{"host bits", edit{machine, "    machine: [192.168.10.4/24]\n"}, `write "192.168.10.0/24"`},
+		{"everything", edit{machine, "    machine: [0.0.0.0/0]\n"}, "is every address there is"},
+		{"overlap", edit{machine, machine + "    service: [192.168.0.0/16]\n"}, "the service network 192.168.0.0/16 overlaps the machine network 192.168.10.0/24"},
+		{"overlap with a default", edit{machine, "    machine: [10.130.0.0/24]\n", "[192.168.10.5]", "[10.130.0.5]", "[192.168.10.6]", "[10.130.0.6]"}, "overlaps the default cluster network 10.128.0.0/14"},
+		{"overlap in IPv6", append(dual, "fd02::/112", "fd01:0:0:1::/112"), "the service network fd01:0:0:1::/112 overlaps the cluster network fd01::/48"},
+		{"host prefix", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 26}]\n"}, "/26 is too long"},
+		{"host prefix too short", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 14}]\n"}, "leaves no room"},
+		{"few host parts", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/22, hostPrefix: 23}]\n"}, "has room for 2 nodes of /23 each, but there are 3"},
+		{"dual stack without clusters", edit{machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}, "spec.network.cluster: dual stack needs networks of both families here; write one IPv4 and one IPv6 network such as 10.128.0.0/14 and fd01::/48"},
+		{"another order", append(dual, `172.30.0.0/16, "fd02::/112"`, `"fd02::/112", 172.30.0.0/16`), "the families stand in another order"},
+		{"two services", edit{machine, machine + "    service: [172.30.0.0/16, 172.31.0.0/16]\n"}, "one service network of each family"},
+		{"network type", edit{machine, machine + "    type: OVNKubernets\n"}, `did you mean "OVNKubernetes"?`},
+		{"SDN", edit{machine, machine + "    type: OpenShiftSDN\n"}, "OpenShiftSDN ended with 4.14"},
+		{"MTU", edit{machine, machine + "    mtu: 150\n"}, "150 cannot be an MTU"},
+		{"zero MTU", edit{machine, machine + "    mtu: 0\n"}, "0 cannot be an MTU"},
+		{"gateway", edit{"gateway: 192.168.10.1,", "gateway: 192.168.10.1/24,"}, `write "192.168.10.1", without the prefix length`},
+		{"DNS", edit{"dns: [192.168.10.1]", "dns: [ns.example.com]"}, "is not an IP address"},
+		{"loopback DNS", edit{"dns: [192.168.10.1]", "dns: [127.0.0.1]"}, "cannot be used here"},
+		{"NTP", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [\"a b\"]"}, "is neither an address nor a DNS name"},
+		{"two NTP lists", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [a.example.com]", vips, vips + "    ntp: [b.example.com]\n"}, "keep one of the two lists"},
+		{"user-managed on bare metal", edit{machine, machine + "    userManaged: true\n", "  baseDomain", "  platform: baremetal\n  baseDomain", vips, ""}, "goes with platform none or external"},
+		{"user-managed false on none", edit{machine, machine + "    userManaged: false\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "always user-managed"},
+		{"load balancer on none", edit{machine, machine + "    loadBalancer: user-managed\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "goes with platform baremetal or vsphere"},
+		{"load balancer before 4.16", edit{machine, machine + "    loadBalancer: user-managed\n", "4.20", "4.15"}, "need OpenShift 4.16"},
+	}, nil)
+}
+
+func TestRefusesVIPs(t *testing.T) {
+	runRefusals(t, []refusal{
+		{"none on bare metal", edit{vips, ""}, "spec.network.vips: is missing"},
+		{"some on none", edit{"  baseDomain", "  platform: none\n  baseDomain"}, "with platform none the cluster has no virtual addresses"},
+		{"some on a single node", edit{"  baseDomain", sno + "  baseDomain", cp0, "", cp1, ""}, "a single node has no virtual addresses"},
+		{"outside", edit{"[192.168.10.5]", "[192.168.11.5]"}, "192.168.11.5 is not in the machine network 192.168.10.0/24"},
+		{"broadcast", edit{"[192.168.10.5]", "[192.168.10.255]"}, "the first or last address"},
+		{"no address", edit{"[192.168.10.5]", "[api.example.com]"}, "is not an IP address"},
+		{"same for both", edit{"[192.168.10.6]", "[192.168.10.5]"}, "192.168.10.5 is the API's address already"},
+		{"another number", edit{"[192.168.10.6]", "[]"}, "there are 1 addresses for the API and 0 for ingress"},
+		{"two of a family", edit{"[192.168.10.5]", "[192.168.10.5, 192.168.10.7]", "[192.168.10.6]", "[192.168.10.6, \"fd10::6\"]", machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    cluster: [{cidr: 10.128.0.0/14}, {cidr: \"fd01::/48\"}]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}, "one of each family"},
+		{"the gateway's", edit{"[192.168.10.5]", "[192.168.10.1]"}, "192.168.10.1 is the gateway's address"},
+		{"a host's", edit{more, "    net: {ip: 192.168.10.5/24}\n"}, "spec.hosts[2].net.ip: 192.168.10.5 is a virtual address of the cluster already"},
+	}, nil)
+}
