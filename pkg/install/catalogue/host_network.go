@@ -66,7 +66,10 @@ func hostNetwork() []ValidationEntry {
 				Field: "spec.hosts[].net",
 			},
 			Category: "network", Blocking: true, Ignorable: true, Cure: CureMachine, Debounce: 2,
-			ConsequenceOf: []Ref{{SubjectHost, "connected"}, {SubjectHost, "machine-cidr-defined"}, {SubjectCluster, "machine-cidr-defined"}, {SubjectHost, "belongs-to-machine-cidr"}, {SubjectHost, "no-ip-collisions-in-network"}},
+			ConsequenceOf: []Ref{
+				{SubjectHost, "connected"}, {SubjectHost, "machine-cidr-defined"}, {SubjectCluster, "machine-cidr-defined"},
+				{SubjectHost, "belongs-to-machine-cidr"}, {SubjectHost, "no-ip-collisions-in-network"},
+			},
 		},
 		{
 			Entry: Entry{
