@@ -1,4 +1,138 @@
 package install
 
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/pkg/install/diagnose"
+)
+
+// Explain finds the causes behind the failing validations of a cluster and its
+// hosts, under the hosts' names in the file.
+func Explain(desired *Desired, observed *Observed) diagnose.Report {
+	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed.Hosts)
+	return p.explain()
+}
+
+func (p *planner) explain() diagnose.Report {
+	ignored := p.spec.Spec.IgnoreValidations
+	in := diagnose.Input{
+		Registered: len(p.observed.Hosts), Expected: p.counts().total(),
+		Roles:          diagnose.Roles{Wanted: p.counts().controlPlane},
+		IgnoredCluster: ignored.Cluster, IgnoredHosts: ignored.Hosts,
+	}
+	if p.cluster != nil {
+		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, "", p.cluster.Validations)
+	}
+	for i := range p.observed.Hosts {
+		h := &p.observed.Hosts[i]
+		switch h.Role {
+		case RoleControlPlane:
+			in.Roles.ControlPlane++
+		case RoleWorker:
+			in.Roles.Worker++
+		case RoleArbiter:
+			in.Roles.Arbiter++
+		default:
+			in.Roles.Auto++
+		}
+		in.Checks = p.checks(in.Checks, catalogue.SubjectHost, p.hostName(h), h.Validations)
+	}
+	return diagnose.Explain(in)
+}
+
+func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, host string, list []Validation) []diagnose.Check {
+	for _, v := range list {
+		to = append(to, diagnose.Check{
+			Subject: subject, Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
+			Seen: p.observed.Standing[checkKey(subject, host, v)],
+		})
+	}
+	return to
+}
+
+func checkKey(subject catalogue.Subject, host string, v Validation) string {
+	return string(subject) + "/" + host + "/" + v.ID + "/" + v.Status
+}
+
+// count brings forward, from one observation to the next, for how many of them
+// in a row each check has had its status.
+func count(desired *Desired, before, now *Observed) map[string]int {
+	var old map[string]int
+	if before != nil {
+		old = before.Standing
+	}
+	counts := map[string]int{}
+	note := func(subject catalogue.Subject, host string, list []Validation) {
+		for _, v := range list {
+			if v.Status != "success" && v.Status != "success-suppress-output" && v.Status != "disabled" {
+				key := checkKey(subject, host, v)
+				counts[key] = old[key] + 1
+			}
+		}
+	}
+	if now.Cluster != nil {
+		note(catalogue.SubjectCluster, "", now.Cluster.Validations)
+	}
+	p := &planner{matches: matchHosts(desired.Spec.Spec.Hosts, now.Hosts)}
+	for i := range now.Hosts {
+		note(catalogue.SubjectHost, p.hostName(&now.Hosts[i]), now.Hosts[i].Validations)
+	}
+	return counts
+}
+
 // clusterChecks explains the validations that stand in the way of the install.
-func (p *planner) clusterChecks() {}
+func (p *planner) clusterChecks() {
+	if p.cluster.State == ClusterReady {
+		return
+	}
+	report := p.explain()
+	for _, cause := range report.Causes {
+		p.block(causeBlocker(cause))
+	}
+	for _, cause := range report.Waits {
+		if cause.Pass == diagnose.PassHosts {
+			continue // the hosts themselves are waited for by name
+		}
+		p.wait(Wait{Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), For: causeText(cause), Who: WhoService})
+	}
+}
+
+func causeBlocker(cause diagnose.Cause) Blocker {
+	b := Blocker{
+		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), Reason: "ValidationFails",
+		Message: causeText(cause), Field: cause.Field, Remedy: cause.Remedy, Hosts: cause.Hosts, Cure: CurePerson,
+		Validations: []string{cause.ID},
+	}
+	if cause.Cure == catalogue.CureFile {
+		b.Cure = CureFile
+	}
+	if b.Remedy == "" {
+		b.Remedy = "oaictl explain validation " + cause.ID
+	}
+	for _, ref := range cause.Consequences {
+		b.Validations = append(b.Validations, ref.ID)
+	}
+	return b
+}
+
+func causeScope(cause diagnose.Cause) Scope {
+	if len(cause.Hosts) == 1 {
+		return HostScope(cause.Hosts[0])
+	}
+	return ScopeCluster
+}
+
+// causeText is a cause in one sentence: what the service says, and of whom.
+func causeText(cause diagnose.Cause) string {
+	text := firstOf(cause.Meaning, cause.Title, cause.ID)
+	if len(cause.Messages) > 0 {
+		text = cause.Messages[0].Text
+	}
+	if len(cause.Hosts) == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s: %s", strings.Join(cause.Hosts, ", "), text)
+}
