@@ -18,9 +18,8 @@ type index struct {
 	byName      map[Kind]map[string][]Entry
 }
 
-// loaded builds the index at the first look-up.
-//
-//nolint:gochecknoglobals // a constant that is too large to be built before it is asked for
+// loaded builds the index at the first look-up: a constant, too large to be
+// built before somebody asks for it.
 var loaded = sync.OnceValue(load)
 
 func load() *index {

@@ -55,8 +55,8 @@ type Roles struct {
 type Report struct {
 	// Causes hold the installation up and do not pass by themselves.
 	Causes []Cause
-	// Waits hold it up for now: they have just begun to fail, are still being
-	// evaluated, or wait for hosts.
+	// Waits hold it up and may pass: they have just begun to fail, are still
+	// being evaluated, or wait for hosts.
 	Waits []Cause
 	// Warnings fail and do not hold the installation up, as far as is known.
 	Warnings []Cause
