@@ -1,11 +1,12 @@
 package simulator
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"time"
@@ -106,28 +107,73 @@ func (s *Service) Callers() *auth.Service { return s.callers }
 // source asks the API, as the image service does, for what goes into an
 // InfraEnv's media.
 func (s *Service) source(ctx context.Context, id string) (image.Source, bool) {
-	ignition, err := s.file(ctx, id, "/downloads/files?file_name=discovery.ign")
+	ignition, err := s.get(ctx, id, "/downloads/files?file_name=discovery.ign")
 	if err != nil {
 		return image.Source{}, false
 	}
-	network, err := s.file(ctx, id, "/downloads/minimal-initrd")
+	network, err := s.get(ctx, id, "/downloads/minimal-initrd")
 	if err != nil {
 		return image.Source{}, false
 	}
-	return image.Source{Ignition: ignition, StaticNetwork: network}, true
+	arguments, err := s.kernelArguments(ctx, id)
+	if err != nil {
+		return image.Source{}, false
+	}
+	return image.Source{Ignition: ignition, StaticNetwork: network, KernelArguments: arguments}, true
 }
 
-var errNoFile = errors.New("the service has no such file")
+// kernelArguments are those that an InfraEnv appends. The API gives them as
+// JSON in a string.
+func (s *Service) kernelArguments(ctx context.Context, id string) ([]string, error) {
+	data, err := s.get(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	var env struct {
+		Arguments string `json:"kernel_arguments"`
+	}
+	if err := json.Unmarshal(data, &env); err != nil {
+		return nil, err
+	}
+	if env.Arguments == "" {
+		return nil, nil
+	}
+	var list []struct {
+		Value string `json:"value"`
+	}
+	if err := json.Unmarshal([]byte(env.Arguments), &list); err != nil {
+		return nil, err
+	}
+	values := make([]string, 0, len(list))
+	for _, argument := range list {
+		values = append(values, argument.Value)
+	}
+	return values, nil
+}
 
-func (s *Service) file(ctx context.Context, id, path string) ([]byte, error) {
+var errRefused = errors.New("the service has no such file")
+
+// get reads from the API without a network in between.
+func (s *Service) get(ctx context.Context, id, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.Base+"/v2/infra-envs/"+id+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	answer := httptest.NewRecorder()
+	answer := &answer{header: http.Header{}, status: http.StatusOK}
 	s.api.ServeHTTP(answer, request)
-	if answer.Code >= http.StatusBadRequest {
-		return nil, errNoFile
+	if answer.status >= http.StatusBadRequest {
+		return nil, errRefused
 	}
-	return answer.Body.Bytes(), nil
+	return answer.body.Bytes(), nil
 }
+
+// answer keeps what a handler writes.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header            { return a.header }
+func (a *answer) WriteHeader(status int)         { a.status = status }
+func (a *answer) Write(data []byte) (int, error) { return a.body.Write(data) }

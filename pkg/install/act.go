@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -200,6 +201,9 @@ func (r *run) act(ctx context.Context, actions []Action) int {
 		})
 	}
 	group.Wait()
+	if done == len(actions) && slices.ContainsFunc(actions, func(a Action) bool { return a.Settings[SetPullSecret] != "" }) {
+		r.desired.Options.ResendSecrets = false // all of them were sent
+	}
 	return done
 }
 

@@ -143,6 +143,7 @@ func (p *planner) beforeInstall() {
 	p.hosts()
 	p.unknownHosts()
 	p.clusterChecks()
+	p.resend()
 	p.start()
 }
 
@@ -162,6 +163,14 @@ func (p *planner) configureCluster() {
 		}
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(""))
+	}
+	if !p.cluster.Owned {
+		tags := p.cluster.Settings[SetTags]
+		if tags == "" {
+			tags = ValueOf([]string{})
+		}
+		update.Settings[SetTags] = tags
+		update.Changes = append(update.Changes, Change{Field: string(SetTags), From: tags.show(SetTags), To: "oaictl"})
 	}
 	if len(update.Settings) > 0 {
 		p.act(update)
@@ -192,6 +201,36 @@ func (p *planner) overrides() {
 		})
 	}
 }
+
+// resend sends again the secrets that the service does not give back to be
+// compared. It can't be seen whether that was done: Run ends the wish.
+func (p *planner) resend() {
+	if !p.desired.Options.ResendSecrets || !p.idle() {
+		return
+	}
+	send := func(scope Scope, kind Kind, target, infraEnv, name string, setting Setting) {
+		p.act(Action{
+			Key: string(scope) + "/resend", Scope: scope, Kind: kind, Target: target, InfraEnv: infraEnv, Name: name, Reason: "--resend-secrets",
+			Settings: Settings{setting: ValueOf(resent)}, Changes: []Change{{Field: string(setting), From: "[redacted]", To: "[redacted]"}},
+		})
+	}
+	send(ScopeCluster, UpdateCluster, p.cluster.ID, "", p.name(), SetPullSecret)
+	for _, env := range p.observed.InfraEnvs {
+		if env.Owned {
+			send(InfraEnvScope(env.Name), UpdateInfraEnv, env.ID, "", env.Name, SetPullSecret)
+		}
+	}
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		if have := p.matches.byName[want.Name]; have != nil && want.Fencing != nil {
+			send(HostScope(want.Name), UpdateHost, have.ID, have.InfraEnvID, want.Name, SetFencing)
+		}
+	}
+}
+
+// resent is the value of a secret's setting: the secret itself is read from
+// the desired cluster.
+const resent = "resend"
 
 // manifests uploads the extra manifests that the service has not, or not so.
 func (p *planner) manifests() {

@@ -160,9 +160,6 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(field))
 	}
-	if want.Fencing != nil && p.desired.Options.ResendSecrets {
-		update.Settings[SetFencing] = hostSettings(want, id, keep)[SetFencing]
-	}
 	if len(update.Settings) > 0 {
 		p.act(update)
 		return

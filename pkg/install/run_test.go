@@ -130,6 +130,7 @@ func TestRunEnds(t *testing.T) {
 			code:   install.CodeNotFound, text: "theirs", state: "blocked",
 		},
 		"nothing ever moves": {change: func(p *plane) { p.still = true }, code: install.CodeTimeout, text: "4h", state: "timed-out"},
+		"secrets that are sent again": {change: func(p *plane) { p.desired.Options.ResendSecrets = true }, state: "installed"},
 		"failed": {
 			change: func(p *plane) {
 				p.lose = func(a install.Action) error {

@@ -45,6 +45,7 @@ func (w *world) apply(a install.Action) error {
 		o.Others = slices.DeleteFunc(o.Others, func(r install.ClusterRef) bool { return r.ID == a.Target })
 	case install.UpdateCluster, install.SetOverrides, install.IgnoreValidations:
 		maps.Copy(o.Cluster.Settings, a.Settings)
+		o.Cluster.Owned = o.Cluster.Owned || a.Settings[install.SetTags] != ""
 	case install.UploadManifest:
 		for _, m := range w.desired.Spec.ManifestFiles() {
 			if string(m.Folder)+"/"+m.Name == a.Name {
@@ -279,6 +280,9 @@ func (w *world) disturb(random *rand.Rand) {
 	}
 	if random.IntN(4) == 0 {
 		o.Others = append(o.Others, install.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
+	}
+	if random.IntN(8) == 0 {
+		o.Cluster.Owned = false // adopted
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
 		o.InfraEnvs[0].Settings[install.SetKernelArgs] = install.ValueOf([]string{"somebody=else"})
