@@ -132,6 +132,9 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 		k.report(at("vlan"), fmt.Sprintf("%d cannot be a VLAN id", n.VLAN), fmt.Sprintf("use 1 to %d", lastVLAN))
 	}
 	plan := k.cluster.planNetwork(h)
+	if top := plan.top(); n.VLAN != 0 && !interfaceName.MatchString(top) {
+		k.report(at("vlan"), fmt.Sprintf("makes the interface %q, a name that is too long", top), "use a shorter name for the interface or the bond")
+	}
 	k.ports(i, h, plan)
 	k.way(i, plan)
 	k.routes(i, n.Routes, plan)

@@ -30,7 +30,9 @@ func world(files map[string]string) Env {
 			text, ok := map[string]string{"BMC": "admin:hunter2", "HOME": "/home/me", "EMPTY": ""}[name]
 			return text, ok
 		},
-		ReadFile: func(name string) ([]byte, error) { return system.ReadFile(strings.TrimPrefix(filepath.ToSlash(name), "/")) },
+		ReadFile: func(name string) ([]byte, error) {
+			return system.ReadFile(strings.TrimPrefix(filepath.ToSlash(name), "/"))
+		},
 		ReadDir: func(name string) ([]fs.DirEntry, error) {
 			return system.ReadDir(strings.TrimPrefix(filepath.ToSlash(name), "/"))
 		},

@@ -66,9 +66,9 @@ type HostNet struct {
 	Gateway string `yaml:"gateway,omitempty"`
 	// IPv6 default gateway. Default is network.defaults.gateway6.
 	Gateway6 string `yaml:"gateway6,omitempty"`
-	// DNS servers. Default is network.defaults.dns.
+	// DNS servers. Default is network.defaults.dns, where an address is static.
 	DNS []string `yaml:"dns,omitempty"`
-	// DNS search domains. Default is network.defaults.search.
+	// DNS search domains. Default is network.defaults.search, where an address is static.
 	Search []string `yaml:"search,omitempty"`
 	// Name for the network interface, where there is no bond. Default is the only one of interfaces, otherwise nic0.
 	Interface string `yaml:"interface,omitempty"`

@@ -59,12 +59,6 @@ func (c *Cluster) planNetwork(h *Host) netPlan {
 	if p.mtu == 0 {
 		p.mtu = d.MTU
 	}
-	if p.dns == nil {
-		p.dns = d.DNS
-	}
-	if p.search == nil {
-		p.search = d.Search
-	}
 	for _, text := range []string{n.IP, n.IP6} {
 		switch prefix, err := netip.ParsePrefix(text); {
 		case err != nil:
@@ -74,7 +68,14 @@ func (c *Cluster) planNetwork(h *Host) netPlan {
 			p.ip6 = prefix
 		}
 	}
-	none := !p.ip4.IsValid() && !p.ip6.IsValid() && n.IP == "" && n.IP6 == ""
+	static := p.ip4.IsValid() || p.ip6.IsValid()
+	if static && p.dns == nil {
+		p.dns = d.DNS
+	}
+	if static && p.search == nil {
+		p.search = d.Search
+	}
+	none := !static && n.IP == "" && n.IP6 == ""
 	p.dhcp4 = n.IP == wordDHCP || none
 	p.auto6 = n.IP6 == wordAuto || none
 	p.gateways(n, d)
@@ -117,11 +118,11 @@ func (p *netPlan) ports(h *Host) {
 		if found, ok := nicNamed(n.Interfaces, nic.Name); ok && nic.MAC == "" {
 			nic = found
 		}
-		if nic.Name == "" {
-			nic.Name = "nic0"
-		}
 		if nic.MAC == "" {
 			nic.MAC = h.Match.MAC
+		}
+		if nic.Name == "" {
+			nic = nicWithMAC(n.Interfaces, nic.MAC, 0)
 		}
 		p.nics = []NIC{nic}
 		return
@@ -150,13 +151,21 @@ func nicNamed(nics []NIC, name string) (NIC, bool) {
 	return NIC{}, false
 }
 
+// nicWithMAC is the interface with a MAC address. If it has no name it gets one
+// that no other has, from its number.
 func nicWithMAC(nics []NIC, mac string, i int) NIC {
+	name := "nic" + strconv.Itoa(i)
 	for _, nic := range nics {
 		if nic.MAC == mac {
 			return nic
 		}
 	}
-	return NIC{Name: "nic" + strconv.Itoa(i), MAC: mac}
+	for {
+		if _, taken := nicNamed(nics, name); !taken {
+			return NIC{Name: name, MAC: mac}
+		}
+		name = "p" + name
+	}
 }
 
 func (p *netPlan) macs() []MACInterface {
@@ -244,7 +253,7 @@ func (p *netPlan) family4() *node {
 	case p.ip4.IsValid():
 		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(false)), pair("address", addressList(p.ip4)))
 	case p.dhcp4:
-		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(true)))
+		return p.automatic(pair("dhcp", newBool(true)))
 	default:
 		return newMap(pair("enabled", newBool(false)))
 	}
@@ -255,10 +264,20 @@ func (p *netPlan) family6() *node {
 	case p.ip6.IsValid():
 		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(false)), pair("autoconf", newBool(false)), pair("address", addressList(p.ip6)))
 	case p.auto6:
-		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(true)), pair("autoconf", newBool(true)))
+		return p.automatic(pair("dhcp", newBool(true)), pair("autoconf", newBool(true)))
 	default:
 		return newMap(pair("enabled", newBool(false)))
 	}
+}
+
+// automatic is a family whose address comes from the network. DNS servers that
+// are named here replace those that come with it.
+func (p *netPlan) automatic(how ...entry) *node {
+	n := newMap(append([]entry{pair("enabled", newBool(true))}, how...)...)
+	if len(p.dns) > 0 {
+		n.entries = append(n.entries, pair("auto-dns", newBool(false)))
+	}
+	return n
 }
 
 func addressList(ip netip.Prefix) *node {

@@ -60,7 +60,7 @@ func TestRefusesHostNetworks(t *testing.T) {
 		{"no prefix length", net("ip: 192.168.10.9"), "is not an address with a prefix length; write it as 192.168.10.11/24, or dhcp"},
 		{"the network's address", net("ip: 192.168.10.0/24"), "is not an address that a machine can have"},
 		{"broadcast", net("ip: 192.168.10.255/24"), "is not an address that a machine can have"},
-		{"outside", append(net("ip: 192.168.11.9/24, gateway: 192.168.11.1")), "192.168.11.9 is not in the machine network"},
+		{"outside", net("ip: 192.168.11.9/24, gateway: 192.168.11.1"), "192.168.11.9 is not in the machine network"},
 		{"IPv4 as IPv6", net("ip6: 192.168.10.9/24"), "write it as ip"},
 		{"IPv6 as IPv4", net("ip: \"fd10::9/64\", ip6: auto, gateway6: \"fd10::1\""), "write it as ip6"},
 		{"gateway elsewhere", net("ip: 192.168.10.9/24, gateway: 192.168.20.1"), "spec.hosts[2].net.gateway: the gateway 192.168.20.1 is not in the subnet 192.168.10.0/24 of host cp-2"},

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -49,8 +50,8 @@ func (p ProxyURL) String() string {
 	return string(p)
 }
 
-// GoString is the same as String, for %#v.
-func (p ProxyURL) GoString() string { return fmt.Sprintf("%q", p.String()) }
+// Format writes the address without its password, whatever the verb.
+func (p ProxyURL) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, p.String()) }
 
 // MarshalText writes the address without its password.
 func (p ProxyURL) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

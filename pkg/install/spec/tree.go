@@ -82,7 +82,7 @@ func parseTree(data []byte) (*node, []treeError) {
 	switch {
 	case len(problems) > 0 && len(docs) == 0:
 		return nil, problems
-	case len(docs) == 0:
+	case len(docs) == 0 || docs[0].kind == nullNode && len(problems) == 0:
 		return nil, []treeError{{at: place{1, 1}, message: "is empty"}}
 	case len(docs) > 1:
 		return nil, []treeError{{at: docs[1].at, message: "a second document starts here", remedy: "keep one cluster in a file"}}
@@ -153,7 +153,7 @@ func placeOf(tk *token.Token) place {
 	if tk == nil || tk.Position == nil {
 		return place{1, 1}
 	}
-	return place{tk.Position.Line, tk.Position.Column}
+	return place{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
 func syntaxError(err error) treeError {
@@ -320,7 +320,7 @@ func (b *treeBuilder) keyText(key ast.MapKeyNode) string {
 		b.report(placeOf(key.GetToken()), "a key has to be plain text", "")
 		return ""
 	}
-	n := &node{}
+	n := &node{at: placeOf(key.GetToken())}
 	b.fillScalar(n, scalar)
 	return n.text
 }

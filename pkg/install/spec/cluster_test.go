@@ -1,0 +1,198 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPositionAndPresence(t *testing.T) {
+	c, err := parse(t, edit{vips, vips + "    ntp: []\n"}.apply(t, good), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string][2]int{
+		"spec.baseDomain":          {6, 15}, // the value of a scalar
+		"spec.network.vips":        {10, 5}, // the key of anything else
+		"spec.network.vips.api[0]": {10, 18},
+		"spec.hosts[2]":            {16, 5},
+		"spec.hosts[2].disk.hints": {16, 5}, // the nearest there is
+		"spec.hosts[0].match.mac":  {14, 52},
+		"spec.platform.type":       {4, 1},
+		"spec.hosts[7].name":       {13, 3},
+		"nothing":                  {1, 1},
+	} {
+		file, line, col := c.Position(field)
+		if file != "cluster.yaml" || line != want[0] || col != want[1] {
+			t.Errorf("%s is at %s:%d:%d, want %d:%d", field, file, line, col, want[0], want[1])
+		}
+	}
+	for field, want := range map[string]bool{
+		"spec.network.ntp": true, "spec.network.service": false, "spec.platform.type": false, "spec.topology": false, "spec.hosts[0].role": true, "spec.hosts[0].hostname": false,
+	} {
+		if c.Present(field) != want {
+			t.Errorf("Present(%s) is %t", field, !want)
+		}
+	}
+	if c.Spec.Network.NTP == nil || c.Spec.Network.Service != nil {
+		t.Error("an empty list and no list are not told apart")
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	text := edit{
+		`{version: "4.20"}`, `{version: "4.20", arch: aarch64}`,
+		cp1, "  - {name: cp-1, role: master, net: {ip: 192.168.10.8/24, mac: 52-54-00-00-00-0B}}\n",
+		more, "  - {name: worker-0, hostname: \"\", bmc: {address: \"https://10.0.0.7:8443/redfish/v1/Systems/1\", credentials: {env: BMC}}}\n  hyperthreading: masters, workers\n  diskEncryption: {mode: tpmv2}\n",
+	}.apply(t, good)
+	c, err := parse(t, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Spec
+	got := []any{s.OpenShift.Arch, s.Platform.Type, s.Boot.Method, s.InfraEnv.Bind, c.ControlPlaneCount(), c.WorkerCount(), c.ArbiterCount(), c.RequiredWorkers(),
+		s.Hosts[0].Hostname, s.Hosts[1].Role, s.Hosts[1].Match.MAC, s.Hosts[3].Role, s.Hosts[3].Hostname, s.Hosts[3].Match.BMC, s.Hyperthreading.ServiceWords(), s.DiskEncryption.Mode, s.DiskEncryption.On.ServiceWords()}
+	want := []any{ARM, BareMetal, BootISO, BindEarly, 3, 1, 0, 1, "cp-0", ControlPlane, "52:54:00:00:00:0b", Auto, "", "10.0.0.7", "masters,workers", TPM, "all"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	before := *s.Topology.Workers
+	c.Default()
+	if *c.Spec.Topology.Workers != before || c.Present("spec.topology.workers") {
+		t.Error("Default is not the same the second time")
+	}
+}
+
+func TestTwoNodesWithFencing(t *testing.T) {
+	text := edit{
+		cp0, "",
+		`mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, bmc: {address: 10.0.0.2, credentials: {env: BMC}, insecure: true}, fencing: {}`,
+		more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n",
+	}.apply(t, good)
+	c, err := parse(t, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := c.Spec.Hosts[0].Fencing
+	user, _, ok := f.Credentials.Login()
+	if !c.Spec.Topology.Fencing || f.Address != "10.0.0.2" || !ok || user != "admin" || !isTrue(f.Insecure) {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// A cluster that is made in Go goes through the same checks, without places.
+func TestResolve(t *testing.T) {
+	c := &Cluster{APIVersion: APIVersion, Kind: Kind, Metadata: Metadata{Name: "lab"}, Spec: ClusterSpec{
+		OpenShift: OpenShift{Version: "4.20"}, BaseDomain: "example.com", PullSecret: SourceOf(NewSecret(goodPullSecret)),
+		Hosts: []Host{{Name: "cp-0", Match: Match{Serial: "1"}, BMC: &BMC{Address: "10.0.0.1", Credentials: CredentialsOf("root", NewSecret("hunter2"))}}},
+	}}
+	if err := c.Resolve(t.Context(), ".", Env{}); err != nil {
+		t.Fatal(err)
+	}
+	if !c.SingleNode() || c.Spec.Platform.Type != NoneType || c.PullSecret().Reveal() != goodPullSecret {
+		t.Errorf("got %+v", c.Spec.Topology)
+	}
+	if !c.Present("spec.baseDomain") || c.Present("spec.topology") || !c.Present("spec.hosts[0].match.serial") {
+		t.Error("what is present is not what was set")
+	}
+	bad := &Cluster{APIVersion: APIVersion, Kind: Kind, Metadata: Metadata{Name: "lab"}, Spec: ClusterSpec{
+		OpenShift: OpenShift{Version: "4.20"}, BaseDomain: "example", PullSecret: Source{File: "x"}, AcceptUnknownHosts: true, Network: Network{VIPs: VIPs{API: []string{"1.2.3.4"}, Ingress: []string{"1.2.3.5"}}},
+	}}
+	err := bad.Resolve(t.Context(), ".", Env{})
+	want := "spec.pullSecret: there is no access to files\nspec.baseDomain: \"example\" has one part only; use a domain of at least two parts, such as example.com"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestInstallConfigOverrides(t *testing.T) {
+	for _, c := range []struct{ name, add, want string }{
+		{"nothing", "", ""},
+		{"all", `  fips: true
+  registry: {mirrors: [{source: quay.io/a, mirrors: [m.io/a, n.io/a]}]}
+  overrides: {installConfig: {networking: {ovnKubernetesConfig: {x: 1}}, cpuPartitioningMode: AllNodes}}
+`, `{"cpuPartitioningMode":"AllNodes","fips":true,"imageDigestSources":[{"mirrors":["m.io/a","n.io/a"],"source":"quay.io/a"}],"networking":{"clusterNetworkMTU":1400,"ovnKubernetesConfig":{"x":1}}}`},
+		{"override wins", "  fips: true\n  overrides: {installConfig: {fips: false, networking: {clusterNetworkMTU: 9000}}}\n", `{"fips":false,"networking":{"clusterNetworkMTU":9000}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := edit{"  baseDomain", c.add + "  baseDomain"}.apply(t, good)
+			if c.want != "" {
+				text = edit{vips, vips + "    mtu: 1400\n"}.apply(t, text)
+			}
+			cluster, err := parse(t, text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := cluster.InstallConfigOverrides()
+			if err != nil || got != c.want {
+				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestDiscoveryIgnition(t *testing.T) {
+	mirrors := "  registry: {mirrors: [{source: quay.io/a, mirrors: [m.io/a], insecure: true}]}\n"
+	conf := "data:text/plain;charset=utf-8;base64,dW5xdWFsaWZpZWQtc2VhcmNoLXJlZ2lzdHJpZXMgPSBbXQoKW1tyZWdpc3RyeV1dCnByZWZpeCA9ICIiCmxvY2F0aW9uID0gInF1YXkuaW8vYSIKbWlycm9yLWJ5LWRpZ2VzdC1vbmx5ID0gZmFsc2UKCiAgW1tyZWdpc3RyeS5taXJyb3JdXQogIGxvY2F0aW9uID0gIm0uaW8vYSIKICBpbnNlY3VyZSA9IHRydWUK"
+	for _, c := range []struct{ name, add, want string }{
+		{"nothing", "", ""},
+		{"mirrors", mirrors, `{"ignition":{"version":"3.1.0"},"storage":{"files":[{"contents":{"source":"` + conf + `"},"mode":420,"overwrite":true,"path":"/etc/containers/registries.conf"}]}}`},
+		{"document", "  discovery: {ignition: {ignition: {version: 3.2.0}}}\n", `{"ignition":{"version":"3.2.0"}}`},
+		{"both", mirrors + "  discovery: {ignition: {file: d.ign}}\n", `{"ignition":{"version":"3.4.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster, err := parse(t, edit{"  baseDomain", c.add + "  baseDomain"}.apply(t, good), map[string]string{
+				"d.ign": `{"ignition":{"version":"3.4.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := cluster.DiscoveryIgnition()
+			if err != nil || got != c.want {
+				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestExplain(t *testing.T) {
+	doc, err := Explain("spec.hosts[3].disk.hints")
+	if err != nil || doc.Path != "spec.hosts.disk.hints" || doc.Type != "object" || len(doc.Fields) != 10 || doc.Fields[0].Path != "spec.hosts.disk.hints.deviceName" {
+		t.Errorf("got %+v, %v", doc, err)
+	}
+	doc, err = Explain("spec.hosts.role")
+	if err != nil || strings.Join(doc.Enum, " ") != "control-plane worker arbiter auto" {
+		t.Errorf("got %+v, %v", doc, err)
+	}
+	doc, err = Explain("spec.hosts.net.bond.mode")
+	if err != nil || doc.Default != "active-backup" {
+		t.Errorf("got %+v, %v", doc, err)
+	}
+	if _, err = Explain("spec.host"); err == nil || !strings.Contains(err.Error(), `did you mean "hosts"?`) {
+		t.Errorf("got %v", err)
+	}
+	if _, err = Explain("metadata.name.x"); err == nil || !strings.Contains(err.Error(), "it has no fields") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Every field that the reader knows can be explained.
+func TestEverythingIsExplained(t *testing.T) {
+	var walk func(path string, depth int)
+	walk = func(path string, depth int) {
+		doc, err := Explain(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range doc.Fields {
+			if field.Description == "" || field.Type == "" {
+				t.Errorf("%s has no description or no type", field.Path)
+			}
+			if depth < 7 {
+				walk(field.Path, depth+1)
+			}
+		}
+	}
+	walk("", 0)
+}
