@@ -129,7 +129,7 @@ func TestRunEnds(t *testing.T) {
 			change: func(p *plane) { p.observed.Others = []install.ClusterRef{{ID: "theirs", Name: "lab"}} },
 			code:   install.CodeNotFound, text: "theirs", state: "blocked",
 		},
-		"nothing ever moves": {change: func(p *plane) { p.still = true }, code: install.CodeTimeout, text: "4h", state: "timed-out"},
+		"nothing ever moves":          {change: func(p *plane) { p.still = true }, code: install.CodeTimeout, text: "4h", state: "timed-out"},
 		"secrets that are sent again": {change: func(p *plane) { p.desired.Options.ResendSecrets = true }, state: "installed"},
 		"failed": {
 			change: func(p *plane) {

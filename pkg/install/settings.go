@@ -35,7 +35,7 @@ const (
 	SetOperators     Setting = "spec.operators"               // []OperatorChoice
 	SetBundles       Setting = "spec.bundles"                 // []string
 	SetInstallConfig Setting = "spec.overrides.installConfig" // JSON document in a string
-	SetPullSecret    Setting = "spec.pullSecret"               // the word "resend"; the secret itself is the desired cluster's (image)
+	SetPullSecret    Setting = "spec.pullSecret"              // the word "resend"; the secret itself is the desired cluster's (image)
 	SetTags          Setting = "metadata.tags"                // []string, besides oaictl's own
 	SetIgnEndpoint   Setting = "spec.ignitionEndpoint"        // IgnitionEndpoint
 	SetIgnored       Setting = "spec.ignoreValidations"       // IgnoredValidations
