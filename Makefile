@@ -1,0 +1,59 @@
+# What developers type often. Each target is a short command; CI runs .ci/run.
+
+SIMULATE  ?= examples/compact/cluster.yaml
+FUZZTIME  ?= 30s
+BENCH     ?= .
+PACKAGES  ?= ./...
+
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race bench fuzz lint generate verify docs sim release-snapshot clean
+
+help: ## show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  variables: PACKAGES=$(PACKAGES) SIMULATE=$(SIMULATE) FUZZTIME=$(FUZZTIME) BENCH=$(BENCH)"
+
+build: ## build bin/oaictl, and the plugin names beside it
+	go build -trimpath -ldflags '-s -w' -o bin/oaictl ./cmd/oaictl
+	ln -sf oaictl bin/kubectl-oai
+	ln -sf oaictl bin/kubectl_complete-oai
+	ln -sf oaictl bin/clusterctl-oai
+
+test: ## run the tests
+	go test $(PACKAGES)
+
+race: ## run the tests with the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race $(PACKAGES)
+
+bench: ## run the benchmarks whose numbers docs/performance.md gives
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@set -e; for package in $$(go list $(PACKAGES)); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+lint: ## run the linters
+	$$(test/tools/tool golangci-lint) run $(PACKAGES)
+
+generate: ## write again what is generated: schemas, the command reference
+	go generate ./...
+
+docs: generate ## the same: docs/*.schema.json and docs/reference
+
+verify: ## run what CI runs
+	.ci/run
+
+sim: ## install SIMULATE on the built-in simulator
+	go run ./cmd/oaictl create cluster -f $(SIMULATE) --simulate --dir bin/sim
+
+release-snapshot: ## make all that a release holds, under dist/
+	.ci/run release
+
+clean: ## remove what was built
+	rm -rf bin dist

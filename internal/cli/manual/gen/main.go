@@ -1,0 +1,96 @@
+// Command gen writes the manual of oaictl into folders: Markdown pages, man
+// pages, completion scripts. It replaces what it wrote there before.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli"
+	"github.com/oaictl/oaictl/internal/cli/manual"
+)
+
+func main() {
+	markdown := flag.String("markdown", "", "`folder` for Markdown pages")
+	man := flag.String("man", "", "`folder` for man pages")
+	completions := flag.String("completions", "", "`folder` for completion scripts")
+	flag.Parse()
+	if err := generate(cli.Tree(), *markdown, *man, *completions); err != nil {
+		fmt.Fprintln(os.Stderr, "write the manual:", err)
+		os.Exit(1)
+	}
+}
+
+func generate(root *cobra.Command, markdown, man, completions string) error {
+	pages := manual.Of(root).All()
+	if markdown != "" {
+		files := map[string]func(io.Writer) error{}
+		for _, page := range pages {
+			files[page.MarkdownName()] = page.Markdown
+		}
+		if err := fill(markdown, "*.md", files); err != nil {
+			return err
+		}
+	}
+	if man != "" {
+		files := map[string]func(io.Writer) error{}
+		for _, page := range pages {
+			files[page.ManName()] = page.Man
+		}
+		if err := fill(man, "*.1", files); err != nil {
+			return err
+		}
+	}
+	if completions != "" {
+		return fill(completions, "oaictl.*", map[string]func(io.Writer) error{
+			"oaictl.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+			"oaictl.zsh":  root.GenZshCompletion,
+			"oaictl.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
+			"oaictl.ps1":  root.GenPowerShellCompletionWithDesc,
+		})
+	}
+	return nil
+}
+
+// fill writes files into a folder, and removes those matching old that are
+// not among them.
+func fill(folder, old string, files map[string]func(io.Writer) error) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	stale, err := filepath.Glob(filepath.Join(folder, old))
+	if err != nil {
+		return err
+	}
+	for _, name := range stale {
+		if files[filepath.Base(name)] == nil {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	for name, write := range files {
+		if err := writeFile(filepath.Join(folder, name), write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+	}()
+	return write(file)
+}
