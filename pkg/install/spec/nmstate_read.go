@@ -1,0 +1,79 @@
+package spec
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// readNMState finds what an nmstate document says about names: the interfaces
+// that it ties to MAC addresses, by itself or through net.interfaces, and those
+// that it does not. Virtual interfaces need none.
+func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
+	root, problems := parseTree([]byte(n.NMState.Text()))
+	if len(problems) > 0 {
+		return nil, nil, fmt.Errorf("line %d %s", problems[0].at.line, problems[0].message)
+	}
+	if root.kind != mapNode {
+		return nil, nil, fmt.Errorf("has to be a map, but is %s", root.kind)
+	}
+	doc = &nmstateDoc{}
+	doc.read(root)
+	for _, nic := range doc.nics {
+		if known, ok := nicNamed(n.Interfaces, nic.Name); ok {
+			nic.MAC = known.MAC
+		}
+		if nic.MAC == "" {
+			doc.unnamed = append(doc.unnamed, nic.Name)
+			continue
+		}
+		macs = append(macs, MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name})
+	}
+	return doc, macs, nil
+}
+
+// nmstateDoc is the part of an nmstate document that can be checked against the
+// rest of the cluster.
+type nmstateDoc struct {
+	nics      []NIC // of ethernet interfaces
+	unnamed   []string
+	addresses []netip.Prefix
+}
+
+func (doc *nmstateDoc) read(root *node) {
+	interfaces, _ := root.get("interfaces")
+	if interfaces == nil {
+		return
+	}
+	for _, item := range interfaces.items {
+		name, kind, mac := textOf(item, "name"), textOf(item, "type"), textOf(item, "mac-address")
+		if name != "" && (kind == "ethernet" || kind == "" || kind == "infiniband") {
+			doc.nics = append(doc.nics, NIC{Name: name, MAC: mac})
+		}
+		for _, family := range []string{"ipv4", "ipv6"} {
+			doc.addressesOf(item, family)
+		}
+	}
+}
+
+func (doc *nmstateDoc) addressesOf(item *node, family string) {
+	settings, ok := item.get(family)
+	if !ok {
+		return
+	}
+	list, ok := settings.get("address")
+	if !ok {
+		return
+	}
+	for _, address := range list.items {
+		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil {
+			doc.addresses = append(doc.addresses, prefix)
+		}
+	}
+}
+
+func textOf(n *node, key string) string {
+	if value, ok := n.get(key); ok {
+		return value.text
+	}
+	return ""
+}
