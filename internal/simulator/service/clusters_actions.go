@@ -1,0 +1,356 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// stale prints a cluster as it was before an action, but for its new state: that
+// is what the service answers to actions.
+func (s *Service) stale(c *cluster) wireCluster {
+	return s.printCluster(c, clusterDetail{plain: true, hosts: true})
+}
+
+// installCluster starts the preparation, which leads to the installation.
+func (s *Service) installCluster(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	if cl.isDay2() {
+		return reply{}, conflict("cluster %s is expected to have exactly %d known master to be installed, got none", cl.ID, cl.ControlPlaneCount)
+	}
+	if err := s.installable(cl); err != nil {
+		return reply{}, err
+	}
+	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
+		s.note(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
+	}
+	now := s.now()
+	s.settleRoles(cl)
+	cl.InstallStartedAt, cl.InstallCompletedAt = millis(now), millis{}
+	cl.preparedAt, cl.ignited = now, false
+	cl.LastPreparation = lastPreparation{Status: "not_started", Reason: "Installation preparation not performed"}
+	for _, h := range cl.hosts {
+		h.imageResults, h.ImagesStatus = nil, ""
+		if h.diskFailed {
+			h.diskTested, h.diskFailed = false, false
+		}
+	}
+	s.setCluster(cl, clusterPreparing, infoPreparing)
+	s.note(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
+	return accepted(s.stale(cl))
+}
+
+// installable refuses a cluster that is not ready, naming what is missing.
+func (s *Service) installable(c *cluster) error {
+	for _, h := range c.hosts {
+		if !oneOf(h.state, hostKnown) && oneOf(c.Status, clusterReady, clusterInsufficient, clusterPendingInput) {
+			return badRequest("Host %s is in status %s and not ready for install", h.name(), h.state)
+		}
+	}
+	if c.Status != clusterReady {
+		if oneOf(c.Status, clusterInsufficient, clusterPendingInput) {
+			masters, _, _, _ := c.countRoles()
+			if masters != int(c.ControlPlaneCount) {
+				return badRequest("Cluster %s is not ready for installation, Clusters must have exactly %d dedicated control plane nodes", c.ID, c.ControlPlaneCount)
+			}
+		}
+		return conflict("cluster %s is in %s state, installation can be started only in %s state", c.ID, c.Status, clusterReady)
+	}
+	return nil
+}
+
+// settleRoles makes suggestions final and picks the bootstrap.
+func (s *Service) settleRoles(c *cluster) {
+	var masters []*host
+	for _, h := range c.hosts {
+		if h.Role == roleAuto {
+			h.Role = h.role()
+			if h.Role == roleAuto {
+				h.Role = roleWorker
+			}
+		}
+		h.SuggestedRole = h.Role
+		if h.Role == roleMaster {
+			masters = append(masters, h)
+		}
+	}
+	if len(masters) == 0 || slices.ContainsFunc(masters, func(h *host) bool { return h.Bootstrap }) {
+		return
+	}
+	b := s.pickBootstrap(masters)
+	b.Bootstrap = true
+	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.name())
+}
+
+// cancelCluster stops an installation.
+func (s *Service) cancelCluster(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var state, info, hostTo, hostInfo string
+	switch cl.Status {
+	case clusterPreparing:
+		state, info, hostTo, hostInfo = clusterReady, infoReady, hostKnown, infoKnown
+	case clusterInstalling, clusterFinalizing, clusterPendingUser, clusterError:
+		state, info, hostTo, hostInfo = clusterCancelled, infoCancelled, hostCancelled, infoHostCancelled
+	default:
+		err := conflict("no condition found to run transition")
+		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", err)
+		return reply{}, err
+	}
+	before := s.stale(cl)
+	before.Status = state
+	s.note(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
+	for i, h := range cl.hosts {
+		if hostTo == hostCancelled {
+			s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.name())
+		}
+		s.setHost(h, hostTo, hostInfo)
+		before.Hosts[i].Status = ptr(hostTo)
+	}
+	if state == clusterCancelled {
+		cl.InstallCompletedAt = millis(s.now())
+	}
+	s.setCluster(cl, state, info)
+	return accepted(before)
+}
+
+// resetCluster takes an installation back to its beginning. The machines have to
+// be booted from the discovery image again.
+func (s *Service) resetCluster(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	if !oneOf(cl.Status, clusterPreparing, clusterInstalling, clusterPendingUser, clusterError, clusterCancelled, clusterFinalizing) {
+		err := conflict("no condition found to run transition")
+		s.note(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
+		return reply{}, err
+	}
+	before := s.stale(cl)
+	before.Status = clusterInsufficient
+	s.note(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
+	for i, h := range cl.hosts {
+		s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.name())
+		s.awaitReset(h)
+		before.Hosts[i].Status = ptr(hostResettingPending)
+	}
+	cl.OpenshiftClusterID = ""
+	cl.Progress = &clusterProgress{}
+	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", millis{}, millis{}
+	cl.InstallStartedAt, cl.InstallCompletedAt = millis{}, millis{}
+	cl.LastPreparation = lastPreparation{}
+	cl.ignited, cl.completed, cl.ingressCert = false, false, ""
+	cl.objects, cl.credentials = map[string][]byte{}, nil
+	for i := range cl.MonitoredOperators {
+		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
+		o := &cl.MonitoredOperators[i]
+		o.Status, o.StatusInfo, o.StatusUpdatedAt, o.Version = "", "", millis{}, ""
+	}
+	if cl.isSingle() {
+		cl.APIVips, cl.IngressVips = []vip{}, []vip{}
+	}
+	s.setCluster(cl, clusterInsufficient, infoNotReady)
+	return accepted(before)
+}
+
+// allowAddHosts makes an installed cluster one that takes further hosts.
+func (s *Service) allowAddHosts(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	if cl.Status != clusterInstalled {
+		return reply{}, badRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
+	}
+	info := cl.StatusInfo
+	cl.Kind = kindAddHosts
+	cl.APIVipDNSName = cl.apiAddress()
+	s.setCluster(cl, clusterAddingHosts, infoAddingHosts)
+	// The answer carries the hosts with their stages, and the old text.
+	w := s.printCluster(cl, clusterDetail{hosts: true})
+	w.StatusInfo = info
+	return accepted(w)
+}
+
+// reportFinalizing takes the controller's stage.
+func (s *Service) reportFinalizing(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p struct {
+		FinalizingStage string `json:"finalizing_stage"`
+	}
+	if err := decode(c.body, "finalizing-progress", &p); err != nil {
+		return reply{}, err
+	}
+	at := finalizingIndex(p.FinalizingStage)
+	if at < 0 {
+		var names []string
+		for _, f := range finalizingStages() {
+			names = append(names, f.name)
+		}
+		return reply{}, malformed("finalizing_stage in body should be one of [%s]", strings.Join(names, " "))
+	}
+	if cl.Status != clusterFinalizing {
+		return reply{}, conflict("Cluster %s in state %s, must be in state %s to update finalizing stage", cl.ID, cl.Status, clusterFinalizing)
+	}
+	if cl.Progress.FinalizingStage == p.FinalizingStage {
+		return reply{status: 200}, nil
+	}
+	progress := *cl.Progress
+	progress.FinalizingStage, progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = p.FinalizingStage, millis(s.now()), false
+	progress.FinalizingPercentage = finalizingPercent(cl, at)
+	cl.Progress = &progress
+	cl.measureTotal()
+	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage to '%s'", p.FinalizingStage)
+	return reply{status: 200}, nil
+}
+
+// finalizingPercent is 100 at the end and otherwise goes by the stage.
+func finalizingPercent(_ *cluster, at int) int {
+	return (at + 1) * 100 / len(finalizingStages())
+}
+
+func (s *Service) readOperators(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	name := c.URL.Query().Get("operator_name")
+	if name == "" {
+		return ok(slices.Clone(cl.MonitoredOperators))
+	}
+	for _, o := range cl.MonitoredOperators {
+		if o.Name == name {
+			return ok([]operator{o})
+		}
+	}
+	return reply{}, notFound("operator %s not found", name)
+}
+
+// reportOperator takes what the controller sees of an operator.
+func (s *Service) reportOperator(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.OperatorMonitorReport
+	if err := decode(c.body, "report-params", &p); err != nil {
+		return reply{}, err
+	}
+	list := slices.Clone(cl.MonitoredOperators)
+	i := slices.IndexFunc(list, func(o operator) bool { return o.Name == p.Name })
+	if i < 0 {
+		return reply{}, notFound("operator %s not found", p.Name)
+	}
+	o := &list[i]
+	if o.Status != string(p.Status) || o.StatusInfo != p.StatusInfo {
+		s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
+	}
+	o.Status, o.StatusInfo, o.Version, o.StatusUpdatedAt = string(p.Status), p.StatusInfo, p.Version, millis(s.now())
+	cl.MonitoredOperators = list
+	return reply{status: 200}, nil
+}
+
+// completeInstallation takes the controller's verdict.
+func (s *Service) completeInstallation(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.CompletionParams
+	if err := decode(c.body, "completion-params", &p); err != nil {
+		return reply{}, err
+	}
+	if !oneOf(cl.Status, clusterFinalizing, clusterInstalling, clusterPendingUser) {
+		return reply{}, conflict("cannot complete cluster %s in state %s", cl.ID, cl.Status)
+	}
+	w := s.stale(cl)
+	if p.IsSuccess != nil && *p.IsSuccess {
+		cl.completed = true
+		return accepted(w)
+	}
+	s.failInstallation(cl, p.ErrorInfo)
+	return accepted(w)
+}
+
+// importCluster makes a cluster out of one that was installed elsewhere, so that
+// hosts can be added to it.
+func (s *Service) importCluster(c *call) (reply, error) {
+	var p models.ImportClusterParams
+	if err := decode(c.body, "new-import-cluster-params", &p); err != nil {
+		return reply{}, err
+	}
+	cl := s.newCluster()
+	cl.Kind, cl.Imported = kindAddHosts, true
+	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
+	// An address like api.NAME.DOMAIN tells name and domain better than the caller.
+	if rest, found := strings.CutPrefix(*p.APIVipDnsname, "api."); found {
+		if name, domain, found := strings.Cut(rest, "."); found && checkDomain(domain) == nil {
+			cl.Name, cl.BaseDNSDomain = name, domain
+		}
+	}
+	if p.OpenshiftVersion != "" {
+		release, err := versions.Resolve(p.OpenshiftVersion, "")
+		if err != nil {
+			return reply{}, badRequest("%s", err)
+		}
+		cl.OpenshiftVersion, cl.OcpReleaseImage = release.Version, release.URL
+	}
+	cl.Status, cl.StatusInfo = clusterAddingHosts, infoAddingHosts
+	cl.Platform = &platform{Type: platformBaremetal}
+	cl.Progress = nil
+	w := s.printCluster(cl, clusterDetail{plain: true})
+	w.HostNetworks = []hostNetwork{}
+	s.settleImported(cl)
+	s.addCluster(cl)
+	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
+	return created(w)
+}
+
+// settleImported fills in what the database adds to an imported cluster: lists
+// that are empty instead of missing.
+func (s *Service) settleImported(c *cluster) {
+	c.Progress = &clusterProgress{}
+	c.Platform = &platform{Type: platformBaremetal, External: &externalPlatform{}}
+	c.DiskEncryption, c.IgnitionEndpoint, c.FeatureUsage = &diskEncryption{}, &ignitionEndpoint{}, "{}"
+	c.APIVips, c.IngressVips = []vip{}, []vip{}
+	c.MachineNetworks, c.ServiceNetworks, c.ClusterNetworks = []machineNetwork{}, []machineNetwork{}, []clusterNetwork{}
+	c.MonitoredOperators, c.OperatorBundles = []operator{}, []string{}
+}
+
+// registerDisconnected makes a cluster that only holds the configuration of an
+// installation without a service.
+func (s *Service) registerDisconnected(c *call) (reply, error) {
+	var p struct {
+		Name             string `json:"name"`
+		OpenshiftVersion string `json:"openshift_version"`
+	}
+	if err := decode(c.body, "new-disconnected-cluster-params", &p); err != nil {
+		return reply{}, err
+	}
+	if p.Name == "" {
+		return reply{}, malformed("name in body is required")
+	}
+	if p.OpenshiftVersion == "" {
+		return reply{}, malformed("openshift_version in body is required")
+	}
+	release, err := versions.Resolve(p.OpenshiftVersion, "")
+	if err != nil {
+		return reply{}, badRequest("%s", err)
+	}
+	cl := s.newCluster()
+	cl.Kind, cl.Status, cl.StatusInfo, cl.Name = kindDisconnected, clusterUnmonitored, "", p.Name
+	cl.OpenshiftVersion, cl.OcpReleaseImage, cl.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
+	s.addCluster(cl)
+	return created(s.printCluster(cl, clusterDetail{}))
+}

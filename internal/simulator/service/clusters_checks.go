@@ -1,0 +1,225 @@
+package service
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// The shapes of what users type. They are constants in all but name.
+var (
+	nameShape    = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)$`)
+	dottedShape  = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	domainShape  = regexp.MustCompile(`^([a-z\d]([\-]*[a-z\d]+)*\.)+[a-z\d]+([\-]*[a-z\d]+)+$`)
+	dottedDigits = regexp.MustCompile(`^([\d]+\.){3}[\d]+$`)
+	sshShape     = regexp.MustCompile(`^(ssh-rsa AAAAB3NzaC1yc2|ssh-ed25519 AAAAC3NzaC1lZDI1NTE5|ecdsa-[-a-z0-9]+ AAAAE2VjZHNh)[0-9A-Za-z+/]*={0,3}( .*)?$`)
+	tagsShape    = regexp.MustCompile(`^\w+( \w+)*(,\w+( \w+)*)*$`)
+	hostShape    = regexp.MustCompile(`^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$`)
+)
+
+func checkName(name, platform string) error {
+	shape := nameShape
+	if platform == platformNone {
+		shape = dottedShape
+	}
+	if !shape.MatchString(name) {
+		return badRequest("Cluster name format is not valid: '%s'. Name must start and end with either a letter or number and consist of lower-case letters, numbers, and hyphens. Subdomains in cluster names are only valid with none platform.", name)
+	}
+	return nil
+}
+
+// checkPullSecret refuses a pull secret that cannot be used.
+func checkPullSecret(text string) error {
+	var secret struct {
+		Auths map[string]struct {
+			Auth string `json:"auth"`
+		} `json:"auths"`
+	}
+	if err := json.Unmarshal([]byte(text), &secret); err != nil {
+		return errors.New("pull secret must be a well-formed JSON")
+	}
+	if len(secret.Auths) == 0 {
+		return errors.New("pull secret must contain 'auths' JSON-object field")
+	}
+	for _, registry := range sortedKeys(secret.Auths) {
+		entry := secret.Auths[registry]
+		if entry.Auth == "" {
+			return fmt.Errorf("invalid pull secret: %q JSON-object requires either 'auth' field", registry)
+		}
+		plain, err := base64.StdEncoding.DecodeString(entry.Auth)
+		if err != nil {
+			return fmt.Errorf("invalid pull secret: 'auth' fields of %s are not base64-encoded", registry)
+		}
+		if user, _, found := strings.Cut(string(plain), ":"); !found || user == "" {
+			return fmt.Errorf("invalid pull secret: auth for %s has invalid format", registry)
+		}
+	}
+	return nil
+}
+
+func checkSSHKeys(keys string) error {
+	for line := range strings.SplitSeq(strings.TrimSpace(keys), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !sshShape.MatchString(line) {
+			return badRequest("SSH key: %s does not match any supported type: ssh-rsa, ssh-ed25519, ecdsa-[VARIANT]", keys)
+		}
+	}
+	return nil
+}
+
+func checkDomain(name string) error {
+	if !domainShape.MatchString(name) || dottedDigits.MatchString(name) || len(name) > 255 {
+		return badRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and not be in dotted decimal format (##.##.##.##)", name, domainShape)
+	}
+	return nil
+}
+
+func checkTags(tags string) error {
+	if tags != "" && !tagsShape.MatchString(tags) {
+		return badRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
+	}
+	return nil
+}
+
+func checkNetworkType(kind, version string) error {
+	if kind == "OpenShiftSDN" && versions.AtLeast(version, "4.15") {
+		return badRequest("Openshift version %s is not supported for OpenShiftSDN NetworkType", version)
+	}
+	return nil
+}
+
+func checkProxies(plain, secure, none *string, version string) error {
+	for _, p := range []struct {
+		name string
+		text *string
+	}{{"HTTP", plain}, {"HTTPS", secure}} {
+		text := value(p.text)
+		if text == "" {
+			continue
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" {
+			return badRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
+		}
+		if u.Scheme != "http" {
+			return badRequest("Failed to validate %s Proxy: The URL scheme must be http; https is currently not supported: '%s'", p.name, text)
+		}
+	}
+	for part := range strings.SplitSeq(value(none), ",") {
+		part = strings.TrimPrefix(strings.TrimSpace(part), ".")
+		if part == "" || part == "*" {
+			continue
+		}
+		if _, err := netip.ParsePrefix(part); err == nil || net.ParseIP(part) != nil || hostShape.MatchString(part) {
+			continue
+		}
+		return badRequest("NO Proxy format is not valid: '%s'. NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to match only subdomains. Use '*' to bypass the proxy for all destinations", value(none))
+	}
+	return nil
+}
+
+func checkNtpSources(list string) error {
+	if list == "" {
+		return nil
+	}
+	for source := range strings.SplitSeq(list, ",") {
+		if net.ParseIP(source) == nil && !hostShape.MatchString(source) {
+			return badRequest("Invalid NTP source: %s", list)
+		}
+	}
+	return nil
+}
+
+// problem is one error in the list that the service makes of several.
+func problem(format string, args ...any) error {
+	return badRequest("1 error occurred:\n\t* %s\n\n", fmt.Sprintf(format, args...))
+}
+
+// checkVips refuses virtual addresses that do not fit the cluster or each other.
+func (c *cluster) checkVips(api, ingress []vip) error {
+	if len(api)+len(ingress) == 0 {
+		return nil
+	}
+	if c.userManaged() {
+		return badRequest("API VIPs cannot be set with User Managed Networking")
+	}
+	if c.VipDHCPAllocation != nil && *c.VipDHCPAllocation {
+		return badRequest("Setting API VIPs is forbidden when cluster is in vip-dhcp-allocation mode")
+	}
+	if len(api) != len(ingress) {
+		return problem("configuration must include the same number of apiVIPs (got %d) and ingressVIPs (got %d)", len(api), len(ingress))
+	}
+	for _, list := range []struct {
+		name string
+		vips []vip
+	}{{"apiVIPs", api}, {"ingressVIPs", ingress}} {
+		if err := checkFamilies(list.name, list.vips); err != nil {
+			return err
+		}
+	}
+	for i, a := range api {
+		for _, b := range ingress {
+			if a.IP == b.IP && !c.userBalanced() {
+				return problem("The IP address \"%s\" appears both in apiVIPs and ingressVIPs", a.IP)
+			}
+		}
+		for _, v := range []struct{ name, ip string }{{"api-vip", a.IP}, {"ingress-vip", ingress[i].IP}} {
+			if len(c.MachineNetworks) > 0 && !inAny(v.ip, c.MachineNetworks) {
+				return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
+			}
+		}
+	}
+	return nil
+}
+
+// checkFamilies allows one address, or one of each family.
+func checkFamilies(name string, vips []vip) error {
+	var v4, v6 int
+	for _, v := range vips {
+		addr, err := netip.ParseAddr(v.IP)
+		switch {
+		case err != nil:
+			return badRequest("Could not parse VIP ip %s", v.IP)
+		case addr.Is4():
+			v4++
+		default:
+			v6++
+		}
+	}
+	switch {
+	case len(vips) > 2:
+		return problem("%s supports at most 2 addresses, got %d", name, len(vips))
+	case len(vips) == 2 && v6 == 0:
+		return badRequest("dual-stack %s must include exactly one IPv6 address", name)
+	case len(vips) == 2 && v4 == 0:
+		return badRequest("dual-stack %s must include exactly one IPv4 address", name)
+	}
+	return nil
+}
+
+func inAny(ip string, networks []machineNetwork) bool {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(networks, func(n machineNetwork) bool {
+		p, err := netip.ParsePrefix(n.CIDR)
+		return err == nil && p.Contains(addr)
+	})
+}
+
+// arbiterAllowed refuses arbiters where the version has none.
+func arbiterAllowed(c *cluster) error {
+	if !versions.AtLeast(c.OpenshiftVersion, "4.19") {
+		return badRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
+	}
+	return nil
+}

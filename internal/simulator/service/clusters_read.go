@@ -1,0 +1,150 @@
+package service
+
+import (
+	"net/http"
+)
+
+// clusterDetail says how a cluster is printed.
+type clusterDetail struct {
+	// plain is the cluster as stored: without what the service works out on the
+	// way out.
+	plain bool
+	hosts bool
+	// noCounts leaves the host counts out.
+	noCounts bool
+}
+
+func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
+	w := c.wireCluster
+	w.Hosts = []wireHost{}
+	if d.hosts {
+		w.Hosts = make([]wireHost, 0, len(c.hosts))
+		for _, h := range c.hosts {
+			w.Hosts = append(w.Hosts, s.printHost(h, detail{plain: d.plain}))
+		}
+	}
+	if c.Progress != nil {
+		w.Progress = ptr(*c.Progress)
+	}
+	if !d.noCounts && !c.Imported {
+		w.TotalHostCount, w.EnabledHostCount = len(c.hosts), len(c.hosts)
+		for _, h := range c.hosts {
+			if oneOf(h.state, hostKnown) {
+				w.ReadyHostCount++
+			}
+		}
+	}
+	if d.plain {
+		w.ImageInfo.CreatedAt = c.CreatedAt
+		return w
+	}
+	w.HostNetworks = c.hostNetworks()
+	return w
+}
+
+func (s *Service) readCluster(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	exclude := c.URL.Query().Get("exclude-hosts") == "true"
+	return ok(s.printCluster(cl, clusterDetail{hosts: !exclude}))
+}
+
+func (s *Service) listClusters(c *call) (reply, error) {
+	q := c.URL.Query()
+	withHosts := q.Get("with_hosts") == "true"
+	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
+	list := []wireCluster{}
+	for _, cl := range s.clustersInOrder() {
+		if openshiftID != "" && cl.OpenshiftClusterID != openshiftID || owner != "" && cl.UserName != owner {
+			continue
+		}
+		if q.Has("ams_subscription_ids") {
+			continue // nothing here has a subscription
+		}
+		w := s.printCluster(cl, clusterDetail{hosts: withHosts})
+		if !withHosts {
+			w.HostNetworks = nil
+			w.ValidationsInfo = cl.ValidationsInfo
+		}
+		list = append(list, w)
+	}
+	return ok(list)
+}
+
+// deleteCluster forgets a cluster with the hosts of the infra-envs bound to it;
+// other hosts go back to the pool. The infra-envs stay.
+func (s *Service) deleteCluster(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	if cl.Status == clusterInstalling {
+		err := conflict("cluster %s can not be removed while being installed", cl.ID)
+		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
+		return reply{}, err
+	}
+	for _, h := range append([]*host(nil), cl.hosts...) {
+		if h.infraEnv.ClusterID == cl.ID {
+			s.forgetHost(h)
+			continue
+		}
+		state := hostUnbinding
+		if oneOf(h.state, hostInstalled, hostAdded, hostError, hostCancelled, hostInProgress, hostPendingUser) {
+			state = hostUnbindingPending
+		}
+		h.release()
+		s.setHost(h, state, infoUnbinding)
+	}
+	s.note(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
+	delete(s.clusters, cl.ID)
+	for i, id := range s.clusterOrder {
+		if id == cl.ID {
+			s.clusterOrder = append(s.clusterOrder[:i:i], s.clusterOrder[i+1:]...)
+			break
+		}
+	}
+	return noContent()
+}
+
+func (s *Service) readUISettings(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusOK, body: []byte(cl.uiSettings), rawType: "application/json"}, nil
+}
+
+func (s *Service) setUISettings(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var text string
+	if err := unmarshal(string(c.body), &text); err != nil {
+		text = string(c.body)
+	}
+	cl.uiSettings = text
+	return reply{status: http.StatusOK, body: []byte(text), rawType: "application/json"}, nil
+}
+
+func (s *Service) listDomains(*call) (reply, error) {
+	return ok([]struct{}{})
+}
+
+func (s *Service) defaultConfig(*call) (reply, error) {
+	type network struct {
+		CIDR       string `json:"cidr"`
+		HostPrefix int    `json:"host_prefix,omitempty"`
+	}
+	four, six := network{"10.128.0.0/14", 23}, network{"fd01::/48", 64}
+	return ok(map[string]any{
+		"cluster_network_cidr": "10.128.0.0/14", "cluster_network_host_prefix": 23,
+		"cluster_networks_dualstack": []network{four, six}, "cluster_networks_ipv4": []network{four},
+		"forbidden_hostnames": forbiddenHostnames(), "inactive_deletion_hours": 480, "ntp_source": "",
+		"service_network_cidr":       "172.30.0.0/16",
+		"service_networks_dualstack": []network{{CIDR: "172.30.0.0/16"}, {CIDR: "fd02::/112"}},
+		"service_networks_ipv4":      []network{{CIDR: "172.30.0.0/16"}},
+	})
+}

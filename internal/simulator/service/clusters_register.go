@@ -1,0 +1,419 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// clusterCreate is what POST clusters takes: the known parameters and the newer
+// ones.
+type clusterCreate struct {
+	models.ClusterCreateParams
+	NtpSources      *string        `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice `json:"operator_bundles"`
+}
+
+// bundleChoice is a bundle of operators that a user wants.
+type bundleChoice struct {
+	ID        string   `json:"id"`
+	Operators []string `json:"operators,omitempty"`
+}
+
+func (s *Service) registerCluster(c *call) (reply, error) {
+	var p clusterCreate
+	if err := decode(c.body, "newClusterParams", &p); err != nil {
+		return reply{}, err
+	}
+	cl := s.newCluster()
+	if err := s.fill(cl, &p); err != nil {
+		return reply{}, err
+	}
+	s.addCluster(cl)
+	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
+	w := s.printCluster(cl, clusterDetail{hosts: true})
+	w.Progress = &clusterProgress{}
+	return created(w)
+}
+
+// newCluster is a cluster that nothing is known of yet.
+func (s *Service) newCluster() *cluster {
+	now := s.now()
+	c := &cluster{manifests: map[string]manifest{}, objects: map[string][]byte{}, logs: map[string][]byte{}}
+	c.ID = s.newID()
+	c.Href = Base + "/v2/clusters/" + c.ID
+	c.Kind, c.Status, c.StatusInfo = kindCluster, clusterInsufficient, infoNotReady
+	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = micros(now), micros(now), millis(now)
+	c.UserName, c.EmailDomain = s.cfg.UserName, "Unknown"
+	c.LoadBalancer = &loadBalancer{Type: "cluster-managed"}
+	c.Progress = &clusterProgress{}
+	return c
+}
+
+func (s *Service) addCluster(c *cluster) {
+	s.clusters[c.ID] = c
+	s.clusterOrder = append(s.clusterOrder, c.ID)
+}
+
+// fill checks the parameters in the order in which the service does and writes
+// them into the cluster.
+func (s *Service) fill(c *cluster, p *clusterCreate) error {
+	for _, part := range []func(*cluster, *clusterCreate) error{
+		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
+	} {
+		if err := part(c, p); err != nil {
+			return err
+		}
+	}
+	c.FeatureUsage = c.usageText()
+	return nil
+}
+
+func fillVersion(c *cluster, p *clusterCreate) error {
+	arch := p.CPUArchitecture
+	if p.OcpReleaseImage != "" {
+		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
+		if !found {
+			return badRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
+		}
+		c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
+		return nil
+	}
+	release, err := versions.Resolve(*p.OpenshiftVersion, arch)
+	if err != nil {
+		return badRequest("%s", err)
+	}
+	c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
+	return nil
+}
+
+func fillTopology(c *cluster, p *clusterCreate) error {
+	ha, count := value(p.HighAvailabilityMode), int64(3)
+	switch {
+	case p.ControlPlaneCount != nil:
+		count = *p.ControlPlaneCount
+		if ha == "" {
+			ha = "Full"
+			if count == 1 {
+				ha = "None"
+			}
+		}
+	case ha == "None":
+		count = 1
+	case ha == "":
+		ha = "Full"
+	}
+	if err := checkTopology(count, ha, c.OpenshiftVersion); err != nil {
+		return err
+	}
+	c.ControlPlaneCount, c.HighAvailabilityMode = count, ha
+	return nil
+}
+
+// checkTopology refuses a number of control plane nodes that the version cannot
+// have.
+func checkTopology(count int64, ha, version string) error {
+	if ha == "None" {
+		if count != 1 {
+			return badRequest("single-node clusters must have a single control plane node")
+		}
+		return nil
+	}
+	switch {
+	case versions.AtLeast(version, "4.19"):
+		if count < 2 || count > 5 {
+			return badRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
+		}
+	case versions.AtLeast(version, "4.18"):
+		if count < 3 || count > 5 {
+			return badRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
+		}
+	case count != 3:
+		return badRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
+	}
+	return nil
+}
+
+func fillPlatform(c *cluster, p *clusterCreate) error {
+	want, err := platformFrom(p.Platform)
+	if err != nil {
+		return err
+	}
+	return c.choosePlatform(want, p.UserManagedNetworking)
+}
+
+// platformFrom reads the platform parameter; nil if it is absent.
+func platformFrom(p *models.Platform) (*platform, error) {
+	if p == nil || p.Type == nil {
+		return nil, nil
+	}
+	want := &platform{Type: string(*p.Type), External: &externalPlatform{}}
+	if want.Type == "external" && (p.External == nil || value(p.External.PlatformName) == "") {
+		return nil, badRequest("External setting must be set when using platform type external")
+	}
+	if p.External != nil {
+		want.External = &externalPlatform{PlatformName: value(p.External.PlatformName),
+			CloudControllerManager: value(p.External.CloudControllerManager)}
+	}
+	return want, nil
+}
+
+// choosePlatform settles the platform and who manages the network: each may
+// follow from the other.
+func (c *cluster) choosePlatform(want *platform, umn *bool) error {
+	single := c.isSingle()
+	if want == nil {
+		want = &platform{Type: platformBaremetal, External: &externalPlatform{}}
+		if single || umn != nil && *umn {
+			want.Type = platformNone
+		}
+	}
+	switch want.Type {
+	case platformBaremetal:
+		if single {
+			return badRequest("Can't set baremetal platform on single node OpenShift")
+		}
+		if umn != nil && *umn {
+			return badRequest("Can't set baremetal platform with user-managed-networking enabled")
+		}
+		c.UserManagedNetworking = ptr(false)
+	case platformNone, "external":
+		if umn != nil && !*umn && !single {
+			return badRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
+		}
+		c.UserManagedNetworking = ptr(true)
+	default:
+		if single {
+			return badRequest("Can't set %s platform on single node OpenShift", want.Type)
+		}
+		c.UserManagedNetworking = umn
+	}
+	c.Platform = want
+	return nil
+}
+
+func fillIdentity(c *cluster, p *clusterCreate) error {
+	if err := checkName(*p.Name, c.platformType()); err != nil {
+		return err
+	}
+	if err := checkPullSecret(*p.PullSecret); err != nil {
+		return badRequest("pull secret for new cluster is invalid: %s", err)
+	}
+	if err := checkSSHKeys(p.SSHPublicKey); err != nil {
+		return err
+	}
+	if p.BaseDNSDomain != "" {
+		if err := checkDomain(p.BaseDNSDomain); err != nil {
+			return err
+		}
+	}
+	if err := checkTags(value(p.Tags)); err != nil {
+		return err
+	}
+	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, value(p.Tags)
+	c.pullSecret, c.PullSecretSet = *p.PullSecret, true
+	return nil
+}
+
+func fillNetworks(c *cluster, p *clusterCreate) error {
+	c.NetworkType = value(p.NetworkType)
+	if c.NetworkType == "" {
+		c.NetworkType = "OVNKubernetes"
+	}
+	if err := checkNetworkType(c.NetworkType, c.OpenshiftVersion); err != nil {
+		return err
+	}
+	c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
+	if len(c.ClusterNetworks) == 0 {
+		n := clusterNetwork{CIDR: "10.128.0.0/14", ClusterID: c.ID, HostPrefix: 23}
+		if p.ClusterNetworkCidr != nil {
+			n.CIDR = *p.ClusterNetworkCidr
+		}
+		if p.ClusterNetworkHostPrefix != 0 {
+			n.HostPrefix = p.ClusterNetworkHostPrefix
+		}
+		c.ClusterNetworks = []clusterNetwork{n}
+	}
+	c.ServiceNetworks = []machineNetwork{}
+	for _, n := range p.ServiceNetworks {
+		c.ServiceNetworks = append(c.ServiceNetworks, machineNetwork{string(n.Cidr), c.ID})
+	}
+	if len(c.ServiceNetworks) == 0 {
+		cidr := "172.30.0.0/16"
+		if p.ServiceNetworkCidr != nil {
+			cidr = *p.ServiceNetworkCidr
+		}
+		c.ServiceNetworks = []machineNetwork{{cidr, c.ID}}
+	}
+	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
+	c.userNetworks = len(c.MachineNetworks) > 0
+	c.VipDHCPAllocation = ptr(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
+	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
+		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}
+	}
+	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
+	if c.isSingle() {
+		api, ingress = []vip{}, []vip{} // a single node is its own load balancer
+	}
+	if err := c.checkVips(api, ingress); err != nil {
+		return err
+	}
+	c.APIVips, c.IngressVips = api, ingress
+	return nil
+}
+
+func fillProxy(c *cluster, p *clusterCreate) error {
+	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
+		return err
+	}
+	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = value(p.HTTPProxy), value(p.HTTPSProxy), value(p.NoProxy)
+	for _, list := range []*string{p.AdditionalNtpSource, p.NtpSources} {
+		if err := checkNtpSources(value(list)); err != nil {
+			return err
+		}
+	}
+	c.AdditionalNtpSource, c.NtpSources = value(p.AdditionalNtpSource), value(p.NtpSources)
+	return nil
+}
+
+func fillOptions(c *cluster, p *clusterCreate) error {
+	c.Hyperthreading = value(p.Hyperthreading)
+	if c.Hyperthreading == "" {
+		c.Hyperthreading = "all"
+	}
+	c.SchedulableMasters = ptr(p.SchedulableMasters != nil && *p.SchedulableMasters)
+	c.SchedulableMastersForced = ptr(true)
+	c.OrgSoftTimeoutsEnabled = true
+	c.IgnitionEndpoint = &ignitionEndpoint{}
+	if p.IgnitionEndpoint != nil {
+		c.IgnitionEndpoint = &ignitionEndpoint{URL: value(p.IgnitionEndpoint.URL), CACertificate: value(p.IgnitionEndpoint.CaCertificate)}
+	}
+	encryption, err := encryptionFrom(p.DiskEncryption)
+	if err != nil {
+		return err
+	}
+	c.DiskEncryption = encryption
+	return nil
+}
+
+func encryptionFrom(p *models.DiskEncryption) (*diskEncryption, error) {
+	d := &diskEncryption{EnableOn: "none", Mode: "tpmv2"}
+	if p == nil {
+		return d, nil
+	}
+	if p.EnableOn != nil {
+		d.EnableOn = *p.EnableOn
+	}
+	if p.Mode != nil {
+		d.Mode = *p.Mode
+	}
+	d.TangServers = p.TangServers
+	if d.Mode == "tang" {
+		if d.TangServers == "" {
+			return nil, badRequest("Setting Tang mode but tang_servers isn't set")
+		}
+		var list []struct {
+			URL        string `json:"url"`
+			Thumbprint string `json:"thumbprint"`
+		}
+		if err := unmarshal(d.TangServers, &list); err != nil {
+			return nil, badRequest("%s", err)
+		}
+		for _, server := range list {
+			if server.URL == "" {
+				return nil, badRequest("parse \"\": empty url")
+			}
+			if server.Thumbprint == "" {
+				return nil, badRequest("Tang thumbprint isn't set")
+			}
+		}
+	}
+	return d, nil
+}
+
+func fillOperators(c *cluster, p *clusterCreate) error {
+	c.MonitoredOperators = []operator{{ClusterID: c.ID, Name: "console", OperatorType: "builtin", TimeoutSeconds: 3600}}
+	return c.chooseOperators(p.OlmOperators, p.OperatorBundles)
+}
+
+// chooseOperators replaces the OLM operators: those asked for, those of the
+// bundles, and what they depend on.
+func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles []bundleChoice) error {
+	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o operator) bool { return o.OperatorType == "olm" })
+	var names []string
+	properties := map[string]string{}
+	for _, o := range asked {
+		names = append(names, o.Name)
+		properties[o.Name] = o.Properties
+	}
+	sources := map[string][]string{}
+	chosen := []string{}
+	for _, choice := range bundles {
+		b, found := versions.BundleByID(choice.ID)
+		if !found {
+			return refuse(500, "bundle '%s' is not supported", choice.ID)
+		}
+		chosen = append(chosen, b.ID)
+		for _, name := range append(slices.Clone(b.Operators), choice.Operators...) {
+			names = append(names, name)
+			sources[name] = append(sources[name], b.ID)
+		}
+	}
+	all, missing := versions.WithDependencies(names)
+	if missing != "" {
+		return badRequest("%s", versions.UnsupportedOperator(missing))
+	}
+	for _, o := range all {
+		list = append(list, operator{
+			Bundles: sources[o.Name], ClusterID: c.ID, DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
+			OperatorType: "olm", Properties: properties[o.Name], SourceBundles: sources[o.Name],
+			SubscriptionName: o.Subscription, TimeoutSeconds: int64(o.Timeout.Seconds()),
+		})
+	}
+	c.MonitoredOperators, c.OperatorBundles = list, chosen
+	return nil
+}
+
+// value is what a pointer points at, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+func clusterNetworksFrom(list []*models.ClusterNetwork, id string) []clusterNetwork {
+	out := []clusterNetwork{}
+	for _, n := range list {
+		out = append(out, clusterNetwork{CIDR: string(n.Cidr), ClusterID: id, HostPrefix: n.HostPrefix})
+	}
+	return out
+}
+
+func machineNetworksFrom(list []*models.MachineNetwork, id string) []machineNetwork {
+	out := []machineNetwork{}
+	for _, n := range list {
+		out = append(out, machineNetwork{CIDR: string(n.Cidr), ClusterID: id})
+	}
+	return out
+}
+
+func apiVipsFrom(list []*models.APIVip, id string) []vip {
+	out := []vip{}
+	for _, v := range list {
+		out = append(out, vip{ClusterID: id, IP: strings.TrimSpace(string(v.IP))})
+	}
+	return out
+}
+
+func ingressVipsFrom(list []*models.IngressVip, id string) []vip {
+	out := []vip{}
+	for _, v := range list {
+		out = append(out, vip{ClusterID: id, IP: strings.TrimSpace(string(v.IP))})
+	}
+	return out
+}

@@ -1,0 +1,293 @@
+package service
+
+import (
+	"slices"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// clusterUpdate is what PATCH cluster takes: the known parameters and the newer
+// ones.
+type clusterUpdate struct {
+	models.V2ClusterUpdateParams
+	NtpSources      *string        `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice `json:"operator_bundles"`
+}
+
+// updateCluster changes a cluster: all that is asked for, or nothing.
+func (s *Service) updateCluster(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p clusterUpdate
+	if err := decode(c.body, "clusterUpdateParams", &p); err != nil {
+		return reply{}, err
+	}
+	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {
+		return reply{}, conflict("Cluster %s is in %s state, cluster can be updated only in one of %v", cl.ID, cl.Status,
+			[]string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts})
+	}
+	changed := *cl
+	for _, change := range []func(*cluster, *clusterUpdate) error{
+		s.changeIdentity, s.changeTopology, s.changePlatform, s.changeClusterNetworks, s.changeVips, s.changeProxy,
+		s.changeOptions, s.changeOperators,
+	} {
+		if err := change(&changed, &p); err != nil {
+			return reply{}, err
+		}
+	}
+	*cl = changed
+	if !cl.isDay2() {
+		cl.FeatureUsage = cl.usageText()
+	}
+	cl.UpdatedAt = micros(s.now())
+	s.refreshClusterNow(cl)
+	return created(s.printCluster(cl, clusterDetail{hosts: true}))
+}
+
+// refreshClusterNow judges a cluster and its hosts at once, after its user
+// changed it.
+func (s *Service) refreshClusterNow(c *cluster) {
+	if !oneOf(c.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
+		return
+	}
+	c.deriveMachineNetworks()
+	c.updateGroupsAndCollisions()
+	c.before.state, c.before.groups = c.Status, c.groups
+	names := c.hostnames()
+	for _, h := range c.hosts {
+		s.tickHost(h, names)
+	}
+	s.judgeCluster(c)
+	s.moveIdle(c)
+}
+
+func (s *Service) changeIdentity(c *cluster, p *clusterUpdate) error {
+	if p.PullSecret != nil {
+		if err := checkPullSecret(*p.PullSecret); err != nil {
+			return badRequest("%s", err)
+		}
+		c.pullSecret, c.PullSecretSet = *p.PullSecret, true
+	}
+	if p.Name != nil {
+		if err := checkName(*p.Name, c.platformType()); err != nil {
+			return err
+		}
+		c.Name = *p.Name
+	}
+	if p.BaseDNSDomain != nil {
+		if *p.BaseDNSDomain != "" {
+			if err := checkDomain(*p.BaseDNSDomain); err != nil {
+				return err
+			}
+		}
+		c.BaseDNSDomain = *p.BaseDNSDomain
+	}
+	if p.SSHPublicKey != nil {
+		if err := checkSSHKeys(*p.SSHPublicKey); err != nil {
+			return err
+		}
+		c.SSHPublicKey = *p.SSHPublicKey
+	}
+	if p.Tags != nil {
+		if err := checkTags(*p.Tags); err != nil {
+			return err
+		}
+		c.Tags = *p.Tags
+	}
+	if p.APIVipDNSName != nil {
+		if !c.isDay2() {
+			return badRequest("Can't update api vip to %s for day1 cluster %s", *p.APIVipDNSName, c.ID)
+		}
+		c.APIVipDNSName = *p.APIVipDNSName
+	}
+	return nil
+}
+
+func (s *Service) changeTopology(c *cluster, p *clusterUpdate) error {
+	if p.ControlPlaneCount == nil {
+		return nil
+	}
+	if err := checkTopology(*p.ControlPlaneCount, c.HighAvailabilityMode, c.OpenshiftVersion); err != nil {
+		return err
+	}
+	c.ControlPlaneCount = *p.ControlPlaneCount
+	return nil
+}
+
+// changePlatform switches the platform and, with it, who manages the network:
+// addresses of the old kind are dropped.
+func (s *Service) changePlatform(c *cluster, p *clusterUpdate) error {
+	if p.Platform == nil && p.UserManagedNetworking == nil {
+		return nil
+	}
+	if c.isDay2() && p.Platform == nil {
+		c.UserManagedNetworking = p.UserManagedNetworking
+		return nil
+	}
+	want, err := platformFrom(p.Platform)
+	if err != nil {
+		return err
+	}
+	was := c.userManaged()
+	if want == nil && *p.UserManagedNetworking && !was && len(c.APIVips) > 0 && len(p.APIVips) == 0 && p.APIVips == nil {
+		return badRequest("User Managed Networking cannot be set with API VIPs")
+	}
+	if err := c.choosePlatform(want, p.UserManagedNetworking); err != nil {
+		return err
+	}
+	if c.userManaged() != was {
+		c.APIVips, c.IngressVips, c.MachineNetworks, c.userNetworks = []vip{}, []vip{}, []machineNetwork{}, false
+	}
+	return nil
+}
+
+func (s *Service) changeClusterNetworks(c *cluster, p *clusterUpdate) error {
+	if p.NetworkType != nil {
+		if err := checkNetworkType(*p.NetworkType, c.OpenshiftVersion); err != nil {
+			return err
+		}
+		c.NetworkType = *p.NetworkType
+	}
+	if p.ClusterNetworks != nil {
+		c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
+	}
+	if p.ServiceNetworks != nil {
+		c.ServiceNetworks = []machineNetwork{}
+		for _, n := range p.ServiceNetworks {
+			c.ServiceNetworks = append(c.ServiceNetworks, machineNetwork{string(n.Cidr), c.ID})
+		}
+	}
+	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
+		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}
+	}
+	if p.VipDhcpAllocation != nil {
+		if *p.VipDhcpAllocation {
+			if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.platformType()}); reason != "" {
+				return badRequest("%s", reason)
+			}
+		}
+		c.VipDHCPAllocation = p.VipDhcpAllocation
+	}
+	return s.changeMachineNetworks(c, p)
+}
+
+func (s *Service) changeMachineNetworks(c *cluster, p *clusterUpdate) error {
+	list := machineNetworksFrom(p.MachineNetworks, c.ID)
+	if p.MachineNetworkCidr != nil && *p.MachineNetworkCidr != "" {
+		list = []machineNetwork{{*p.MachineNetworkCidr, c.ID}}
+	}
+	if p.MachineNetworks == nil && p.MachineNetworkCidr == nil {
+		return nil
+	}
+	if len(list) == 0 {
+		c.MachineNetworks, c.userNetworks = list, false
+		return nil
+	}
+	dhcp := c.VipDHCPAllocation != nil && *c.VipDHCPAllocation
+	if len(list) == 1 && !dhcp && !c.userBalanced() && !c.userManaged() {
+		return badRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
+	}
+	c.MachineNetworks, c.userNetworks = list, true
+	return nil
+}
+
+// changeVips replaces the virtual addresses. Addresses of a network that the
+// service worked out itself move it along.
+func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
+	if p.APIVips == nil && p.IngressVips == nil {
+		return nil
+	}
+	api, ingress := c.APIVips, c.IngressVips
+	if p.APIVips != nil {
+		api = keepVerdicts(apiVipsFrom(p.APIVips, c.ID), c.APIVips)
+	}
+	if p.IngressVips != nil {
+		ingress = keepVerdicts(ingressVipsFrom(p.IngressVips, c.ID), c.IngressVips)
+	}
+	if err := c.checkVips(api, ingress); err != nil {
+		return err
+	}
+	if !slices.Equal(api, c.APIVips) || !slices.Equal(ingress, c.IngressVips) {
+		s.note(c, "api_ingress_vip_updated", severityInfo, "Cluster was updated with api-vip %s, ingress-vip %s", joinVips(api), joinVips(ingress))
+	}
+	c.APIVips, c.IngressVips = api, ingress
+	return nil
+}
+
+func joinVips(list []vip) string {
+	text := ""
+	for i, v := range list {
+		if i > 0 {
+			text += ","
+		}
+		text += v.IP
+	}
+	return text
+}
+
+// keepVerdicts keeps what is known of addresses that stay.
+func keepVerdicts(list, old []vip) []vip {
+	for i := range list {
+		for _, o := range old {
+			if o.IP == list[i].IP {
+				list[i].Verification = o.Verification
+			}
+		}
+	}
+	return list
+}
+
+func (s *Service) changeProxy(c *cluster, p *clusterUpdate) error {
+	if p.HTTPProxy != nil || p.HTTPSProxy != nil || p.NoProxy != nil {
+		if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
+			return err
+		}
+		for text, into := range map[*string]*string{p.HTTPProxy: &c.HTTPProxy, p.HTTPSProxy: &c.HTTPSProxy, p.NoProxy: &c.NoProxy} {
+			if text != nil {
+				*into = *text
+			}
+		}
+		s.note(c, "proxy_settings_changed", severityInfo, "Proxy settings changed")
+	}
+	for list, into := range map[*string]*string{p.AdditionalNtpSource: &c.AdditionalNtpSource, p.NtpSources: &c.NtpSources} {
+		if list == nil {
+			continue
+		}
+		if err := checkNtpSources(*list); err != nil {
+			return err
+		}
+		*into = *list
+	}
+	return nil
+}
+
+func (s *Service) changeOptions(c *cluster, p *clusterUpdate) error {
+	if p.Hyperthreading != nil {
+		c.Hyperthreading = *p.Hyperthreading
+	}
+	if p.SchedulableMasters != nil {
+		c.SchedulableMasters = p.SchedulableMasters
+	}
+	if p.IgnitionEndpoint != nil {
+		c.IgnitionEndpoint = &ignitionEndpoint{URL: value(p.IgnitionEndpoint.URL), CACertificate: value(p.IgnitionEndpoint.CaCertificate)}
+	}
+	if p.DiskEncryption != nil {
+		d, err := encryptionFrom(p.DiskEncryption)
+		if err != nil {
+			return err
+		}
+		c.DiskEncryption = d
+	}
+	return nil
+}
+
+func (s *Service) changeOperators(c *cluster, p *clusterUpdate) error {
+	if p.OlmOperators == nil && p.OperatorBundles == nil {
+		return nil
+	}
+	return c.chooseOperators(p.OlmOperators, p.OperatorBundles)
+}

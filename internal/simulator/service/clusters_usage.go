@@ -1,0 +1,42 @@
+package service
+
+// featureUse is one entry of feature_usage.
+type featureUse struct {
+	Data map[string]any `json:"data,omitempty"`
+	ID   string         `json:"id"`
+	Name string         `json:"name"`
+}
+
+// usageText tells which features the cluster makes use of.
+func (c *cluster) usageText() string {
+	used := map[string]featureUse{}
+	add := func(id, name string, data map[string]any) { used[name] = featureUse{data, id, name} }
+	if c.Hyperthreading != "" {
+		add("HYPERTHREADING", "Hyperthreading", map[string]any{"hyperthreading_enabled": c.Hyperthreading})
+	}
+	if c.NetworkType == "OVNKubernetes" {
+		add("OVN_NETWORK_TYPE", "OVN network type", nil)
+	}
+	if c.isSingle() {
+		add("SNO", "SNO", nil)
+	}
+	if c.userManaged() && !c.isSingle() {
+		add("USER_MANAGED_NETWORKING_WITH_MULTI_NODE", "User Managed Networking With Multi Node", nil)
+	}
+	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
+		add("PROXY", "Proxy", nil)
+	}
+	if len(c.APIVips) == 2 {
+		add("DUAL_STACK_VIPS", "Dual-stack VIPs", nil)
+	}
+	if c.DiskEncryption != nil && c.DiskEncryption.EnableOn != "none" && c.DiskEncryption.EnableOn != "" {
+		add("DISK_ENCRYPTION", "Disk encryption", map[string]any{"enable_on": c.DiskEncryption.EnableOn, "mode": c.DiskEncryption.Mode})
+	}
+	if c.CPUArchitecture == "arm64" {
+		add("ARM64_ARCHITECTURE", "ARM64 Architecture", nil)
+	}
+	if len(c.manifests) > 0 {
+		add("CUSTOM_MANIFEST", "Custom manifest", nil)
+	}
+	return inString(used)
+}

@@ -1,0 +1,265 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// connectivityReport is an agent's answer to the connectivity-check step.
+type connectivityReport struct {
+	RemoteHosts []remoteHost `json:"remote_hosts"`
+}
+
+// remoteHost is what a host found out about another one.
+type remoteHost struct {
+	HostID string      `json:"host_id,omitempty"`
+	L2     []l2Result  `json:"l2_connectivity"`
+	L3     []l3Result  `json:"l3_connectivity"`
+	MTU    []mtuResult `json:"mtu_report"`
+}
+
+type l2Result struct {
+	OutgoingIP  string `json:"outgoing_ip_address,omitempty"`
+	OutgoingNIC string `json:"outgoing_nic,omitempty"`
+	RemoteIP    string `json:"remote_ip_address,omitempty"`
+	RemoteMAC   string `json:"remote_mac,omitempty"`
+	Successful  bool   `json:"successful,omitempty"`
+}
+
+type l3Result struct {
+	AverageRTT  float64 `json:"average_rtt_ms,omitempty"`
+	OutgoingNIC string  `json:"outgoing_nic,omitempty"`
+	PacketLoss  float64 `json:"packet_loss_percentage,omitempty"`
+	RemoteIP    string  `json:"remote_ip_address,omitempty"`
+	Successful  bool    `json:"successful,omitempty"`
+}
+
+type mtuResult struct {
+	Successful  bool   `json:"mtu_successful,omitempty"`
+	OutgoingNIC string `json:"outgoing_nic,omitempty"`
+	RemoteIP    string `json:"remote_ip_address,omitempty"`
+}
+
+// setConnectivity keeps a host's report.
+func (h *host) setConnectivity(text string) error {
+	var r connectivityReport
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return fmt.Errorf("reading the connectivity report: %w", err)
+	}
+	printed := inString(r)
+	if printed == h.Connectivity {
+		return nil
+	}
+	h.Connectivity = printed
+	h.peers = make(map[string]remoteHost, len(r.RemoteHosts))
+	for _, remote := range r.RemoteHosts {
+		h.peers[remote.HostID] = remote
+	}
+	if h.cluster != nil {
+		h.cluster.groups.stale = true
+	}
+	return nil
+}
+
+// majority is which hosts of a cluster can reach most of the others.
+type majority struct {
+	// networks maps a network, or IPv4 and IPv6, to the hosts of its majority.
+	networks map[string][]string
+	// l3 maps a host to its addresses that the others reach.
+	l3    map[string][]string
+	text  string
+	stale bool
+	count int // hosts at the time
+}
+
+// updateGroups computes the groups, if anything that they depend on has changed.
+func (c *cluster) updateGroups() {
+	networks := c.hostNetworks()
+	if !c.groups.stale && c.groups.count == len(c.hosts) && c.groups.text != "" && c.groups.covers(networks) {
+		return
+	}
+	g := majority{networks: map[string][]string{}, l3: map[string][]string{}, count: len(c.hosts)}
+	for _, n := range networks {
+		g.networks[n.CIDR] = c.l2Group(n)
+	}
+	for _, h := range c.hosts {
+		if reached := c.reachedAddresses(h); len(reached) > 0 {
+			g.l3[h.ID] = reached
+		}
+	}
+	g.networks["IPv4"] = c.l3Group(g.l3, netip.Addr.Is4)
+	g.networks["IPv6"] = c.l3Group(g.l3, netip.Addr.Is6)
+	g.text = inString(struct {
+		Groups map[string][]string `json:"majority_groups"`
+		L3     map[string][]string `json:"l3_connected_addresses"`
+	}{g.networks, g.l3})
+	c.groups = g
+	c.ConnectivityGroups = g.text
+}
+
+func (g *majority) covers(networks []hostNetwork) bool {
+	for _, n := range networks {
+		if _, ok := g.networks[n.CIDR]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// l2Group finds the largest set of hosts in the network that all see each other,
+// greedily from the best connected one. It must be more than half of the hosts
+// of the network, and at least three.
+func (c *cluster) l2Group(n hostNetwork) []string {
+	network, err := netip.ParsePrefix(n.CIDR)
+	if err != nil {
+		return []string{}
+	}
+	sees := func(a, b *host) bool {
+		for _, l := range a.peers[b.ID].L2 {
+			if addr, err := netip.ParseAddr(l.RemoteIP); err == nil && l.Successful && network.Contains(addr) {
+				return true
+			}
+		}
+		return false
+	}
+	return c.group(n.HostIDs, sees)
+}
+
+// l3Group is the same over pings, for one address family.
+func (c *cluster) l3Group(reached map[string][]string, family func(netip.Addr) bool) []string {
+	var ids []string
+	for id, list := range reached {
+		for _, text := range list {
+			if addr, err := netip.ParseAddr(text); err == nil && family(addr) {
+				ids = append(ids, id)
+				break
+			}
+		}
+	}
+	slices.Sort(ids)
+	sees := func(a, b *host) bool {
+		for _, l := range a.peers[b.ID].L3 {
+			if addr, err := netip.ParseAddr(l.RemoteIP); err == nil && l.Successful && family(addr) {
+				return true
+			}
+		}
+		return false
+	}
+	return c.group(ids, sees)
+}
+
+func (c *cluster) group(ids []string, sees func(a, b *host) bool) []string {
+	var hosts []*host
+	for _, h := range c.hosts {
+		if slices.Contains(ids, h.ID) {
+			hosts = append(hosts, h)
+		}
+	}
+	if len(hosts) < 3 {
+		return []string{}
+	}
+	degree := make(map[*host]int, len(hosts))
+	linked := make(map[[2]*host]bool, len(hosts)*len(hosts)/2)
+	for i, a := range hosts {
+		for _, b := range hosts[i+1:] {
+			if sees(a, b) && sees(b, a) {
+				linked[[2]*host{a, b}], linked[[2]*host{b, a}] = true, true
+				degree[a]++
+				degree[b]++
+			}
+		}
+	}
+	slices.SortStableFunc(hosts, func(a, b *host) int { return degree[b] - degree[a] })
+	var members []*host
+	for _, h := range hosts {
+		if !slices.ContainsFunc(members, func(m *host) bool { return !linked[[2]*host{h, m}] }) {
+			members = append(members, h)
+		}
+	}
+	if len(members) < 3 || len(members)*2 <= len(hosts) {
+		return []string{}
+	}
+	result := make([]string, 0, len(members))
+	for _, m := range members {
+		result = append(result, m.ID)
+	}
+	slices.Sort(result)
+	return result
+}
+
+// reachedAddresses lists the host's addresses that more than half of the others
+// can ping.
+func (c *cluster) reachedAddresses(h *host) []string {
+	votes := map[string]int{}
+	for _, other := range c.hosts {
+		for _, l := range other.peers[h.ID].L3 {
+			if l.Successful {
+				votes[l.RemoteIP]++
+			}
+		}
+	}
+	var reached []string
+	for address, n := range votes {
+		if n*2 > len(c.hosts)-1 {
+			reached = append(reached, address)
+		}
+	}
+	slices.Sort(reached)
+	return reached
+}
+
+// hostNetworks lists the networks that the cluster's hosts sit in, each with its
+// hosts.
+func (c *cluster) hostNetworks() []hostNetwork {
+	list := []hostNetwork{}
+	index := map[netip.Prefix]int{}
+	for _, h := range c.hosts {
+		if h.inv == nil {
+			continue
+		}
+		for _, a := range h.inv.addresses {
+			network := a.prefix.Masked()
+			i, ok := index[network]
+			if !ok {
+				i = len(list)
+				index[network] = i
+				list = append(list, hostNetwork{CIDR: network.String()})
+			}
+			if !slices.Contains(list[i].HostIDs, h.ID) {
+				list[i].HostIDs = append(list[i].HostIDs, h.ID)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b hostNetwork) int { return strings.Compare(a.CIDR, b.CIDR) })
+	return list
+}
+
+// findCollisions looks for addresses that more than one card answers for.
+func (c *cluster) findCollisions() {
+	if !c.groups.stale && c.IPCollisions != "" {
+		return
+	}
+	seen := map[string][]string{}
+	for _, h := range c.hosts {
+		for _, remote := range h.peers {
+			for _, l := range remote.L2 {
+				mac := strings.ToLower(l.RemoteMAC)
+				if l.RemoteIP != "" && mac != "" && !slices.Contains(seen[l.RemoteIP], mac) {
+					seen[l.RemoteIP] = append(seen[l.RemoteIP], mac)
+				}
+			}
+		}
+	}
+	for ip, macs := range seen {
+		if len(macs) < 2 {
+			delete(seen, ip)
+			continue
+		}
+		slices.Sort(macs)
+	}
+	c.collisions = seen
+	c.IPCollisions = inString(seen)
+}

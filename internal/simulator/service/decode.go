@@ -1,0 +1,93 @@
+package service
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	oaerrors "github.com/go-openapi/errors"
+	"github.com/go-openapi/strfmt"
+)
+
+// validatable is a parameter object that can check itself as the framework
+// checks it: required fields, patterns, enumerations.
+type validatable interface {
+	Validate(formats strfmt.Registry) error
+}
+
+// decode reads a JSON body into v, strictly: an unknown field is refused, as the
+// real service does by default. param is the framework's name of the body.
+func decode(body []byte, param string, v any) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return malformed("%s in body is required", param)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("unexpected EOF")
+		}
+		return malformed("parsing %s body from \"\" failed, because %s", param, err)
+	}
+	return validate(v)
+}
+
+// validate makes the framework's own checks.
+func validate(v any) error {
+	checked, ok := v.(validatable)
+	if !ok {
+		return nil
+	}
+	if err := checked.Validate(strfmt.Default); err != nil {
+		return malformed("%s", flatten(err))
+	}
+	return nil
+}
+
+// flatten prints one problem as itself and several as the framework's list.
+func flatten(err error) string {
+	var composite *oaerrors.CompositeError
+	if !errors.As(err, &composite) {
+		return inBody(err.Error())
+	}
+	all := leaves(composite)
+	if len(all) == 1 {
+		return inBody(all[0].Error())
+	}
+	lines := []string{"validation failure list:"}
+	for _, e := range all {
+		lines = append(lines, inBody(e.Error()))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func leaves(err *oaerrors.CompositeError) []error {
+	var all []error
+	for _, e := range err.Errors {
+		var inner *oaerrors.CompositeError
+		if errors.As(e, &inner) {
+			all = append(all, leaves(inner)...)
+			continue
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func inBody(text string) string { return strings.TrimPrefix(text, "validation failure list:\n") }
+
+// queryEnum checks a query parameter against what the framework allows.
+func queryEnum(name, value string, allowed ...string) error {
+	for _, a := range allowed {
+		if a == value {
+			return nil
+		}
+	}
+	if value == "" {
+		return malformed("%s in query is required", name)
+	}
+	return malformed("%s in query should be one of %s", name, fmt.Sprint(allowed))
+}

@@ -1,0 +1,219 @@
+package service
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// event is one line of the log that GET /v2/events prints.
+type event struct {
+	ClusterID  string `json:"cluster_id,omitempty"`
+	EventTime  millis `json:"event_time"`
+	HostID     string `json:"host_id,omitempty"`
+	InfraEnvID string `json:"infra_env_id,omitempty"`
+	Message    string `json:"message"`
+	Name       string `json:"name,omitempty"`
+	Props      string `json:"props,omitempty"`
+	Severity   string `json:"severity"`
+
+	metrics, hostGone bool
+}
+
+// The severities, in the order of the counting headers.
+const (
+	severityInfo     = "info"
+	severityWarning  = "warning"
+	severityError    = "error"
+	severityCritical = "critical"
+)
+
+// note writes an event about a cluster.
+func (s *Service) note(c *cluster, name, severity, format string, args ...any) {
+	s.record(event{ClusterID: c.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
+}
+
+// noteInfraEnv writes an event about an infra-env.
+func (s *Service) noteInfraEnv(e *infraEnv, name, severity, format string, args ...any) {
+	ev := event{InfraEnvID: e.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)}
+	if name == "image_info_updated" {
+		ev.ClusterID = e.ClusterID
+	}
+	s.record(ev)
+}
+
+// noteHost writes an event about a host.
+func (s *Service) noteHost(h *host, name, severity, format string, args ...any) {
+	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, Name: name,
+		Severity: severity, Message: fmt.Sprintf(format, args...)})
+}
+
+// maxEvents bounds the log of a service that runs for days with many hosts.
+const maxEvents = 200_000
+
+func (s *Service) record(e event) {
+	e.EventTime = millis(s.now())
+	if len(s.events) >= maxEvents {
+		s.events = slices.Delete(s.events, 0, maxEvents/10)
+	}
+	s.events = append(s.events, e)
+}
+
+// eventQuery is what GET /v2/events was asked for.
+type eventQuery struct {
+	clusterID, infraEnvID, hostID string
+	hostIDs, severities           []string
+	message                       string
+	categories                    []string
+	deletedHosts, clusterLevel    bool
+	limit, offset                 int
+	descending                    bool
+}
+
+func parseEventQuery(q url.Values) (eventQuery, error) {
+	e := eventQuery{
+		clusterID: q.Get("cluster_id"), infraEnvID: q.Get("infra_env_id"), hostID: q.Get("host_id"),
+		hostIDs: listParam(q, "host_ids"), severities: listParam(q, "severities"), message: q.Get("message"),
+		categories:   listParam(q, "categories"),
+		deletedHosts: q.Get("deleted_hosts") == "true", clusterLevel: q.Get("cluster_level") == "true",
+		limit: -1, descending: q.Get("order") == "descending",
+	}
+	if order := q.Get("order"); order != "" {
+		if err := queryEnum("order", order, "ascending", "descending"); err != nil {
+			return e, err
+		}
+	}
+	for name, into := range map[string]*int{"limit": &e.limit, "offset": &e.offset} {
+		text := q.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return e, malformed("%s in query must be of type int64: %q", name, text)
+		}
+		*into = n
+	}
+	for _, severity := range e.severities {
+		if err := queryEnum("severities", severity, severityInfo, severityWarning, severityError, severityCritical); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// listParam reads a parameter that may be repeated or comma-separated.
+func listParam(q url.Values, name string) []string {
+	var all []string
+	for _, v := range q[name] {
+		for part := range strings.SplitSeq(v, ",") {
+			if part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	return all
+}
+
+// scope tells whether the event is about what was asked for, before severities
+// and paging.
+func (q eventQuery) scope(e *event) bool {
+	if q.clusterID != "" && e.ClusterID != q.clusterID {
+		return false
+	}
+	if q.infraEnvID != "" && e.InfraEnvID != q.infraEnvID {
+		return false
+	}
+	if e.metrics && !slices.Contains(q.categories, "metrics") {
+		return false
+	}
+	if !e.metrics && len(q.categories) > 0 && !slices.Contains(q.categories, "user") {
+		return false
+	}
+	if q.message != "" && !strings.Contains(strings.ToLower(e.Message), strings.ToLower(q.message)) {
+		return false
+	}
+	if q.hostID != "" {
+		return e.HostID == q.hostID
+	}
+	if len(q.hostIDs) > 0 || q.deletedHosts || q.clusterLevel {
+		return slices.Contains(q.hostIDs, e.HostID) && e.HostID != "" ||
+			q.deletedHosts && e.hostGone || q.clusterLevel && e.HostID == ""
+	}
+	return true
+}
+
+func (s *Service) listEvents(c *call) (reply, error) {
+	q, err := parseEventQuery(c.URL.Query())
+	if err != nil {
+		return reply{}, err
+	}
+	counts := map[string]int{}
+	var found []event
+	for i := range s.events {
+		e := &s.events[i]
+		if !q.scope(e) {
+			continue
+		}
+		counts[e.Severity]++
+		if len(q.severities) == 0 || slices.Contains(q.severities, e.Severity) {
+			found = append(found, *e)
+		}
+	}
+	total := len(found)
+	if q.descending {
+		slices.Reverse(found)
+	}
+	found = found[min(max(q.offset, 0), len(found)):]
+	if q.limit >= 0 {
+		found = found[:min(q.limit, len(found))]
+	}
+	if found == nil {
+		found = []event{}
+	}
+	return reply{status: http.StatusOK, body: found, header: map[string]string{
+		"Event-Count":             strconv.Itoa(total),
+		"Severity-Count-Info":     strconv.Itoa(counts[severityInfo]),
+		"Severity-Count-Warning":  strconv.Itoa(counts[severityWarning]),
+		"Severity-Count-Error":    strconv.Itoa(counts[severityError]),
+		"Severity-Count-Critical": strconv.Itoa(counts[severityCritical]),
+	}}, nil
+}
+
+// setCluster moves a cluster to a state. The event is written, and the time of
+// the change kept, only where the state is a new one.
+func (s *Service) setCluster(c *cluster, state, info string) {
+	c.StatusInfo = info
+	c.UpdatedAt = micros(s.now())
+	if c.Status == state {
+		return
+	}
+	c.Status, c.StatusUpdatedAt = state, millis(s.now())
+	s.note(c, "cluster_status_updated", severityInfo, "Updated status of the cluster to %s", state)
+}
+
+// setHost moves a host to a state, likewise.
+func (s *Service) setHost(h *host, state, info string) {
+	old := h.state
+	h.info = info
+	if old == state {
+		return
+	}
+	now := s.now()
+	h.state, h.StatusUpdatedAt, h.UpdatedAt = state, millis(now), micros(now)
+	severity := severityInfo
+	switch state {
+	case hostError:
+		severity = severityError
+	case hostDisconnected, hostInsufficient, hostDisconnectedUnbound, hostPendingUser, hostPreparationFailed:
+		severity = severityWarning
+	}
+	s.noteHost(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.name(), old, state, info)
+}
+
+// since is the time that has passed since a state was entered.
+func (s *Service) since(at millis) time.Duration { return s.now().Sub(time.Time(at)) }

@@ -1,0 +1,151 @@
+package service
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+)
+
+// ignite makes the files that the installation starts from.
+func (s *Service) ignite(c *cluster) {
+	text, err := s.installConfig(c)
+	if err != nil {
+		s.preparationFailed(c, clusterReady, infoPrepareFailed, err.Error())
+		return
+	}
+	creds, err := makeCredentials(s.now(), s.newPassword())
+	if err != nil {
+		s.preparationFailed(c, clusterReady, infoPrepareFailed, err.Error())
+		return
+	}
+	c.credentials = creds
+	c.OpenshiftClusterID = s.newID()
+	config, err := yaml.JSONToYAML([]byte(text))
+	if err != nil {
+		config = []byte(text)
+	}
+	c.objects["install-config.yaml"] = config
+	c.objects["metadata.json"] = []byte(inString(map[string]any{
+		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
+	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n  name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
+	c.objects["bootstrap.ign"] = ignitionWith(ignitionFile{
+		Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
+		Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
+	})
+	roles := []string{roleMaster, roleWorker}
+	if c.ControlPlaneCount == 2 {
+		roles = append(roles, roleArbiter)
+	}
+	for _, role := range roles {
+		c.objects[role+".ign"] = pointerIgnition(c, role)
+	}
+	c.ignited = true
+	c.LastPreparation = lastPreparation{Status: "success", Reason: "Installation preparation successful"}
+}
+
+// The part of an Ignition config that is needed here.
+type (
+	ignitionConfig struct {
+		Ignition ignitionHead    `json:"ignition"`
+		Storage  ignitionStorage `json:"storage"`
+		Systemd  struct{}        `json:"systemd"`
+	}
+	ignitionHead struct {
+		Version string          `json:"version"`
+		Config  *ignitionMerges `json:"config,omitempty"`
+	}
+	ignitionMerges struct {
+		Merge []ignitionSource `json:"merge"`
+	}
+	ignitionStorage struct {
+		Files []ignitionFile `json:"files,omitempty"`
+	}
+	ignitionFile struct {
+		Path     string         `json:"path"`
+		Contents ignitionSource `json:"contents"`
+	}
+	ignitionSource struct {
+		Source string `json:"source"`
+	}
+)
+
+func ignitionWith(files ...ignitionFile) []byte {
+	return []byte(inString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
+}
+
+// pointerIgnition is what is written to a disk: it fetches the rest from the
+// cluster.
+func pointerIgnition(c *cluster, pool string) []byte {
+	url := fmt.Sprintf("https://api-int.%s.%s:22623/config/%s", c.Name, c.BaseDNSDomain, pool)
+	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
+		url = c.IgnitionEndpoint.URL + "/" + pool
+	}
+	return []byte(inString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0", Config: &ignitionMerges{[]ignitionSource{{url}}}}}))
+}
+
+// hostIgnition is the pointer ignition of one host, with the user's changes.
+func (s *Service) hostIgnition(h *host) (string, error) {
+	c := h.cluster
+	if c == nil {
+		return "", conflict("host %s is not bound to a cluster", h.ID)
+	}
+	if err := downloadable(c); err != nil {
+		return "", err
+	}
+	pool := h.MachineConfigPool
+	if pool == "" {
+		pool = h.Role
+	}
+	text := string(pointerIgnition(c, pool))
+	if h.IgnitionOverrides == "" {
+		return text, nil
+	}
+	return mergeJSON(text, h.IgnitionOverrides)
+}
+
+// mergeJSON lays one JSON object over another: objects are merged, everything
+// else is replaced.
+func mergeJSON(base, over string) (string, error) {
+	var a, b any
+	if err := json.Unmarshal([]byte(base), &a); err != nil {
+		return "", fmt.Errorf("reading the generated text: %w", err)
+	}
+	if err := json.Unmarshal([]byte(over), &b); err != nil {
+		return "", badRequest("%s", err)
+	}
+	return inString(overlay(a, b)), nil
+}
+
+func overlay(a, b any) any {
+	x, isA := a.(map[string]any)
+	y, isB := b.(map[string]any)
+	if !isA || !isB {
+		return b
+	}
+	for k, v := range y {
+		x[k] = overlay(x[k], v)
+	}
+	return x
+}
+
+func (s *Service) downloadFile(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	name := c.URL.Query().Get("file_name")
+	if err := queryEnum("file_name", name, "bootstrap.ign", "master.ign", "metadata.json", "worker.ign", "install-config.yaml",
+		"custom_manifests.json", "custom_manifests.yaml", "arbiter.ign"); err != nil {
+		return reply{}, err
+	}
+	if err := downloadable(cl); err != nil {
+		return reply{}, err
+	}
+	content, found := cl.objects[name]
+	if !found {
+		return reply{}, conflict("object %s/%s was not found", cl.ID, name)
+	}
+	return file(name, content)
+}

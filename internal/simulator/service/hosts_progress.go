@@ -1,0 +1,118 @@
+package service
+
+import (
+	"slices"
+
+	"github.com/openshift/assisted-service/models"
+)
+
+// reportProgress takes a stage that a host has reached.
+func (s *Service) reportProgress(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.HostProgress
+	if err := decode(c.body, "host-progress", &p); err != nil {
+		return reply{}, err
+	}
+	stage := string(p.CurrentStage)
+	if !s.newStage(h, stage, p.ProgressInfo) {
+		return reply{status: 200}, nil
+	}
+	if !oneOf(h.state, hostInstalling, hostInProgress, hostPendingUser) && !(h.state == hostInstalled && stage == stageDone) {
+		return reply{}, conflict("Can't set progress <%s> to host in status <%s>", stage, h.state)
+	}
+	if stage == stageFailed {
+		info := stageFailed
+		if p.ProgressInfo != "" {
+			info += " - " + p.ProgressInfo
+		}
+		s.setHost(h, hostError, info)
+		return reply{status: 200}, nil
+	}
+	stages := stagesOf(h, h.cluster != nil && h.cluster.isSingle())
+	at := slices.Index(stages, stage)
+	if at < 0 {
+		return reply{}, conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
+	}
+	if was := slices.Index(stages, h.stage()); was > at {
+		return reply{}, conflict("Can't assign lower stage \"%s\" after host has been in stage \"%s\"", stage, h.stage())
+	}
+	s.advance(h, stage, p.ProgressInfo, (at+1)*100/len(stages))
+	return reply{status: 200}, nil
+}
+
+// newStage tells a report that says something new.
+func (s *Service) newStage(h *host, stage, info string) bool {
+	return h.stage() != stage || h.Progress.ProgressInfo != info
+}
+
+// advance moves a host to a stage.
+func (s *Service) advance(h *host, stage, info string, percent int) {
+	now := millis(s.now())
+	progress := *h.Progress
+	if progress.CurrentStage != stage {
+		progress.StageStartedAt, progress.StageTimedOut = now, false
+	}
+	progress.CurrentStage, progress.ProgressInfo, progress.Percentage, progress.StageUpdatedAt = stage, info, percent, now
+	h.Progress = &progress
+	text := "reached installation stage " + stage
+	if info != "" {
+		text += ": " + info
+	}
+	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.name(), text)
+	if h.Kind == kindAddedHost && stage == stageRebooting {
+		progress.CurrentStage, progress.Percentage = stageDone, 100
+		h.Progress = &progress
+		s.setHost(h, hostAdded, infoRebootedDay2)
+	} else if stage == stageDone {
+		s.setHost(h, hostInstalled, stage)
+	} else {
+		s.setHost(h, hostInProgress, stage)
+	}
+	h.UpdatedAt = micros(s.now())
+	if h.cluster != nil {
+		h.cluster.measureInstalling()
+	}
+}
+
+// measureInstalling works out how far the hosts are, all together: the stages
+// reached out of all the stages there are.
+func (c *cluster) measureInstalling() {
+	if c.Progress == nil || c.isDay2() || len(c.hosts) == 0 {
+		return
+	}
+	reached, all := 0, 0
+	for _, h := range c.hosts {
+		stages := stagesOf(h, c.isSingle())
+		reached += slices.Index(stages, h.stage()) + 1
+		all += len(stages)
+	}
+	if all == 0 {
+		return
+	}
+	progress := *c.Progress
+	progress.InstallingPercentage = reached * 100 / all
+	c.Progress = &progress
+	c.measureTotal()
+}
+
+// The shares of the three phases in the whole; the last part comes with
+// "installed".
+const (
+	preparingShare  = 0.1
+	installingShare = 0.7
+	finalizingShare = 0.15
+)
+
+func (c *cluster) measureTotal() {
+	progress := *c.Progress
+	progress.TotalPercentage = int(preparingShare*float64(progress.PreparingPercentage) +
+		installingShare*float64(progress.InstallingPercentage) +
+		finalizingShare*float64(progress.FinalizingPercentage))
+	if c.Status == clusterInstalled {
+		progress.TotalPercentage = 100
+	}
+	c.Progress = &progress
+}

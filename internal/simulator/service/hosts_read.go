@@ -1,0 +1,103 @@
+package service
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// detail says how a host is printed.
+type detail struct {
+	// plain is the host as stored: without what the service works out on the
+	// way out.
+	plain bool
+	// roleOnly takes the stages from the role alone, as the list of an
+	// infra-env's hosts does, which does not know the cluster.
+	roleOnly bool
+	// keepAddresses prints the list of free addresses.
+	keepAddresses bool
+}
+
+// printHost makes the printed form of a host.
+func (s *Service) printHost(h *host, d detail) wireHost {
+	w := h.wireHost
+	w.Status, w.StatusInfo = ptr(h.state), ptr(h.info)
+	w.ValidationsInfo = h.checks.text
+	w.RequestedHostname = h.hostname
+	if h.Progress != nil {
+		w.Progress = ptr(*h.Progress)
+	}
+	if d.plain {
+		w.ProgressStages = nil
+		return w
+	}
+	w.RequestedHostname = h.name()
+	w.ProgressStages = stagesOf(h, !d.roleOnly && h.cluster != nil && h.cluster.isSingle())
+	if !d.keepAddresses {
+		w.FreeAddresses = ""
+	}
+	return w
+}
+
+func (s *Service) readHost(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(s.printHost(h, detail{keepAddresses: true}))
+}
+
+func (s *Service) listHosts(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	list := []wireHost{}
+	for _, h := range s.hostsOfInfraEnv(e.ID) {
+		list = append(list, s.printHost(h, detail{roleOnly: true, keepAddresses: true}))
+	}
+	return ok(list)
+}
+
+// listClusterHosts answers GET /v2/clusters/{id}/hosts.
+func (s *Service) listClusterHosts(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	q := c.URL.Query()
+	role, status := q.Get("role"), q.Get("status")
+	if role != "" {
+		if err := queryEnum("role", role, roleMaster, roleArbiter, roleWorker, roleAuto); err != nil {
+			return reply{}, err
+		}
+	}
+	list := []wireHost{}
+	for _, h := range cl.hosts {
+		if role != "" && h.Role != role || status != "" && h.state != status {
+			continue
+		}
+		w := s.printHost(h, detail{keepAddresses: true})
+		if q.Get("with-inventory") != "true" {
+			w.Inventory = ""
+		}
+		if q.Get("with-connectivity") != "true" {
+			w.Connectivity = ""
+		}
+		list = append(list, w)
+	}
+	return ok(list)
+}
+
+// stringList reads a JSON list of strings out of a string.
+func stringList(text string) []string {
+	var list []string
+	if text == "" {
+		return nil
+	}
+	if err := unmarshal(text, &list); err != nil {
+		return nil
+	}
+	return slices.Clip(list)
+}
+
+func unmarshal(text string, v any) error { return json.Unmarshal([]byte(text), v) }

@@ -1,0 +1,296 @@
+package service
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config"
+	"github.com/openshift/assisted-service/models"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// hostUpdate is what PATCH host takes: the known parameters and the newer ones.
+type hostUpdate struct {
+	models.HostUpdateParams
+	FencingCredentials *fencing `json:"fencing_credentials,omitempty"`
+}
+
+// fencing is how a machine can be switched off by its peer.
+type fencing struct {
+	Address                 *string `json:"address"`
+	Username                *string `json:"username"`
+	Password                *string `json:"password"`
+	CertificateVerification string  `json:"certificate_verification,omitempty"`
+	MACAddress              string  `json:"mac_address,omitempty"`
+}
+
+// check makes the framework's checks, of the newer fields too.
+func (p *hostUpdate) check() error {
+	f := p.FencingCredentials
+	if f == nil {
+		return nil
+	}
+	for name, v := range map[string]*string{"address": f.Address, "username": f.Username, "password": f.Password} {
+		if v == nil {
+			return malformed("fencing_credentials.%s in body is required", name)
+		}
+	}
+	if f.CertificateVerification != "" {
+		return bodyEnum("fencing_credentials.certificate_verification", f.CertificateVerification, "Enabled", "Disabled")
+	}
+	return nil
+}
+
+func bodyEnum(name, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return malformed("%s in body should be one of [%s]", name, strings.Join(allowed, " "))
+}
+
+// updateHost changes what a user may choose about a host: all of it or nothing.
+func (s *Service) updateHost(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p hostUpdate
+	if err := decode(c.body, "hostUpdateParams", &p); err != nil {
+		return reply{}, err
+	}
+	if err := p.check(); err != nil {
+		return reply{}, err
+	}
+	if !hostChangeable(h.state) {
+		return reply{}, badRequest("Host is in %s state, host can be updated only in one of %v states", h.state, hostChangeableStates())
+	}
+	changed := *h // work on a copy, so that a refusal leaves everything as it was
+	for _, change := range []func(*host, *hostUpdate) error{
+		s.changeRole, s.changeHostname, s.changeDisk, s.changeSkipped, s.changePool, s.changeLabels, s.changeEndpoint, s.changeFencing,
+	} {
+		if err := change(&changed, &p); err != nil {
+			return reply{}, err
+		}
+	}
+	*h = changed
+	h.UpdatedAt = micros(s.now())
+	s.refreshHostNow(h)
+	return created(s.printHost(h, detail{keepAddresses: true}))
+}
+
+func (s *Service) changeRole(h *host, p *hostUpdate) error {
+	if p.HostRole == nil {
+		return nil
+	}
+	role := *p.HostRole
+	if role == roleArbiter && h.cluster != nil {
+		if err := arbiterAllowed(h.cluster); err != nil {
+			return err
+		}
+	}
+	h.Role, h.SuggestedRole = role, role
+	if h.Kind == kindAddedHost && !h.userPool && role != roleAuto {
+		h.MachineConfigPool = role
+	}
+	return nil
+}
+
+func (s *Service) changeHostname(h *host, p *hostUpdate) error {
+	if p.HostName == nil {
+		return nil
+	}
+	if err := checkHostname(*p.HostName); err != nil {
+		return err
+	}
+	h.hostname = *p.HostName
+	return nil
+}
+
+func (s *Service) changeDisk(h *host, p *hostUpdate) error {
+	id := ""
+	for _, d := range p.DisksSelectedConfig {
+		if d.Role != models.DiskRoleInstall || d.ID == nil {
+			continue
+		}
+		if id != "" {
+			return conflict("duplicate setting of installation path by the user")
+		}
+		id = *d.ID
+	}
+	if id == "" {
+		return nil
+	}
+	var found *disk
+	if h.inv != nil {
+		for _, d := range h.inv.eligibleDisks() {
+			if d.identifier() == id || d.Path == id || d.ByID == id {
+				found = d
+				break
+			}
+		}
+	}
+	if found == nil {
+		return conflict("Requested installation disk is not part of the host's valid disks")
+	}
+	h.chosenDisk = found.identifier()
+	h.InstallationDiskID, h.InstallationDiskPath = found.identifier(), found.Path
+	return nil
+}
+
+func (s *Service) changeSkipped(h *host, p *hostUpdate) error {
+	if len(p.DisksSkipFormatting) == 0 {
+		return nil
+	}
+	skip := slices.Clone(h.skipDisks)
+	for _, d := range p.DisksSkipFormatting {
+		if h.inv == nil {
+			return badRequest("Cannot update disk formatting before the inventory of the host is known")
+		}
+		if h.inv.findDisk(*d.DiskID) == nil && *d.SkipFormatting {
+			var known []string
+			for i := range h.inv.Disks {
+				known = append(known, h.inv.Disks[i].identifier())
+			}
+			return badRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
+		}
+		skip = slices.DeleteFunc(skip, func(id string) bool { return id == *d.DiskID })
+		if *d.SkipFormatting {
+			skip = append(skip, *d.DiskID)
+		}
+	}
+	h.skipDisks, h.SkipFormattingDisks = skip, strings.Join(skip, ",")
+	return nil
+}
+
+func (s *Service) changePool(h *host, p *hostUpdate) error {
+	if p.MachineConfigPoolName != nil {
+		h.MachineConfigPool, h.userPool = *p.MachineConfigPoolName, *p.MachineConfigPoolName != ""
+	}
+	return nil
+}
+
+func (s *Service) changeLabels(h *host, p *hostUpdate) error {
+	if p.NodeLabels == nil {
+		return nil
+	}
+	labels := make(map[string]string, len(p.NodeLabels))
+	for _, l := range p.NodeLabels {
+		if problems := validation.IsQualifiedName(*l.Key); len(problems) > 0 {
+			return badRequest("node_labels: Invalid value: %q: %s", *l.Key, problems[0])
+		}
+		if problems := validation.IsValidLabelValue(*l.Value); len(problems) > 0 {
+			return badRequest("node_labels: Invalid value: %q: %s", *l.Value, problems[0])
+		}
+		labels[*l.Key] = *l.Value
+	}
+	h.NodeLabels = ""
+	if len(labels) > 0 {
+		h.NodeLabels = inString(labels)
+	}
+	return nil
+}
+
+func (s *Service) changeEndpoint(h *host, p *hostUpdate) error {
+	if p.IgnitionEndpointToken != nil {
+		h.token = *p.IgnitionEndpointToken
+		h.EndpointTokenSet = h.token != ""
+	}
+	if p.IgnitionEndpointHTTPHeaders != nil {
+		h.headers = inString(p.IgnitionEndpointHTTPHeaders)
+	}
+	return nil
+}
+
+func (s *Service) changeFencing(h *host, p *hostUpdate) error {
+	if p.FencingCredentials != nil {
+		h.FencingCredentials = inString(p.FencingCredentials)
+	}
+	return nil
+}
+
+// installerFlags are the flags of coreos-installer that a user may set.
+func installerFlags() []string {
+	return []string{"--append-karg", "--delete-karg", "-n", "--copy-network", "--network-dir", "--save-partlabel",
+		"--save-partindex", "--image-url", "--image-file"}
+}
+
+func (s *Service) updateInstallerArgs(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.InstallerArgsParams
+	if err := decode(c.body, "installer-args-params", &p); err != nil {
+		return reply{}, err
+	}
+	for _, a := range p.Args {
+		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
+			return reply{}, badRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
+		}
+	}
+	if p.Args == nil {
+		p.Args = []string{}
+	}
+	h.InstallerArgs = inString(p.Args)
+	h.UpdatedAt = micros(s.now())
+	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.name())
+	return created(s.printHost(h, detail{keepAddresses: true}))
+}
+
+// updateHostIgnition sets or clears the override of the host's pointer ignition.
+func (s *Service) updateHostIgnition(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.HostIgnitionParams
+	if err := decode(c.body, "host-ignition-params", &p); err != nil {
+		return reply{}, err
+	}
+	if p.Config != "" {
+		if err := checkIgnition(p.Config); err != nil {
+			return reply{}, err
+		}
+		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.name())
+	}
+	h.IgnitionOverrides = p.Config
+	return reply{status: 201}, nil
+}
+
+// checkIgnition refuses what is no Ignition config of version 3.
+func checkIgnition(text string) error {
+	if !json.Valid([]byte(text)) {
+		return badRequest("error parsing ignition: config is not valid, error report: error: invalid JSON")
+	}
+	_, report, err := config.Parse([]byte(text))
+	if err != nil {
+		return badRequest("error parsing ignition: %s, error report: %s", err, strings.TrimSuffix(report.String(), "\n"))
+	}
+	return nil
+}
+
+func (s *Service) readHostIgnition(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	text, err := s.hostIgnition(h)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(models.HostIgnitionParams{Config: text})
+}
+
+// downloadHostIgnition serves the pointer ignition that is written to the disk.
+func (s *Service) downloadHostIgnition(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	text, err := s.hostIgnition(h)
+	if err != nil {
+		return reply{}, err
+	}
+	return file(h.Role+"-"+h.ID+".ign", []byte(text))
+}

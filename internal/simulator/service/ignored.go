@@ -1,0 +1,132 @@
+package service
+
+import (
+	"slices"
+	"strings"
+)
+
+// wireIgnored is how ignored validations are given and read.
+type wireIgnored struct {
+	ClusterIDs *string `json:"cluster-validation-ids,omitempty"`
+	HostIDs    *string `json:"host-validation-ids,omitempty"`
+}
+
+// neverIgnoredHost and neverIgnoredCluster are validations without which an
+// installation makes no sense.
+func neverIgnoredHost() []string {
+	return []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"}
+}
+
+func neverIgnoredCluster() []string {
+	return []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"}
+}
+
+func ignores(list, id string, never []string) bool {
+	if list == "" || list == "[]" || slices.Contains(never, id) {
+		return false
+	}
+	ids := stringList(list)
+	return slices.Contains(ids, id) || slices.Contains(ids, "all")
+}
+
+func (c *cluster) ignoresHost(id string) bool {
+	return c != nil && ignores(c.IgnoredHostValidations, id, neverIgnoredHost())
+}
+
+func (c *cluster) ignoresCluster(id string) bool {
+	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
+}
+
+func (s *Service) readIgnored(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(cl.ignored())
+}
+
+func (c *cluster) ignored() wireIgnored {
+	var w wireIgnored
+	if c.IgnoredClusterValidations != "" {
+		w.ClusterIDs = ptr(c.IgnoredClusterValidations)
+	}
+	if c.IgnoredHostValidations != "" {
+		w.HostIDs = ptr(c.IgnoredHostValidations)
+	}
+	return w
+}
+
+// setIgnored replaces the lists of validations that are not to hinder.
+func (s *Service) setIgnored(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p wireIgnored
+	if err := decode(c.body, "ignored-validations", &p); err != nil {
+		return reply{}, err
+	}
+	hosts, clusters := value(p.HostIDs), value(p.ClusterIDs)
+	if err := checkIgnored("host", hosts, hostValidationIDs(), neverIgnoredHost()); err != nil {
+		return reply{}, err
+	}
+	if err := checkIgnored("cluster", clusters, clusterValidationIDs(), neverIgnoredCluster()); err != nil {
+		return reply{}, err
+	}
+	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = hosts, clusters
+	s.refreshClusterNow(cl)
+	return created(cl.ignored())
+}
+
+func checkIgnored(kind, text string, known, never []string) error {
+	if text == "" {
+		return nil
+	}
+	var ids []string
+	if err := unmarshal(text, &ids); err != nil {
+		return badRequest("unable to deserialize ignored %s validations: %s", kind, err)
+	}
+	var refused []string
+	for _, id := range ids {
+		switch {
+		case id == "all":
+		case !slices.Contains(known, id):
+			return badRequest("cannot proceed due to the following errors: Validation ID '%s' is not a known %s validation", id, kind)
+		case slices.Contains(never, id):
+			refused = append(refused, id)
+		}
+	}
+	if len(refused) > 0 {
+		return badRequest("cannot proceed due to the following errors: unable to ignore the following %s validations (%s)", kind, strings.Join(refused, ","))
+	}
+	return nil
+}
+
+func hostValidationIDs() []string {
+	ids := []string{"has-inventory", "inventory-not-partially-truncated", "inventory-not-fully-truncated", "has-min-cpu-cores",
+		"has-min-memory", "has-min-valid-disks", "has-cpu-cores-for-role", "has-memory-for-role", "hostname-unique", "hostname-valid",
+		"sufficient-installation-disk-speed", "compatible-with-cluster-platform", "vsphere-disk-uuid-enabled",
+		"disk-encryption-requirements-satisfied", "compatible-agent", "no-skip-installation-disk", "no-skip-missing-disk",
+		"connected", "media-connected", "machine-cidr-defined", "belongs-to-machine-cidr", "ignition-downloadable",
+		"belongs-to-majority-group", "mtu-valid", "valid-platform-network-settings", "ntp-synced",
+		"time-synced-between-host-and-service", "container-images-available", "sufficient-network-latency-requirement-for-role",
+		"sufficient-packet-loss-requirement-for-role", "has-default-route", "api-domain-name-resolved-correctly",
+		"api-int-domain-name-resolved-correctly", "apps-domain-name-resolved-correctly", "release-domain-name-resolved-correctly",
+		"dns-wildcard-not-configured", "non-overlapping-subnets", "no-ip-collisions-in-network", "no-iscsi-nic-belongs-to-machine-cidr"}
+	for _, o := range operatorChecks() {
+		ids = append(ids, o.id)
+	}
+	return ids
+}
+
+func clusterValidationIDs() []string {
+	ids := []string{"platform-requirements-satisfied", "pull-secret-set", "all-hosts-are-ready-to-install", "sufficient-masters-count",
+		"api-vips-defined", "api-vips-valid", "cluster-cidr-defined", "custom-manifests-requirements-satisfied", "dns-domain-defined",
+		"ingress-vips-defined", "ingress-vips-valid", "machine-cidr-defined", "machine-cidr-equals-to-calculated-cidr",
+		"network-prefix-valid", "network-type-valid", "networks-same-address-families", "no-cidrs-overlapping",
+		"ntp-server-configured", "service-cidr-defined"}
+	for _, o := range operatorChecks() {
+		ids = append(ids, o.id)
+	}
+	return ids
+}

@@ -1,0 +1,226 @@
+package service
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// infraEnvFile serves what a machine needs to boot from an infra-env, other than
+// the image.
+func (s *Service) infraEnvFile(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	q := c.URL.Query()
+	name := q.Get("file_name")
+	if err := queryEnum("file_name", name, "discovery.ign", "ipxe-script", "static-network-config"); err != nil {
+		return reply{}, err
+	}
+	switch name {
+	case "discovery.ign":
+		text, err := s.discoveryIgnition(e)
+		if err != nil {
+			return reply{}, err
+		}
+		return file(name, []byte(text))
+	case "ipxe-script":
+		script, err := s.ipxeScript(e, q)
+		if err != nil {
+			return reply{}, err
+		}
+		return file(name, []byte(script))
+	}
+	archive, err := e.staticArchive(s.now())
+	if err != nil {
+		return reply{}, err
+	}
+	return file(name, archive)
+}
+
+// discoveryIgnition configures the live system: it runs the agent.
+func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
+	agent := fmt.Sprintf("[Service]\nType=simple\nRestart=always\nRestartSec=3\nEnvironment=INFRA_ENV_ID=%s\nExecStart=/usr/local/bin/agent --url %s --infra-env-id %s\n\n[Unit]\nWants=network-online.target\nAfter=network-online.target\n\n[Install]\nWantedBy=multi-user.target\n",
+		e.ID, s.cfg.PublicURL(), e.ID)
+	contents := func(text string) ignitionSource {
+		return ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))}
+	}
+	config := map[string]any{
+		"ignition": map[string]string{"version": "3.1.0"},
+		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
+		"storage":  map[string]any{"files": []ignitionFile{{Path: "/root/.docker/config.json", Contents: contents(e.pullSecret)}}},
+		"systemd":  map[string]any{"units": []map[string]any{{"name": "agent.service", "enabled": true, "contents": agent}}},
+	}
+	text := inString(config)
+	if e.IgnitionConfigOverride == "" {
+		return text, nil
+	}
+	return mergeJSON(text, e.IgnitionConfigOverride)
+}
+
+func splitLines(text string) []string {
+	lines := []string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// ipxeScript boots a machine over the network. With boot-order-control it asks
+// back with the machine's MAC, and an installed machine is sent to its disk.
+func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
+	kind, mac := q.Get("ipxe_script_type"), q.Get("mac")
+	if kind != "" {
+		if err := queryEnum("ipxe_script_type", kind, "discovery-image-always", "boot-order-control"); err != nil {
+			return "", err
+		}
+	}
+	base := s.cfg.PublicURL()
+	if kind == "boot-order-control" && mac == "" {
+		return fmt.Sprintf("#!ipxe\nchain %s%s/v2/infra-envs/%s/downloads/files?file_name=ipxe-script&mac=${net0/mac}\n", base, Base, e.ID), nil
+	}
+	if mac != "" {
+		for _, h := range s.hostsOfInfraEnv(e.ID) {
+			if h.has(mac) && oneOf(h.state, hostInstalled, hostInProgress, hostAdded, hostPendingUser) && oneOf(h.stage(), stageRebooting, stageConfiguring, stageJoined, stageDone) {
+				return "#!ipxe\nexit\n", nil
+			}
+		}
+	}
+	image, err := url.Parse(e.DownloadURL)
+	if err != nil {
+		return "", fmt.Errorf("reading the image's address: %w", err)
+	}
+	server := image.Scheme + "://" + image.Host
+	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, e.image().Version)
+	kargs := ""
+	if e.KernelArguments != nil {
+		var args []struct {
+			Value string `json:"value"`
+		}
+		if unmarshal(*e.KernelArguments, &args) == nil {
+			for _, a := range args {
+				kargs += " " + a.Value
+			}
+		}
+	}
+	return fmt.Sprintf("#!ipxe\ninitrd --name initrd %s/images/%s/pxe-initrd?%s\nkernel %s/boot-artifacts/kernel?%s initrd=initrd coreos.live.rootfs_url=%s/boot-artifacts/rootfs?%s random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"%s\nboot\n",
+		server, e.ID, query, server, query, server, query, kargs), nil
+}
+
+// has tells whether the machine has a card of that address.
+func (h *host) has(mac string) bool {
+	if h.inv == nil {
+		return false
+	}
+	for _, n := range h.inv.Interfaces {
+		if strings.EqualFold(n.MacAddress, mac) {
+			return true
+		}
+	}
+	return false
+}
+
+// staticArchive is the hosts' network configuration as the live system reads it.
+func (e *infraEnv) staticArchive(now time.Time) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for i, h := range e.static {
+		var pairs strings.Builder
+		for _, m := range h.Map {
+			fmt.Fprintf(&pairs, "%s=%s\n", m.MAC, m.LogicalNIC)
+		}
+		for _, f := range []struct{ name, text string }{
+			{fmt.Sprintf("/etc/assisted/network/host%d/mac_interface.ini", i), pairs.String()},
+			{fmt.Sprintf("/etc/assisted/network/host%d/ymlFile%d.yml", i, i), h.NetworkYAML},
+		} {
+			if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.text)), ModTime: now}); err != nil {
+				return nil, fmt.Errorf("packing the network configuration: %w", err)
+			}
+			if _, err := w.Write([]byte(f.text)); err != nil {
+				return nil, fmt.Errorf("packing the network configuration: %w", err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("packing the network configuration: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// infraEnvPresigned gives an address that needs no header.
+func (s *Service) infraEnvPresigned(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	q := c.URL.Query()
+	name := q.Get("file_name")
+	if err := queryEnum("file_name", name, "discovery.ign", "ipxe-script", "static-network-config"); err != nil {
+		return reply{}, err
+	}
+	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?file_name=%s", s.cfg.PublicURL(), Base, e.ID, name)
+	if kind := q.Get("ipxe_script_type"); kind != "" {
+		address += "&ipxe_script_type=" + kind
+	}
+	return ok(presignedURL{URL: address})
+}
+
+// minimalInitrd is what a minimal image has to be told before it has a network:
+// nothing, or the static configuration and the proxy.
+func (s *Service) minimalInitrd(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	if len(e.static) == 0 && (e.Proxy == nil || *e.Proxy == (wireProxy{})) {
+		return noContent()
+	}
+	var archive bytes.Buffer
+	for i, h := range e.static {
+		var pairs strings.Builder
+		for _, m := range h.Map {
+			fmt.Fprintf(&pairs, "%s=%s\n", m.MAC, m.LogicalNIC)
+		}
+		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/mac_interface.ini", i), []byte(pairs.String()))
+		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/ymlFile%d.yml", i, i), []byte(h.NetworkYAML))
+	}
+	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
+		writeCpio(&archive, "etc/assisted/rootfs-proxy", []byte(fmt.Sprintf("HTTP_PROXY=%s\nHTTPS_PROXY=%s\nNO_PROXY=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy)))
+	}
+	writeCpio(&archive, "TRAILER!!!", nil)
+	packed, err := gzipped(archive.Bytes())
+	if err != nil {
+		return reply{}, err
+	}
+	return file("minimal-initrd.img", packed)
+}
+
+// writeCpio adds a file in the format that the kernel unpacks (newc).
+func writeCpio(out *bytes.Buffer, name string, content []byte) {
+	mode := 0o100600
+	if content == nil {
+		mode = 0
+	}
+	fields := [...]int{0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0}
+	out.WriteString("070701")
+	for _, f := range fields {
+		fmt.Fprintf(out, "%08x", f)
+	}
+	out.WriteString(name)
+	out.WriteByte(0)
+	pad := func() {
+		for out.Len()%4 != 0 {
+			out.WriteByte(0)
+		}
+	}
+	pad()
+	out.Write(content)
+	pad()
+}

@@ -1,0 +1,340 @@
+package service
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"strings"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// infraEnvCreate is what POST infra-envs takes: the known parameters and the
+// newer ones.
+type infraEnvCreate struct {
+	models.InfraEnvCreateParams
+	NtpSources            *string `json:"ntp_sources,omitempty"`
+	NetworkDiscoveryDelay int64   `json:"network_discovery_delay_seconds,omitempty"`
+	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
+}
+
+// infraEnvUpdate is the same for PATCH.
+type infraEnvUpdate struct {
+	models.InfraEnvUpdateParams
+	NtpSources            *string `json:"ntp_sources,omitempty"`
+	NetworkDiscoveryDelay *int64  `json:"network_discovery_delay_seconds,omitempty"`
+	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
+}
+
+func (s *Service) registerInfraEnv(c *call) (reply, error) {
+	var p infraEnvCreate
+	if err := decode(c.body, "infraenvCreateParams", &p); err != nil {
+		return reply{}, err
+	}
+	now := s.now()
+	e := &infraEnv{}
+	e.ID = s.newID()
+	e.Kind, e.Href, e.UserName, e.EmailDomain = "InfraEnv", Base+"/v2/infra-envs/"+e.ID, s.cfg.UserName, "Unknown"
+	e.CreatedAt, e.UpdatedAt = micros(now), micros(now)
+	e.Name, e.Proxy = *p.Name, &wireProxy{}
+	if err := s.fillInfraEnv(e, &p); err != nil {
+		return reply{}, err
+	}
+	s.infraEnvs[e.ID] = e
+	s.infraEnvOrder = append(s.infraEnvOrder, e.ID)
+	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
+	s.renewImage(e)
+	return created(e.wireInfraEnv)
+}
+
+func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
+	if err := checkPullSecret(*p.PullSecret); err != nil {
+		return badRequest("pull secret for new infraEnv is invalid: %s", err)
+	}
+	e.pullSecret, e.PullSecretSet = *p.PullSecret, true
+	if err := s.bindInfraEnv(e, p); err != nil {
+		return err
+	}
+	image, err := versions.OSImageFor(p.OpenshiftVersion, e.CPUArchitecture)
+	if err != nil {
+		return badRequest("%s", err)
+	}
+	e.OpenshiftVersion = image.OpenshiftVersion
+	if p.OpenshiftVersion != "" {
+		e.OpenshiftVersion = p.OpenshiftVersion
+	}
+	e.Type = string(p.ImageType)
+	if e.Type == "" {
+		e.Type = "full-iso"
+	}
+	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: &p.NetworkDiscoveryDelay}
+	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
+	update.AdditionalTrustBundle = &p.AdditionalTrustBundle
+	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
+	update.StaticNetworkConfig = p.StaticNetworkConfig
+	return e.change(&update)
+}
+
+// bindInfraEnv ties the infra-env to its cluster and settles its architecture.
+func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
+	arch := p.CPUArchitecture
+	if arch == "aarch64" {
+		arch = "arm64"
+	}
+	if p.ClusterID != nil {
+		cl := s.clusters[p.ClusterID.String()]
+		if cl == nil {
+			return notFound("Cluster ID %s not found", p.ClusterID)
+		}
+		e.ClusterID = cl.ID
+		e.day2 = cl.isDay2()
+		if arch == "" && cl.CPUArchitecture != "multi" {
+			arch = cl.CPUArchitecture
+		}
+		if arch == "" {
+			arch = versions.X86
+		}
+		if cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && cl.CPUArchitecture != arch {
+			return badRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", arch, cl.CPUArchitecture)
+		}
+		if cl.Imported && cl.CPUArchitecture == "" {
+			cl.CPUArchitecture = ""
+		}
+	}
+	if arch == "" {
+		arch = versions.X86
+	}
+	e.CPUArchitecture = arch
+	return nil
+}
+
+// change writes what an update may change, after checking it.
+func (e *infraEnv) change(p *infraEnvUpdate) error {
+	if p.SSHAuthorizedKey != nil {
+		if err := checkSSHKeys(*p.SSHAuthorizedKey); err != nil {
+			return err
+		}
+		e.SSHAuthorizedKey = *p.SSHAuthorizedKey
+	}
+	if p.Proxy != nil {
+		if err := checkProxies(p.Proxy.HTTPProxy, p.Proxy.HTTPSProxy, p.Proxy.NoProxy, ""); err != nil {
+			return err
+		}
+		e.Proxy = &wireProxy{value(p.Proxy.HTTPProxy), value(p.Proxy.HTTPSProxy), value(p.Proxy.NoProxy)}
+	}
+	for list, into := range map[*string]*string{p.AdditionalNtpSources: &e.AdditionalNtpSources, p.NtpSources: &e.NtpSources} {
+		if list == nil {
+			continue
+		}
+		if err := checkNtpSources(*list); err != nil {
+			return err
+		}
+		*into = *list
+	}
+	if p.IgnitionConfigOverride != "" {
+		if err := checkIgnition(p.IgnitionConfigOverride); err != nil {
+			return err
+		}
+		e.IgnitionConfigOverride = p.IgnitionConfigOverride
+	}
+	if err := e.changeKernelArguments(p.KernelArguments); err != nil {
+		return err
+	}
+	if p.AdditionalTrustBundle != nil {
+		if text := *p.AdditionalTrustBundle; text != "" {
+			if block, _ := pem.Decode([]byte(text)); block == nil {
+				return badRequest("%s", errors.New("unable to parse the additional trust bundle: no PEM certificate"))
+			}
+		}
+		e.AdditionalTrustBundle = *p.AdditionalTrustBundle
+	}
+	if p.StaticNetworkConfig != nil {
+		if err := e.changeStatic(p.StaticNetworkConfig); err != nil {
+			return err
+		}
+	}
+	if p.NetworkDiscoveryDelay != nil {
+		e.NetworkDiscoveryDelay = *p.NetworkDiscoveryDelay
+	}
+	if p.RendezvousIP != nil {
+		e.RendezvousIP = *p.RendezvousIP
+	}
+	return nil
+}
+
+func (e *infraEnv) changeKernelArguments(args models.KernelArguments) error {
+	if args == nil {
+		return nil
+	}
+	for _, a := range args {
+		if a.Operation != models.KernelArgumentOperationAppend {
+			return badRequest("Only append is supported for discovery kernel arguments, got %s", a.Operation)
+		}
+	}
+	e.KernelArguments = nil
+	if len(args) > 0 {
+		e.KernelArguments = ptr(inString(args))
+	}
+	return nil
+}
+
+// renewImage gives the infra-env the address of its present image.
+func (s *Service) renewImage(e *infraEnv) {
+	e.imageSerial++
+	url, expires := s.cfg.ImageURL(e.image())
+	e.DownloadURL, e.ExpiresAt = url, millis(expires)
+	details := `Image type is "` + e.Type + `"`
+	if e.SSHAuthorizedKey != "" {
+		details += ", SSH public key is set"
+	} else {
+		details += ", SSH public key is not set"
+	}
+	s.noteInfraEnv(e, "image_info_updated", severityInfo, "Updated image information (%s)", details)
+}
+
+func (e *infraEnv) image() ImageRequest {
+	version := e.OpenshiftVersion
+	if image, err := versions.OSImageFor(e.OpenshiftVersion, e.CPUArchitecture); err == nil {
+		version = image.OpenshiftVersion
+	}
+	return ImageRequest{InfraEnvID: e.ID, Version: version, Arch: e.CPUArchitecture, Type: e.Type, Serial: e.imageSerial}
+}
+
+func (s *Service) listInfraEnvs(c *call) (reply, error) {
+	q := c.URL.Query()
+	list := []wireInfraEnv{}
+	for _, e := range s.infraEnvsInOrder() {
+		if id := q.Get("cluster_id"); id != "" && e.ClusterID != id {
+			continue
+		}
+		if owner := q.Get("owner"); owner != "" && e.UserName != owner {
+			continue
+		}
+		list = append(list, e.wireInfraEnv)
+	}
+	return ok(list)
+}
+
+func (s *Service) readInfraEnv(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(e.wireInfraEnv)
+}
+
+func (s *Service) updateInfraEnv(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p infraEnvUpdate
+	if err := decode(c.body, "infraEnvUpdateParams", &p); err != nil {
+		return reply{}, err
+	}
+	changed := *e
+	if p.PullSecret != "" {
+		if err := checkPullSecret(p.PullSecret); err != nil {
+			return reply{}, badRequest("pull secret for new infraEnv is invalid: %s", err)
+		}
+		changed.pullSecret = p.PullSecret
+	}
+	if p.OpenshiftVersion != nil {
+		if _, err := versions.OSImageFor(*p.OpenshiftVersion, e.CPUArchitecture); err != nil {
+			return reply{}, badRequest("%s", err)
+		}
+		changed.OpenshiftVersion = *p.OpenshiftVersion
+	}
+	if p.ImageType != "" {
+		changed.Type = string(p.ImageType)
+	}
+	if err := changed.change(&p); err != nil {
+		return reply{}, err
+	}
+	changed.UpdatedAt = micros(s.now())
+	*e = changed
+	s.renewImage(e)
+	return created(e.wireInfraEnv)
+}
+
+func (s *Service) deleteInfraEnv(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	if n := len(s.hostsOfInfraEnv(e.ID)); n > 0 {
+		err := badRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
+		s.noteInfraEnv(e, "infra_env_deregister_failed", severityError, "Failed to deregister infra env. Error: %s", err)
+		return reply{}, err
+	}
+	s.noteInfraEnv(e, "infra_env_deregistered", severityInfo, "Deregistered infra env")
+	delete(s.infraEnvs, e.ID)
+	for i, id := range s.infraEnvOrder {
+		if id == e.ID {
+			s.infraEnvOrder = append(s.infraEnvOrder[:i:i], s.infraEnvOrder[i+1:]...)
+			break
+		}
+	}
+	return noContent()
+}
+
+// imageURL gives a fresh address of the image.
+func (s *Service) imageURL(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	url, expires := s.cfg.ImageURL(e.image())
+	e.DownloadURL, e.ExpiresAt = url, millis(expires)
+	return ok(presignedURL{ExpiresAt: millis(expires), URL: url})
+}
+
+type presignedURL struct {
+	ExpiresAt millis `json:"expires_at"`
+	URL       string `json:"url"`
+}
+
+// regenerateSigningKey makes the addresses given out so far invalid.
+func (s *Service) regenerateSigningKey(c *call) (reply, error) {
+	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	e.imageSerial++
+	if s.cfg.OnTrouble != nil {
+		s.cfg.OnTrouble("expire-image")
+	}
+	return noContent()
+}
+
+// changeStatic replaces the hosts' network configuration.
+func (e *infraEnv) changeStatic(list []*models.HostStaticNetworkConfig) error {
+	hosts := make([]staticHost, 0, len(list))
+	var problems []string
+	for _, l := range list {
+		h := staticHost{NetworkYAML: l.NetworkYaml}
+		for _, m := range l.MacInterfaceMap {
+			h.Map = append(h.Map, macName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
+		}
+		problems = append(problems, h.problems(len(hosts))...)
+		hosts = append(hosts, h)
+	}
+	if n := len(problems); n > 0 {
+		noun := "errors"
+		if n == 1 {
+			noun = "error"
+		}
+		return badRequest("%d %s occurred:\n\t* %s\n\n", n, noun, strings.Join(problems, "\n\t* "))
+	}
+	e.static, e.StaticNetworkConfig = hosts, ""
+	if len(hosts) > 0 {
+		data, err := json.Marshal(hosts)
+		if err != nil {
+			return err
+		}
+		e.StaticNetworkConfig = string(data)
+	}
+	return nil
+}

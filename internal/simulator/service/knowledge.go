@@ -1,0 +1,166 @@
+package service
+
+import (
+	"net/http"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// knowledgeRoutes answer what the service knows without any cluster.
+func (s *Service) knowledgeRoutes(r *router) {
+	r.on("GET /v2/openshift-versions", s.openshiftVersions)
+	r.on("GET /v2/release-sources", func(*call) (reply, error) { return ok(versions.ReleaseSources()) })
+	r.on("GET /v2/component-versions", func(*call) (reply, error) { return ok(versions.Components()) })
+	r.on("GET /v2/support-levels/features", s.features)
+	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures)
+	r.on("GET /v2/support-levels/architectures", s.architectures)
+	r.on("GET /v2/supported-operators", func(*call) (reply, error) { return ok(versions.Operators()) })
+	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
+	r.on("GET /v2/operators/bundles", s.bundles)
+	r.on("GET /v2/operators/bundles/{id}", s.bundle)
+}
+
+func (s *Service) openshiftVersions(c *call) (reply, error) {
+	q := c.URL.Query()
+	list := versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true")
+	if len(list) == 0 && q.Get("version") != "" {
+		return reply{}, notFound("no versions available for '%s'", q.Get("version"))
+	}
+	return ok(list)
+}
+
+// featureQuery reads what support levels are asked for.
+func featureQuery(c *call, required bool) (versions.Query, error) {
+	q := c.URL.Query()
+	v := versions.Query{OpenshiftVersion: q.Get("openshift_version"), CPUArchitecture: q.Get("cpu_architecture"),
+		PlatformType: q.Get("platform_type"), ExternalPlatform: q.Get("external_platform_name")}
+	if required && v.OpenshiftVersion == "" {
+		return v, malformed("openshift_version in query is required")
+	}
+	if v.CPUArchitecture != "" {
+		if err := queryEnum("cpu_architecture", v.CPUArchitecture, "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"); err != nil {
+			return v, err
+		}
+	}
+	if v.PlatformType != "" {
+		if err := queryEnum("platform_type", v.PlatformType, "baremetal", "none", "nutanix", "vsphere", "external"); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+func (s *Service) features(c *call) (reply, error) {
+	q, err := featureQuery(c, true)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(map[string]any{"features": versions.FeatureLevels(q)})
+}
+
+func (s *Service) detailedFeatures(c *call) (reply, error) {
+	q, err := featureQuery(c, true)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(versions.DetailedFeatures(q))
+}
+
+func (s *Service) architectures(c *call) (reply, error) {
+	q, err := featureQuery(c, true)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
+}
+
+func (s *Service) operatorProperties(c *call) (reply, error) {
+	name := c.PathValue("operator_name")
+	properties, found := versions.OperatorProperties(name)
+	if !found {
+		return reply{}, notFound("operator %s not found", name)
+	}
+	return ok(properties)
+}
+
+func (s *Service) bundles(c *call) (reply, error) {
+	q, err := featureQuery(c, false)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(versions.Bundles(q))
+}
+
+func (s *Service) bundle(c *call) (reply, error) {
+	id := c.PathValue("id")
+	b, found := versions.BundleByID(id)
+	if !found {
+		return reply{}, refuse(http.StatusInternalServerError, "bundle '%s' is not supported", id)
+	}
+	return ok(b)
+}
+
+func (s *Service) supportedPlatforms(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	list := []string{platformBaremetal, platformNone, "external"}
+	if cl.isSingle() {
+		list = []string{platformNone, "external"}
+	}
+	return ok(list)
+}
+
+// roleNeeds is what a role must have, as preflight-requirements prints it.
+type roleNeeds struct {
+	Qualitative  []string          `json:"qualitative"`
+	Quantitative versions.Hardware `json:"quantitative"`
+}
+
+type operatorNeeds struct {
+	Dependencies []string             `json:"dependencies"`
+	OperatorName string               `json:"operator_name"`
+	Requirements map[string]roleNeeds `json:"requirements"`
+}
+
+// preflight tells what machines the cluster needs.
+func (s *Service) preflight(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	master := versions.Master
+	if cl.isSingle() {
+		master = versions.SingleNode
+	}
+	needs := []operatorNeeds{}
+	for _, name := range versions.Operators() {
+		entry := operatorNeeds{Dependencies: []string{}, OperatorName: name, Requirements: map[string]roleNeeds{}}
+		for _, role := range []string{versions.Master, versions.Worker} {
+			entry.Requirements[role] = roleNeeds{Quantitative: added(cl.OpenshiftVersion, role, name)}
+		}
+		needs = append(needs, entry)
+	}
+	return ok(map[string]any{
+		"ocp": map[string]roleNeeds{
+			versions.Master: {Quantitative: versions.RoleHardware(cl.OpenshiftVersion, master)},
+			versions.Worker: {Quantitative: workerNeeds(cl.OpenshiftVersion)},
+		},
+		"operators": needs,
+	})
+}
+
+// workerNeeds is a worker's hardware as this answer has it: with the speed of
+// the disk that the control plane needs.
+func workerNeeds(version string) versions.Hardware {
+	h := versions.RoleHardware(version, versions.Worker)
+	h.DiskSpeedMs = versions.RoleHardware(version, versions.Master).DiskSpeedMs
+	return h
+}
+
+// added is what one operator needs on top of the role's own needs.
+func added(version, role, operator string) versions.Hardware {
+	with, without := versions.HostHardware(version, role, []string{operator}), versions.RoleHardware(version, role)
+	return versions.Hardware{CPUCores: with.CPUCores - without.CPUCores, RAMMiB: with.RAMMiB - without.RAMMiB, DiskGB: with.DiskGB - without.DiskGB}
+}

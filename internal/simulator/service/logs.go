@@ -1,0 +1,183 @@
+package service
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"strings"
+
+	"github.com/openshift/assisted-service/models"
+)
+
+// uploadLogs takes an archive from a host or from the controller, as the form
+// field upfile.
+func (s *Service) uploadLogs(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	content, err := formFile(c)
+	if err != nil {
+		return reply{}, badRequest("%s", err)
+	}
+	q := c.URL.Query()
+	now := millis(s.now())
+	switch kind := q.Get("logs_type"); kind {
+	case "controller":
+		cl.logs["controller"] = content
+		cl.ControllerLogsCollectedAt = now
+		s.note(cl, "cluster_logs_uploaded", severityInfo, "Uploaded logs for the cluster")
+	case "host", "node-boot":
+		h, err := s.getHost(q.Get("infra_env_id"), q.Get("host_id"))
+		if err != nil {
+			return reply{}, err
+		}
+		cl.logs[kind+"/"+h.ID] = content
+		h.LogsCollectedAt = now
+		s.noteHost(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.name(), cl.ID)
+	default:
+		return reply{}, queryEnum("logs_type", kind, "host", "controller", "all", "node-boot")
+	}
+	return noContent()
+}
+
+func formFile(c *call) ([]byte, error) {
+	_, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the form: %w", err)
+	}
+	r := multipart.NewReader(bytes.NewReader(c.body), params["boundary"])
+	for {
+		part, err := r.NextPart()
+		if err != nil {
+			return nil, fmt.Errorf("reading the form field upfile: %w", err)
+		}
+		if part.FormName() == "upfile" {
+			return io.ReadAll(part)
+		}
+	}
+}
+
+func (s *Service) clusterLogsProgress(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	state, err := logsState(c)
+	if err != nil {
+		return reply{}, err
+	}
+	if state == "requested" {
+		cl.ControllerLogsStartedAt = millis(s.now())
+	}
+	cl.LogsInfo = state
+	return noContent()
+}
+
+func (s *Service) hostLogsProgress(c *call) (reply, error) {
+	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	state, err := logsState(c)
+	if err != nil {
+		return reply{}, err
+	}
+	if state == "requested" {
+		h.LogsStartedAt = millis(s.now())
+	}
+	h.LogsInfo = state
+	return noContent()
+}
+
+func logsState(c *call) (string, error) {
+	var p models.LogsProgressParams
+	if err := decode(c.body, "logs-progress-params", &p); err != nil {
+		return "", err
+	}
+	return string(*p.LogsState), nil
+}
+
+// downloadLogs packs what there is: always the events and the cluster itself,
+// and whatever was uploaded.
+func (s *Service) downloadLogs(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	q := c.URL.Query()
+	kind, hostID := q.Get("logs_type"), q.Get("host_id")
+	switch kind {
+	case "", "all":
+		return s.allLogs(cl)
+	case "controller":
+		content, found := cl.logs["controller"]
+		if !found {
+			return reply{}, conflict("No log files were found for cluster %s", cl.ID)
+		}
+		return file("cluster_"+cl.ID+"_controller.tar.gz", content)
+	case "host", "node-boot":
+		if hostID == "" {
+			return reply{}, badRequest("Host ID must be provided for downloading host logs")
+		}
+		content, found := cl.logs[kind+"/"+hostID]
+		if !found {
+			return reply{}, conflict("Logs for host %s were not found", hostID)
+		}
+		return file("cluster_"+cl.ID+"_host_"+hostID+".tar.gz", content)
+	}
+	return reply{}, queryEnum("logs_type", kind, "host", "controller", "all", "node-boot")
+}
+
+func (s *Service) allLogs(cl *cluster) (reply, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	now := s.now()
+	add := func(name string, content []byte) error {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: now}); err != nil {
+			return fmt.Errorf("packing %s: %w", name, err)
+		}
+		_, err := w.Write(content)
+		return err
+	}
+	var events []event
+	for _, e := range s.events {
+		if e.ClusterID == cl.ID && !e.metrics {
+			events = append(events, e)
+		}
+	}
+	entries := map[string][]byte{
+		"cluster_events.json":   []byte(inString(events)),
+		"cluster_metadata.json": []byte(inString(s.printCluster(cl, clusterDetail{hosts: true}))),
+	}
+	for key, content := range cl.logs {
+		name := strings.ReplaceAll(key, "/", "_")
+		entries[cl.Name+"_"+name+".tar.gz"] = content
+	}
+	for _, name := range sortedKeys(entries) {
+		if err := add(name, entries[name]); err != nil {
+			return reply{}, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return reply{}, fmt.Errorf("packing the logs: %w", err)
+	}
+	return file("cluster_"+cl.ID+"_logs.tar", out.Bytes())
+}
+
+// gzipped compresses content.
+func gzipped(content []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(content); err != nil {
+		return nil, fmt.Errorf("compressing: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compressing: %w", err)
+	}
+	return out.Bytes(), nil
+}

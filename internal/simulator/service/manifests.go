@@ -1,0 +1,217 @@
+package service
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/openshift/assisted-service/models"
+)
+
+// manifest is a file that goes into the cluster.
+type manifest struct {
+	content []byte
+	system  bool
+}
+
+// wireManifest is how a manifest is listed.
+type wireManifest struct {
+	FileName string `json:"file_name"`
+	Folder   string `json:"folder"`
+	Source   string `json:"manifest_source"`
+}
+
+// manifestShape is what a manifest's file may be called.
+var manifestShape = regexp.MustCompile(`^[^/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`)
+
+const manifestPattern = `^[^\/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`
+
+// maxManifest is how large a manifest may be.
+const maxManifest = 1 << 20
+
+func printManifest(key string, m manifest) wireManifest {
+	folder, name := path.Split(key)
+	source := "user"
+	if m.system {
+		source = "system-generated"
+	}
+	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
+}
+
+func (s *Service) listManifests(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	all := c.URL.Query().Get("include_system_generated") == "true"
+	list := []wireManifest{}
+	for _, key := range sortedKeys(cl.manifests) {
+		if m := cl.manifests[key]; all || !m.system {
+			list = append(list, printManifest(key, m))
+		}
+	}
+	return ok(list)
+}
+
+func checkManifestName(field, name string) error {
+	if !manifestShape.MatchString(name) {
+		return malformed("%s in body should match '%s'", field, manifestPattern)
+	}
+	return nil
+}
+
+func (s *Service) createManifest(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.CreateManifestParams
+	if err := decode(c.body, "CreateManifestParams", &p); err != nil {
+		return reply{}, err
+	}
+	if err := checkManifestName("file_name", *p.FileName); err != nil {
+		return reply{}, err
+	}
+	folder := value(p.Folder)
+	if folder == "" {
+		folder = "manifests"
+	}
+	content, err := cl.manifestContent(folder, *p.FileName, *p.Content)
+	if err != nil {
+		return reply{}, err
+	}
+	key := folder + "/" + *p.FileName
+	cl.manifests[key] = manifest{content: content}
+	cl.FeatureUsage = cl.usageText()
+	return created(printManifest(key, cl.manifests[key]))
+}
+
+// manifestContent decodes and checks a manifest.
+func (c *cluster) manifestContent(folder, name, encoded string) ([]byte, error) {
+	if strings.ContainsRune(name, ' ') {
+		return nil, refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
+	}
+	content, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, badRequest("failed to base64-decode cluster manifest content for cluster %s", c.ID)
+	}
+	if len(content) > maxManifest {
+		return nil, badRequest("Manifest content of file %s/%s for cluster ID %s exceeds the maximum file size of 1MiB", folder, name, c.ID)
+	}
+	where := folder + "/" + name
+	switch {
+	case strings.Contains(path.Ext(name), ".patch"):
+		return content, c.checkPatch(where, content)
+	case path.Ext(name) == ".json":
+		if !json.Valid(content) {
+			return nil, badRequest("Manifest content of file %s for cluster ID %s has an illegal JSON format", where, c.ID)
+		}
+	default:
+		if err := yaml.Unmarshal(content, new(any)); err != nil {
+			return nil, badRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID, yamlProblem(err))
+		}
+	}
+	return content, nil
+}
+
+// checkPatch wants a list of JSON patch operations.
+func (c *cluster) checkPatch(where string, content []byte) error {
+	var patch any
+	if err := yaml.Unmarshal(content, &patch); err != nil {
+		return badRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
+	}
+	if list, ok := patch.([]any); !ok || len(list) == 0 {
+		return badRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!map into yamlpatch.Patch", where, c.ID)
+	}
+	return nil
+}
+
+// yamlProblem puts a parser's complaint into the words of the usual YAML library.
+func yamlProblem(err error) string {
+	if strings.Contains(err.Error(), "map") {
+		return "mapping values are not allowed in this context"
+	}
+	return firstLine(err.Error())
+}
+
+func (s *Service) updateManifest(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.UpdateManifestParams
+	if err := decode(c.body, "UpdateManifestParams", &p); err != nil {
+		return reply{}, err
+	}
+	key := p.Folder + "/" + p.FileName
+	m, found := cl.manifests[key]
+	if !found {
+		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
+	}
+	folder, name := p.Folder, p.FileName
+	if p.UpdatedFolder != nil {
+		folder = *p.UpdatedFolder
+	}
+	if p.UpdatedFileName != nil {
+		name = *p.UpdatedFileName
+		if err := checkManifestName("updated_file_name", name); err != nil {
+			return reply{}, err
+		}
+	}
+	content := m.content
+	if p.UpdatedContent != nil {
+		if content, err = cl.manifestContent(folder, name, *p.UpdatedContent); err != nil {
+			return reply{}, err
+		}
+	}
+	delete(cl.manifests, key)
+	key = folder + "/" + name
+	cl.manifests[key] = manifest{content: content}
+	return ok(printManifest(key, cl.manifests[key]))
+}
+
+func (s *Service) deleteManifest(c *call) (reply, error) {
+	cl, key, err := s.manifestOf(c)
+	if err != nil {
+		return reply{}, err
+	}
+	delete(cl.manifests, key)
+	cl.FeatureUsage = cl.usageText()
+	return reply{status: http.StatusOK}, nil
+}
+
+func (s *Service) readManifest(c *call) (reply, error) {
+	cl, key, err := s.manifestOf(c)
+	if err != nil {
+		return reply{}, err
+	}
+	m, found := cl.manifests[key]
+	if !found {
+		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
+	}
+	return file(path.Base(key), m.content)
+}
+
+// manifestOf reads which manifest the query names.
+func (s *Service) manifestOf(c *call) (*cluster, string, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return nil, "", err
+	}
+	q := c.URL.Query()
+	folder, name := q.Get("folder"), q.Get("file_name")
+	if folder == "" {
+		folder = "manifests"
+	}
+	if err := queryEnum("folder", folder, "manifests", "openshift"); err != nil {
+		return nil, "", err
+	}
+	if name == "" {
+		return nil, "", malformed("file_name in query is required")
+	}
+	return cl, folder + "/" + name, nil
+}

@@ -1,0 +1,284 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tickCluster judges a cluster anew and moves it on.
+func (s *Service) tickCluster(c *cluster) {
+	switch {
+	case c.Status == clusterAddingHosts:
+		c.updateGroupsAndCollisions()
+	case oneOf(c.Status, clusterUnmonitored, clusterInstalled, clusterCancelled, clusterError):
+	default:
+		s.judgeCluster(c)
+		c.updateGroupsAndCollisions()
+	}
+	switch c.Status {
+	case clusterInsufficient, clusterPendingInput, clusterReady:
+		s.moveIdle(c)
+	case clusterPreparing:
+		s.movePreparation(c)
+	case clusterInstalling, clusterPendingUser:
+		s.moveInstallation(c)
+	case clusterFinalizing:
+		s.moveFinalizing(c)
+	}
+}
+
+func (c *cluster) updateGroupsAndCollisions() {
+	c.findCollisions()
+	c.updateGroups()
+}
+
+// judgeCluster evaluates the validations with the machine networks as they are,
+// and then keeps the networks up to date.
+func (s *Service) judgeCluster(c *cluster) {
+	broken, fixed := c.checks.set(s.evaluateCluster(c))
+	for _, o := range broken {
+		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' that used to succeed is now failing", o.ID)
+	}
+	for _, o := range fixed {
+		s.note(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
+	}
+	c.ValidationsInfo = c.checks.text
+	forced := c.ControlPlaneCount != 0 && c.workersAsked() < 2
+	c.SchedulableMastersForced = &forced
+	if !c.isSingle() {
+		c.deriveMachineNetworks()
+	}
+}
+
+// workersAsked counts the workers, chosen or suggested.
+func (c *cluster) workersAsked() int {
+	_, _, workers, _ := c.countRoles()
+	return workers
+}
+
+// inputChecks are the validations that only the user's input can fulfil.
+func inputChecks() []string {
+	return []string{"machine-cidr-defined", "cluster-cidr-defined", "service-cidr-defined", "api-vips-defined",
+		"ingress-vips-defined", "dns-domain-defined", "pull-secret-set"}
+}
+
+// moveIdle decides the state of a cluster that nobody has told to install.
+func (s *Service) moveIdle(c *cluster) {
+	for _, id := range inputChecks() {
+		if st := c.checks.status(id); (st == failed || st == errored) && !c.ignoresCluster(id) {
+			s.setCluster(c, clusterPendingInput, infoInputRequired)
+			return
+		}
+	}
+	hindered := slices.ContainsFunc(c.checks.list, func(o check) bool {
+		return !good(o.Status) && !c.ignoresCluster(o.ID)
+	})
+	if hindered {
+		s.setCluster(c, clusterInsufficient, infoNotReady)
+		return
+	}
+	s.setCluster(c, clusterReady, infoReady)
+}
+
+// preparationLimit is how long a preparation may take.
+const preparationLimit = 18 * time.Minute
+
+// movePreparation waits for the hosts' measurements and makes what the
+// installation needs.
+func (s *Service) movePreparation(c *cluster) {
+	if !c.ignited {
+		s.ignite(c)
+	}
+	count := map[string]int{}
+	for _, h := range c.hosts {
+		count[h.state]++
+	}
+	switch {
+	case count[hostPreparationFailed] > 0:
+		s.preparationFailed(c, clusterReady, infoPrepareFailed, "Cluster failed to prepare for installation: "+c.preparationTrouble())
+	case count[hostDisconnected]+count[hostInsufficient]+count[hostPendingInput]+count[hostDiscovering] > 0:
+		s.preparationFailed(c, clusterInsufficient, infoHostUnprepared, "At least one host has stopped preparing for installation")
+	case s.now().Sub(c.preparedAt) > preparationLimit:
+		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
+		s.preparationFailed(c, clusterReady, infoPrepareTimedOut, "Preparing cluster for installation timeout")
+	case count[hostPrepared] == len(c.hosts) && c.ignited:
+		c.startInstalling()
+		s.setCluster(c, clusterInstalling, infoInstalling)
+	}
+}
+
+// preparationTrouble names the hosts that failed to prepare and why.
+func (c *cluster) preparationTrouble() string {
+	var parts []string
+	for _, h := range c.hosts {
+		if h.state == hostPreparationFailed {
+			parts = append(parts, fmt.Sprintf("host %s: %s", h.name(), strings.TrimPrefix(h.info, infoPreparationFailed)))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (s *Service) preparationFailed(c *cluster, state, info, reason string) {
+	c.LastPreparation = lastPreparation{Status: "failed", Reason: reason}
+	c.ignited = false
+	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
+	s.setCluster(c, state, info)
+}
+
+// startInstalling turns a prepared cluster into one that is being installed.
+func (c *cluster) startInstalling() {
+	progress := *c.Progress
+	progress.PreparingPercentage = 100
+	c.Progress = &progress
+	c.measureTotal()
+	if c.isSingle() { // the node itself is where the API will be
+		if address := c.nodeAddress(); address != "" {
+			c.APIVips = []vip{{ClusterID: c.ID, IP: address}}
+			c.IngressVips = []vip{{ClusterID: c.ID, IP: address}}
+		}
+	}
+}
+
+// outcome counts the hosts of a running installation by what became of them.
+type outcome struct {
+	masters, arbiters, workers          int
+	mastersIn, arbitersIn, workersIn    int // installed
+	mastersUp, arbitersUp, workersAlive int // installed or still on their way
+}
+
+func (c *cluster) outcome(installed func(*host) bool) outcome {
+	var o outcome
+	for _, h := range c.hosts {
+		if h.Kind != kindHost {
+			continue
+		}
+		in := installed(h)
+		alive := in || !oneOf(h.state, hostError, hostCancelled)
+		switch h.Role {
+		case roleMaster:
+			o.masters++
+			o.mastersIn += one(in)
+			o.mastersUp += one(alive)
+		case roleArbiter:
+			o.arbiters++
+			o.arbitersIn += one(in)
+			o.arbitersUp += one(alive)
+		default:
+			o.workers++
+			o.workersIn += one(in)
+			o.workersAlive += one(alive)
+		}
+	}
+	return o
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// enough tells whether as many nodes stand as a cluster needs: the whole control
+// plane, an arbiter if there are any, and two workers if two were asked for.
+func enough(o outcome, masters, arbiters, workers int) bool {
+	return masters >= o.masters && (o.arbiters == 0 || arbiters >= 1) && (o.workers < 2 || workers >= 2)
+}
+
+// userLimit is how long an installation waits for somebody to fix a boot order.
+const userLimit = 24 * time.Hour
+
+func (s *Service) moveInstallation(c *cluster) {
+	o := c.outcome(func(h *host) bool { return h.state == hostInstalled })
+	waiting := slices.ContainsFunc(c.hosts, func(h *host) bool { return h.state == hostPendingUser })
+	switch {
+	case enough(o, o.mastersIn, o.arbitersIn, o.workersIn):
+		s.setCluster(c, clusterFinalizing, infoFinalizing)
+	case !enough(o, o.mastersUp, o.arbitersUp, o.workersAlive):
+		s.failInstallation(c, infoHostsInError)
+	case waiting && c.Status == clusterPendingUser && s.since(c.StatusUpdatedAt) > userLimit:
+		s.failInstallation(c, infoUserTimeout)
+	case waiting:
+		s.setCluster(c, clusterPendingUser, infoPendingUser)
+	default:
+		s.setCluster(c, clusterInstalling, infoInstalling)
+	}
+}
+
+func (s *Service) failInstallation(c *cluster, reason string) {
+	s.setCluster(c, clusterError, reason)
+	c.InstallCompletedAt = millis(s.now())
+	s.note(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
+}
+
+// moveFinalizing waits for the last hosts, the ingress certificate and the
+// operators.
+func (s *Service) moveFinalizing(c *cluster) {
+	s.watchFinalizing(c)
+	if c.Status != clusterFinalizing {
+		return
+	}
+	for _, h := range c.hosts {
+		if !oneOf(h.state, hostInstalled, hostError) {
+			return
+		}
+	}
+	var broken []string
+	for _, o := range c.MonitoredOperators {
+		switch {
+		case o.OperatorType == "builtin" && o.Status != "available":
+			return
+		case o.Status == "failed":
+			broken = append(broken, o.Name)
+		case o.Status != "available":
+			return
+		}
+	}
+	if c.ingressCert == "" {
+		return
+	}
+	s.finish(c, broken)
+}
+
+// finish declares the cluster installed.
+func (s *Service) finish(c *cluster, broken []string) {
+	info := infoInstalled
+	o := c.outcome(func(h *host) bool { return h.state == hostInstalled })
+	switch {
+	case len(broken) > 0:
+		info = infoDegraded + strings.Join(broken, ", ")
+		s.note(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", strings.Join(broken, ", "))
+	case o.workersIn < o.workers:
+		info = infoWorkersMissing
+	}
+	c.InstallCompletedAt = millis(s.now())
+	s.setCluster(c, clusterInstalled, info)
+	c.measureTotal()
+	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
+}
+
+// hardLimit is when waiting for the operators ends in failure.
+const hardLimit = 10 * time.Hour
+
+// watchFinalizing looks at how long the controller has been in its stage.
+func (s *Service) watchFinalizing(c *cluster) {
+	at := finalizingIndex(c.Progress.FinalizingStage)
+	if at < 0 {
+		return
+	}
+	stage := finalizingStages()[at]
+	spent := s.since(c.Progress.FinalizingStageStartedAt)
+	if stage.name == finalizingOperator && spent > hardLimit {
+		s.failInstallation(c, infoFinalizeTimeout)
+		return
+	}
+	if stage.name == finalizingDone || c.Progress.FinalizingStageTimedOut || spent <= stage.soft {
+		return
+	}
+	progress := *c.Progress
+	progress.FinalizingStageTimedOut = true
+	c.Progress = &progress
+	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster installation finalizing stage \"%s\" has timed out; the timeout is %.0f minutes", stage.name, stage.soft.Minutes())
+}

@@ -1,0 +1,224 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tickHost judges a host anew and moves it on.
+func (s *Service) tickHost(h *host, names map[string]int) {
+	if oneOf(h.state, hostResettingPending, hostUnbindingPending, hostBinding, hostUnbinding, hostAdded) {
+		return
+	}
+	if h.state == hostDiscovering && h.Inventory == "" && h.checks.text != "" {
+		s.checkSilence(h) // registered anew: the old verdicts stand until it tells more
+		return
+	}
+	if !oneOf(h.state, hostError, hostCancelled) {
+		s.judgeHost(h, names)
+	}
+	switch {
+	case hostUnbound(h.state):
+		s.movePoolHost(h)
+	case hostEvaluated(h.state):
+		s.moveHost(h)
+	default:
+		s.moveInstalling(h)
+	}
+}
+
+// refreshHostNow judges a host at once, after its user changed it.
+func (s *Service) refreshHostNow(h *host) {
+	if h.cluster == nil {
+		s.tickHost(h, nil)
+		return
+	}
+	h.cluster.before.state, h.cluster.before.groups = h.cluster.Status, h.cluster.groups
+	s.tickHost(h, h.cluster.hostnames())
+}
+
+func (s *Service) judgeHost(h *host, names map[string]int) {
+	broken, fixed := h.checks.set(s.evaluateHost(h, names))
+	for _, o := range broken {
+		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' that used to succeed is now failing", h.name(), o.ID)
+	}
+	for _, o := range fixed {
+		s.noteHost(h, "host_validation_fixed", severityInfo, "Host %s: validation '%s' is now fixed", h.name(), o.ID)
+	}
+}
+
+func (s *Service) checkSilence(h *host) bool {
+	if h.connected(s.now()) {
+		return false
+	}
+	s.setHost(h, hostDisconnected, infoDisconnected)
+	return true
+}
+
+// advisory are the validations that warn and hinder nothing.
+func advisory(id string) bool {
+	return oneOf(id, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid", "inventory-not-partially-truncated")
+}
+
+// hinders tells whether an outcome keeps the host from being installed.
+func (h *host) hinders(o check) bool {
+	return !good(o.Status) && !advisory(o.ID) && !(h.cluster != nil && h.cluster.ignoresHost(o.ID))
+}
+
+// failing lists the messages that a state quotes.
+func (h *host) failing() string { return strings.Join(h.checks.failures(), " ; ") }
+
+// moveHost decides the state of a host that is not being installed.
+func (s *Service) moveHost(h *host) {
+	if h.MediaStatus == "disconnected" {
+		s.setHost(h, hostDisconnected, infoMediaDisconnected)
+		return
+	}
+	if s.checkSilence(h) {
+		return
+	}
+	if h.inv == nil {
+		s.setHost(h, hostDiscovering, infoDiscovering)
+		return
+	}
+	for _, id := range []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks"} {
+		if !good(h.checks.status(id)) && !h.cluster.ignoresHost(id) {
+			s.setHost(h, hostInsufficient, infoMinimumHardware+h.failing())
+			return
+		}
+	}
+	if !good(h.checks.status("machine-cidr-defined")) {
+		s.setHost(h, hostPendingInput, infoWaitingForInput+h.failing())
+		return
+	}
+	if slices.ContainsFunc(h.checks.list, h.hinders) {
+		s.setHost(h, hostInsufficient, infoNotInstallable+h.failing())
+		return
+	}
+	if h.state == hostKnown && h.cluster.before.state == clusterPreparing && h.Kind == kindHost {
+		s.setHost(h, hostPreparing, infoPrepared)
+		return
+	}
+	s.setHost(h, hostKnown, infoKnown)
+}
+
+// movePoolHost is the same for a host that belongs to no cluster.
+func (s *Service) movePoolHost(h *host) {
+	switch {
+	case h.MediaStatus == "disconnected":
+		s.setHost(h, hostDisconnectedUnbound, infoMediaDisconnected)
+	case !h.connected(s.now()):
+		s.setHost(h, hostDisconnectedUnbound, infoDisconnected)
+	case h.inv == nil:
+		s.setHost(h, hostDiscoveringUnbound, infoDiscovering)
+	case slices.ContainsFunc(h.checks.list, h.hinders):
+		s.setHost(h, hostInsufficientUnbound, infoNotInstallable+h.failing())
+	default:
+		s.setHost(h, hostKnownUnbound, infoReadyToBind)
+	}
+}
+
+// moveInstalling moves a host that is on its way through an installation.
+func (s *Service) moveInstalling(h *host) {
+	c := h.cluster
+	if c == nil {
+		return
+	}
+	if c.before.state == clusterError && !oneOf(h.state, hostError, hostCancelled) && h.Kind == kindHost {
+		s.setHost(h, hostError, infoClusterFailed)
+		return
+	}
+	switch h.state {
+	case hostPreparing:
+		s.movePreparing(h)
+	case hostPrepared:
+		switch {
+		case !h.connected(s.now()):
+			s.setHost(h, hostDisconnected, infoLostPreparing)
+		case oneOf(c.before.state, clusterInstalling, clusterFinalizing):
+			s.setHost(h, hostInstalling, infoInstallingHost)
+		case oneOf(c.before.state, clusterInsufficient, clusterReady):
+			s.setHost(h, hostKnown, infoKnown)
+		}
+	case hostInstalling:
+		s.moveStarting(h)
+	case hostInProgress:
+		s.watchStage(h)
+	}
+}
+
+// movePreparing waits for the two measurements that every host makes before the
+// installation.
+func (s *Service) movePreparing(h *host) {
+	switch {
+	case !h.connected(s.now()):
+		s.setHost(h, hostDisconnected, infoLostPreparing)
+	case h.cluster.before.state != clusterPreparing:
+		s.setHost(h, hostKnown, infoKnown)
+	case h.diskFailed && !h.cluster.ignoresHost("sufficient-installation-disk-speed"),
+		h.imagesFailed() && !h.cluster.ignoresHost("container-images-available"):
+		s.setHost(h, hostPreparationFailed, infoPreparationFailed+h.failing())
+	case h.diskTested && len(h.imageResults) > 0:
+		s.setHost(h, hostPrepared, infoPrepared)
+	}
+}
+
+func (h *host) imagesFailed() bool {
+	for _, r := range h.imageResults {
+		if r.Result != "success" {
+			return true
+		}
+	}
+	return false
+}
+
+// startLimit is how long a host may take to begin once it is told to.
+const startLimit = 20 * time.Minute
+
+func (s *Service) moveStarting(h *host) {
+	switch {
+	case !h.connected(s.now()):
+		s.setHost(h, hostError, infoLostInstalling)
+	case s.since(h.StatusUpdatedAt) > startLimit:
+		s.setHost(h, hostError, infoStartTimedOut)
+	}
+}
+
+// watchStage looks at how long a host has been in its stage. A host that is
+// rebooting says nothing, so silence does not count then.
+func (s *Service) watchStage(h *host) {
+	single := h.cluster.isSingle()
+	stage := h.stage()
+	reporting := oneOf(stage, stageStarting, stageInstalling, stageWriting, stageCopying, stageControlPlane, stageBootkube, stageController)
+	if reporting && !h.connected(s.now()) {
+		s.setHost(h, hostError, infoLostInstalling)
+		return
+	}
+	limit := stageTimeout(stage, single)
+	if s.since(h.Progress.StageUpdatedAt) <= limit {
+		return
+	}
+	if stage == stageRebooting {
+		s.setHost(h, hostPendingUser, fmt.Sprintf("Host timed out when pulling the configuration files. Verify in the host console that the host boots from the OpenShift installation disk (%s, %s) and has network access to the cluster API. The installation will resume after the host successfully boots and can access the cluster API",
+			h.diskName(), h.InstallationDiskID))
+		return
+	}
+	if h.Progress.StageTimedOut {
+		return
+	}
+	progress := *h.Progress
+	progress.StageTimedOut = true
+	h.Progress = &progress
+	s.noteHost(h, "host_stage_timed_out", severityWarning, "Host %s: installation stage \"%s\" has timed out; the timeout is %.0f minutes", h.name(), stage, limit.Minutes())
+}
+
+func (h *host) diskName() string {
+	if h.inv != nil {
+		if d := h.inv.findDisk(h.InstallationDiskID); d != nil {
+			return d.Name
+		}
+	}
+	return h.InstallationDiskPath
+}

@@ -1,0 +1,171 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+)
+
+// Base is the path below which the API is served.
+const Base = "/api/assisted-install"
+
+// Config says what kind of service to be. Only Clock is required.
+type Config struct {
+	// Clock is the service's time: every timestamp, timeout and Date header.
+	Clock clock.Clock
+	// Seed makes ids and choices repeatable. The same seed and the same calls
+	// give the same answers.
+	Seed int64
+	// PublicURL is how clients reach the service, without a path
+	// ("http://127.0.0.1:8090"). It is asked for whenever an address is printed,
+	// because a listener may be opened after the service is made.
+	PublicURL func() string
+	// ImageURL is the address of an infra-env's discovery image and when it
+	// expires (zero: never). Nil means <PublicURL>/byid/<id>/<version>/<arch>/<type>.iso.
+	ImageURL func(ImageRequest) (url string, expires time.Time)
+	// Authenticate wraps the API. Nil lets everybody in (auth type none).
+	Authenticate func(http.Handler) http.Handler
+	// Scenario is the trouble to make; nil for none.
+	Scenario *scenario.Scenario
+	// OnTrouble is told of faults that other parts of the simulator carry out:
+	// "expire-token" and "expire-image". Nil ignores them.
+	OnTrouble func(kind string)
+	// MonitorInterval is the time between two evaluations; 10 s if zero.
+	MonitorInterval time.Duration
+	// UserName is who owns what is made; "admin" if empty, as without
+	// authentication.
+	UserName string
+}
+
+// ImageRequest names a discovery image.
+type ImageRequest struct {
+	InfraEnvID string
+	// Version is the minor release of the live image, such as "4.21".
+	Version string
+	// Arch is the architecture as the service spells it.
+	Arch string
+	// Type is full-iso, minimal-iso or disconnected-iso.
+	Type string
+	// Serial counts the changes of the image, so that a caller can tell two apart.
+	Serial int
+}
+
+// Service is an assisted-service in memory. It is an http.Handler; Run drives
+// what happens without anybody calling.
+type Service struct {
+	cfg     Config
+	started time.Time
+	handler http.Handler
+	faults  *faults
+
+	mu            sync.Mutex
+	random        *rand.Rand
+	entropy       io.Reader
+	clusters      map[string]*cluster
+	clusterOrder  []string
+	infraEnvs     map[string]*infraEnv
+	infraEnvOrder []string
+	hosts         map[string]*host // by infra-env id/host id
+	hostOrder     []string
+	events        []event
+	// pickBootstrap chooses among the control plane hosts. The real service
+	// takes any of them.
+	pickBootstrap func([]*host) *host
+}
+
+// New makes a service that knows no clusters yet.
+func New(cfg Config) *Service {
+	if cfg.MonitorInterval <= 0 {
+		cfg.MonitorInterval = 10 * time.Second
+	}
+	if cfg.UserName == "" {
+		cfg.UserName = "admin"
+	}
+	if cfg.PublicURL == nil {
+		cfg.PublicURL = func() string { return "http://127.0.0.1:8090" }
+	}
+	if cfg.ImageURL == nil {
+		public := cfg.PublicURL
+		cfg.ImageURL = func(r ImageRequest) (string, time.Time) {
+			return fmt.Sprintf("%s/byid/%s/%s/%s/%s.iso", public(), r.InfraEnvID, r.Version, r.Arch,
+				strings.TrimSuffix(r.Type, "-iso")), time.Time{}
+		}
+	}
+	var seed [32]byte
+	for i := range 8 {
+		seed[i] = byte(cfg.Seed >> (8 * i))
+	}
+	source := rand.NewChaCha8(seed)
+	s := &Service{
+		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
+		clusters: map[string]*cluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
+		pickBootstrap: func(masters []*host) *host { return masters[0] },
+	}
+	s.faults = newFaults(cfg.Scenario)
+	s.handler = s.routes()
+	if cfg.Authenticate != nil {
+		s.handler = s.publicOr(cfg.Authenticate(s.handler))
+	}
+	return s
+}
+
+// publicOr serves the paths that need no authentication.
+func (s *Service) publicOr(protected http.Handler) http.Handler {
+	open := s.routes()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/ready", "/health", Base + "/ready", Base + "/health":
+			open.ServeHTTP(w, r)
+		default:
+			protected.ServeHTTP(w, r)
+		}
+	})
+}
+
+// ServeHTTP implements http.Handler for /api/assisted-install, /ready and /health.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", s.date())
+	s.withFaults(s.handler).ServeHTTP(w, r)
+}
+
+// Run evaluates clusters and hosts on every tick until ctx is done, and returns
+// its cause.
+func (s *Service) Run(ctx context.Context) error {
+	for {
+		if err := s.cfg.Clock.Sleep(ctx, s.cfg.MonitorInterval); err != nil {
+			return err
+		}
+		s.tick()
+	}
+}
+
+func (s *Service) now() time.Time { return s.cfg.Clock.Now().UTC() }
+
+func (s *Service) date() string { return s.now().Format(http.TimeFormat) }
+
+func (s *Service) newID() string {
+	id, err := uuid.NewRandomFromReader(s.entropy)
+	if err != nil { // a deterministic source never fails
+		return uuid.NewString()
+	}
+	return id.String()
+}
+
+// pathUUID refuses an id in the path that is none, as the framework does.
+func pathUUID(name, id string) error {
+	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
+		return &frameError{status: http.StatusUnprocessableEntity,
+			message: fmt.Sprintf("%s in path must be of type uuid: %q", name, id)}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package service
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// installRequest is the argument of the install step.
+type installRequest struct {
+	BootDevice        string        `json:"boot_device"`
+	CheckCvo          bool          `json:"check_cvo"`
+	ClusterID         string        `json:"cluster_id"`
+	ControlPlaneCount int64         `json:"control_plane_count,omitempty"`
+	ControllerImage   string        `json:"controller_image"`
+	CoreosImage       string        `json:"coreos_image,omitempty"`
+	DisksToFormat     []string      `json:"disks_to_format"`
+	SkipMCOReboot     bool          `json:"enable_skip_mco_reboot"`
+	HostID            string        `json:"host_id"`
+	InfraEnvID        string        `json:"infra_env_id"`
+	InstallerArgs     string        `json:"installer_args,omitempty"`
+	InstallerImage    string        `json:"installer_image"`
+	MCOImage          string        `json:"mco_image,omitempty"`
+	MustGatherImage   string        `json:"must_gather_image,omitempty"`
+	NotifyReboots     bool          `json:"notify_num_reboots"`
+	OpenshiftVersion  string        `json:"openshift_version,omitempty"`
+	Proxy             *installProxy `json:"proxy,omitempty"`
+	Role              string        `json:"role"`
+	ServiceIPs        []string      `json:"service_ips"`
+}
+
+type installProxy struct {
+	HTTPProxy  string `json:"http_proxy,omitempty"`
+	HTTPSProxy string `json:"https_proxy,omitempty"`
+	NoProxy    string `json:"no_proxy,omitempty"`
+}
+
+// payloadImages are the two images of the cluster's release that agents pull.
+func payloadImages(c *cluster) (mco, mustGather string) {
+	release, found := versions.ReleaseByURL(c.OcpReleaseImage)
+	if !found {
+		return "", ""
+	}
+	p := release.Payload()
+	return p.MachineConfigOperator, p.MustGather
+}
+
+func (s *Service) installStep(h *host) step {
+	c := h.cluster
+	r := installRequest{
+		BootDevice: h.InstallationDiskID, ClusterID: c.ID, ControlPlaneCount: c.ControlPlaneCount,
+		ControllerImage: versions.ControllerImage, DisksToFormat: h.disksToFormat(), SkipMCOReboot: true,
+		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: h.installerArgs(), InstallerImage: versions.InstallerImage,
+		NotifyReboots: true, Role: h.Role,
+	}
+	if r.ControlPlaneCount == 0 { // an imported cluster
+		r.ControlPlaneCount = 3
+	}
+	if h.Bootstrap {
+		r.Role = roleBootstrap
+	}
+	if h.Kind != kindAddedHost {
+		r.MCOImage, r.MustGatherImage = payloadImages(c)
+		r.OpenshiftVersion = c.OpenshiftVersion
+	}
+	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
+		r.Proxy = &installProxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: c.NoProxy}
+	}
+	h.InstallerVersion = versions.InstallerImage
+	return s.step(stepInstall, inString(r))
+}
+
+// disksToFormat lists the bootable disks other than the one installed on: they
+// are wiped, so that the machine boots what was installed.
+func (h *host) disksToFormat() []string {
+	list := []string{}
+	if h.inv == nil {
+		return list
+	}
+	for i := range h.inv.Disks {
+		d := &h.inv.Disks[i]
+		id := d.identifier()
+		if d.Bootable && !d.Removable && !d.IsInstallationMedia && id != h.InstallationDiskID && !slices.Contains(h.skipDisks, id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// installerArgs are the flags for coreos-installer: the user's own, with what the
+// host's network needs to come up after the reboot.
+func (h *host) installerArgs() string {
+	args := stringList(h.InstallerArgs)
+	if len(h.infraEnv.static) > 0 {
+		if !slices.Contains(args, "--copy-network") {
+			args = append(args, "--copy-network")
+		}
+		return inString(args)
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "ip=") }) {
+		return inString(args)
+	}
+	if karg := h.ipArgument(); karg != "" {
+		args = append(args, "--append-karg", karg)
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	return inString(args)
+}
+
+// ipArgument asks the initrd to configure the card in the machine network; an
+// address is bound to the card, not to its name, because names may differ.
+func (h *host) ipArgument() string {
+	if h.inv == nil {
+		return ""
+	}
+	i := -1
+	for _, n := range h.cluster.MachineNetworks {
+		network, err := netip.ParsePrefix(n.CIDR)
+		if err != nil {
+			continue
+		}
+		if a, in := h.inv.in(network); in {
+			i = a.nic
+			break
+		}
+	}
+	if i < 0 {
+		r := h.inv.defaultRoute()
+		if r == nil {
+			return ""
+		}
+		i = slices.IndexFunc(h.inv.Interfaces, func(n nic) bool { return n.Name == r.Interface })
+	}
+	if i < 0 {
+		return ""
+	}
+	n := h.inv.Interfaces[i]
+	mac := strings.ReplaceAll(strings.ToLower(n.MacAddress), ":", "-")
+	switch {
+	case len(n.IPV4Addresses) > 0 && len(n.IPV6Addresses) > 0:
+		return "ip=" + mac + ":dhcp,dhcp6"
+	case len(n.IPV6Addresses) > 0:
+		return "ip=" + mac + ":dhcp6"
+	}
+	return "ip=" + mac + ":dhcp"
+}
+
+type logsRequest struct {
+	Bootstrap       bool     `json:"bootstrap"`
+	ClusterID       string   `json:"cluster_id"`
+	HostID          string   `json:"host_id"`
+	InfraEnvID      string   `json:"infra_env_id"`
+	InstallerGather bool     `json:"installer_gather"`
+	MasterIPs       []string `json:"master_ips"`
+}
+
+// logsStep asks for logs; the bootstrap collects the other masters' as well.
+func (s *Service) logsStep(h *host) step {
+	r := logsRequest{Bootstrap: h.Bootstrap, ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerGather: true}
+	if h.Bootstrap && h.cluster != nil {
+		for _, other := range h.cluster.hosts {
+			if other == h || other.Role != roleMaster || other.inv == nil {
+				continue
+			}
+			for _, a := range other.inv.addresses {
+				r.MasterIPs = append(r.MasterIPs, a.prefix.Addr().String())
+			}
+		}
+		slices.Sort(r.MasterIPs)
+	}
+	return s.step(stepLogs, inString(r))
+}

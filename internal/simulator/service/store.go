@@ -1,0 +1,246 @@
+package service
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// cluster is what the service keeps of a cluster: what it prints, and what it
+// does not.
+type cluster struct {
+	wireCluster
+	pullSecret string
+	uiSettings string
+	// hosts are the hosts bound to the cluster, in the order in which they came.
+	hosts []*host
+	// manifests are the user's and the service's own, by folder/name.
+	manifests map[string]manifest
+	// objects are the files made when the installation starts, by file name.
+	objects map[string][]byte
+	logs    map[string][]byte
+	// credentials is made when the installation starts.
+	credentials *credentials
+	ingressCert string
+	// preparedAt is when the running preparation began.
+	preparedAt time.Time
+	ignited    bool
+	// userNetworks says that the machine networks are the user's own and not
+	// derived from the VIPs.
+	userNetworks bool
+	verifiedVips map[string]string
+	checks       checks
+	groups       majority
+	collisions   map[string][]string
+	// before is the cluster as the tick that is running found it.
+	before struct {
+		state  string
+		groups majority
+	}
+	completed  bool
+	loadedFrom string // the day-1 infra-env's cluster that became this one
+	usage      map[string]featureUse
+}
+
+// infraEnv is what the service keeps of an infra-env.
+type infraEnv struct {
+	wireInfraEnv
+	pullSecret  string
+	static      []staticHost
+	imageSerial int // counts how often the image changed
+	// registeredDay2 says that it was made for a cluster that was already
+	// installed.
+	day2 bool
+}
+
+// host is what the service keeps of a host.
+type host struct {
+	wireHost
+	state, info string
+	infraEnv    *infraEnv
+	cluster     *cluster
+	inv         *inventory
+	// hostname is the one that the user asked for.
+	hostname     string
+	chosenDisk   string
+	skipDisks    []string
+	userPool     bool
+	token        string
+	headers      string
+	images       []string
+	diskSpeedMs  int64
+	diskTested   bool
+	diskFailed   bool
+	diskPath     string
+	imageResults map[string]imageResult
+	peers        map[string]remoteHost
+	resolutions  []resolution
+	ntp          []ntpSource
+	freeNetworks map[string][]string
+	apiCheck     *apiCheckReply
+	tang         *tangReply
+	checks       checks
+	single       bool // registered for a single-node cluster
+	expectExit   bool // the agent is told to exit and register again
+	upgraded     bool
+}
+
+func (s *Service) findCluster(id string) *cluster {
+	return s.clusters[id]
+}
+
+// getCluster finds a cluster or says that it is not there.
+func (s *Service) getCluster(id string) (*cluster, error) {
+	if err := pathUUID("cluster_id", id); err != nil {
+		return nil, err
+	}
+	if c := s.clusters[id]; c != nil {
+		return c, nil
+	}
+	return nil, notFound("cluster %s was not found", id)
+}
+
+func (s *Service) getInfraEnv(id string) (*infraEnv, error) {
+	if err := pathUUID("infra_env_id", id); err != nil {
+		return nil, err
+	}
+	if e := s.infraEnvs[id]; e != nil {
+		return e, nil
+	}
+	return nil, notFound("infraEnv %s was not found", id)
+}
+
+func (s *Service) getHost(infraEnvID, id string) (*host, error) {
+	if err := pathUUID("infra_env_id", infraEnvID); err != nil {
+		return nil, err
+	}
+	if err := pathUUID("host_id", id); err != nil {
+		return nil, err
+	}
+	if h := s.hosts[infraEnvID+"/"+id]; h != nil {
+		return h, nil
+	}
+	return nil, notFound("failed to get host %s in infra_env %s: record not found", id, infraEnvID)
+}
+
+// clustersInOrder lists the clusters in the order in which they were made.
+func (s *Service) clustersInOrder() []*cluster {
+	list := make([]*cluster, 0, len(s.clusters))
+	for _, id := range s.clusterOrder {
+		list = append(list, s.clusters[id])
+	}
+	return list
+}
+
+func (s *Service) infraEnvsInOrder() []*infraEnv {
+	list := make([]*infraEnv, 0, len(s.infraEnvs))
+	for _, id := range s.infraEnvOrder {
+		list = append(list, s.infraEnvs[id])
+	}
+	return list
+}
+
+func (s *Service) hostsInOrder() []*host {
+	list := make([]*host, 0, len(s.hosts))
+	for _, key := range s.hostOrder {
+		list = append(list, s.hosts[key])
+	}
+	return list
+}
+
+func (s *Service) hostsOfInfraEnv(id string) []*host {
+	var list []*host
+	for _, key := range s.hostOrder {
+		if h := s.hosts[key]; h.InfraEnvID == id {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+func (s *Service) dropHost(h *host) {
+	key := h.InfraEnvID + "/" + h.ID
+	delete(s.hosts, key)
+	s.hostOrder = slices.DeleteFunc(s.hostOrder, func(k string) bool { return k == key })
+	h.leave()
+}
+
+// join binds the host to a cluster; leave takes it out of its cluster.
+func (h *host) join(c *cluster) {
+	h.leave()
+	h.cluster, h.ClusterID = c, c.ID
+	c.hosts = append(c.hosts, h)
+}
+
+func (h *host) leave() {
+	if h.cluster == nil {
+		return
+	}
+	h.cluster.hosts = slices.DeleteFunc(h.cluster.hosts, func(o *host) bool { return o == h })
+	h.cluster, h.ClusterID = nil, ""
+}
+
+func (c *cluster) isSingle() bool { return c.ControlPlaneCount == 1 }
+
+func (c *cluster) isDay2() bool { return c.Kind == kindAddHosts }
+
+// userManaged says that the user brings load balancer and DNS.
+func (c *cluster) userManaged() bool {
+	return c.UserManagedNetworking != nil && *c.UserManagedNetworking
+}
+
+func (c *cluster) userBalanced() bool {
+	return c.LoadBalancer != nil && c.LoadBalancer.Type == "user-managed"
+}
+
+func (c *cluster) platformType() string {
+	if c.Platform == nil {
+		return ""
+	}
+	return c.Platform.Type
+}
+
+// role is the host's own role or, while that is open, the one suggested.
+func (h *host) role() string {
+	if h.Role == roleAuto && h.SuggestedRole != "" {
+		return h.SuggestedRole
+	}
+	return h.Role
+}
+
+// name is the host name that counts: the user's, else the machine's own, else
+// the id.
+func (h *host) name() string {
+	switch {
+	case h.hostname != "":
+		return h.hostname
+	case h.inv != nil && h.inv.Hostname != "":
+		return h.inv.Hostname
+	}
+	return h.ID
+}
+
+// stage is the stage that the host has reached.
+func (h *host) stage() string {
+	if h.Progress == nil {
+		return ""
+	}
+	return h.Progress.CurrentStage
+}
+
+// ptr is a pointer to a copy of v.
+func ptr[T any](v T) *T { return &v }
+
+// inString encodes v as the JSON that the API carries inside strings.
+func inString(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,26 @@
+package service
+
+import (
+	"time"
+)
+
+// millis is a time as the API's date-time fields print it: milliseconds, UTC,
+// and year 1 for "never".
+type millis time.Time
+
+// MarshalJSON implements json.Marshaler.
+func (t millis) MarshalJSON() ([]byte, error) {
+	return time.Time(t).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
+}
+
+func (t millis) isZero() bool { return time.Time(t).IsZero() }
+
+// micros is a time as the fields that come straight from the database print it:
+// up to microseconds, without trailing zeros.
+type micros time.Time
+
+// MarshalJSON implements json.Marshaler.
+func (t micros) MarshalJSON() ([]byte, error) {
+	at := time.Time(t).UTC().Truncate(time.Microsecond)
+	return at.AppendFormat(nil, `"`+time.RFC3339Nano+`"`), nil
+}

@@ -1,0 +1,381 @@
+package service
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// clusterCheck is the evaluation of one cluster.
+type clusterCheck struct {
+	report
+	s *Service
+	c *cluster
+	// machine is the cluster's machine networks as the tick found them.
+	machine []machineNetwork
+	found   bool // some host has an inventory
+}
+
+func (s *Service) evaluateCluster(c *cluster) []check {
+	e := &clusterCheck{s: s, c: c, machine: c.MachineNetworks}
+	e.found = slices.ContainsFunc(c.hosts, func(h *host) bool { return h.inv != nil })
+	e.list = make([]check, 0, 48)
+	e.configuration()
+	e.hostsData()
+	e.network()
+	for _, o := range operatorChecks() {
+		status, message := passed, o.name+" is disabled"
+		if c.hasOperator(o.name) {
+			message = fmt.Sprintf("All cluster requirements for %s are satisfied", o.name)
+		}
+		e.add(catOperators, o.id, status, message)
+	}
+	return e.list
+}
+
+func (e *clusterCheck) configuration() {
+	e.add(catConfiguration, "platform-requirements-satisfied", passed, "Platform requirements satisfied")
+	if e.c.PullSecretSet {
+		e.add(catConfiguration, "pull-secret-set", passed, "The pull secret is set.")
+		return
+	}
+	e.add(catConfiguration, "pull-secret-set", failed, "The pull secret is not set.")
+}
+
+func (e *clusterCheck) hostsData() {
+	ready := passed
+	for _, h := range e.c.hosts {
+		if !oneOf(h.state, hostKnown, hostPreparing, hostPrepared, hostPreparationFailed) {
+			ready = failed
+		}
+	}
+	if ready == passed {
+		e.add(catHostsData, "all-hosts-are-ready-to-install", passed, "All hosts in the cluster are ready to install.")
+	} else {
+		e.add(catHostsData, "all-hosts-are-ready-to-install", failed, "The cluster has hosts that are not ready to install.")
+	}
+	status, message := e.masters()
+	e.add(catHostsData, "sufficient-masters-count", status, message)
+}
+
+// masters compares the hosts' roles with what the control plane needs. Hosts
+// without a role fill it up.
+func (e *clusterCheck) masters() (string, string) {
+	const exact = "The cluster has the exact amount of dedicated control plane nodes."
+	masters, arbiters, workers, open := e.c.countRoles()
+	want := int(e.c.ControlPlaneCount)
+	if e.c.isSingle() {
+		if masters+min(open, 1-min(masters, 1)) == 1 && masters+workers+arbiters+open == 1 {
+			return passed, exact
+		}
+		return failed, "Single-node clusters must have a single control plane node and no workers."
+	}
+	if fill := min(open, max(want-masters, 0)); fill > 0 {
+		masters, open = masters+fill, open-fill
+	}
+	if want == 2 {
+		fenced := 0
+		for _, h := range e.c.hosts {
+			if h.FencingCredentials != "" {
+				fenced++
+			}
+		}
+		if arbiters+open == 0 && fenced < 2 {
+			return failed, "Clusters with 2 dedicated control plane nodes must have at least 1 arbiter node, or fencing credentials for both of them."
+		}
+	}
+	if masters != want {
+		return failed, fmt.Sprintf("The cluster must have exactly %d dedicated control plane nodes. Add or remove hosts, or change their roles configurations to meet the requirement.", want)
+	}
+	return passed, exact
+}
+
+// countRoles counts the hosts by role; open ones have none yet.
+func (c *cluster) countRoles() (masters, arbiters, workers, open int) {
+	for _, h := range c.hosts {
+		switch h.role() {
+		case roleMaster, roleBootstrap:
+			masters++
+		case roleArbiter:
+			arbiters++
+		case roleWorker:
+			workers++
+		default:
+			open++
+		}
+	}
+	return masters, arbiters, workers, open
+}
+
+func (e *clusterCheck) network() {
+	add := e.in(catNetwork)
+	add("api-vips-defined")(e.vipsDefined("API", e.c.APIVips))
+	add("api-vips-valid")(e.vipsValid("API", e.c.APIVips))
+	add("cluster-cidr-defined")(definedOr(len(e.c.ClusterNetworks) > 0, "The Cluster Network CIDR is defined.", "The Cluster Network CIDR is undefined."))
+	add("custom-manifests-requirements-satisfied")(e.manifests())
+	add("dns-domain-defined")(definedOr(e.c.BaseDNSDomain != "", "The base domain is defined.", "The base domain is undefined and must be provided."))
+	add("ingress-vips-defined")(e.vipsDefined("Ingress", e.c.IngressVips))
+	add("ingress-vips-valid")(e.vipsValid("Ingress", e.c.IngressVips))
+	add("machine-cidr-defined")(e.machineDefined())
+	add("machine-cidr-equals-to-calculated-cidr")(e.machineCalculated())
+	add("network-prefix-valid")(e.prefixValid())
+	add("network-type-valid")(passed, "The cluster has a valid network type")
+	add("networks-same-address-families")(e.sameFamilies())
+	add("no-cidrs-overlapping")(e.noOverlap())
+	add("ntp-server-configured")(e.clocks())
+	add("service-cidr-defined")(definedOr(len(e.c.ServiceNetworks) > 0, "The Service Network CIDR is defined.", "The Service Network CIDR is undefined."))
+}
+
+func definedOr(ok bool, good, bad string) (string, string) {
+	if ok {
+		return passed, good
+	}
+	return failed, bad
+}
+
+func (e *clusterCheck) manifests() (string, string) {
+	if p := e.c.Platform; p != nil && p.Type == "external" && p.External != nil && p.External.PlatformName == "oci" && len(e.c.manifests) == 0 {
+		return failed, "The custom manifest required for Oracle Cloud Infrastructure platform integration has not been added. Add a custom manifest to continue."
+	}
+	return passed, "No custom manifests are required"
+}
+
+// vipless says why a cluster needs no virtual addresses; empty if it does.
+func (e *clusterCheck) vipless() string {
+	switch {
+	case e.c.userManaged():
+		return "User Managed Networking"
+	case e.c.isSingle():
+		return "SNO"
+	}
+	return ""
+}
+
+func (e *clusterCheck) vipsDefined(name string, list []vip) (string, string) {
+	if why := e.vipless(); why != "" {
+		return passed, fmt.Sprintf("%s virtual IPs are not required: %s", name, why)
+	}
+	if len(list) > 0 {
+		return passed, name + " virtual IPs are defined."
+	}
+	return failed, name + " virtual IPs are undefined and must be provided."
+}
+
+func (e *clusterCheck) vipsValid(name string, list []vip) (string, string) {
+	if why := e.vipless(); why != "" {
+		return passed, fmt.Sprintf("%s virtual IPs are not required: %s", name, why)
+	}
+	if len(list) == 0 {
+		return pending, name + " virtual IPs are undefined."
+	}
+	if !e.found || len(e.machine) == 0 {
+		return pending, "Hosts have not been discovered yet"
+	}
+	label := strings.ToLower(name) + " vips"
+	var texts, problems []string
+	for _, v := range list {
+		texts = append(texts, v.IP)
+		network := e.machineNetworkOf(v.IP)
+		switch verdict := e.c.vipVerdict(v); {
+		case network == "":
+			problems = append(problems, fmt.Sprintf("%s <%s> does not belong to machine-network-cidr <%s>", label, v.IP, e.machine[0].CIDR))
+		case verdict == "failed":
+			problems = append(problems, fmt.Sprintf("%s <%s> is already in use in cidr %s", label, v.IP, network))
+		case verdict != "succeeded":
+			problems = append(problems, fmt.Sprintf("%s <%s> are not verified yet.", label, v.IP))
+		}
+	}
+	if len(problems) > 0 {
+		return failed, strings.Join(problems, ";")
+	}
+	return passed, fmt.Sprintf("%s %s belongs to the Machine CIDR and is not in use.", label, strings.Join(texts, ", "))
+}
+
+// vipVerdict is what hosts found out about an address: succeeded (free), failed
+// (in use) or empty.
+func (c *cluster) vipVerdict(v vip) string {
+	if v.Verification != "" {
+		return v.Verification
+	}
+	if c.userBalanced() {
+		return "succeeded"
+	}
+	// Without a verdict the lists of free addresses decide.
+	for _, h := range c.hosts {
+		for _, free := range h.freeNetworks {
+			if slices.Contains(free, v.IP) {
+				return "succeeded"
+			}
+		}
+	}
+	return ""
+}
+
+func (e *clusterCheck) machineNetworkOf(ip string) string {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ""
+	}
+	for _, n := range e.machine {
+		if network, err := netip.ParsePrefix(n.CIDR); err == nil && network.Contains(addr) {
+			return n.CIDR
+		}
+	}
+	return ""
+}
+
+func (e *clusterCheck) machineDefined() (string, string) {
+	switch {
+	case e.c.userManaged() && !e.c.isSingle():
+		return passed, "No Machine Network CIDR needed: User Managed Networking"
+	case len(e.machine) > 0:
+		return passed, "The Machine Network CIDR is defined."
+	case !e.found:
+		return pending, "Hosts have not been discovered yet"
+	case e.c.VipDHCPAllocation != nil && *e.c.VipDHCPAllocation:
+		return failed, "The Machine Network CIDR is undefined; setting the Machine Network CIDR initiates the VIPs DHCP lease allocation."
+	case e.c.isSingle():
+		return failed, "The Machine Network CIDR is undefined; Setting Machine Network CIDR is required for single node cluster"
+	}
+	return failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."
+}
+
+func (e *clusterCheck) machineCalculated() (string, string) {
+	switch {
+	case e.c.userManaged():
+		return passed, "The Cluster Machine CIDR is not required: User Managed Networking"
+	case len(e.c.APIVips) == 0 && len(e.c.IngressVips) == 0:
+		return pending, "The Machine Network CIDR, API virtual IPs, or Ingress virtual IPs are undefined."
+	case !e.found:
+		return pending, "Hosts have not been discovered yet"
+	}
+	for i, v := range e.c.APIVips {
+		calculated := e.c.networkOfVip(v.IP)
+		if calculated == "" && !e.c.userBalanced() {
+			return failed, fmt.Sprintf("1 error occurred:\n\t* No suitable matching CIDR found for VIP %s\n\n", v.IP)
+		}
+		if calculated != "" && i < len(e.machine) && e.machine[i].CIDR != calculated && !e.c.userBalanced() {
+			return failed, fmt.Sprintf("1 error occurred:\n\t* The Cluster Machine CIDR %s is different than the calculated CIDR %s.\n\n", e.machine[i].CIDR, calculated)
+		}
+	}
+	return passed, "The Cluster Machine CIDR is equivalent to the calculated CIDR."
+}
+
+func (e *clusterCheck) prefixValid() (string, string) {
+	if len(e.c.ClusterNetworks) == 0 {
+		return pending, "The Cluster Network CIDR is undefined."
+	}
+	for _, n := range e.c.ClusterNetworks {
+		if n.HostPrefix <= 0 {
+			return failed, fmt.Sprintf("Invalid Cluster Network prefix: Host prefix, now %d, must be a positive integer.", n.HostPrefix)
+		}
+		network, err := netip.ParsePrefix(n.CIDR)
+		if err != nil {
+			continue
+		}
+		width := network.Addr().BitLen()
+		if int(n.HostPrefix) > width-7 {
+			return failed, fmt.Sprintf("Host prefix, now %d, must be less than or equal to %d to allow at least 128 addresses", n.HostPrefix, width-7)
+		}
+		if room := int(n.HostPrefix) - network.Bits(); room < 0 || room < 31 && 1<<room < max(4, len(e.c.hosts)) {
+			return failed, fmt.Sprintf("Cluster network CIDR prefix %d does not contain enough addresses for %d hosts each one with %d prefix (%d addresses)",
+				network.Bits(), max(4, len(e.c.hosts)), n.HostPrefix, 1<<min(62, width-int(n.HostPrefix)))
+		}
+	}
+	return passed, "The Cluster Network prefix is valid."
+}
+
+// undefinedNetworks is the pending answer while a network is missing.
+func (e *clusterCheck) undefinedNetworks() (string, bool) {
+	machineNeeded := !e.c.userManaged() || e.c.isSingle()
+	if len(e.c.ClusterNetworks) > 0 && len(e.c.ServiceNetworks) > 0 && (!machineNeeded || len(e.machine) > 0) {
+		return "", false
+	}
+	if machineNeeded {
+		return "At least one of the CIDRs (Machine Network, Cluster Network, Service Network) is undefined.", true
+	}
+	return "At least one of the CIDRs (Cluster Network, Service Network) is undefined.", true
+}
+
+func families(cidrs []string) []bool {
+	var list []bool
+	for _, text := range cidrs {
+		if p, err := netip.ParsePrefix(text); err == nil && !slices.Contains(list, p.Addr().Is4()) {
+			list = append(list, p.Addr().Is4())
+		}
+	}
+	return list
+}
+
+func (c *cluster) cidrs() (machine, clusterNets, services []string) {
+	for _, n := range c.MachineNetworks {
+		machine = append(machine, n.CIDR)
+	}
+	for _, n := range c.ClusterNetworks {
+		clusterNets = append(clusterNets, n.CIDR)
+	}
+	for _, n := range c.ServiceNetworks {
+		services = append(services, n.CIDR)
+	}
+	return machine, clusterNets, services
+}
+
+func (e *clusterCheck) sameFamilies() (string, string) {
+	if text, missing := e.undefinedNetworks(); missing {
+		return pending, text
+	}
+	machine, clusterNets, services := e.c.cidrs()
+	if !slices.Equal(families(services), families(clusterNets)) {
+		return failed, "Address families of networks (ServiceNetworks, ClusterNetworks) are not the same."
+	}
+	if (!e.c.userManaged() || e.c.isSingle()) && !slices.Equal(families(services), families(machine)) {
+		return failed, "Address families of networks (MachineNetworks, ServiceNetworks, ClusterNetworks) are not the same."
+	}
+	return passed, "Same address families for all networks."
+}
+
+func (e *clusterCheck) noOverlap() (string, string) {
+	if text, missing := e.undefinedNetworks(); missing {
+		if e.c.userManaged() {
+			text = "At least one of the CIDRs (Cluster Network, Service Network) is undefined."
+		}
+		return pending, text
+	}
+	if len(e.c.ClusterNetworks) != len(e.c.ServiceNetworks) {
+		return errored, "A mismatch between the number of Cluster and Service networks"
+	}
+	machine, clusterNets, services := e.c.cidrs()
+	all := slices.Concat(machine, services, clusterNets)
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			x, err := netip.ParsePrefix(a)
+			y, err2 := netip.ParsePrefix(b)
+			if err == nil && err2 == nil && x.Overlaps(y) {
+				return failed, fmt.Sprintf("CIDRS Overlapping: CIDRS %s and %s overlap.", a, b)
+			}
+		}
+	}
+	return passed, "No CIDRS are overlapping."
+}
+
+// clocks compares the hosts' clocks with each other.
+func (e *clusterCheck) clocks() (string, string) {
+	var least, most time.Duration
+	first := true
+	for _, h := range e.c.hosts {
+		if h.Timestamp == 0 || !oneOf(h.state, hostDiscovering, hostPendingInput, hostInsufficient, hostKnown) {
+			continue
+		}
+		ahead := time.Unix(h.Timestamp, 0).Sub(time.Time(h.CheckedInAt))
+		if first {
+			least, most, first = ahead, ahead, false
+		}
+		least, most = min(least, ahead), max(most, ahead)
+	}
+	if most-least > timeLimit {
+		return failed, fmt.Sprintf("Hosts' clocks are not synchronized (there's more than a %d minutes gap between clocks), please configure an NTP server via DHCP or set clocks manually.", int(timeLimit.Minutes()))
+	}
+	return passed, "No ntp problems found"
+}

@@ -1,0 +1,406 @@
+package service
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// silence is how long a host may be silent before it counts as disconnected.
+const silence = 3 * time.Minute
+
+func (e *hostCheck) network() {
+	add := e.in(catNetwork)
+	if e.live {
+		add("connected")(e.connected())
+		add("media-connected")(e.mediaConnected())
+	}
+	if e.c != nil {
+		add("machine-cidr-defined")(e.machineCIDRDefined())
+		add("belongs-to-machine-cidr")(e.belongsToMachineCIDR())
+		add("ignition-downloadable")(e.ignitionDownloadable())
+		add("belongs-to-majority-group")(e.belongsToMajority())
+		add("mtu-valid")(e.mtu())
+	}
+	add("valid-platform-network-settings")(e.platformNetwork())
+	if e.live {
+		add("ntp-synced")(e.ntpSynced())
+		add("time-synced-between-host-and-service")(e.timeSynced())
+	}
+	add("container-images-available")(e.imagesAvailable())
+	if e.c != nil {
+		add("sufficient-network-latency-requirement-for-role")(e.latency())
+		add("sufficient-packet-loss-requirement-for-role")(e.packetLoss())
+	}
+	add("has-default-route")(e.defaultRoute())
+	if e.c != nil {
+		e.domains(add)
+		add("dns-wildcard-not-configured")(e.wildcard())
+		add("non-overlapping-subnets")(e.overlapping())
+	}
+	add("no-ip-collisions-in-network")(e.ipCollisions())
+	if e.c != nil {
+		add("no-iscsi-nic-belongs-to-machine-cidr")(e.iscsi())
+	}
+}
+
+func (h *host) connected(now time.Time) bool {
+	return now.Sub(time.Time(h.CheckedInAt)) <= silence
+}
+
+func (e *hostCheck) connected() (string, string) {
+	if e.h.connected(e.now) {
+		return passed, "Host is connected"
+	}
+	return failed, "Host is disconnected"
+}
+
+func (e *hostCheck) mediaConnected() (string, string) {
+	if e.h.MediaStatus == "disconnected" {
+		return failed, infoMediaDisconnected
+	}
+	return passed, "Media device is connected"
+}
+
+func (e *hostCheck) machineCIDRDefined() (string, string) {
+	switch {
+	case e.c.isDay2():
+		return passed, "No Machine Network CIDR needed: Day2 cluster"
+	case e.c.userManaged():
+		return passed, "No Machine Network CIDR needed: User Managed Networking"
+	case len(e.c.MachineNetworks) > 0:
+		return passed, "Machine Network CIDR is defined"
+	case e.c.VipDHCPAllocation != nil && *e.c.VipDHCPAllocation:
+		return failed, "Machine Network CIDR is undefined"
+	}
+	return failed, "Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs"
+}
+
+func (e *hostCheck) belongsToMachineCIDR() (string, string) {
+	switch {
+	case e.c.isDay2():
+		return passed, "No machine network CIDR validation needed: Day2 cluster"
+	case e.c.userManaged() && !e.c.isSingle():
+		return passed, "No machine network CIDR validation needed: User Managed Networking"
+	case e.h.inv == nil || len(e.c.MachineNetworks) == 0:
+		return pending, "Missing inventory or machine network CIDR"
+	}
+	for _, n := range e.c.MachineNetworks {
+		network, err := netip.ParsePrefix(n.CIDR)
+		if err != nil {
+			continue
+		}
+		if _, in := e.h.inv.in(network); !in {
+			return failed, "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"
+		}
+	}
+	return passed, "Host belongs to all machine network CIDRs"
+}
+
+func (e *hostCheck) ignitionDownloadable() (string, string) {
+	switch {
+	case e.h.Kind != kindAddedHost:
+		return hidden, ""
+	case e.h.apiCheck == nil:
+		return pending, "Ignition is not yet available, pending API connectivity"
+	case e.h.apiCheck.IsSuccess:
+		return passed, "Ignition is downloadable"
+	}
+	text := "This host has failed to download the ignition file from the cluster, please ensure the host can reach the cluster"
+	if e.h.apiCheck.URL != "" {
+		text = fmt.Sprintf("This host has failed to download the ignition file from %s with the following error: %s. Please ensure the host can reach this URL",
+			e.h.apiCheck.URL, e.h.apiCheck.DownloadError)
+	}
+	return failed, text
+}
+
+func (e *hostCheck) belongsToMajority() (string, string) {
+	if e.h.Kind == kindAddedHost {
+		return passed, "Day2 host is not required to be connected to other hosts in the cluster"
+	}
+	if len(e.c.hosts) == 1 {
+		return passed, "Host has connectivity to the majority of hosts in the cluster"
+	}
+	groups := e.c.before.groups
+	if groups.text == "" || e.h.inv == nil || !e.c.userManaged() && len(e.c.MachineNetworks) == 0 {
+		return pending, "Machine Network CIDR or Connectivity Majority Groups missing"
+	}
+	in := false
+	if e.c.userManaged() {
+		in = slices.Contains(groups.networks["IPv4"], e.h.ID) || slices.Contains(groups.networks["IPv6"], e.h.ID)
+	} else {
+		in = !slices.ContainsFunc(e.c.MachineNetworks, func(n machineNetwork) bool {
+			return !slices.Contains(groups.networks[n.CIDR], e.h.ID)
+		})
+	}
+	switch {
+	case in:
+		return passed, "Host has connectivity to the majority of hosts in the cluster"
+	case len(e.c.hosts) < 3:
+		return pending, "Not enough hosts in cluster to calculate connectivity groups"
+	}
+	return failed, "No connectivity to the majority of hosts in the cluster"
+}
+
+func (e *hostCheck) mtu() (string, string) {
+	switch {
+	case e.h.Kind == kindAddedHost:
+		return passed, "Day2 host is not required to be connected to other hosts in the cluster"
+	case len(e.c.hosts) == 1:
+		return hidden, ""
+	case len(e.h.peers) == 0:
+		return pending, "Missing MTU report information"
+	}
+	for _, remote := range e.h.peers {
+		for _, m := range remote.MTU {
+			if !m.Successful {
+				return failed, fmt.Sprintf("MTU is broken. Interface %s fails to send packets of the maximum size to %s", m.OutgoingNIC, m.RemoteIP)
+			}
+		}
+	}
+	return passed, "MTU is ok"
+}
+
+func (e *hostCheck) platformNetwork() (string, string) {
+	if e.h.inv == nil || e.h.inv.SystemVendor == nil {
+		return pending, "Missing inventory"
+	}
+	return passed, fmt.Sprintf("Platform %s is allowed", e.h.inv.SystemVendor.ProductName)
+}
+
+func (e *hostCheck) ntpSynced() (string, string) {
+	for _, source := range e.h.ntp {
+		if source.State == "synced" {
+			return passed, "Host NTP is synced"
+		}
+	}
+	if len(e.h.ntp) == 0 && hostUnbound(e.h.state) {
+		return hidden, ""
+	}
+	return failed, "Host couldn't synchronize with any NTP server"
+}
+
+func (e *hostCheck) imagesAvailable() (string, string) {
+	var broken []string
+	for name, r := range e.h.imageResults {
+		if r.Result != "success" {
+			broken = append(broken, name)
+		}
+	}
+	if len(broken) > 0 {
+		slices.Sort(broken)
+		return failed, fmt.Sprintf("Failed to fetch container images needed for installation from %s. This may be due to a network hiccup. Retry to install again. If this problem persists, check your network settings to make sure you’re not blocked.",
+			strings.Join(broken, ","))
+	}
+	return passed, "All required container images were either pulled successfully or no attempt was made to pull them"
+}
+
+// alone tells that there is nobody to measure the distance to.
+func (e *hostCheck) alone() bool {
+	return len(e.c.hosts) == 1 || e.h.role() == roleAuto || e.h.Kind == kindAddedHost
+}
+
+func (e *hostCheck) latency() (string, string) {
+	const fine = "Network latency requirement has been satisfied."
+	switch {
+	case e.h.inv == nil:
+		return pending, "The inventory is not available yet."
+	case e.alone() || e.need.LatencyMs == nil:
+		return passed, fine
+	case e.h.Connectivity == "":
+		return pending, "Missing network latency information."
+	}
+	slow := e.beyond(func(l l3Result) float64 { return l.AverageRTT }, *e.need.LatencyMs, " ms")
+	if slow == "" {
+		return passed, fine
+	}
+	return failed, fmt.Sprintf(`A total network latency above the tolerated threshold of %.2f ms was encountered when performing network latency tests between host %s and %s\n`,
+		*e.need.LatencyMs, e.h.ID, slow)
+}
+
+func (e *hostCheck) packetLoss() (string, string) {
+	const fine = "Packet loss requirement has been satisfied."
+	switch {
+	case e.h.inv == nil:
+		return pending, "The inventory is not available yet."
+	case e.alone() || e.need.PacketLoss == nil:
+		return passed, fine
+	case e.h.Connectivity == "":
+		return pending, "Missing packet loss information."
+	}
+	lossy := e.beyond(func(l l3Result) float64 { return l.PacketLoss }, *e.need.PacketLoss, "%")
+	if lossy == "" {
+		return passed, fine
+	}
+	return failed, fmt.Sprintf(`A total packet loss above the tolerated threshold of %.2f%% was encountered when performing connectivity validation between host %s and %s\n`,
+		*e.need.PacketLoss, e.h.ID, lossy)
+}
+
+// beyond names the hosts of the same role that a measurement is too high for.
+func (e *hostCheck) beyond(measure func(l3Result) float64, limit float64, unit string) string {
+	var names []string
+	for _, other := range e.c.hosts {
+		remote, known := e.h.peers[other.ID]
+		if !known || other == e.h || other.role() != e.h.role() || len(names) > 2 {
+			continue
+		}
+		for _, l := range remote.L3 {
+			if v := measure(l); v > limit {
+				names = append(names, fmt.Sprintf("%s (%.2f%s)", other.name(), v, unit))
+				break
+			}
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (e *hostCheck) defaultRoute() (string, string) {
+	if e.h.inv == nil {
+		return pending, "Missing default routing information."
+	}
+	if e.h.inv.defaultRoute() != nil {
+		return passed, "Host has been configured with at least one default route."
+	}
+	return failed, "Host has not yet been configured with a default route."
+}
+
+func (inv *inventory) defaultRoute() *route {
+	for i := range inv.Routes {
+		r := &inv.Routes[i]
+		to, err := netip.ParseAddr(r.Destination)
+		if err != nil || !to.IsUnspecified() || r.Interface == "" {
+			continue
+		}
+		if gw, err := netip.ParseAddr(r.Gateway); err == nil && !gw.IsUnspecified() {
+			return r
+		}
+	}
+	return nil
+}
+
+// domains judges the names that a cluster without its own load balancer needs.
+func (e *hostCheck) domains(add adder) {
+	base := e.c.Name + "." + e.c.BaseDNSDomain
+	for _, d := range []struct{ id, lookup, shown, target string }{
+		{"api-domain-name-resolved-correctly", "api." + base, "api." + base, "API load balancer"},
+		{"api-int-domain-name-resolved-correctly", "api-int." + base, "api-int." + base, "internal API load balancer"},
+		{"apps-domain-name-resolved-correctly", "console-openshift-console.apps." + base, "*.apps." + base, "application Ingress load balancer"},
+	} {
+		status, message := e.resolves(d.lookup, d.shown, d.target)
+		add(d.id)(status, message)
+	}
+}
+
+func (e *hostCheck) resolves(lookup, shown, target string) (string, string) {
+	fine := fmt.Sprintf("Domain name resolution for the %s domain was successful or not required", shown)
+	if e.c.Imported {
+		if !slices.ContainsFunc(e.c.hosts, func(h *host) bool { return h.apiCheck != nil && h.apiCheck.IsSuccess }) {
+			return pending, fmt.Sprintf("DNS validation for the %s domain cannot be completed at the moment. This could be due to other validations", shown)
+		}
+	} else if !e.c.userManaged() && !e.c.userBalanced() {
+		return passed, fine
+	}
+	if e.c.isSingle() && !e.c.isDay2() {
+		return passed, fine // the node brings its own name server
+	}
+	if e.c.BaseDNSDomain == "" {
+		return errored, fmt.Sprintf("DNS validation for the %s domain cannot be completed because the cluster does not have base_dns_domain set. Please update the cluster with the correct base_dns_domain", target)
+	}
+	if e.h.resolutions == nil {
+		return errored, "Error while evaluating DNS resolution on this host"
+	}
+	r, found := e.h.resolution(lookup)
+	if !found || len(r.IPv4)+len(r.IPv6) == 0 {
+		return failed, fmt.Sprintf("Couldn't resolve domain name %s on the host. To continue installation, create the necessary DNS entries to resolve this domain name to your cluster's %s IP address", shown, target)
+	}
+	return passed, fine
+}
+
+func (h *host) resolution(name string) (resolution, bool) {
+	for _, r := range h.resolutions {
+		if r.DomainName == name {
+			return r, true
+		}
+	}
+	return resolution{}, false
+}
+
+func (e *hostCheck) wildcard() (string, string) {
+	if e.c.isDay2() {
+		return passed, "DNS wildcard check is not required for day2"
+	}
+	if e.h.resolutions == nil {
+		return pending, "DNS wildcard check cannot be performed yet because the host has not yet performed DNS resolution"
+	}
+	base := "validateNoWildcardDNS." + e.c.Name + "." + e.c.BaseDNSDomain
+	for _, name := range []string{base, base + "."} {
+		r, found := e.h.resolution(name)
+		if !found {
+			return errored, "Internal error - DNS wildcard check cannot be performed because the DNS validation result doesn't contain the wildcard domain"
+		}
+		if all := slices.Concat(r.IPv4, r.IPv6); len(all) > 0 {
+			return failed, fmt.Sprintf("DNS wildcard configuration was detected for domain *.%s.%s - the installation will not be able to complete while this record exists. Please remove it to proceed. The domain resolves to addresses %s",
+				e.c.Name, e.c.BaseDNSDomain, strings.Join(all, ", "))
+		}
+	}
+	return passed, "DNS wildcard check was successful"
+}
+
+func (e *hostCheck) overlapping() (string, string) {
+	if e.h.inv == nil {
+		return pending, "Missing inventory"
+	}
+	list := e.h.inv.addresses
+	for i, a := range list {
+		for _, b := range list[i+1:] {
+			if a.nic == b.nic || a.prefix.Addr().IsLinkLocalUnicast() || !a.prefix.Overlaps(b.prefix) {
+				continue
+			}
+			x, y := e.h.inv.Interfaces[a.nic].Name, e.h.inv.Interfaces[b.nic].Name
+			if a.prefix.Masked() == b.prefix.Masked() {
+				return failed, fmt.Sprintf("Address networks are overlapping: Address network %s appears on multiple interfaces [%s, %s]", a.prefix.Masked(), x, y)
+			}
+			return failed, fmt.Sprintf("Address networks are overlapping: Address networks %s in interface %s and %s in interface %s overlap", a.prefix.Masked(), x, b.prefix.Masked(), y)
+		}
+	}
+	return passed, "Host subnets are not overlapping"
+}
+
+func (e *hostCheck) ipCollisions() (string, string) {
+	switch {
+	case e.c == nil:
+		return passed, "Cluster has not yet been defined, skipping validation."
+	case e.h.inv == nil:
+		return passed, "Host inventory has not yet been defined, skipping validation."
+	case e.c.isDay2():
+		return passed, "Skipping validation for day 2 host " + e.h.ID
+	case e.c.IPCollisions == "":
+		return passed, "IP collisions have not yet been evaluated"
+	}
+	var lines strings.Builder
+	for _, ip := range sortedKeys(e.c.collisions) {
+		addr, err := netip.ParseAddr(ip)
+		if err != nil || !slices.ContainsFunc(e.h.inv.addresses, func(a netAddress) bool { return a.prefix.Addr() == addr }) {
+			continue
+		}
+		fmt.Fprintf(&lines, "Collisions detected for host ID %s, IP address: %s Mac addresses: %s\n", e.h.ID, ip, strings.Join(e.c.collisions[ip], ","))
+	}
+	if lines.Len() > 0 {
+		return failed, lines.String()
+	}
+	return passed, "No IP collisions were detected by host " + e.h.ID
+}
+
+// iscsi judges only hosts that boot from iSCSI; until the machine network is
+// known it cannot tell.
+func (e *hostCheck) iscsi() (string, string) {
+	if e.c.isDay2() || e.c.userManaged() && !e.c.isSingle() {
+		return hidden, ""
+	}
+	if e.h.inv == nil || len(e.c.MachineNetworks) == 0 {
+		return pending, "Missing inventory or machine network CIDR"
+	}
+	return hidden, ""
+}

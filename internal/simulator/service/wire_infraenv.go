@@ -1,0 +1,36 @@
+package service
+
+// wireInfraEnv is an infra-env as the API prints it.
+type wireInfraEnv struct {
+	AdditionalNtpSources   string     `json:"additional_ntp_sources,omitempty"`
+	AdditionalTrustBundle  string     `json:"additional_trust_bundle,omitempty"`
+	ClusterID              string     `json:"cluster_id,omitempty"`
+	CPUArchitecture        string     `json:"cpu_architecture,omitempty"`
+	CreatedAt              micros     `json:"created_at"`
+	DownloadURL            string     `json:"download_url,omitempty"`
+	EmailDomain            string     `json:"email_domain,omitempty"`
+	ExpiresAt              millis     `json:"expires_at"`
+	Href                   string     `json:"href"`
+	ID                     string     `json:"id"`
+	IgnitionConfigOverride string     `json:"ignition_config_override,omitempty"`
+	KernelArguments        *string    `json:"kernel_arguments,omitempty"`
+	Kind                   string     `json:"kind"`
+	Name                   string     `json:"name"`
+	NetworkDiscoveryDelay  int64      `json:"network_discovery_delay_seconds,omitempty"`
+	NtpSources             string     `json:"ntp_sources,omitempty"`
+	OpenshiftVersion       string     `json:"openshift_version,omitempty"`
+	Proxy                  *wireProxy `json:"proxy,omitempty"`
+	PullSecretSet          bool       `json:"pull_secret_set,omitempty"`
+	RendezvousIP           string     `json:"rendezvous_ip,omitempty"`
+	SSHAuthorizedKey       string     `json:"ssh_authorized_key,omitempty"`
+	StaticNetworkConfig    string     `json:"static_network_config,omitempty"`
+	Type                   string     `json:"type"`
+	UpdatedAt              micros     `json:"updated_at"`
+	UserName               string     `json:"user_name,omitempty"`
+}
+
+type wireProxy struct {
+	HTTPProxy  string `json:"http_proxy,omitempty"`
+	HTTPSProxy string `json:"https_proxy,omitempty"`
+	NoProxy    string `json:"no_proxy,omitempty"`
+}
