@@ -34,7 +34,7 @@ func clusterSettings(c *spec.Cluster) Settings {
 	putList(s, SetExtraNTP, net.Defaults.NTP)
 	putList(s, SetNTP, net.NTP)
 
-	if set.Platform.Type != "" {
+	if set.Platform.Type != "" && (c.Present("spec.platform") || !platformImplied(c)) {
 		platform := Platform{Type: string(set.Platform.Type)}
 		if external := set.Platform.External; external != nil {
 			platform.ExternalName, platform.CloudControllerManager = external.Name, external.CloudControllerManager
@@ -65,6 +65,19 @@ func clusterSettings(c *spec.Cluster) Settings {
 		s[SetBundles] = ValueOf(ids)
 	}
 	return s
+}
+
+// platformImplied says whether the service comes to the same platform by
+// itself, so that it need not be sent.
+func platformImplied(c *spec.Cluster) bool {
+	userManaged := c.Spec.Network.UserManaged != nil && *c.Spec.Network.UserManaged
+	switch c.Spec.Platform.Type {
+	case spec.BareMetal:
+		return !c.SingleNode() && !userManaged
+	case spec.NoneType:
+		return c.SingleNode() || userManaged
+	}
+	return false
 }
 
 // infraEnvSettings is what cluster.yaml says of the InfraEnv whose machines
