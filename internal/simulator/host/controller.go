@@ -45,9 +45,11 @@ type controller struct {
 	takes time.Duration
 
 	// since is when that part of finalizing began, place how many chapters of
-	// it are over; olm tells that the operators on top have been started.
+	// it are over, rest that a stage has just begun; olm tells that the
+	// operators on top have been started.
 	since     time.Time
 	place     int
+	rest      bool
 	operators map[string]string
 	olm       bool
 }

@@ -28,8 +28,8 @@ const (
 // chapter is a part of finalizing: it returns true once it is over.
 type chapter func(ctx context.Context) (bool, error)
 
-// finalize goes as far as it can at this moment. What fails is tried again at
-// the next tick.
+// finalize goes as far as it can at this moment, but no further than to the next
+// stage, so that each lasts a while. What fails is tried again at the next tick.
 func (c *controller) finalize(ctx context.Context) {
 	if c.since.IsZero() {
 		c.since = c.fleet.now()
@@ -49,6 +49,10 @@ func (c *controller) finalize(ctx context.Context) {
 			return
 		}
 		c.place++
+		if c.rest {
+			c.rest = false
+			return
+		}
 	}
 }
 
@@ -59,6 +63,7 @@ func (c *controller) announce(stage string) chapter {
 			return false, err
 		}
 		c.logf("finalizing stage %s", stage)
+		c.rest = true
 		return true, nil
 	}
 }

@@ -25,7 +25,7 @@ const (
 	bootstrapPreparing = time.Minute
 	bootkubeTime       = 4 * time.Minute
 	controllerTime     = 2 * time.Minute
-	bootkubeInPlace    = 14 * time.Minute // SNO: the whole bootstrap runs here
+	bootkubeInPlace    = 20 * time.Minute // SNO: the whole bootstrap runs here
 
 	ignitionTime  = time.Minute      // from Waiting for ignition to Configuring
 	joinTime      = 3 * time.Minute  // from Configuring to Joined
@@ -37,9 +37,8 @@ const (
 	personTime    = 3 * time.Minute // until somebody has walked to the machine
 	waitForDayTwo = time.Minute
 
-	operatorsTime    = 8 * time.Minute
+	operatorsTime    = 10 * time.Minute
 	operatorsGiveUp  = 70 * time.Minute
-	finalizingTick   = 30 * time.Second
 	olmOperatorsTime = 4 * time.Minute
 )
 
