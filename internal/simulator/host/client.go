@@ -72,9 +72,10 @@ func newClient(cfg Config) (*client, error) {
 	}
 	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: cfg.Token, clock: cfg.Clock}
 	if c.http == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 512, 512
-		c.http = &http.Client{Transport: transport}
+		c.http = &http.Client{Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+			MaxIdleConns: 512, MaxIdleConnsPerHost: 512, IdleConnTimeout: 90 * time.Second,
+		}}
 	}
 	if c.header == "" {
 		c.header = agentAuthHeader

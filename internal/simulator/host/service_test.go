@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,11 +91,15 @@ type seenCluster struct {
 	Validations string     `json:"validations_info"`
 }
 
-// inSite runs do at a site whose cluster has so many control plane nodes.
+// inSite runs do at a site whose cluster has so many control plane nodes. The
+// script is the name of an example, or rules about hosts.
 func inSite(t *testing.T, controlPlanes int, script string, do func(s *site)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		trouble, err := scenario.Parse("test.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nspec:\n  hosts:\n"+script))
+		trouble, err := scenario.Load("../../../examples/scenarios/" + script + ".yaml")
+		if strings.Contains(script, ":") {
+			trouble, err = scenario.Parse("test.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nspec:\n  hosts:\n"+script))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,6 +144,9 @@ func (s *site) boot(from, to int, trouble *scenario.Scenario, day host.BootDay) 
 			s.t.Fatal(err)
 		}
 		m.Name = fmt.Sprintf("cp-%d", i)
+		if i >= 3 {
+			m.Name = fmt.Sprintf("worker-%d", i-3)
+		}
 		m.Hostname = m.Name
 		list = append(list, m)
 	}
@@ -301,9 +309,9 @@ func TestBothHalvesWithWorkersAndDayTwo(t *testing.T) {
 		s.call(http.MethodPost, "/clusters/"+s.cluster+"/actions/allow-add-hosts", nil, nil)
 		s.image("4.20")
 		s.boot(5, 6, nil, host.Day2)
-		c = s.until("sixth host known", time.Hour, func(c seenCluster) bool { return c.host("cp-5").Status == "known" })
-		s.call(http.MethodPost, "/infra-envs/"+s.infraEnv+"/hosts/"+c.host("cp-5").ID+"/actions/install", nil, nil)
-		s.until("sixth host added", 2*time.Hour, func(c seenCluster) bool { return c.host("cp-5").Status == "added-to-existing-cluster" })
+		c = s.until("sixth host known", time.Hour, func(c seenCluster) bool { return c.host("worker-2").Status == "known" })
+		s.call(http.MethodPost, "/infra-envs/"+s.infraEnv+"/hosts/"+c.host("worker-2").ID+"/actions/install", nil, nil)
+		s.until("sixth host added", 2*time.Hour, func(c seenCluster) bool { return c.host("worker-2").Status == "added-to-existing-cluster" })
 	})
 }
 
@@ -312,46 +320,46 @@ func TestBothHalvesInTrouble(t *testing.T) {
 		name, script string
 		check        func(s *site)
 	}{
-		{"disk too small", "  - {match: {name: cp-1}, do: inventory, args: {disk: 20GB}}\n", func(s *site) {
+		{"disk too small", "disk-too-small", func(s *site) {
 			s.until("bad disk", time.Hour, func(c seenCluster) bool {
 				return strings.Contains(failing(c.host("cp-1").Validations), "has-min-valid-disks=failure")
 			})
 		}},
-		{"wrong network", "  - {match: {name: cp-2}, do: network}\n", func(s *site) {
+		{"wrong network", "wrong-network", func(s *site) {
 			s.until("wrong network", time.Hour, func(c seenCluster) bool {
 				return strings.Contains(failing(c.host("cp-2").Validations), "belongs-to-machine-cidr=failure")
 			})
 		}},
-		{"duplicate hostname", "  - {match: {name: cp-1}, do: hostname, args: {name: cp-0}}\n", func(s *site) {
+		{"duplicate hostname", "duplicate-hostname", func(s *site) {
 			s.until("same name twice", time.Hour, func(c seenCluster) bool {
 				return strings.Contains(failing(c.host("cp-0").Validations), "hostname-unique=failure")
 			})
 		}},
-		{"clock", "  - {match: {name: cp-1}, do: unreachable-ntp, args: {skew: 10m}}\n", func(s *site) {
+		{"clock", "no-ntp", func(s *site) {
 			s.until("wrong time", time.Hour, func(c seenCluster) bool {
-				f := failing(c.host("cp-1").Validations)
+				f := failing(c.host("cp-2").Validations)
 				return strings.Contains(f, "time-synced-between-host-and-service=failure") && strings.Contains(f, "ntp-synced=failure")
 			})
 		}},
-		{"agent stops", "  - {match: {name: cp-1}, at: {after: 4m20s}, do: stop-agent}\n", func(s *site) {
+		{"agent stops", "agent-stops", func(s *site) {
 			s.until("disconnected", time.Hour, func(c seenCluster) bool { return c.host("cp-1").Status == "disconnected" })
 		}},
-		{"slow disk", "  - {match: {name: cp-1}, do: slow-disk}\n", func(s *site) {
+		{"slow disk", "slow-disk", func(s *site) {
 			s.install()
 			s.until("slow disk", time.Hour, func(c seenCluster) bool {
 				return strings.Contains(failing(c.host("cp-1").Validations), "sufficient-installation-disk-speed=failure")
 			})
 		}},
-		{"image", "  - {match: {name: cp-1}, do: image-pull-failure}\n", func(s *site) {
+		{"image", "image-pull-failure", func(s *site) {
 			s.install()
 			s.until("no image", time.Hour, func(c seenCluster) bool {
 				return strings.Contains(failing(c.host("cp-1").Validations), "container-images-available=failure")
 			})
 		}},
-		{"control plane fails, then reset", "  - {match: {name: cp-1}, at: {stage: Writing image to disk}, do: fail, args: {reason: broken}}\n", func(s *site) {
+		{"control plane fails, then reset", "control-plane-lost", func(s *site) {
 			s.install()
 			c := s.until("error", 2*time.Hour, status("error"))
-			if h := c.host("cp-1"); h.Status != "error" || !strings.Contains(h.StatusInfo, "broken") {
+			if h := c.host("cp-1"); h.Status != "error" || !strings.Contains(h.StatusInfo, "input/output error") {
 				s.t.Errorf("host %+v", h)
 			}
 			s.call(http.MethodPost, "/clusters/"+s.cluster+"/actions/reset", nil, nil)
@@ -363,20 +371,48 @@ func TestBothHalvesInTrouble(t *testing.T) {
 			s.install()
 			s.until("error", 3*time.Hour, status("error"))
 		}},
-		{"boots the ISO again", "  - {match: {name: cp-1}, at: {stage: Rebooting}, do: boot-iso, args: {for: 20m}}\n", func(s *site) {
+		{"boots the ISO again", "boots-iso-again", func(s *site) {
 			s.install()
 			s.until("pending user", 2*time.Hour, status("installing-pending-user-action"))
 			s.until("installed", 3*time.Hour, status("installed"))
+		}},
+		{"host never boots", "host-never-boots", func(s *site) {
+			time.Sleep(time.Hour)
+			if c := s.look(); len(c.Hosts) != 2 || c.Status == "ready" {
+				s.t.Errorf("cluster %s with %s", c.Status, c.hosts())
+			}
+		}},
+		{"worker lost", "worker-lost", func(s *site) {
+			trouble, err := scenario.Load("../../../examples/scenarios/worker-lost.yaml")
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.boot(3, 6, trouble, host.Day1)
+			c := s.until("six hosts", time.Hour, func(c seenCluster) bool {
+				return len(c.Hosts) == 6 && !slices.ContainsFunc(c.Hosts, func(h seenHost) bool { return h.Name == h.ID })
+			})
+			for _, h := range c.Hosts {
+				role := "worker"
+				if strings.HasPrefix(h.Name, "cp-") {
+					role = "master"
+				}
+				s.call(http.MethodPatch, "/infra-envs/"+s.infraEnv+"/hosts/"+h.ID, map[string]any{"host_role": role}, nil)
+			}
+			s.install()
+			c = s.until("installed", 4*time.Hour, status("installed"))
+			if h := c.host("worker-1"); h.Status != "error" || !strings.Contains(c.StatusInfo, "workers") {
+				s.t.Errorf("cluster %s, host %+v", c.StatusInfo, h)
+			}
 		}},
 		{"stalled node", "  - {match: {name: cp-1}, at: {stage: Configuring}, do: stall}\n", func(s *site) {
 			s.install()
 			s.until("stage timed out", 4*time.Hour, func(c seenCluster) bool { return c.host("cp-1").Progress.TimedOut })
 		}},
-		{"operators", "  - {do: operators-timeout}\n", func(s *site) {
+		{"operators", "operators-time-out", func(s *site) {
 			s.install()
 			s.until("error", 4*time.Hour, status("error"))
 		}},
-		{"stranger", "  - {at: {after: 1m}, do: appear, args: {name: stranger}}\n", func(s *site) {
+		{"stranger", "unknown-host-appears", func(s *site) {
 			s.until("four hosts", time.Hour, func(c seenCluster) bool { return len(c.Hosts) == 4 && c.host("stranger").Status == "known" })
 		}},
 		{"cancel and reset", "  - {match: {name: nobody}, do: fail}\n", func(s *site) {
