@@ -1,0 +1,246 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Act sends the one request that the action stands for; where a host's settings
+// need further requests, those too, in order. Errors are *install.Fault. After
+// an Ambiguous one the service may have done what was asked: the next
+// observation reads it, whatever came of the request.
+func (p *Plane) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
+	if desired == nil || desired.Spec == nil {
+		return refusal(action, errors.New("there is no desired cluster"))
+	}
+	act := p.actOf(action.Kind)
+	if act == nil {
+		return refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
+	}
+	// Marked before and after: an observation that runs meanwhile may have read
+	// the state from before.
+	defer p.touched(desired, action)
+	p.touched(desired, action)
+	return act(ctx, desired, action)
+}
+
+type actFunc func(context.Context, *install.Desired, install.Action) error
+
+// actOf is how an action of a kind is carried out.
+func (p *Plane) actOf(kind install.Kind) actFunc {
+	switch kind {
+	case install.RegisterCluster:
+		return p.registerCluster
+	case install.WithdrawCluster:
+		return p.withdrawCluster
+	case install.UpdateCluster:
+		return p.updateCluster
+	case install.SetOverrides:
+		return p.setOverrides
+	case install.UploadManifest:
+		return p.uploadManifest
+	case install.IgnoreValidations:
+		return p.ignoreValidations
+	case install.RegisterInfraEnv:
+		return p.registerInfraEnv
+	case install.UpdateInfraEnv:
+		return p.updateInfraEnv
+	case install.RenewImage:
+		return p.renewImage
+	case install.UpdateHost:
+		return p.updateHost
+	case install.BindHost:
+		return p.bindHost
+	case install.StartInstall:
+		return p.clusterAction("install")
+	case install.AllowAddHosts:
+		return p.clusterAction("allow-add-hosts")
+	case install.InstallHost:
+		return p.installHost
+	}
+	return nil
+}
+
+// touched says to the watches what an action made stale.
+func (p *Plane) touched(desired *install.Desired, action install.Action) {
+	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
+		switch action.Kind {
+		case install.RegisterCluster, install.WithdrawCluster:
+			raise(&n.lookup, overdue)
+		case install.RegisterInfraEnv, install.UpdateInfraEnv, install.RenewImage:
+			raise(&n.infraEnvs, overdue)
+		case install.UploadManifest:
+			raise(&n.manifests, overdue)
+		case install.UpdateHost, install.BindHost, install.InstallHost:
+			raise(&n.hosts, overdue)
+		case install.StartInstall, install.AllowAddHosts:
+			raise(&n.cluster, overdue)
+			raise(&n.hosts, overdue)
+		default:
+			raise(&n.cluster, overdue)
+		}
+	})
+}
+
+// refusal is the error for an action that cannot be sent at all.
+func refusal(action install.Action, err error) error {
+	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: err}
+}
+
+func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+	settings := action.Settings
+	fields, err := p.tables.cluster.fields(without(settings, install.SetInstallConfig, install.SetIgnored, install.SetTags))
+	if err != nil {
+		return refusal(action, err)
+	}
+	c := desired.Spec
+	fields["name"] = c.Metadata.Name
+	if c.Spec.BaseDomain != "" {
+		fields["base_dns_domain"] = c.Spec.BaseDomain
+	}
+	fields["pull_secret"] = c.PullSecret().Reveal()
+	fields["tags"] = writeTags(desired.Options.Run, c.Metadata.Tags)
+	return p.do(ctx, request{
+		label: label{"register cluster", fullName(c)}, method: http.MethodPost, path: "/v2/clusters", body: fields,
+	}, nil)
+}
+
+func fullName(c *spec.Cluster) string {
+	if c.Spec.BaseDomain == "" {
+		return c.Metadata.Name
+	}
+	return c.Metadata.Name + "." + c.Spec.BaseDomain
+}
+
+// withdrawCluster deletes the cluster after making sure, as late as can be,
+// that it is empty and this run's.
+func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+	wire, err := p.getCluster(ctx, action.Target)
+	if gone(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	ref := clusterRef(wire, desired.Options.Run)
+	empty, err := p.isEmpty(ctx, action.Target)
+	if err != nil {
+		return err
+	}
+	if !ref.Owned || ref.Run != desired.Options.Run || !empty {
+		return refusal(action, errors.New("it is not this run's, or not empty any more"))
+	}
+	return p.DeleteCluster(ctx, action.Target)
+}
+
+func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+	fields, err := p.tables.cluster.fields(without(action.Settings, install.SetTags))
+	if err != nil {
+		return refusal(action, err)
+	}
+	if desired.Options.ResendSecrets {
+		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
+	}
+	return p.patch(ctx, label{"update cluster", action.Name}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
+}
+
+func (p *Plane) patch(ctx context.Context, l label, path string, in map[string]string, fields any) error {
+	return p.do(ctx, request{label: l, method: http.MethodPatch, path: path, in: in, body: fields}, nil)
+}
+
+// setOverrides sends the overrides as the operation wants them: a JSON text
+// whose content is the JSON document. They replace those from before.
+func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action install.Action) error {
+	document := action.Settings[install.SetInstallConfig].Text()
+	if document == "" {
+		document = "{}" // what clears them
+	}
+	if !json.Valid([]byte(document)) {
+		return refusal(action, errors.New("the install-config overrides are not JSON"))
+	}
+	return p.patch(ctx, label{"set install-config overrides of", action.Name}, "/v2/clusters/{cluster_id}/install-config",
+		map[string]string{"cluster_id": action.Target}, document)
+}
+
+// ignoreValidations replaces both lists; each is a JSON array in a text.
+func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
+	var ignored install.IgnoredValidations
+	if err := action.Settings[install.SetIgnored].Decode(&ignored); err != nil {
+		return refusal(action, err)
+	}
+	inner := func(ids []string) string { return string(install.ValueOf(append([]string{}, ids...))) }
+	return p.do(ctx, request{
+		label: label{"set ignored validations of", action.Name}, method: http.MethodPut, path: "/v2/clusters/{cluster_id}/ignored-validations",
+		in:   map[string]string{"cluster_id": action.Target},
+		body: body{"cluster-validation-ids": inner(ignored.Cluster), "host-validation-ids": inner(ignored.Hosts)},
+	}, nil)
+}
+
+// clusterAction is an action of the cluster as a whole, without parameters.
+func (p *Plane) clusterAction(verb string) actFunc {
+	return func(ctx context.Context, _ *install.Desired, action install.Action) error {
+		return p.clusterVerb(ctx, verb, action.Target)
+	}
+}
+
+func (p *Plane) clusterVerb(ctx context.Context, verb, id string) error {
+	return p.do(ctx, request{
+		label: label{verb + " cluster", id}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/actions/" + verb,
+		in: map[string]string{"cluster_id": id},
+	}, nil)
+}
+
+// registerInfraEnv always says the version, since the service would take its
+// newest one otherwise, and the architecture if it is known. Target is the
+// cluster that its hosts belong to from the start.
+func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
+	c := desired.Spec
+	settings := maps.Clone(action.Settings)
+	if settings == nil {
+		settings = install.Settings{}
+	}
+	if settings[install.SetVersion] == "" && c.Spec.OpenShift.Version != "" {
+		settings[install.SetVersion] = install.ValueOf(c.Spec.OpenShift.Version)
+	}
+	if settings[install.SetArch].Text() == string(spec.Multi) {
+		delete(settings, install.SetArch) // an image is for one architecture
+	}
+	fields, err := p.tables.infraEnv.fields(settings)
+	if err != nil {
+		return refusal(action, err)
+	}
+	fields["name"] = action.Name
+	fields["pull_secret"] = c.PullSecret().Reveal()
+	if action.Target != "" {
+		fields["cluster_id"] = action.Target
+	}
+	if delay := c.Spec.Discovery.NetworkDelay; delay > 0 {
+		fields["network_discovery_delay_seconds"] = seconds(delay)
+	}
+	maps.Copy(fields, c.Spec.Overrides.InfraEnv)
+	return p.do(ctx, request{
+		label: label{"register InfraEnv", action.Name}, method: http.MethodPost, path: "/v2/infra-envs", body: fields,
+	}, nil)
+}
+
+func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
+	fields, err := p.tables.infraEnv.fields(without(action.Settings, install.SetArch))
+	if err != nil {
+		return refusal(action, err)
+	}
+	if desired.Options.ResendSecrets {
+		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
+	}
+	return p.patch(ctx, label{"update InfraEnv", action.Name}, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": action.Target}, fields)
+}
+
+func (p *Plane) renewImage(ctx context.Context, _ *install.Desired, action install.Action) error {
+	_, _, err := p.DownloadISOURL(ctx, action.Target)
+	return err
+}

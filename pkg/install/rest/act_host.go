@@ -1,0 +1,180 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+const hostPath = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
+
+func hostIn(action install.Action) map[string]string {
+	return map[string]string{"infra_env_id": action.InfraEnv, "host_id": action.Target}
+}
+
+// updateHost sets role, name, disks, labels, pool and fencing in one
+// transaction, then installer arguments and Ignition, which have requests of
+// their own. All of them may be sent again.
+func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action install.Action) error {
+	on := label{"update host", action.Name}
+	fields, err := p.hostFields(desired, action)
+	if err != nil {
+		return refusal(action, err)
+	}
+	if len(fields) > 0 {
+		if err := p.patch(ctx, on, hostPath, hostIn(action), fields); err != nil {
+			return err
+		}
+	}
+	if v, set := action.Settings[install.SetArgs]; set {
+		args := []string{}
+		if err := v.Decode(&args); err != nil {
+			return refusal(action, err)
+		}
+		if err := p.patch(ctx, label{"set installer arguments of", action.Name}, hostPath+"/installer-args", hostIn(action), body{"args": append([]string{}, args...)}); err != nil {
+			return err
+		}
+	}
+	if v, set := action.Settings[install.SetIgnition]; set {
+		return p.patch(ctx, label{"set Ignition of", action.Name}, hostPath+"/ignition", hostIn(action), body{"config": v.Text()})
+	}
+	return nil
+}
+
+// hostFields are the fields of host-update-params.
+func (p *Plane) hostFields(desired *install.Desired, action install.Action) (body, error) {
+	fields, err := p.tables.host.fields(without(action.Settings, install.SetArgs, install.SetIgnition, install.SetFencing))
+	if err != nil {
+		return nil, err
+	}
+	if v, set := action.Settings[install.SetKeepDisks]; set {
+		var keep []string
+		if err := v.Decode(&keep); err != nil {
+			return nil, err
+		}
+		if all := append(skips(keep, true), skips(p.keptNoMore(desired, action.Target, keep), false)...); len(all) > 0 {
+			fields["disks_skip_formatting"] = all
+		}
+	}
+	host := desired.Spec.Host(action.Name)
+	if host == nil {
+		name, _ := strings.CutPrefix(string(action.Scope), "host/")
+		host = desired.Spec.Host(name)
+	}
+	if host == nil {
+		return fields, nil
+	}
+	if v, set := action.Settings[install.SetFencing]; set {
+		if fields["fencing_credentials"], err = fencing(host, v.Text()); err != nil {
+			return nil, err
+		}
+	}
+	endpoint(fields, host)
+	maps.Copy(fields, desired.Spec.Spec.Overrides.Host)
+	return fields, nil
+}
+
+// keptNoMore are the disks that the service keeps but shall not: the request
+// has to say so of each.
+func (p *Plane) keptNoMore(desired *install.Desired, hostID string, keep []string) []string {
+	c := desired.Spec
+	p.mu.Lock()
+	w := p.watches[watchKey(c.Metadata.Name, c.Spec.BaseDomain, "")]
+	p.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.kept[hostID]), func(id string) bool { return slices.Contains(keep, id) })
+}
+
+// fencing are the credentials by which a machine is powered off by its peer;
+// what the host says nothing of comes from its BMC.
+func fencing(host *spec.Host, address string) (body, error) {
+	source, insecure := &spec.Credentials{}, false
+	if host.BMC != nil {
+		source, insecure = &host.BMC.Credentials, host.BMC.Insecure
+		if address == "" {
+			address = host.BMC.Address
+		}
+	}
+	if f := host.Fencing; f != nil {
+		if !f.Credentials.IsZero() {
+			source = &f.Credentials
+		}
+		if f.Insecure != nil {
+			insecure = *f.Insecure
+		}
+	}
+	user, password, ok := source.Login()
+	if !ok {
+		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
+	}
+	if address == "" {
+		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
+	}
+	verify := "Enabled"
+	if insecure {
+		verify = "Disabled"
+	}
+	return body{"address": address, "username": user, "password": password.Reveal(), "certificate_verification": verify}, nil
+}
+
+// endpoint adds what the host shows to the cluster's Ignition endpoint.
+func endpoint(fields body, host *spec.Host) {
+	e := host.IgnitionEndpoint
+	if e == nil {
+		return
+	}
+	if e.Token != nil {
+		fields["ignition_endpoint_token"] = e.Token.Secret().Reveal()
+	}
+	if len(e.Headers) > 0 {
+		headers := make([]body, 0, len(e.Headers))
+		for _, key := range slices.Sorted(maps.Keys(e.Headers)) {
+			headers = append(headers, body{"key": key, "value": e.Headers[key]})
+		}
+		fields["ignition_endpoint_http_headers"] = headers
+	}
+}
+
+// bindHost binds a host of a pool to the cluster.
+func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action install.Action) error {
+	c := desired.Spec
+	p.mu.Lock()
+	w := p.watches[watchKey(c.Metadata.Name, c.Spec.BaseDomain, "")]
+	p.mu.Unlock()
+	id := ""
+	if w != nil {
+		w.mu.Lock()
+		id = w.bound
+		w.mu.Unlock()
+	}
+	if id == "" {
+		return refusal(action, errors.New("the cluster to bind to was not observed"))
+	}
+	return p.do(ctx, request{
+		label: label{"bind host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/bind",
+		in: hostIn(action), body: body{"cluster_id": id},
+	}, nil)
+}
+
+// installHost installs a host that joins a cluster that is already installed.
+func (p *Plane) installHost(ctx context.Context, _ *install.Desired, action install.Action) error {
+	return p.do(ctx, request{
+		label: label{"install host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/install", in: hostIn(action),
+	}, nil)
+}
+
+// seconds rounds a duration up to whole seconds.
+func seconds(d spec.Duration) int64 { return int64(math.Ceil(time.Duration(d).Seconds())) }

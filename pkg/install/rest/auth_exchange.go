@@ -1,0 +1,197 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+const (
+	// ssoURL is where console.redhat.com's offline tokens are exchanged.
+	ssoURL = "https://sso.redhat.com/auth/realms/redhat-external/protocol/openid-connect/token"
+	// ssoClient is the OAuth client that they are issued to.
+	ssoClient = "cloud-services"
+	// offlinePage is where a person gets a new one.
+	offlinePage = "https://console.redhat.com/openshift/token"
+	// refreshAhead is how long before its end an access token is replaced; one
+	// that lives no longer than twice that, at half its life.
+	refreshAhead = 2 * time.Minute
+	// unsaid is the life of an access token whose answer does not say it.
+	unsaid = 5 * time.Minute
+)
+
+// Exchanger is what exchanging tokens needs.
+type Exchanger struct {
+	Client *http.Client // http.DefaultClient if nil
+	Clock  Clock
+}
+
+// exchanged is a source of access tokens that are exchanged for something.
+type exchanged struct {
+	Exchanger
+	url  string
+	form func() url.Values
+	next string
+
+	slot    chan struct{} // whoever holds it may exchange and may look
+	value   string
+	renewAt time.Time
+	mu      sync.Mutex
+	refused string // the value that the service did not take
+}
+
+func (e Exchanger) source(address string, form func() url.Values, next string) *exchanged {
+	if address == "" {
+		address = ssoURL
+	}
+	if e.Client == nil {
+		e.Client = http.DefaultClient
+	}
+	return &exchanged{Exchanger: e, url: address, form: form, next: next, slot: make(chan struct{}, 1)}
+}
+
+// offline exchanges an offline or refresh token.
+func (e Exchanger) offline(address, token, client string) *exchanged {
+	secret := spec.NewSecret(token)
+	return e.source(address, func() url.Values {
+		return url.Values{"grant_type": {"refresh_token"}, "client_id": {client}, "refresh_token": {secret.Reveal()}}
+	}, "get a new offline token at "+offlinePage+" and give it with --offline-token-file")
+}
+
+// account exchanges the id and secret of a service account.
+func (e Exchanger) account(address, id, text string) *exchanged {
+	secret := spec.NewSecret(text)
+	return e.source(address, func() url.Values {
+		return url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret.Reveal()}}
+	}, "check the service account's client id and secret")
+}
+
+// Header is a bearer token that is good for a while. Callers that come while a
+// token is being exchanged wait for that one.
+func (e *exchanged) Header(ctx context.Context) (string, string, error) {
+	select {
+	case e.slot <- struct{}{}:
+		defer func() { <-e.slot }()
+	case <-ctx.Done():
+		return "", "", context.Cause(ctx)
+	}
+	e.mu.Lock()
+	stale := e.value == "" || e.value == e.refused || !e.Clock.Now().Before(e.renewAt)
+	e.mu.Unlock()
+	if stale {
+		if err := e.renew(ctx); err != nil {
+			return "", "", err
+		}
+	}
+	return userHeader, e.value, nil
+}
+
+// Refused has the token exchanged again, once for each token that was refused.
+func (e *exchanged) Refused(value string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refused = value
+	return true
+}
+
+func (e *exchanged) Next() string { return e.next }
+
+// String keeps the tokens out of logs.
+func (e *exchanged) String() string { return "[redacted]" }
+
+// GoString keeps the tokens out of logs, for %#v.
+func (e *exchanged) GoString() string { return "[redacted]" }
+
+// renew exchanges, a few times if the other side cannot answer.
+func (e *exchanged) renew(ctx context.Context) error {
+	backoff := firstBackoff
+	for number := 1; ; number++ {
+		began := e.Clock.Now()
+		token, life, fault := e.exchange(ctx)
+		if fault == nil {
+			e.value = "Bearer " + token
+			e.renewAt = began.Add(life - min(refreshAhead, life/2))
+			return nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if fault.Permanent || number >= tries {
+			return fault
+		}
+		if err := e.Clock.Sleep(ctx, backoff); err != nil {
+			return err
+		}
+		backoff = min(2*backoff, lastBackoff)
+	}
+}
+
+// exchange asks for an access token once.
+func (e *exchanged) exchange(ctx context.Context) (token string, life time.Duration, fault *install.Fault) {
+	fail := func(permanent bool, code install.Code, status int, err error) (string, time.Duration, *install.Fault) {
+		f := &install.Fault{Code: code, Op: "exchange token at", On: hostOf(e.url), Status: status, Permanent: permanent, Err: err}
+		if code == install.CodeAuth {
+			f.Next = e.next
+		}
+		return "", 0, f
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(e.Clock.Wall(answerTime), leastAnswerTime))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(e.form().Encode()))
+	if err != nil {
+		return fail(true, install.CodeUsage, 0, errors.New("its URL cannot be used"))
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	resp, err := e.Client.Do(req)
+	if err != nil {
+		return fail(false, install.CodeFailure, 0, errors.New(short(scrub(cause(err).Error()))))
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return fail(false, install.CodeFailure, resp.StatusCode, fmt.Errorf("read the answer: %w", err))
+	}
+	var answer struct {
+		AccessToken string          `json:"access_token"`
+		ExpiresIn   json.RawMessage `json:"expires_in"`
+		Error       string          `json:"error"`
+		Description string          `json:"error_description"`
+	}
+	decodeErr := json.Unmarshal(body, &answer)
+	switch {
+	case resp.StatusCode >= 400 && resp.StatusCode < 500 && !passing(resp.StatusCode):
+		text := strings.Trim(answer.Error+": "+answer.Description, ": ")
+		if text == "" {
+			text = title(body)
+		}
+		return fail(true, install.CodeAuth, resp.StatusCode, fmt.Errorf("%s (%d)", short(scrub(text)), resp.StatusCode))
+	case resp.StatusCode != http.StatusOK:
+		return fail(false, install.CodeFailure, resp.StatusCode, fmt.Errorf("%s (%d)", short(scrub(title(body))), resp.StatusCode))
+	case decodeErr != nil || answer.AccessToken == "":
+		return fail(false, install.CodeFailure, resp.StatusCode, errors.New("the answer holds no access token"))
+	}
+	life = unsaid
+	if seconds, err := time.ParseDuration(strings.Trim(string(answer.ExpiresIn), `"`) + "s"); err == nil && seconds > 0 {
+		life = seconds
+	}
+	return answer.AccessToken, life, nil
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the token service"
+	}
+	return u.Host
+}

@@ -1,0 +1,108 @@
+package rest
+
+import (
+	"sync"
+	"time"
+)
+
+// rate is what observing may cost.
+type rate struct{ perMinute, burst int }
+
+func (r rate) orDefaults() rate {
+	if r.perMinute <= 0 {
+		r.perMinute = 12
+	}
+	if r.burst <= 0 {
+		r.burst = 100
+	}
+	return r
+}
+
+// budget is a bucket of requests that fills with the service's time. Requests
+// that cannot wait may overdraw it; those that can then wait the longer, so
+// that the sum over any time is bounded by the rate and the burst.
+type budget struct {
+	mu     sync.Mutex
+	rate   rate
+	tokens float64
+	at     time.Time // when tokens was true
+}
+
+func newBudget(r rate, now time.Time) *budget {
+	return &budget{rate: r, tokens: float64(r.burst), at: now}
+}
+
+func (b *budget) fill(now time.Time) {
+	if passed := now.Sub(b.at); passed > 0 {
+		b.tokens = min(float64(b.rate.burst), b.tokens+passed.Minutes()*float64(b.rate.perMinute))
+		b.at = now
+	}
+}
+
+// has says whether n requests may be sent now.
+func (b *budget) has(n int, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fill(now)
+	return b.tokens >= float64(n)
+}
+
+// spend takes one request out, whether it was there or not.
+func (b *budget) spend() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tokens--
+}
+
+// timekeeper knows the service's time from the Date headers of its answers,
+// and how fast it runs beside ours: a simulated service may be hundreds of
+// times faster.
+type timekeeper struct {
+	mu    sync.Mutex
+	clock Clock
+	date  time.Time // last Date
+	got   time.Time // our clock then
+	mark  time.Time // Date and our clock at the start of the measured stretch
+	begun time.Time
+	speed float64
+}
+
+// stretch is how much of our time is measured at least before a speed is
+// believed: Date has whole seconds only.
+const stretch = 5 * time.Second
+
+// saw takes note of an answer's Date.
+func (k *timekeeper) saw(date, got time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if date.Before(k.date) && k.date.Sub(date) < time.Minute {
+		return // an answer that was overtaken
+	}
+	k.date, k.got = date, got
+	switch {
+	case k.mark.IsZero() || date.Before(k.mark):
+		k.mark, k.begun = date, got
+	case got.Sub(k.begun) >= stretch:
+		k.speed = 1
+		if ratio := date.Sub(k.mark).Seconds() / got.Sub(k.begun).Seconds(); ratio > 2 {
+			k.speed = ratio
+		}
+		k.mark, k.begun = date, got
+	}
+}
+
+// now is the present moment on the service's clock; on ours before the first
+// answer.
+func (k *timekeeper) now() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ours := k.clock.Now()
+	if k.date.IsZero() {
+		return ours.UTC()
+	}
+	passed := max(0, ours.Sub(k.got))
+	if k.speed > 2 {
+		passed = time.Duration(float64(passed) * k.speed)
+	}
+	return k.date.Add(passed).UTC()
+}

@@ -1,0 +1,18 @@
+// Package rest is the service plane over the assisted-service REST API, v2: the
+// hosted service, one that runs on premises, or the one inside agent-based
+// installation media.
+//
+// A [Plane] implements [install.Service] and [install.LogSource] and offers,
+// as plain methods, what the other verbs of the command line need. It sends
+// no field that nobody asked for, since services reject fields that they do
+// not know, and reads answers with fields that it does not know itself.
+//
+// Requests go through the generated client's parameters, models and transport.
+// One layer below the generated code deals, for all of them alike, with
+// authorisation, retries, the two shapes of error that the service has, and
+// answers that are none.
+//
+// Polling is cheap: an observation asks the service's event log whether
+// anything happened and reads again only what an event or an own write
+// concerns, under a budget of requests per minute of the service's time.
+package rest

@@ -1,0 +1,194 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/openshift/assisted-service/client/installer"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// largestCredential bounds a kubeconfig or password.
+const largestCredential = 4 << 20
+
+// counted counts what is passed on, so that a download that has begun is not
+// begun again behind what is already there.
+type counted struct {
+	to io.Writer
+	n  *atomic.Int64
+}
+
+func (c counted) Write(data []byte) (int, error) {
+	n, err := c.to.Write(data)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// downloading prepares a context and a writer for a download.
+func downloading(ctx context.Context, out io.Writer, l label) (context.Context, io.Writer) {
+	call := callOf(ctx)
+	call.label, call.wrote = l, new(atomic.Int64)
+	return withCall(ctx, call), counted{to: out, n: call.wrote}
+}
+
+// Credential reads kubeconfig, kubeconfig-noingress or kubeadmin-password. A
+// credential that does not exist yet is a fault with status 404 or 409.
+func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte, error) {
+	var data bytes.Buffer
+	limited := &limitedWriter{to: &data, left: largestCredential}
+	ctx, out := downloading(ctx, limited, label{"download " + name + " of cluster", clusterID})
+	params := installer.NewV2DownloadClusterCredentialsParams().WithClusterID(uuid(clusterID)).WithFileName(name)
+	if _, err := p.installer.V2DownloadClusterCredentials(ctx, params, out); err != nil {
+		return nil, err
+	}
+	content := data.Bytes()
+	if reason := notCredential(content); reason != "" {
+		return nil, &install.Fault{
+			Code: install.CodeFailure, Op: "download " + name + " of cluster", On: clusterID,
+			Err: errors.New(reason), Next: "run the same command again in a while",
+		}
+	}
+	return content, nil
+}
+
+// notCredential says what is wrong with a downloaded credential, "" if nothing
+// is.
+func notCredential(content []byte) string {
+	trimmed := bytes.TrimSpace(content)
+	switch {
+	case len(trimmed) == 0:
+		return "the answer is empty"
+	case trimmed[0] == '<':
+		return "the answer is a web page: " + title(trimmed)
+	}
+	return ""
+}
+
+type limitedWriter struct {
+	to   io.Writer
+	left int
+}
+
+func (l *limitedWriter) Write(data []byte) (int, error) {
+	if len(data) > l.left {
+		return 0, fmt.Errorf("the answer is larger than %d MiB", largestCredential>>20)
+	}
+	l.left -= len(data)
+	return l.to.Write(data)
+}
+
+// Login is how to get into an installed cluster's console.
+type Login struct{ User, Password, Console string }
+
+// Login reads user, password and console address; they exist once the console
+// is there.
+func (p *Plane) Login(ctx context.Context, clusterID string) (Login, error) {
+	answer, err := p.installer.V2GetCredentials(labelled(ctx, "read login of cluster", clusterID),
+		installer.NewV2GetCredentialsParams().WithClusterID(uuid(clusterID)))
+	if err != nil {
+		return Login{}, err
+	}
+	if answer.Payload == nil {
+		return Login{}, incomplete("read login of cluster", clusterID)
+	}
+	return Login{User: answer.Payload.Username, Password: answer.Payload.Password, Console: answer.Payload.ConsoleURL}, nil
+}
+
+// Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of
+// compressed archives.
+func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error {
+	kind := "all"
+	params := installer.NewV2DownloadClusterLogsParams().WithClusterID(uuid(clusterID))
+	if hostID != "" {
+		kind = "host"
+		id := uuid(hostID)
+		params = params.WithHostID(&id)
+	}
+	ctx, out = downloading(ctx, out, label{"download logs of cluster", clusterID})
+	_, err := p.installer.V2DownloadClusterLogs(ctx, params.WithLogsType(&kind), out)
+	return err
+}
+
+// DownloadIgnition writes a file of the cluster to out: bootstrap.ign,
+// master.ign, worker.ign, arbiter.ign, metadata.json or install-config.yaml.
+// They exist once the install is prepared.
+func (p *Plane) DownloadIgnition(ctx context.Context, clusterID, file string, out io.Writer) error {
+	ctx, out = downloading(ctx, out, label{"download " + file + " of cluster", clusterID})
+	params := installer.NewV2DownloadClusterFilesParams().WithClusterID(uuid(clusterID)).WithFileName(file)
+	_, err := p.installer.V2DownloadClusterFiles(ctx, params, out)
+	return err
+}
+
+// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign,
+// ipxe-script or static-network-config.
+func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
+	ctx, out = downloading(ctx, out, label{"download " + file + " of InfraEnv", infraEnvID})
+	params := installer.NewV2DownloadInfraEnvFilesParams().WithInfraEnvID(uuid(infraEnvID)).WithFileName(file)
+	_, err := p.installer.V2DownloadInfraEnvFiles(ctx, params, out)
+	return err
+}
+
+// DownloadISOURL is a fresh URL of an InfraEnv's discovery image, and when it
+// ends (zero: never). It may carry a token: it is not to be logged.
+func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error) {
+	answer, err := p.installer.GetInfraEnvDownloadURL(labelled(ctx, "get image URL of InfraEnv", infraEnvID),
+		installer.NewGetInfraEnvDownloadURLParams().WithInfraEnvID(uuid(infraEnvID)))
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	if answer.Payload == nil || value(answer.Payload.URL) == "" {
+		return "", time.Time{}, incomplete("get image URL of InfraEnv", infraEnvID)
+	}
+	return *answer.Payload.URL, moment(answer.Payload.ExpiresAt), nil
+}
+
+// OpenISO opens a discovery image by its URL, from DownloadISOURL, at an
+// offset. The caller closes the body. size is that of the whole image, -1 if
+// unknown. No token of the service is sent along: the URL has its own.
+func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error) {
+	fail := func(status int, err error) (io.ReadCloser, int64, error) {
+		return nil, 0, &install.Fault{
+			Code: install.CodeFailure, Op: "download image from", On: hostOf(address), Status: status, Err: err,
+			Permanent: status >= 400 && !passing(status), Next: "run the same command again, which gets a fresh URL",
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fail(0, errors.New("its URL cannot be used"))
+	}
+	if p.agent != "" {
+		req.Header.Set("User-Agent", p.agent)
+	}
+	if offset > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	resp, err := p.images.Do(req)
+	if err != nil {
+		return fail(0, errors.New(short(scrub(cause(err).Error()))))
+	}
+	switch {
+	case resp.StatusCode == http.StatusPartialContent && offset > 0:
+		return resp.Body, totalOf(resp, offset), nil
+	case resp.StatusCode == http.StatusOK && offset == 0:
+		return resp.Body, resp.ContentLength, nil
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // what was read of an error is enough
+	_, reason := errorShape(text)
+	return fail(resp.StatusCode, fmt.Errorf("%s (%d)", short(scrub(reason)), resp.StatusCode))
+}
+
+// totalOf is the size of the whole of a partial answer.
+func totalOf(resp *http.Response, offset int64) int64 {
+	if resp.ContentLength < 0 {
+		return -1
+	}
+	return offset + resp.ContentLength
+}

@@ -1,0 +1,229 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-openapi/strfmt"
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// eventCount is the header that says how many events there are in all.
+const eventCount = "Event-Count"
+
+// preparationFailed is the event that a preparation for an install failed.
+const preparationFailed = "prepare_installation_failed"
+
+// Event is an entry of the service's event log.
+type Event struct {
+	Time       time.Time
+	Name       string // "host_status_updated"
+	Severity   string // info, warning, error, critical
+	Category   string
+	Message    string
+	ClusterID  string
+	HostID     string
+	InfraEnvID string
+	Props      string // JSON object in a text, "" for none
+}
+
+// EventFilter says which events to list; empty fields do not filter.
+type EventFilter struct {
+	ClusterID  string
+	HostID     string
+	InfraEnvID string
+	Severities []string
+	Message    string // part of it
+	Newest     bool   // newest first
+	Limit      int    // per page; 500 if zero
+}
+
+// EventPage is a page of events.
+type EventPage struct {
+	Events []Event
+	// Total is how many events fit the filter, -1 where the service does not
+	// say.
+	Total int
+}
+
+// Events reads one page of the service's event log, from the offset on.
+func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error) {
+	query := map[string][]string{"order": {"ascending"}, "limit": {"500"}}
+	set := func(name, value string) {
+		if value != "" {
+			query[name] = []string{value}
+		}
+	}
+	set("cluster_id", filter.ClusterID)
+	set("host_id", filter.HostID)
+	set("infra_env_id", filter.InfraEnvID)
+	set("message", filter.Message)
+	if filter.Newest {
+		set("order", "descending")
+	}
+	if filter.Limit > 0 {
+		set("limit", strconv.Itoa(filter.Limit))
+	}
+	if offset > 0 {
+		set("offset", strconv.Itoa(offset))
+	}
+	if len(filter.Severities) > 0 {
+		query["severities"] = filter.Severities
+	}
+	page := EventPage{Total: -1}
+	var read []*models.Event
+	err := p.do(ctx, request{
+		label:  label{"read events of", cmpOr(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service")},
+		method: http.MethodGet, path: "/v2/events", query: query,
+		header: func(h http.Header) {
+			if total, err := strconv.Atoi(h.Get(eventCount)); err == nil {
+				page.Total = total
+			}
+		},
+	}, &read)
+	if err != nil {
+		return EventPage{}, err
+	}
+	for _, e := range read {
+		if e != nil {
+			page.Events = append(page.Events, eventOf(e))
+		}
+	}
+	return page, nil
+}
+
+func eventOf(e *models.Event) Event {
+	return Event{
+		Time: moment(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: value(e.Message),
+		ClusterID: value(e.ClusterID).String(), HostID: value(e.HostID).String(), InfraEnvID: value(e.InfraEnvID).String(), Props: e.Props,
+	}
+}
+
+func cmpOr(texts ...string) string {
+	i := slices.IndexFunc(texts, func(t string) bool { return t != "" })
+	return texts[max(i, 0)]
+}
+
+// eventLog is how much of a cluster's event log has been seen.
+type eventLog struct {
+	begun  bool
+	silent bool // the service does not say how many events there are
+	seen   int
+	pool   int // events of the pools' InfraEnvs
+	failed []time.Time
+	probed time.Time
+}
+
+// seedEvents is how many of the latest events are read at the beginning, for
+// the failed preparations among them.
+const seedEvents = 50
+
+// newEvents is how many events a probe reads at once, and probePages how many
+// such pages it follows.
+const (
+	newEvents  = 100
+	probePages = 5
+)
+
+// probe asks the event log whether anything happened, and says to the watch
+// what it concerns.
+func (p *Plane) probe(ctx context.Context, w *watch) error {
+	w.log.probed = w.now()
+	if !w.log.begun {
+		return p.beginEvents(ctx, w)
+	}
+	if w.log.silent {
+		w.need(func(n *needs) { raise(&n.cluster, wanted); raise(&n.hosts, wanted) })
+		return nil
+	}
+	for range probePages {
+		page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.seen)
+		if err != nil {
+			return p.withoutEvents(w, err)
+		}
+		switch {
+		case page.Total < 0:
+			w.log.silent = true
+			return nil
+		case page.Total < w.log.seen: // the log was cut: begin anew
+			w.log.seen = page.Total
+			w.happened(Event{})
+			return nil
+		}
+		w.log.seen = min(page.Total, w.log.seen+len(page.Events))
+		for _, e := range page.Events {
+			w.happened(e)
+		}
+		if w.log.seen >= page.Total || len(page.Events) == 0 {
+			w.log.seen = page.Total
+			return nil
+		}
+	}
+	return nil
+}
+
+// beginEvents learns how many events there are, and which preparations failed
+// of late.
+func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
+	page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Newest: true, Limit: seedEvents}, 0)
+	if err != nil {
+		return p.withoutEvents(w, err)
+	}
+	w.log.begun, w.log.seen, w.log.silent = true, page.Total, page.Total < 0
+	for _, e := range page.Events {
+		w.failure(e)
+	}
+	return nil
+}
+
+// withoutEvents goes on without an event log that may not be read.
+func (p *Plane) withoutEvents(w *watch, err error) error {
+	if install.CodeOf(err) == install.CodeAuth || !permanent(err) {
+		return err
+	}
+	w.log.begun, w.log.silent = true, true
+	return nil
+}
+
+// happened says what an event concerns.
+func (w *watch) happened(e Event) {
+	w.failure(e)
+	if e.Name != "host_install_progress_updated" || !strings.Contains(e.Message, "%") {
+		w.changed = w.now()
+	}
+	w.need(func(n *needs) {
+		switch {
+		case strings.Contains(e.Name, "image") || strings.Contains(e.Name, "infra_env"):
+			raise(&n.infraEnvs, wanted)
+		case e.HostID != "":
+			raise(&n.hosts, wanted)
+			if n.changed == nil {
+				n.changed = map[string]bool{}
+			}
+			n.changed[e.HostID] = true
+		default:
+			raise(&n.cluster, wanted)
+			if strings.Contains(e.Name, "reset") || strings.Contains(e.Name, "cancel") || e.Name == "" {
+				raise(&n.hosts, wanted)
+			}
+		}
+	})
+}
+
+// failure keeps when preparations failed, oldest first, each once.
+func (w *watch) failure(e Event) {
+	if e.Name != preparationFailed || slices.ContainsFunc(w.log.failed, e.Time.Equal) {
+		return
+	}
+	w.log.failed = append(w.log.failed, e.Time)
+	slices.SortFunc(w.log.failed, time.Time.Compare)
+}
+
+// uuid is an id for a parameter of the generated client.
+func uuid(id string) strfmt.UUID { return strfmt.UUID(id) }

@@ -1,0 +1,171 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// largestAnswer bounds what is read of a JSON answer: 500 hosts with their
+// inventories take about a tenth of it.
+const largestAnswer = 64 << 20
+
+// Exchange is one request and its answer, for a debug log. It holds no secret:
+// no body, no header, and the URL without tokens.
+type Exchange struct {
+	Method   string
+	URL      string
+	Status   int // 0: there was no answer
+	Duration time.Duration
+	Attempt  int // 1 for the first
+	Error    string
+}
+
+// attempt is what is known of one try of a request.
+type attempt struct {
+	number int
+	sent   atomic.Bool // the request's head has left: the service may have acted
+	value  string      // the authorisation that was sent
+	date   time.Time   // the answer's Date
+	got    time.Time   // our clock when the answer came
+}
+
+type attemptKey struct{}
+
+func attemptOf(ctx context.Context) *attempt {
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+		return a
+	}
+	return &attempt{number: 1}
+}
+
+// answerError is an answer that is not a success, or none at all in the sense
+// of the API.
+type answerError struct {
+	status     int
+	header     http.Header
+	kind       answerKind
+	reason     string
+	retryAfter time.Duration
+}
+
+// answerKind is how an answer says that it is an error.
+type answerKind int
+
+const (
+	serviceShape   answerKind = iota // {"code":"409","reason":…}: the service's own logic
+	frameworkShape                   // {"code":400,"message":…}: schema, parameters, authorisation
+	shapeless                        // anything else with an error status: proxies, crashes
+	notAnAnswer                      // a success that is not what the API sends
+)
+
+func (e *answerError) Error() string {
+	if e.kind == notAnAnswer || e.status == 0 {
+		return e.reason
+	}
+	return fmt.Sprintf("%s (%d)", e.reason, e.status)
+}
+
+// exchanger is the layer below the generated client. It adds authorisation,
+// turns every answer that is not a success into an *answerError, and sees to
+// it that a success is one.
+type exchanger struct {
+	plane *Plane
+	next  http.RoundTripper
+}
+
+// RoundTrip sends the request once.
+func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	try := attemptOf(ctx)
+	name, value, err := e.plane.auth.Header(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { try.sent.Store(true) }})
+	out := req.Clone(ctx)
+	if name != "" {
+		out.Header.Set(name, value)
+		try.value = value
+	}
+	if e.plane.agent != "" {
+		out.Header.Set("User-Agent", e.plane.agent)
+	}
+	began := e.plane.clock.Now()
+	resp, err := e.next.RoundTrip(out)
+	if err == nil {
+		try.got = e.plane.clock.Now()
+		if date, dateErr := http.ParseTime(resp.Header.Get("Date")); dateErr == nil {
+			try.date = date
+		}
+		resp, err = check(out, resp, try.got)
+	}
+	e.report(out, resp, err, try, began)
+	return resp, err
+}
+
+func (e *exchanger) report(req *http.Request, resp *http.Response, err error, try *attempt, began time.Time) {
+	if e.plane.trace == nil {
+		return
+	}
+	x := Exchange{Method: req.Method, URL: scrubURL(req.URL), Attempt: try.number, Duration: e.plane.clock.Now().Sub(began)}
+	if resp != nil {
+		x.Status = resp.StatusCode
+	}
+	if err != nil {
+		x.Error = short(scrub(err.Error()))
+		var answer *answerError
+		if errors.As(err, &answer) {
+			x.Status = answer.status
+		}
+	}
+	e.plane.trace(x)
+}
+
+// check lets a success pass and makes an error of everything else.
+func check(req *http.Request, resp *http.Response, now time.Time) (*http.Response, error) {
+	wantsJSON := !strings.Contains(req.Header.Get("Accept"), "octet-stream")
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what was read of an error is enough
+		return nil, readError(resp, body, now)
+	}
+	if !wantsJSON {
+		// Whatever type a file has, it is passed on as bytes.
+		resp.Header.Set("Content-Type", "application/octet-stream")
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, largestAnswer+1))
+	bad := &answerError{status: resp.StatusCode, header: resp.Header, kind: notAnAnswer}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the answer: %w", err)
+	case len(body) > largestAnswer:
+		bad.reason = fmt.Sprintf("the answer is larger than %d MiB", largestAnswer>>20)
+		return nil, bad
+	}
+	trimmed := bytes.TrimSpace(body)
+	switch {
+	case len(trimmed) == 0 && (req.Method != http.MethodGet || resp.StatusCode == http.StatusNoContent):
+	case len(trimmed) == 0:
+		bad.reason = "the answer is empty"
+		return nil, bad
+	case trimmed[0] == '<':
+		bad.reason = "the answer is a web page, not the service's: " + title(trimmed)
+		return nil, bad
+	case !strings.ContainsRune(`{["-0123456789tfn`, rune(trimmed[0])):
+		bad.reason = "the answer is not JSON"
+		return nil, bad
+	}
+	resp.Header.Set("Content-Type", "application/json")
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}

@@ -1,0 +1,229 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// readError makes an error of an answer with an error status. The service has
+// two shapes for them; proxies and crashes have none.
+func readError(resp *http.Response, body []byte, now time.Time) *answerError {
+	e := &answerError{status: resp.StatusCode, header: resp.Header, retryAfter: retryAfter(resp.Header, now)}
+	e.kind, e.reason = errorShape(body)
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		e.kind = notAnAnswer
+		e.reason = "the service sends elsewhere, to " + short(scrub(resp.Header.Get("Location")))
+	}
+	if e.reason == "" {
+		e.reason = http.StatusText(resp.StatusCode)
+	}
+	if e.reason == "" {
+		e.reason = "status " + strconv.Itoa(resp.StatusCode)
+	}
+	e.reason = short(scrub(e.reason))
+	return e
+}
+
+// errorShape reads the body of an error: models.Error has a code in a string
+// and a reason, models.InfraError a number and a message.
+func errorShape(body []byte) (answerKind, string) {
+	var shape struct {
+		Code    json.RawMessage `json:"code"`
+		Reason  string          `json:"reason"`
+		Message string          `json:"message"`
+	}
+	if err := json.Unmarshal(body, &shape); err == nil {
+		switch {
+		case shape.Reason != "":
+			return serviceShape, shape.Reason
+		case shape.Message != "" && len(shape.Code) > 0:
+			return frameworkShape, shape.Message
+		case shape.Message != "":
+			return shapeless, shape.Message
+		}
+	}
+	return shapeless, title(body)
+}
+
+// pageTitle is what stands between the title tags of a web page.
+func pageTitle(body []byte) string {
+	lower := bytes.ToLower(body)
+	from := bytes.Index(lower, []byte("<title>"))
+	if from < 0 {
+		return ""
+	}
+	from += len("<title>")
+	to := bytes.Index(lower[from:], []byte("</title>"))
+	if to < 0 || len(lower) != len(body) {
+		return ""
+	}
+	return strings.Join(strings.Fields(string(body[from:from+to])), " ")
+}
+
+// title is what a page or plain text says of itself, in one line.
+func title(body []byte) string {
+	text := string(bytes.TrimSpace(body))
+	if strings.HasPrefix(text, "<") {
+		if inner := pageTitle([]byte(text)); inner != "" {
+			return inner
+		}
+		return "a page without a title"
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "…"
+	}
+	return text
+}
+
+// retryAfter is the service's wish in the header of that name: seconds or a date.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
+		return time.Duration(min(seconds, 24*3600)) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = date
+	}
+	return max(0, at.Sub(now))
+}
+
+// passing says whether a status may be another one a little later.
+func passing(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
+	return status >= 500
+}
+
+// label says what a request does, for errors.
+type label struct{ op, on string }
+
+// fault makes the error that callers see of what went wrong with a request.
+func (p *Plane) fault(l label, method string, try *attempt, err error) *install.Fault {
+	var made *install.Fault
+	if errors.As(err, &made) {
+		return made // authorisation failed before anything was sent
+	}
+	f := &install.Fault{Code: install.CodeFailure, Op: l.op, On: l.on}
+	var answer *answerError
+	if !errors.As(err, &answer) {
+		p.noAnswer(f, method, try, err)
+		return f
+	}
+	f.Status, f.Err, f.RetryAfter = answer.status, answer, answer.retryAfter
+	switch {
+	case answer.kind == notAnAnswer:
+		f.Ambiguous = method == http.MethodPost
+		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", p.URL())
+	case passing(answer.status):
+		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
+		f.Next = "run the same command again in a while"
+	default:
+		p.refused(f, answer)
+	}
+	return f
+}
+
+// refused fills in a fault for a 4xx.
+func (p *Plane) refused(f *install.Fault, answer *answerError) {
+	f.Permanent = true
+	switch answer.status {
+	case http.StatusUnauthorized:
+		f.Code, f.Next = install.CodeAuth, p.auth.Next()
+	case http.StatusForbidden:
+		f.Code, f.Next = install.CodeAuth, "use a token of a user who may do this"
+	case http.StatusNotFound:
+		f.Code, f.Next = install.CodeNotFound, "oaictl get clusters"
+	case http.StatusConflict:
+		// The object is in another state than the last observation said; the
+		// next one decides. Only what the request itself asked for stays wrong.
+		f.Permanent = strings.Contains(answer.reason, "not part of the host's valid disks") ||
+			strings.Contains(answer.reason, "duplicate setting of installation path")
+		f.Code = install.CodeFailure
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
+		if field := unknownField(answer.reason); field != "" {
+			f.Code, f.Next = install.CodeFailure, fmt.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", field)
+		}
+	}
+}
+
+// unknownField is the field that a service does not know, from the text of
+// Go's JSON decoder that it passes on.
+func unknownField(reason string) string {
+	match := regexp.MustCompile(`unknown field "([^"]+)"`).FindStringSubmatch(reason)
+	if match == nil {
+		return ""
+	}
+	return match[1]
+}
+
+// noAnswer fills in a fault for a request that was not answered.
+func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err error) {
+	f.Ambiguous = method == http.MethodPost && try.sent.Load()
+	f.Err = errors.New(short(scrub(cause(err).Error())))
+	host := p.base.Host
+	var (
+		unknown   x509.UnknownAuthorityError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		dns       *net.DNSError
+		syntax    *json.SyntaxError
+		shape     *json.UnmarshalTypeError
+		operation *net.OpError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		f.Permanent, f.Next = true, "give the certificate that signed the service's own with --ca-file"
+	case errors.As(err, &name), errors.As(err, &invalid):
+		f.Permanent, f.Next = true, "use the name that the service's certificate was made for in --service-url, or renew the certificate"
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		f.Permanent, f.Next = true, "the service does not speak TLS there: check http or https, and the port, in --service-url"
+	case errors.As(err, &dns):
+		f.Err = fmt.Errorf("the name %s cannot be resolved: %w", dns.Name, f.Err)
+		f.Next = "check --service-url and DNS"
+	case errors.As(err, &syntax), errors.As(err, &shape), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		f.Err = fmt.Errorf("the answer broke off or is not what the service sends: %w", f.Err)
+		f.Next = "run the same command again in a while"
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Err = errors.New("the service did not answer in time")
+		f.Next = "check that " + host + " can be reached"
+	case errors.As(err, &operation) && operation.Op == "dial":
+		f.Next = "check that the service runs and that " + host + " can be reached"
+	default:
+		f.Next = "run the same command again in a while"
+	}
+}
+
+// cause is an error without the method and URL that net/http puts before it.
+func cause(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package rest
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/openshift/assisted-service/client/manifests"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Manifest names a manifest of a cluster.
+type Manifest struct {
+	Folder string
+	Name   string
+	Source string // user or system
+}
+
+// Manifests lists a cluster's manifests; system adds those that the service
+// makes itself.
+func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]Manifest, error) {
+	params := manifests.NewV2ListClusterManifestsParams().WithClusterID(uuid(clusterID))
+	if system {
+		params = params.WithIncludeSystemGenerated(&system)
+	}
+	answer, err := p.manifests.V2ListClusterManifests(labelled(ctx, "list manifests of cluster", clusterID), params)
+	if err != nil {
+		return nil, err
+	}
+	var out []Manifest
+	for _, m := range answer.Payload {
+		if m != nil {
+			out = append(out, Manifest{Folder: m.Folder, Name: m.FileName, Source: string(m.ManifestSource)})
+		}
+	}
+	return out, nil
+}
+
+// DownloadManifest writes a manifest's content to out.
+func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
+	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
+	ctx, out = downloading(ctx, out, label{"download manifest", folder + "/" + name})
+	_, err := p.manifests.V2DownloadClusterManifest(ctx, params, out)
+	return err
+}
+
+// readManifests lists the user's manifests. Contents are read only if asked
+// for; those that this process uploaded are known.
+func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error {
+	listed, err := p.Manifests(ctx, w.id, false)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	uploads := w.uploads
+	w.uploads = map[string]string{}
+	w.mu.Unlock()
+	now := make(map[string]string, len(listed))
+	for _, m := range listed {
+		key := m.Folder + "/" + m.Name
+		now[key] = w.manifests[key]
+		if sum, own := uploads[key]; own {
+			now[key] = sum
+		}
+		if !content && now[key] != "" || !content {
+			continue
+		}
+		var data strings.Builder
+		if err := p.DownloadManifest(ctx, w.id, m.Folder, m.Name, &data); err != nil {
+			if gone(err) || conflict(err) {
+				continue
+			}
+			return err
+		}
+		now[key] = install.Digest([]byte(data.String()))
+	}
+	w.manifests = now
+	return nil
+}
+
+// uploadManifest sends a manifest of the file. The service overwrites one of
+// the same name.
+func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, action install.Action) error {
+	all := desired.Spec.ManifestFiles()
+	i := slices.IndexFunc(all, func(m spec.Manifest) bool { return string(m.Folder)+"/"+m.Name == action.Name })
+	if i < 0 {
+		return refusal(action, fmt.Errorf("cluster.yaml has no manifest %s", action.Name))
+	}
+	m := all[i]
+	err := p.do(ctx, request{
+		label: label{"upload manifest", action.Name}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/manifests",
+		in:   map[string]string{"cluster_id": action.Target},
+		body: body{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
+	}, nil)
+	if err != nil {
+		return err
+	}
+	c := desired.Spec
+	p.stale(c.Metadata.Name, c.Spec.BaseDomain, action.Target, func(*needs) {}) // the hash below is for the next reading
+	p.uploaded(c, action.Target, action.Name, install.Digest([]byte(m.Content)))
+	return nil
+}
+
+// uploaded remembers what a manifest's content is.
+func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, key := range []string{watchKey(c.Metadata.Name, c.Spec.BaseDomain, id), id} {
+		if w := p.watches[key]; w != nil {
+			w.mu.Lock()
+			w.uploads[name] = sum
+			w.mu.Unlock()
+		}
+	}
+}
+
+// conflict says whether the object is not in a state for the request.
+func conflict(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusConflict
+}

@@ -1,0 +1,226 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// How often is looked, in the service's time. Probes, and the reads that need
+// no event, together stay under 12 requests a minute while nothing happens.
+const (
+	idleProbe = 8500 * time.Millisecond // while nothing happens
+	soonProbe = 3 * time.Second         // a while after something happened
+	hotProbe  = time.Second             // just after
+	hotTime   = 10 * time.Second
+	soonTime  = 30 * time.Second
+
+	runningRefresh = 30 * time.Second // progress may move without an event
+	restingRefresh = time.Minute
+
+	// reserve is how much of the budget is kept for what must not come late:
+	// while an install runs, only what was not looked at for a while is read
+	// from the rest.
+	reserve    = 30
+	unlookedAt = 10 * time.Second
+	// perHost spaces the reading of all hosts by their number: 500 hosts are
+	// read every ten seconds at most.
+	perHost = 20 * time.Millisecond
+)
+
+// Observe says what the service holds of a cluster. It reads what was never
+// read, what this plane wrote, what the service's events name and, now and
+// then, everything; the rest comes from memory. When the service does not
+// answer, the last picture comes back with Stale set.
+//
+// Observed shares maps and inner slices with later observations: they are not
+// to be changed.
+func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
+	w := p.watchOf(query)
+	if err := w.hold(ctx); err != nil {
+		return nil, err
+	}
+	defer w.release()
+	w.run = query.Run
+	ctx = withCall(ctx, calling{
+		tries:  2,
+		charge: w.budget.spend,
+		seen:   func(try *attempt) { w.time.saw(try.date, try.got) },
+	})
+	err := p.look(ctx, w, query)
+	if gone(err) && w.id != "" {
+		w.forget()
+		query.ID = "" // there is no such cluster any more; by name there may be another
+		err = p.look(ctx, w, query)
+	}
+	w.share()
+	switch {
+	case err == nil:
+		return w.picture(), nil
+	case context.Cause(ctx) != nil:
+		return nil, context.Cause(ctx)
+	case w.cluster == nil || permanent(err):
+		return nil, err
+	}
+	observed := w.picture()
+	observed.Stale = err.Error()
+	return observed, nil
+}
+
+// look brings the picture up to date, as far as needed and affordable.
+func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
+	if query.Detail {
+		w.need(func(n *needs) {
+			*n = needs{lookup: overdue, cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, changed: n.changed}
+		})
+		w.inventory = map[string]bool{}
+		for id := range w.hosts {
+			w.inventory[id] = true
+		}
+	}
+	if err := p.find(ctx, w, query); err != nil || w.id == "" {
+		return err
+	}
+	if !w.log.begun {
+		if err := p.probe(ctx, w); err != nil {
+			return err
+		}
+	}
+	if err := p.reads(ctx, w, overdue, query.Detail); err != nil {
+		return err
+	}
+	// What is known to be stale goes before asking whether more is.
+	if err := p.reads(ctx, w, wanted, false); err != nil {
+		return err
+	}
+	if w.probeDue() {
+		if err := p.probe(ctx, w); err != nil {
+			return err
+		}
+	}
+	w.refreshDue()
+	return p.reads(ctx, w, wanted, false)
+}
+
+// reads reads the parts that are at least so urgent; those that are not
+// overdue only within the budget.
+func (p *Plane) reads(ctx context.Context, w *watch, least urgency, content bool) error {
+	parts := []struct {
+		need  func(*needs) *urgency
+		last  time.Time
+		space time.Duration // at least between two reads for events
+		read  func(context.Context, *watch) error
+	}{
+		{func(n *needs) *urgency { return &n.cluster }, w.read.cluster, 0, p.readCluster},
+		{func(n *needs) *urgency { return &n.infraEnvs }, time.Time{}, 0, p.readInfraEnvs},
+		{func(n *needs) *urgency { return &n.hosts }, w.read.hosts, time.Duration(len(w.hosts)) * perHost, p.readHosts},
+		{func(n *needs) *urgency { return &n.manifests }, time.Time{}, 0, func(ctx context.Context, w *watch) error {
+			return p.readManifests(ctx, w, content)
+		}},
+	}
+	for _, part := range parts {
+		n := w.current()
+		is := *part.need(&n)
+		if is < least || is == fresh {
+			continue
+		}
+		if is == wanted && !w.affordable(part.last, part.space) {
+			continue
+		}
+		w.need(func(n *needs) { *part.need(n) = fresh })
+		if err := part.read(ctx, w); err != nil {
+			w.need(func(n *needs) { raise(part.need(n), is) })
+			return err
+		}
+	}
+	return nil
+}
+
+// affordable says whether something that was last read at that time, and is to
+// be read so far apart, may be read for an event.
+func (w *watch) affordable(last time.Time, space time.Duration) bool {
+	now := w.now()
+	if now.Sub(last) < space {
+		return false
+	}
+	if w.running() && now.Sub(last) < unlookedAt {
+		return w.budget.has(reserve, now)
+	}
+	return w.budget.has(1, now)
+}
+
+// running says whether an install is under way.
+func (w *watch) running() bool {
+	if w.cluster == nil {
+		return false
+	}
+	switch w.cluster.State {
+	case install.ClusterPreparing, install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing:
+		return true
+	}
+	return false
+}
+
+// probeDue says whether the event log is to be asked now.
+func (w *watch) probeDue() bool {
+	now := w.now()
+	since := now.Sub(w.log.probed)
+	every := idleProbe
+	switch quiet := now.Sub(w.changed); {
+	case w.running() && !w.budget.has(reserve, now):
+	case quiet < hotTime:
+		every = hotProbe
+	case quiet < soonTime:
+		every = soonProbe
+	}
+	return since >= every && w.budget.has(1, now)
+}
+
+// refreshDue has cluster and hosts read that were not for long: not everything
+// comes with an event.
+func (w *watch) refreshDue() {
+	now := w.now()
+	every := restingRefresh
+	if w.running() && !w.hasPool() {
+		every = runningRefresh
+	}
+	w.need(func(n *needs) {
+		if now.Sub(w.read.cluster) >= every {
+			raise(&n.cluster, wanted)
+		}
+		if now.Sub(w.read.hosts) >= every {
+			raise(&n.hosts, wanted)
+		}
+		for i := range w.infraEnvs {
+			if w.infraEnvs[i].Image.State == install.ImagePending {
+				raise(&n.infraEnvs, wanted)
+			}
+		}
+	})
+}
+
+// hasPool says whether hosts may come from an InfraEnv that is bound to no
+// cluster.
+func (w *watch) hasPool() bool {
+	for i := range w.infraEnvs {
+		if w.infraEnvs[i].ClusterID == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// gone says whether the service has no such object any more.
+func gone(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
+}
+
+// permanent says whether the same request would be refused again.
+func permanent(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && (fault.Permanent || fault.Code == install.CodeAuth)
+}

@@ -1,0 +1,340 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// find says which cluster the query means: by id, else the oldest of the name
+// and base domain that oaictl made, or the one to be adopted.
+func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
+	if query.ID != "" && w.id == "" {
+		w.adopt(query.ID)
+	}
+	now := w.now()
+	n := w.current()
+	switch {
+	case query.Name == "":
+		return nil
+	case n.lookup == overdue:
+	case w.id == "" && now.Sub(w.listed) >= hotProbe && w.budget.has(1, now):
+	default:
+		return nil
+	}
+	w.need(func(n *needs) { n.lookup = fresh })
+	found, err := p.listClusters(ctx, "find cluster", query.Name)
+	if err != nil {
+		w.need(func(n *needs) { n.lookup = overdue })
+		return err
+	}
+	w.listed = w.now()
+	return p.choose(ctx, w, query, found)
+}
+
+// choose takes the cluster that is meant from those that the service has.
+func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found []clusterWire) error {
+	var same []install.ClusterRef
+	for i := range found {
+		if found[i].Name == query.Name && (query.BaseDomain == "" || found[i].BaseDNSDomain == query.BaseDomain) {
+			same = append(same, clusterRef(&found[i], query.Run))
+		}
+	}
+	slices.SortFunc(same, func(a, b install.ClusterRef) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	meant := slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned })
+	if query.Adopt != "" {
+		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.ID == query.Adopt })
+	}
+	w.others = nil
+	for i := range same {
+		if i == meant {
+			continue
+		}
+		other := same[i]
+		if other.Owned && other.Run != "" && other.Run == query.Run && other.Hosts == 0 {
+			empty, err := p.isEmpty(ctx, other.ID)
+			if err != nil && !gone(err) {
+				return err
+			}
+			other.Empty = empty
+		}
+		w.others = append(w.others, other)
+	}
+	if meant < 0 {
+		if w.id != "" {
+			w.forget()
+			w.need(func(n *needs) { n.lookup = fresh })
+		}
+		return nil
+	}
+	w.adopt(same[meant].ID)
+	return nil
+}
+
+// isEmpty says whether a cluster has neither hosts nor InfraEnvs.
+func (p *Plane) isEmpty(ctx context.Context, id string) (bool, error) {
+	envs, err := p.listInfraEnvs(ctx, id)
+	if err != nil || len(envs) > 0 {
+		return false, err
+	}
+	hosts, err := p.listHosts(ctx, id, false)
+	return err == nil && len(hosts) == 0, err
+}
+
+func (p *Plane) listClusters(ctx context.Context, op, on string) ([]clusterWire, error) {
+	var found []clusterWire
+	err := p.do(ctx, request{label: label{op, on}, method: http.MethodGet, path: "/v2/clusters", query: map[string][]string{"with_hosts": {"false"}}}, &found)
+	return found, err
+}
+
+// readCluster reads the cluster's own record.
+func (p *Plane) readCluster(ctx context.Context, w *watch) error {
+	wire, err := p.getCluster(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	cluster := p.tables.clusterOf(wire, w.run)
+	if w.cluster != nil && w.cluster.Status != cluster.Status {
+		w.changed = w.now()
+	}
+	w.cluster = cluster
+	w.read.cluster = w.now()
+	return nil
+}
+
+func (p *Plane) getCluster(ctx context.Context, id string) (*clusterWire, error) {
+	var wire clusterWire
+	err := p.do(ctx, request{
+		label: label{"read cluster", id}, method: http.MethodGet, path: "/v2/clusters/{cluster_id}",
+		in: map[string]string{"cluster_id": id}, query: map[string][]string{"exclude-hosts": {"true"}},
+	}, &wire)
+	if err != nil {
+		return nil, err
+	}
+	if wire.ID == nil || wire.Status == nil {
+		return nil, incomplete("read cluster", id)
+	}
+	return &wire, nil
+}
+
+// incomplete is the error for an answer that lacks what every such answer has.
+func incomplete(op, on string) error {
+	return &install.Fault{
+		Code: install.CodeFailure, Op: op, On: on, Next: "run the same command again in a while",
+		Err: fmt.Errorf("the answer is not what the service sends: it has no id or status"),
+	}
+}
+
+// readInfraEnvs reads the InfraEnvs that are bound to the cluster or, if there
+// are none, the unbound ones that have the cluster's name.
+func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
+	bound, err := p.listInfraEnvs(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	if len(bound) == 0 && w.cluster != nil {
+		all, err := p.listInfraEnvs(ctx, "")
+		if err != nil {
+			return err
+		}
+		for _, env := range all {
+			if env.ClusterID == "" && ofCluster(env.Name, w.cluster.Name) {
+				bound = append(bound, env)
+			}
+		}
+	}
+	for i := range bound {
+		bound[i].Owned = w.cluster != nil && w.cluster.Owned && ofCluster(bound[i].Name, w.cluster.Name)
+	}
+	slices.SortFunc(bound, func(a, b install.InfraEnv) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	if w.hasPool() != slices.ContainsFunc(bound, func(e install.InfraEnv) bool { return e.ClusterID == "" }) {
+		w.need(func(n *needs) { raise(&n.hosts, overdue) })
+	}
+	w.infraEnvs = bound
+	return nil
+}
+
+// ofCluster says whether an InfraEnv's name is <cluster> or <cluster>-<n>.
+func ofCluster(name, cluster string) bool {
+	if name == cluster {
+		return true
+	}
+	number, found := strings.CutPrefix(name, cluster+"-")
+	_, err := strconv.ParseUint(number, 10, 16)
+	return found && err == nil
+}
+
+func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
+	r := request{label: label{"list InfraEnvs of", cmp.Or(clusterID, "the service")}, method: http.MethodGet, path: "/v2/infra-envs"}
+	if clusterID != "" {
+		r.query = map[string][]string{"cluster_id": {clusterID}}
+	}
+	var found []infraEnvWire
+	if err := p.do(ctx, r, &found); err != nil {
+		return nil, err
+	}
+	out := make([]install.InfraEnv, 0, len(found))
+	for i := range found {
+		out = append(out, p.tables.infraEnvOf(&found[i]))
+	}
+	return out, nil
+}
+
+// readHosts reads the hosts of the cluster and of its pools: one by itself if
+// only that one changed among many, otherwise all, with their inventories only
+// where most of them are not known.
+func (p *Plane) readHosts(ctx context.Context, w *watch) error {
+	const many = 20
+	changed := w.takeChanged()
+	if len(changed) == 1 && len(w.hosts) > many && w.now().Sub(w.read.hosts) < runningRefresh {
+		if old, known := w.hosts[changed[0]]; known {
+			return p.readHost(ctx, w, old.InfraEnvID, old.ID)
+		}
+	}
+	all := len(w.hosts) == 0 || 2*len(w.inventory) > len(w.hosts)
+	read, err := p.listHosts(ctx, w.id, all)
+	if err != nil {
+		return err
+	}
+	w.keepHosts(read, func(h *install.Host) bool { return h.ClusterID == w.id })
+	for i := range w.infraEnvs {
+		env := &w.infraEnvs[i]
+		if env.ClusterID != "" {
+			continue
+		}
+		pool, err := p.listPool(ctx, env.ID)
+		if err != nil {
+			return err
+		}
+		pool = slices.DeleteFunc(pool, func(h install.Host) bool { return h.ClusterID != "" })
+		w.keepHosts(pool, func(h *install.Host) bool { return h.InfraEnvID == env.ID && h.ClusterID == "" })
+	}
+	w.read.hosts = w.now()
+	return p.readInventories(ctx, w)
+}
+
+// takeChanged are the hosts that events named since the last time.
+func (w *watch) takeChanged() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []string
+	for id := range w.needs.changed {
+		out = append(out, id)
+	}
+	w.needs.changed = nil
+	return out
+}
+
+// readInventories reads the inventories that are missing or may have changed:
+// a few one by one, many at once.
+func (p *Plane) readInventories(ctx context.Context, w *watch) error {
+	const few = 2
+	var ids []string
+	for id := range w.inventory {
+		host := w.hosts[id]
+		if settled(host.State) || host.State == install.HostUnbound {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) <= few {
+		for _, id := range ids {
+			if err := p.readHost(ctx, w, w.hosts[id].InfraEnvID, id); err != nil && !gone(err) {
+				return err
+			}
+			delete(w.inventory, id)
+		}
+		return nil
+	}
+	read, err := p.listHosts(ctx, w.id, true)
+	if err != nil {
+		return err
+	}
+	w.keepHosts(read, func(h *install.Host) bool { return h.ClusterID == w.id })
+	for _, id := range ids {
+		delete(w.inventory, id) // whoever has none now is asked again at the next change
+	}
+	return nil
+}
+
+// readHost reads one host with its inventory.
+func (p *Plane) readHost(ctx context.Context, w *watch, infraEnvID, id string) error {
+	host, err := p.getHost(ctx, infraEnvID, id)
+	if err != nil {
+		return err
+	}
+	w.keepHost(host)
+	return nil
+}
+
+func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Host, error) {
+	var wire hostWire
+	err := p.do(ctx, request{
+		label: label{"read host", id}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
+		in: map[string]string{"infra_env_id": infraEnvID, "host_id": id},
+	}, &wire)
+	if err != nil {
+		return install.Host{}, err
+	}
+	if wire.ID == nil || wire.Status == nil {
+		return install.Host{}, incomplete("read host", id)
+	}
+	return p.tables.hostOf(&wire), nil
+}
+
+// listHosts are the hosts of a cluster.
+func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool) ([]install.Host, error) {
+	return p.hostsOf(ctx, request{
+		label: label{"list hosts of cluster", clusterID}, method: http.MethodGet, path: "/v2/clusters/{cluster_id}/hosts",
+		in:    map[string]string{"cluster_id": clusterID},
+		query: map[string][]string{"with-inventory": {strconv.FormatBool(inventory)}, "with-connectivity": {"false"}},
+	})
+}
+
+// listPool are the hosts of an InfraEnv.
+func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host, error) {
+	return p.hostsOf(ctx, request{
+		label: label{"list hosts of InfraEnv", infraEnvID}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts",
+		in: map[string]string{"infra_env_id": infraEnvID},
+	})
+}
+
+// hostsOf reads a list of hosts one by one, so that only ours are kept of what
+// may be megabytes.
+func (p *Plane) hostsOf(ctx context.Context, r request) ([]install.Host, error) {
+	var out []install.Host
+	err := p.do(ctx, r, func(d *json.Decoder) error {
+		out = nil
+		if token, err := d.Token(); err != nil {
+			return err
+		} else if token == nil {
+			return nil
+		} else if token != json.Delim('[') {
+			return incomplete(r.op, r.on)
+		}
+		for d.More() {
+			var wire hostWire
+			if err := d.Decode(&wire); err != nil {
+				return err
+			}
+			if wire.ID == nil || wire.Status == nil {
+				return incomplete(r.op, r.on)
+			}
+			out = append(out, p.tables.hostOf(&wire))
+		}
+		_, err := d.Token()
+		return err
+	})
+	return out, err
+}

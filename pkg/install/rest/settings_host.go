@@ -1,0 +1,52 @@
+package rest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// hostTable is what can be set on a host: the fields of host-update-params, and
+// of the host that shows them. Installer arguments and Ignition have requests
+// of their own; fencing needs secrets that no setting carries (see act_host.go).
+func hostTable() table[hostWire] {
+	type wire = hostWire
+	return table[wire]{
+		row(install.SetRole, func(r install.Role) body { return body{"host_role": restRole(r)} }, func(h *wire) (install.Role, bool) {
+			return hostRole(string(h.Role)), true
+		}),
+		text(install.SetHostname, "host_name", func(h *wire) string { return h.RequestedHostname }),
+		row(install.SetDisk, func(id string) body {
+			return body{"disks_selected_config": []body{{"id": id, "role": "install"}}}
+		}, func(h *wire) (string, bool) { return h.InstallationDiskID, h.InstallationDiskID != "" }),
+		row(install.SetKeepDisks, func(ids []string) body { return body{"disks_skip_formatting": skips(ids, true)} }, func(h *wire) ([]string, bool) {
+			return append([]string{}, splitList(h.SkipFormattingDisks)...), true
+		}),
+		row(install.SetLabels, writeLabels, func(h *wire) (map[string]string, bool) {
+			labels, ok := inText[map[string]string](h.NodeLabels)
+			return labels, ok
+		}),
+		text(install.SetPool, "machine_config_pool_name", func(h *wire) string { return h.MachineConfigPoolName }),
+		row(install.SetArgs, func([]string) body { return nil }, func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
+		text(install.SetIgnition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
+		text(install.SetFencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
+	}
+}
+
+// skips are entries that switch the formatting of disks off or on again.
+func skips(ids []string, skip bool) []body {
+	out := make([]body, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, body{"disk_id": id, "skip_formatting": skip})
+	}
+	return out
+}
+
+func writeLabels(labels map[string]string) body {
+	out := make([]body, 0, len(labels))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, body{"key": key, "value": labels[key]})
+	}
+	return body{"node_labels": out}
+}

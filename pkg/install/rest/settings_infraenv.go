@@ -1,0 +1,115 @@
+package rest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// infraEnvTable is what can be set on an InfraEnv: the fields of
+// infra-env-create-params and infra-env-update-params, and of the InfraEnv that
+// shows them. Architecture is for registration only.
+func infraEnvTable() table[infraEnvWire] {
+	type wire = infraEnvWire
+	return table[wire]{
+		text(install.SetVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
+		text(install.SetArch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
+		text(install.SetSSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
+		row(install.SetProxy, func(p install.Proxy) body {
+			return body{"proxy": body{"http_proxy": p.HTTP, "https_proxy": p.HTTPS, "no_proxy": p.No}}
+		}, func(e *wire) (install.Proxy, bool) {
+			if e.Proxy == nil {
+				return install.Proxy{}, true
+			}
+			return install.Proxy{HTTP: value(e.Proxy.HTTPProxy), HTTPS: value(e.Proxy.HTTPSProxy), No: value(e.Proxy.NoProxy)}, true
+		}),
+		row(install.SetExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
+			return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
+		}),
+		row(install.SetNTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
+			return e.NtpSources, len(e.NtpSources) > 0
+		}),
+		text(install.SetTrustBundle, "additional_trust_bundle", func(e *wire) string { return e.AdditionalTrustBundle }),
+		row(install.SetKernelArgs, writeKernelArguments, readKernelArguments),
+		text(install.SetDiscIgnition, "ignition_config_override", func(e *wire) string { return e.IgnitionConfigOverride }),
+		row(install.SetImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} }, func(e *wire) (string, bool) {
+			return strings.TrimSuffix(string(value(e.Type)), "-iso"), value(e.Type) != ""
+		}),
+		row(install.SetStaticNetwork, writeStaticNetworks, readStaticNetworks),
+	}
+}
+
+// kernelArgument is how the service takes and shows a kernel argument; it knows
+// no operation but append.
+type kernelArgument struct {
+	Operation string `json:"operation"`
+	Value     string `json:"value"`
+}
+
+func writeKernelArguments(args []string) body {
+	out := make([]kernelArgument, 0, len(args))
+	for _, arg := range args {
+		out = append(out, kernelArgument{Operation: "append", Value: arg})
+	}
+	return body{"kernel_arguments": out}
+}
+
+func readKernelArguments(e *infraEnvWire) ([]string, bool) {
+	args, ok := inText[[]kernelArgument](value(e.KernelArguments))
+	if !ok {
+		return nil, false
+	}
+	out := make([]string, 0, len(args))
+	for _, arg := range args {
+		out = append(out, arg.Value)
+	}
+	return out, true
+}
+
+// staticNetwork is how the service takes and shows a machine's network.
+type staticNetwork struct {
+	NetworkYAML string     `json:"network_yaml"`
+	MACs        []macEntry `json:"mac_interface_map"`
+}
+
+type macEntry struct {
+	MAC  string `json:"mac_address"`
+	Name string `json:"logical_nic_name"`
+}
+
+func writeStaticNetworks(networks []install.StaticNetwork) body {
+	out := make([]staticNetwork, 0, len(networks))
+	for _, n := range networks {
+		entry := staticNetwork{NetworkYAML: n.YAML, MACs: []macEntry{}}
+		for _, m := range n.MACs {
+			entry.MACs = append(entry.MACs, macEntry{MAC: m.MAC, Name: m.Name})
+		}
+		out = append(out, entry)
+	}
+	return body{"static_network_config": out}
+}
+
+func readStaticNetworks(e *infraEnvWire) ([]install.StaticNetwork, bool) {
+	networks, ok := inText[[]staticNetwork](e.StaticNetworkConfig)
+	if !ok {
+		return nil, false
+	}
+	out := make([]install.StaticNetwork, 0, len(networks))
+	for _, n := range networks {
+		entry := install.StaticNetwork{YAML: n.NetworkYAML, MACs: []install.MACInterface{}}
+		for _, m := range n.MACs {
+			entry.MACs = append(entry.MACs, install.MACInterface{MAC: strings.ToLower(m.MAC), Name: m.Name})
+		}
+		out = append(out, entry)
+	}
+	first := func(n install.StaticNetwork) string {
+		if len(n.MACs) == 0 {
+			return n.YAML
+		}
+		return n.MACs[0].MAC
+	}
+	slices.SortStableFunc(out, func(a, b install.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
+	return out, true
+}

@@ -1,0 +1,103 @@
+package rest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// body is a request's JSON object. Only what was asked for is in it.
+type body map[string]any
+
+// entry ties a setting to the fields of a request that set it and to those of
+// an object W that show it.
+type entry[W any] struct {
+	setting install.Setting
+	write   func(install.Value) (body, error)
+	read    func(*W) (install.Value, bool)
+}
+
+// row makes an entry from two functions over the setting's own shape T. A read
+// that reports false: the service does not say.
+func row[W, T any](setting install.Setting, write func(T) body, read func(*W) (T, bool)) entry[W] {
+	return entry[W]{
+		setting: setting,
+		write: func(v install.Value) (body, error) {
+			var value T
+			if err := v.Decode(&value); err != nil {
+				return nil, err
+			}
+			return write(value), nil
+		},
+		read: func(w *W) (install.Value, bool) {
+			value, said := read(w)
+			if !said {
+				return "", false
+			}
+			return install.ValueOf(value), true
+		},
+	}
+}
+
+// table is everything that can be set on one kind of object.
+type table[W any] []entry[W]
+
+// fields are what a request has to hold to set the given settings. A setting
+// that this kind of object does not have is an error.
+func (t table[W]) fields(settings install.Settings) (body, error) {
+	out := body{}
+	for _, setting := range slices.Sorted(maps.Keys(settings)) {
+		i := slices.IndexFunc(t, func(e entry[W]) bool { return e.setting == setting })
+		if i < 0 {
+			return nil, fmt.Errorf("the service has no field for %s here", setting)
+		}
+		fields, err := t[i].write(settings[setting])
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", setting, err)
+		}
+		maps.Copy(out, fields)
+	}
+	return out, nil
+}
+
+// settings are what an object says of itself.
+func (t table[W]) settings(w *W) install.Settings {
+	out := make(install.Settings, len(t))
+	for _, e := range t {
+		if value, said := e.read(w); said {
+			out[e.setting] = value
+		}
+	}
+	return out
+}
+
+// tables are the settings of the three kinds of object.
+type tables struct {
+	cluster  table[clusterWire]
+	infraEnv table[infraEnvWire]
+	host     table[hostWire]
+}
+
+func newTables() tables {
+	return tables{cluster: clusterTable(), infraEnv: infraEnvTable(), host: hostTable()}
+}
+
+// text is a row for a plain text field. An empty text in an answer is one that
+// the service does not say.
+func text[W any](setting install.Setting, field string, read func(*W) string) entry[W] {
+	return row(setting, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {
+		value := read(w)
+		return value, value != ""
+	})
+}
+
+// without is settings without some of them.
+func without(settings install.Settings, drop ...install.Setting) install.Settings {
+	out := maps.Clone(settings)
+	for _, setting := range drop {
+		delete(out, setting)
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/openshift/assisted-service/client/installer"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// ListClusters lists the clusters that the user may see, by name and age,
+// without their hosts and manifests.
+func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+	found, err := p.listClusters(ctx, "list", "clusters")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]install.Cluster, 0, len(found))
+	for i := range found {
+		out = append(out, *p.tables.clusterOf(&found[i], ""))
+	}
+	slices.SortFunc(out, func(a, b install.Cluster) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
+// cluster, by name and age.
+func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
+	out, err := p.listInfraEnvs(ctx, clusterID)
+	slices.SortFunc(out, func(a, b install.InfraEnv) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	return out, err
+}
+
+// ListHosts lists the hosts of an InfraEnv, bound or not.
+func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
+	out, err := p.listPool(ctx, infraEnvID)
+	slices.SortFunc(out, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	return out, err
+}
+
+// ClusterByNameOrID finds one cluster by its id, its name, or NAME.DOMAIN. None
+// and several are faults with CodeNotFound, the latter naming the ids.
+func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
+	found, err := p.listClusters(ctx, "find cluster", text)
+	if err != nil {
+		return install.ClusterRef{}, err
+	}
+	var same []install.ClusterRef
+	for i := range found {
+		ref := clusterRef(&found[i], "")
+		if strings.EqualFold(ref.ID, text) {
+			return ref, nil
+		}
+		if ref.Name == text || ref.Name+"."+ref.BaseDomain == text {
+			same = append(same, ref)
+		}
+	}
+	return only("cluster", text, "oaictl get clusters", same, func(c install.ClusterRef) string {
+		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
+	})
+}
+
+// InfraEnvByNameOrID finds one InfraEnv by its id or name. None and several are
+// faults with CodeNotFound, the latter naming the ids.
+func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
+	found, err := p.listInfraEnvs(ctx, "")
+	if err != nil {
+		return install.InfraEnv{}, err
+	}
+	var same []install.InfraEnv
+	for _, env := range found {
+		if strings.EqualFold(env.ID, text) {
+			return env, nil
+		}
+		if env.Name == text {
+			same = append(same, env)
+		}
+	}
+	return only("InfraEnv", text, "oaictl get infraenvs", same, func(e install.InfraEnv) string { return e.ID })
+}
+
+// only is the one of several, or the fault that there is not exactly one.
+func only[T any](kind, text, next string, found []T, name func(T) string) (T, error) {
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	var none T
+	fault := &install.Fault{Code: install.CodeNotFound, Op: "find " + kind, On: text, Permanent: true, Next: next}
+	if len(found) == 0 {
+		fault.Err = errors.New("the service has none of that name or id")
+		return none, fault
+	}
+	names := make([]string, 0, len(found))
+	for _, f := range found {
+		names = append(names, name(f))
+	}
+	fault.Err = fmt.Errorf("there are several: %s", strings.Join(names, ", "))
+	fault.Next = "use the id"
+	return none, fault
+}
+
+// CancelInstall stops an install. It can be reset and started again.
+func (p *Plane) CancelInstall(ctx context.Context, clusterID string) error {
+	return p.clusterVerb(ctx, "cancel", clusterID)
+}
+
+// ResetInstall takes a cluster back to before its install; its hosts have to
+// boot the discovery image again.
+func (p *Plane) ResetInstall(ctx context.Context, clusterID string) error {
+	return p.clusterVerb(ctx, "reset", clusterID)
+}
+
+// DeleteCluster deletes a cluster's record, and those of its hosts. One that is
+// gone already is a success.
+func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
+	return p.remove(ctx, label{"delete cluster", clusterID}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": clusterID})
+}
+
+// DeleteInfraEnv deletes an InfraEnv; the service refuses while hosts belong to
+// it.
+func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string) error {
+	return p.remove(ctx, label{"delete InfraEnv", infraEnvID}, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": infraEnvID})
+}
+
+// DeleteHost deletes a host's record. A machine whose agent still runs
+// registers again.
+func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string) error {
+	return p.remove(ctx, label{"delete host", hostID}, hostPath, map[string]string{"infra_env_id": infraEnvID, "host_id": hostID})
+}
+
+// remove deletes; what is gone after a try that may have done it was deleted.
+func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]string) error {
+	repeated := 0
+	call := callOf(ctx)
+	charge := call.charge
+	call.charge = func() {
+		repeated++
+		if charge != nil {
+			charge()
+		}
+	}
+	err := p.do(withCall(ctx, call), request{label: l, method: http.MethodDelete, path: path, in: in}, nil)
+	if gone(err) && repeated > 1 {
+		return nil
+	}
+	return err
+}
+
+// Info says what service this is.
+type Info struct {
+	URL        string
+	Versions   map[string]string // versions of its parts, by name
+	ReleaseTag string
+}
+
+// Info asks the service for the versions of its parts, which also shows that it
+// answers and takes the credentials.
+func (p *Plane) Info(ctx context.Context) (Info, error) {
+	var answer struct {
+		Versions   map[string]string `json:"versions"`
+		ReleaseTag string            `json:"release_tag"`
+	}
+	err := p.do(ctx, request{label: label{"ask for the versions of", p.base.Host}, method: http.MethodGet, path: "/v2/component-versions"}, &answer)
+	return Info{URL: p.URL(), Versions: answer.Versions, ReleaseTag: answer.ReleaseTag}, err
+}
+
+// HostIgnition writes the Ignition that a host boots with to out; it exists
+// once the install runs.
+func (p *Plane) HostIgnition(ctx context.Context, infraEnvID, hostID string) (string, error) {
+	answer, err := p.installer.V2GetHostIgnition(labelled(ctx, "read Ignition of host", hostID),
+		installer.NewV2GetHostIgnitionParams().WithInfraEnvID(uuid(infraEnvID)).WithHostID(uuid(hostID)))
+	if err != nil {
+		return "", err
+	}
+	if answer.Payload == nil {
+		return "", incomplete("read Ignition of host", hostID)
+	}
+	return answer.Payload.Config, nil
+}

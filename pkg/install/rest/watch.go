@@ -1,0 +1,267 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// urgency is how much a part of the picture wants to be read.
+type urgency int
+
+const (
+	fresh   urgency = iota
+	wanted          // something happened to it: read it when the budget allows
+	overdue         // it was written, never read, or asked for: read it now
+)
+
+// needs are the parts of the picture and how much each wants to be read.
+type needs struct {
+	lookup, cluster, hosts, infraEnvs, manifests urgency
+	changed                                      map[string]bool // ids of the hosts that events name
+}
+
+// watch is one cluster's picture in memory. Observations of it come one after
+// the other; writes only say what they made stale.
+type watch struct {
+	slot   chan struct{} // who holds it observes
+	budget *budget
+	time   timekeeper
+
+	// What follows belongs to whoever holds the slot.
+	id        string
+	run       string // the mark of the run that asks
+	cluster   *install.Cluster
+	others    []install.ClusterRef
+	infraEnvs []install.InfraEnv
+	hosts     map[string]install.Host
+	inventory map[string]bool // hosts whose inventory has to be read again
+	manifests map[string]string
+	log       eventLog
+	at        time.Time // of the last observation
+	listed    time.Time // when clusters were last listed
+	read      struct{ cluster, hosts time.Time }
+	changed   time.Time // when something last happened
+
+	mu      sync.Mutex
+	needs   needs
+	uploads map[string]string   // manifests that this process uploaded, and their hashes
+	bound   string              // id of the observed cluster, for actions
+	kept    map[string][]string // disks that the service does not format, by host
+}
+
+func (p *Plane) newWatch() *watch {
+	w := &watch{
+		slot: make(chan struct{}, 1), time: timekeeper{clock: p.clock},
+		hosts: map[string]install.Host{}, inventory: map[string]bool{}, uploads: map[string]string{},
+	}
+	w.budget = newBudget(p.rate, p.clock.Now())
+	w.needs = needs{lookup: overdue}
+	return w
+}
+
+// watchKey is what a query finds its watch by: the name does not change over a
+// run, the id becomes known in its course.
+func watchKey(name, domain, id string) string {
+	if name != "" {
+		return name + "." + domain
+	}
+	return id
+}
+
+// forgetAfter is how long a watch that nobody asks for is kept.
+const forgetAfter = time.Hour
+
+// watchOf is the watch for a query, and drops those that nobody asks for.
+func (p *Plane) watchOf(query install.Query) *watch {
+	key := watchKey(query.Name, query.BaseDomain, query.ID)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.watches[key]
+	if w == nil {
+		for other, old := range p.watches {
+			if old.idle(p.clock.Now()) {
+				delete(p.watches, other)
+			}
+		}
+		w = p.newWatch()
+		p.watches[key] = w
+	}
+	return w
+}
+
+// idle says whether nobody has asked for the watch for long.
+func (w *watch) idle(now time.Time) bool {
+	select {
+	case w.slot <- struct{}{}:
+		defer func() { <-w.slot }()
+	default:
+		return false
+	}
+	w.time.mu.Lock()
+	got := w.time.got
+	w.time.mu.Unlock()
+	return !got.IsZero() && now.Sub(got) > forgetAfter
+}
+
+// stale says to the watches of a cluster, by name or id, what a write touched.
+func (p *Plane) stale(name, domain, id string, mark func(*needs)) {
+	p.mu.Lock()
+	var found []*watch
+	for _, key := range []string{watchKey(name, domain, id), id} {
+		if w := p.watches[key]; w != nil && !slices.Contains(found, w) {
+			found = append(found, w)
+		}
+	}
+	p.mu.Unlock()
+	for _, w := range found {
+		w.mu.Lock()
+		mark(&w.needs)
+		w.mu.Unlock()
+	}
+}
+
+// hold waits for the watch's slot.
+func (w *watch) hold(ctx context.Context) error {
+	select {
+	case w.slot <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *watch) release() { <-w.slot }
+
+// need raises the urgency of parts.
+func (w *watch) need(mark func(*needs)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mark(&w.needs)
+}
+
+// current is a copy of the needs.
+func (w *watch) current() needs {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.needs
+	n.changed = maps.Clone(w.needs.changed)
+	return n
+}
+
+// raise makes a need at least so urgent.
+func raise(n *urgency, to urgency) { *n = max(*n, to) }
+
+// forget drops everything about a cluster that is gone.
+func (w *watch) forget() {
+	w.id, w.cluster, w.infraEnvs, w.manifests = "", nil, nil, nil
+	w.hosts, w.inventory = map[string]install.Host{}, map[string]bool{}
+	w.log = eventLog{}
+	w.need(func(n *needs) { *n = needs{lookup: overdue} })
+}
+
+// adopt begins the watch of a cluster.
+func (w *watch) adopt(id string) {
+	if w.id == id {
+		return
+	}
+	w.forget()
+	w.id = id
+	w.need(func(n *needs) {
+		*n = needs{cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue}
+	})
+}
+
+// now keeps time on the service's clock from going back.
+func (w *watch) now() time.Time {
+	now := w.time.now()
+	if now.Before(w.at) {
+		return w.at
+	}
+	return now
+}
+
+// picture is what is known, for the caller to keep.
+func (w *watch) picture() *install.Observed {
+	w.at = w.now()
+	out := &install.Observed{At: w.at, Others: slices.Clone(w.others)}
+	if w.cluster == nil {
+		return out
+	}
+	out.InfraEnvs = slices.Clone(w.infraEnvs)
+	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	cluster := *w.cluster
+	cluster.Hosts = len(out.Hosts)
+	cluster.State = refine(cluster.State, cluster.Validations, out.Hosts)
+	cluster.Manifests = maps.Clone(w.manifests)
+	cluster.Preparation.FailedAt = slices.Clone(w.log.failed)
+	out.Cluster = &cluster
+	return out
+}
+
+// share lets actions see what they need of the picture.
+func (w *watch) share() {
+	kept := map[string][]string{}
+	for id := range w.hosts {
+		var disks []string
+		if v := w.hosts[id].Settings[install.SetKeepDisks]; v != "" && v.Decode(&disks) == nil && len(disks) > 0 {
+			kept[id] = disks
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bound, w.kept = w.id, kept
+}
+
+// keepHosts puts what was read of hosts in the place of what is known, where
+// among says which hosts the answer was about.
+func (w *watch) keepHosts(read []install.Host, among func(*install.Host) bool) {
+	seen := make(map[string]bool, len(read))
+	for i := range read {
+		seen[read[i].ID] = true
+		w.keepHost(read[i])
+	}
+	for id := range w.hosts {
+		old := w.hosts[id]
+		if !seen[id] && among(&old) {
+			delete(w.hosts, id)
+			delete(w.inventory, id)
+		}
+	}
+}
+
+// keepHost merges one host: answers without inventory do not take it away.
+func (w *watch) keepHost(read install.Host) {
+	old, known := w.hosts[read.ID]
+	switch {
+	case read.Inventory.Known:
+		delete(w.inventory, read.ID)
+	case known && old.Inventory.Known:
+		read.Inventory = old.Inventory
+		read.Hostname = cmp.Or(read.Hostname, old.Inventory.Hostname)
+		if settled(read.State) && !settled(old.State) {
+			w.inventory[read.ID] = true // it may have come back as another machine
+		}
+	case settled(read.State):
+		w.inventory[read.ID] = true
+	}
+	if len(read.Progress.Stages) == 0 && known && read.Role == old.Role {
+		read.Progress.Stages = old.Progress.Stages
+	}
+	w.hosts[read.ID] = read
+}
+
+// settled says whether a host in this state has sent its inventory.
+func settled(state install.HostState) bool {
+	switch state {
+	case install.HostDiscovering, install.HostDisconnected, install.HostBinding, install.HostReleasing, install.HostResetting, install.HostUnbound:
+		return false
+	}
+	return true
+}
