@@ -32,9 +32,10 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	}
 	now := s.now()
 	s.settleRoles(cl)
+	cl.FeatureUsage = cl.usageText()
 	cl.InstallStartedAt, cl.InstallCompletedAt = millis(now), millis{}
 	cl.preparedAt, cl.ignited = now, false
-	cl.LastPreparation = lastPreparation{Status: "not_started", Reason: "Installation preparation not performed"}
+	cl.LastPreparation = notPrepared()
 	for _, h := range cl.hosts {
 		h.imageResults, h.ImagesStatus = nil, ""
 		if h.diskFailed {
@@ -44,6 +45,10 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	s.setCluster(cl, clusterPreparing, infoPreparing)
 	s.note(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
 	return accepted(s.stale(cl))
+}
+
+func notPrepared() lastPreparation {
+	return lastPreparation{Status: "not_started", Reason: "Installation preparation not performed"}
 }
 
 // installable refuses a cluster that is not ready, naming what is missing.
@@ -70,6 +75,7 @@ func (s *Service) settleRoles(c *cluster) {
 	var masters []*host
 	for _, h := range c.hosts {
 		if h.Role == roleAuto {
+			c.autoRoles = len(c.hosts) > int(c.ControlPlaneCount)
 			h.Role = h.role()
 			if h.Role == roleAuto {
 				h.Role = roleWorker
@@ -134,7 +140,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 		s.note(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
 		return reply{}, err
 	}
-	before := s.stale(cl)
+	before := s.printCluster(cl, clusterDetail{plain: true, hosts: true, named: true})
 	before.Status = clusterInsufficient
 	s.note(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
 	for i, h := range cl.hosts {
@@ -146,7 +152,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	cl.Progress = &clusterProgress{}
 	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", millis{}, millis{}
 	cl.InstallStartedAt, cl.InstallCompletedAt = millis{}, millis{}
-	cl.LastPreparation = lastPreparation{}
+	cl.LastPreparation = notPrepared()
 	cl.ignited, cl.completed, cl.ingressCert = false, false, ""
 	cl.objects, cl.credentials = map[string][]byte{}, nil
 	for i := range cl.MonitoredOperators {
@@ -177,6 +183,7 @@ func (s *Service) allowAddHosts(c *call) (reply, error) {
 	// The answer carries the hosts with their stages, and the old text.
 	w := s.printCluster(cl, clusterDetail{hosts: true})
 	w.StatusInfo = info
+	w.OperatorBundles = nil
 	return accepted(w)
 }
 

@@ -10,6 +10,8 @@ type clusterDetail struct {
 	// way out.
 	plain bool
 	hosts bool
+	// named prints the hosts of a plain cluster with what is worked out for them.
+	named bool
 	// noCounts leaves the host counts out.
 	noCounts bool
 }
@@ -20,7 +22,7 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 	if d.hosts {
 		w.Hosts = make([]wireHost, 0, len(c.hosts))
 		for _, h := range c.hosts {
-			w.Hosts = append(w.Hosts, s.printHost(h, detail{plain: d.plain}))
+			w.Hosts = append(w.Hosts, s.printHost(h, detail{plain: d.plain && !d.named, keepAddresses: d.plain}))
 		}
 	}
 	if c.Progress != nil {
@@ -36,6 +38,7 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 	}
 	if d.plain {
 		w.ImageInfo.CreatedAt = c.CreatedAt
+		w.OperatorBundles = nil
 		return w
 	}
 	w.HostNetworks = c.hostNetworks()

@@ -56,7 +56,7 @@ func (s *Service) refreshClusterNow(c *cluster) {
 	}
 	c.deriveMachineNetworks()
 	c.updateGroupsAndCollisions()
-	c.before.state, c.before.groups = c.Status, c.groups
+	c.remember()
 	names := c.hostnames()
 	for _, h := range c.hosts {
 		s.tickHost(h, names)

@@ -17,6 +17,9 @@ func (c *cluster) usageText() string {
 	if c.NetworkType == "OVNKubernetes" {
 		add("OVN_NETWORK_TYPE", "OVN network type", nil)
 	}
+	if c.autoRoles {
+		add("AUTO_ASSIGN_ROLE", "auto assign role", nil)
+	}
 	if c.isSingle() {
 		add("SNO", "SNO", nil)
 	}

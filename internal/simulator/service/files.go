@@ -39,7 +39,7 @@ func (s *Service) ignite(c *cluster) {
 		roles = append(roles, roleArbiter)
 	}
 	for _, role := range roles {
-		c.objects[role+".ign"] = pointerIgnition(c, role)
+		c.objects[role+".ign"] = pointerIgnition(c.configServer(role), "")
 	}
 	c.ignited = true
 	c.LastPreparation = lastPreparation{Status: "success", Reason: "Installation preparation successful"}
@@ -53,11 +53,7 @@ type (
 		Systemd  struct{}        `json:"systemd"`
 	}
 	ignitionHead struct {
-		Version string          `json:"version"`
-		Config  *ignitionMerges `json:"config,omitempty"`
-	}
-	ignitionMerges struct {
-		Merge []ignitionSource `json:"merge"`
+		Version string `json:"version"`
 	}
 	ignitionStorage struct {
 		Files []ignitionFile `json:"files,omitempty"`
@@ -75,14 +71,36 @@ func ignitionWith(files ...ignitionFile) []byte {
 	return []byte(inString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
 }
 
-// pointerIgnition is what is written to a disk: it fetches the rest from the
-// cluster.
-func pointerIgnition(c *cluster, pool string) []byte {
-	url := fmt.Sprintf("https://api-int.%s.%s:22623/config/%s", c.Name, c.BaseDNSDomain, pool)
-	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
-		url = c.IgnitionEndpoint.URL + "/" + pool
+// pointerIgnition is what is written to a disk: it fetches the rest from url. A
+// host name is set if there is one.
+func pointerIgnition(url, hostname string) []byte {
+	type none struct{}
+	type source struct {
+		Source       string `json:"source"`
+		Verification none   `json:"verification"`
 	}
-	return []byte(inString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0", Config: &ignitionMerges{[]ignitionSource{{url}}}}}))
+	files := []any{}
+	if hostname != "" {
+		files = append(files, map[string]any{
+			"group": none{}, "user": map[string]string{"name": "root"}, "path": "/etc/hostname", "overwrite": true, "mode": 0o644,
+			"contents": source{Source: "data:," + hostname},
+		})
+	}
+	return []byte(inString(map[string]any{
+		"ignition": map[string]any{
+			"config": map[string]any{"merge": []source{{Source: url}}, "replace": map[string]any{"verification": none{}}},
+			"proxy":  none{}, "security": map[string]any{"tls": none{}}, "timeouts": none{}, "version": "3.2.0",
+		},
+		"passwd": none{}, "storage": map[string]any{"files": files}, "systemd": none{},
+	}))
+}
+
+// configServer is where the nodes of a new cluster fetch their configuration.
+func (c *cluster) configServer(pool string) string {
+	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
+		return c.IgnitionEndpoint.URL + "/" + pool
+	}
+	return fmt.Sprintf("https://api-int.%s.%s:22623/config/%s", c.Name, c.BaseDNSDomain, pool)
 }
 
 // hostIgnition is the pointer ignition of one host, with the user's changes.
@@ -98,7 +116,11 @@ func (s *Service) hostIgnition(h *host) (string, error) {
 	if pool == "" {
 		pool = h.Role
 	}
-	text := string(pointerIgnition(c, pool))
+	url := c.configServer(pool)
+	if h.Kind == kindAddedHost {
+		url = s.apiVipRequest(h).URL
+	}
+	text := string(pointerIgnition(url, h.name()))
 	if h.IgnitionOverrides == "" {
 		return text, nil
 	}

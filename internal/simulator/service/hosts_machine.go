@@ -244,9 +244,6 @@ func (s *Service) takeInventory(h *host, output string) error {
 	h.inv, h.Inventory = inv, text
 	h.MediaStatus = ""
 	s.chooseDisk(h)
-	if h.cluster != nil && !h.cluster.isSingle() {
-		h.cluster.deriveMachineNetworks()
-	}
 	return nil
 }
 

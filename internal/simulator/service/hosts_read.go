@@ -43,7 +43,7 @@ func (s *Service) readHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(s.printHost(h, detail{keepAddresses: true}))
+	return ok(s.printHost(h, detail{}))
 }
 
 func (s *Service) listHosts(c *call) (reply, error) {
@@ -53,7 +53,7 @@ func (s *Service) listHosts(c *call) (reply, error) {
 	}
 	list := []wireHost{}
 	for _, h := range s.hostsOfInfraEnv(e.ID) {
-		list = append(list, s.printHost(h, detail{roleOnly: true, keepAddresses: true}))
+		list = append(list, s.printHost(h, detail{roleOnly: true}))
 	}
 	return ok(list)
 }
@@ -76,7 +76,7 @@ func (s *Service) listClusterHosts(c *call) (reply, error) {
 		if role != "" && h.Role != role || status != "" && h.state != status {
 			continue
 		}
-		w := s.printHost(h, detail{keepAddresses: true})
+		w := s.printHost(h, detail{})
 		if q.Get("with-inventory") != "true" {
 			w.Inventory = ""
 		}

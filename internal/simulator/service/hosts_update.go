@@ -76,7 +76,7 @@ func (s *Service) updateHost(c *call) (reply, error) {
 	*h = changed
 	h.UpdatedAt = micros(s.now())
 	s.refreshHostNow(h)
-	return created(s.printHost(h, detail{keepAddresses: true}))
+	return created(s.printHost(h, detail{}))
 }
 
 func (s *Service) changeRole(h *host, p *hostUpdate) error {
@@ -235,7 +235,7 @@ func (s *Service) updateInstallerArgs(c *call) (reply, error) {
 	h.InstallerArgs = inString(p.Args)
 	h.UpdatedAt = micros(s.now())
 	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.name())
-	return created(s.printHost(h, detail{keepAddresses: true}))
+	return created(s.printHost(h, detail{}))
 }
 
 // updateHostIgnition sets or clears the override of the host's pointer ignition.

@@ -6,9 +6,10 @@ package service
 func (s *Service) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.settle()
 	clusters := s.clustersInOrder()
 	for _, c := range clusters {
-		c.before.state, c.before.groups = c.Status, c.groups
+		c.remember()
 	}
 	for _, c := range clusters {
 		s.tickCluster(c)
@@ -28,6 +29,12 @@ func (s *Service) tick() {
 			c.deriveMachineNetworks()
 		}
 	}
+}
+
+// remember keeps the cluster as the hosts of this tick are to see it.
+func (c *cluster) remember() {
+	c.before.state, c.before.groups = c.Status, c.groups
+	c.before.collisions, c.before.searched = c.collisions, c.IPCollisions != ""
 }
 
 // hostnames counts the cluster's hosts by name.

@@ -12,8 +12,7 @@ func (s *Service) tickCluster(c *cluster) {
 	switch {
 	case c.Status == clusterAddingHosts:
 		c.updateGroupsAndCollisions()
-	case oneOf(c.Status, clusterUnmonitored, clusterInstalled, clusterCancelled, clusterError):
-	default:
+	case oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing):
 		s.judgeCluster(c)
 		c.updateGroupsAndCollisions()
 	}
@@ -85,12 +84,21 @@ func (s *Service) moveIdle(c *cluster) {
 // preparationLimit is how long a preparation may take.
 const preparationLimit = 18 * time.Minute
 
-// movePreparation waits for the hosts' measurements and makes what the
-// installation needs.
-func (s *Service) movePreparation(c *cluster) {
-	if !c.ignited {
-		s.ignite(c)
+// generation is how long making the files of an installation takes.
+const generation = 200 * time.Millisecond
+
+// settle finishes what goes on between two ticks: the files of the
+// installations that are being prepared.
+func (s *Service) settle() {
+	for _, c := range s.clusters {
+		if c.Status == clusterPreparing && !c.ignited && s.now().Sub(c.preparedAt) >= generation {
+			s.ignite(c)
+		}
 	}
+}
+
+// movePreparation waits for the hosts' measurements and for the files.
+func (s *Service) movePreparation(c *cluster) {
 	count := map[string]int{}
 	for _, h := range c.hosts {
 		count[h.state]++

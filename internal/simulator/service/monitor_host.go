@@ -16,9 +16,7 @@ func (s *Service) tickHost(h *host, names map[string]int) {
 		s.checkSilence(h) // registered anew: the old verdicts stand until it tells more
 		return
 	}
-	if !oneOf(h.state, hostError, hostCancelled) {
-		s.judgeHost(h, names)
-	}
+	s.judgeHost(h, names)
 	switch {
 	case hostUnbound(h.state):
 		s.movePoolHost(h)
@@ -35,7 +33,7 @@ func (s *Service) refreshHostNow(h *host) {
 		s.tickHost(h, nil)
 		return
 	}
-	h.cluster.before.state, h.cluster.before.groups = h.cluster.Status, h.cluster.groups
+	h.cluster.remember()
 	s.tickHost(h, h.cluster.hostnames())
 }
 

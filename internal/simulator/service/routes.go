@@ -134,6 +134,7 @@ func (r *router) on(pattern string, h handler) {
 			return
 		}
 		r.s.mu.Lock()
+		r.s.settle()
 		answer, err := h(&call{Request: req, body: body})
 		r.s.mu.Unlock()
 		if err != nil {

@@ -17,7 +17,7 @@ type installRequest struct {
 	ControllerImage   string        `json:"controller_image"`
 	CoreosImage       string        `json:"coreos_image,omitempty"`
 	DisksToFormat     []string      `json:"disks_to_format"`
-	SkipMCOReboot     bool          `json:"enable_skip_mco_reboot"`
+	SkipMCOReboot     bool          `json:"enable_skip_mco_reboot,omitempty"`
 	HostID            string        `json:"host_id"`
 	InfraEnvID        string        `json:"infra_env_id"`
 	InstallerArgs     string        `json:"installer_args,omitempty"`
@@ -51,12 +51,9 @@ func (s *Service) installStep(h *host) step {
 	c := h.cluster
 	r := installRequest{
 		BootDevice: h.InstallationDiskID, ClusterID: c.ID, ControlPlaneCount: c.ControlPlaneCount,
-		ControllerImage: versions.ControllerImage, DisksToFormat: h.disksToFormat(), SkipMCOReboot: true,
+		ControllerImage: versions.ControllerImage, DisksToFormat: h.disksToFormat(), SkipMCOReboot: c.OpenshiftVersion != "",
 		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: h.installerArgs(), InstallerImage: versions.InstallerImage,
 		NotifyReboots: true, Role: h.Role,
-	}
-	if r.ControlPlaneCount == 0 { // an imported cluster
-		r.ControlPlaneCount = 3
 	}
 	if h.Bootstrap {
 		r.Role = roleBootstrap
@@ -114,7 +111,7 @@ func (h *host) installerArgs() string {
 // ipArgument asks the initrd to configure the card in the machine network; an
 // address is bound to the card, not to its name, because names may differ.
 func (h *host) ipArgument() string {
-	if h.inv == nil {
+	if h.inv == nil || h.cluster.Imported { // an imported cluster's networks are not known
 		return ""
 	}
 	i := -1

@@ -29,18 +29,18 @@ type cluster struct {
 	// userNetworks says that the machine networks are the user's own and not
 	// derived from the VIPs.
 	userNetworks bool
-	verifiedVips map[string]string
 	checks       checks
 	groups       majority
 	collisions   map[string][]string
 	// before is the cluster as the tick that is running found it.
 	before struct {
-		state  string
-		groups majority
+		state      string
+		groups     majority
+		collisions map[string][]string
+		searched   bool // for collisions
 	}
-	completed  bool
-	loadedFrom string // the day-1 infra-env's cluster that became this one
-	usage      map[string]featureUse
+	completed bool
+	autoRoles bool // some host's role was the service's choice
 }
 
 // infraEnv is what the service keeps of an infra-env.
@@ -68,7 +68,6 @@ type host struct {
 	userPool     bool
 	token        string
 	headers      string
-	images       []string
 	diskSpeedMs  int64
 	diskTested   bool
 	diskFailed   bool
@@ -81,9 +80,6 @@ type host struct {
 	apiCheck     *apiCheckReply
 	tang         *tangReply
 	checks       checks
-	single       bool // registered for a single-node cluster
-	expectExit   bool // the agent is told to exit and register again
-	upgraded     bool
 }
 
 func (s *Service) findCluster(id string) *cluster {

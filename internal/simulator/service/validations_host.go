@@ -27,14 +27,17 @@ type hostCheck struct {
 	need  versions.Hardware
 	names map[string]int // how many hosts of the cluster have a name
 	now   time.Time
-	// live says that the host is still expected to report to the service.
+	// live says that the agent still runs: the machine has not been rebooted.
 	live bool
+	// early says that the installation has not begun.
+	early bool
 }
 
 // evaluateHost judges a host. names counts the host names of its cluster.
 func (s *Service) evaluateHost(h *host, names map[string]int) []check {
 	e := &hostCheck{s: s, h: h, c: h.cluster, need: requirementsFor(h.cluster, h.role()), names: names, now: s.now()}
-	e.live = !oneOf(h.state, hostInProgress, hostInstalled, hostAdded, hostPendingUser, hostError, hostCancelled)
+	e.live = !oneOf(h.stage(), stageRebooting, stageIgnition, stageConfiguring, stageJoined, stageDone)
+	e.early = !oneOf(h.state, hostInProgress, hostInstalled, hostAdded, hostPendingUser, hostError, hostCancelled)
 	e.list = make([]check, 0, 72)
 	e.hardware()
 	e.network()
@@ -66,7 +69,7 @@ func (e *hostCheck) hardware() {
 	add("compatible-with-cluster-platform")(e.platform())
 	add("vsphere-disk-uuid-enabled")(e.vsphereDisks())
 	add("disk-encryption-requirements-satisfied")(e.encryption())
-	if e.live {
+	if e.early {
 		add("compatible-agent")(passed, "Host agent is compatible with the service")
 	}
 	e.skippedDisks(add)

@@ -376,16 +376,16 @@ func (e *hostCheck) ipCollisions() (string, string) {
 		return passed, "Host inventory has not yet been defined, skipping validation."
 	case e.c.isDay2():
 		return passed, "Skipping validation for day 2 host " + e.h.ID
-	case e.c.IPCollisions == "":
+	case !e.c.before.searched:
 		return passed, "IP collisions have not yet been evaluated"
 	}
 	var lines strings.Builder
-	for _, ip := range sortedKeys(e.c.collisions) {
+	for _, ip := range sortedKeys(e.c.before.collisions) {
 		addr, err := netip.ParseAddr(ip)
 		if err != nil || !slices.ContainsFunc(e.h.inv.addresses, func(a netAddress) bool { return a.prefix.Addr() == addr }) {
 			continue
 		}
-		fmt.Fprintf(&lines, "Collisions detected for host ID %s, IP address: %s Mac addresses: %s\n", e.h.ID, ip, strings.Join(e.c.collisions[ip], ","))
+		fmt.Fprintf(&lines, "Collisions detected for host ID %s, IP address: %s Mac addresses: %s\n", e.h.ID, ip, strings.Join(e.c.before.collisions[ip], ","))
 	}
 	if lines.Len() > 0 {
 		return failed, lines.String()
