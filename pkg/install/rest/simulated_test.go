@@ -1,0 +1,140 @@
+package rest_test
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// wireCount counts requests as they leave.
+type wireCount struct {
+	mu     sync.Mutex
+	all    int
+	writes []string
+	by     map[string]int
+}
+
+func (w *wireCount) RoundTrip(req *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	w.all++
+	if req.Method != http.MethodGet {
+		w.writes = append(w.writes, req.Method+" "+req.URL.Path)
+	}
+	parts := strings.Split(strings.TrimPrefix(req.URL.Path, "/api/assisted-install/v2/"), "/")
+	for i := range parts {
+		if len(parts[i]) == 36 {
+			parts[i] = "*"
+		}
+	}
+	if w.by == nil {
+		w.by = map[string]int{}
+	}
+	w.by[req.Method+" "+strings.Join(parts, "/")]++
+	w.mu.Unlock()
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+func (w *wireCount) take() (all int, writes []string, by map[string]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all, writes, by = w.all, w.writes, w.by
+	w.all, w.writes, w.by = 0, nil, nil
+	return all, writes, by
+}
+
+// memoryFiles keeps results in memory.
+type memoryFiles struct {
+	mu    sync.Mutex
+	saved map[string][]byte
+}
+
+func (f *memoryFiles) Observe(context.Context, string) (install.Results, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	has := func(name string) bool { return len(f.saved[name]) > 0 }
+	return install.Results{NoIngress: has("kubeconfig-noingress"), Kubeconfig: has("kubeconfig"), Password: has("kubeadmin-password")}, nil
+}
+
+func (f *memoryFiles) Save(_ context.Context, _, name string, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.saved == nil {
+		f.saved = map[string][]byte{}
+	}
+	f.saved[name] = data
+	return nil
+}
+
+func loadExample(t *testing.T, name string) *spec.Cluster {
+	t.Helper()
+	c, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestInstallOnTheSimulator installs examples over HTTP, from empty to the
+// credentials, within the request budget; a second run writes nothing.
+func TestInstallOnTheSimulator(t *testing.T) {
+	for _, example := range []string{"sno", "ha-workers"} {
+		t.Run(example, func(t *testing.T) {
+			cluster := loadExample(t, example)
+			time := clock.Scaled(600)
+			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			wire, files := &wireCount{}, &memoryFiles{}
+			run := func(mark string) (install.Result, error) {
+				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: time, HTTPClient: &http.Client{Transport: wire}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				installer := install.New(plane, install.WithClock(time), install.WithFiles(files), install.WithEvents(func(e install.Event) {
+					if e.Type == install.EventAction || e.Type == install.EventWarning || e.Type == install.EventRun {
+						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
+					}
+				}))
+				return installer.Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: mark}})
+			}
+			began := time.Now()
+			result, err := run("first-run")
+			if err != nil || result.Verdict != install.VerdictInstalled {
+				t.Fatalf("verdict %q, error %v", result.Verdict, err)
+			}
+			minutes := time.Now().Sub(began).Minutes()
+			all, writes, by := wire.take()
+			t.Logf("%d requests in %.1f minutes, %d of them writes: %v", all, minutes, len(writes), by)
+			if limit := int(12*minutes) + 150; all > limit {
+				t.Errorf("%d requests in %.1f minutes; at most %d are allowed", all, minutes, limit)
+			}
+			for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
+				if len(files.saved[name]) == 0 {
+					t.Errorf("%s was not saved", name)
+				}
+			}
+			if result, err = run("second-run"); err != nil || result.Verdict != install.VerdictInstalled {
+				t.Fatalf("second run: verdict %q, error %v", result.Verdict, err)
+			}
+			if _, writes, _ = wire.take(); len(writes) != 0 {
+				t.Errorf("the second run wrote: %v", writes)
+			}
+		})
+	}
+}
+
