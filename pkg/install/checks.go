@@ -3,6 +3,7 @@ package install
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/diagnose"
@@ -47,7 +48,7 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, host st
 	for _, v := range list {
 		to = append(to, diagnose.Check{
 			Subject: subject, Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
-			Seen: p.observed.Standing[checkKey(subject, host, v)],
+			Seen: p.seen(checkKey(subject, host, v)),
 		})
 	}
 	return to
@@ -57,19 +58,34 @@ func checkKey(subject catalogue.Subject, host string, v Validation) string {
 	return string(subject) + "/" + host + "/" + v.ID + "/" + v.Status
 }
 
-// count brings forward, from one observation to the next, for how many of them
-// in a row each check has had its status.
-func count(desired *Desired, before, now *Observed) map[string]int {
-	var old map[string]int
-	if before != nil {
-		old = before.Standing
+// evaluation is how often the service, and the agents it asks, come to a new
+// result. Looking more often than that tells nothing new of a check.
+const evaluation = 20 * time.Second
+
+// seen is in how many evaluations in a row a check has had its status.
+func (p *planner) seen(key string) int {
+	since, known := p.observed.Standing[key]
+	if !known {
+		return 1
 	}
-	counts := map[string]int{}
+	return 1 + int(p.observed.At.Sub(since)/evaluation)
+}
+
+// standing brings forward, from one observation to the next, since when each
+// check that does not pass has had its status.
+func standing(desired *Desired, before, now *Observed) map[string]time.Time {
+	since := map[string]time.Time{}
 	note := func(subject catalogue.Subject, host string, list []Validation) {
 		for _, v := range list {
-			if v.Status != "success" && v.Status != "success-suppress-output" && v.Status != "disabled" {
-				key := checkKey(subject, host, v)
-				counts[key] = old[key] + 1
+			if v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled" {
+				continue
+			}
+			key := checkKey(subject, host, v)
+			since[key] = now.At
+			if before != nil {
+				if first, known := before.Standing[key]; known {
+					since[key] = first
+				}
 			}
 		}
 	}
@@ -80,7 +96,7 @@ func count(desired *Desired, before, now *Observed) map[string]int {
 	for i := range now.Hosts {
 		note(catalogue.SubjectHost, p.hostName(&now.Hosts[i]), now.Hosts[i].Validations)
 	}
-	return counts
+	return since
 }
 
 // clusterChecks explains the validations that stand in the way of the install.
@@ -100,9 +116,12 @@ func (p *planner) clusterChecks() {
 	}
 }
 
+// reasonValidation is the reason of blockers that are failing checks.
+const reasonValidation = "ValidationFails"
+
 func causeBlocker(cause diagnose.Cause) Blocker {
 	b := Blocker{
-		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), Reason: "ValidationFails",
+		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), Reason: reasonValidation,
 		Message: causeText(cause), Field: cause.Field, Remedy: cause.Remedy, Hosts: cause.Hosts, Cure: CurePerson,
 		Validations: []string{cause.ID},
 	}

@@ -19,9 +19,9 @@ type Observed struct {
 	Hosts []Host
 	// Results are the files that hold the results, as they are on disk.
 	Results Results
-	// Standing counts, by check, for how many observations in a row it has had
-	// its status. A run keeps it; a single observation has none.
-	Standing map[string]int
+	// Standing says, by check, since when it has had its status. A run keeps
+	// it; a single observation has none.
+	Standing map[string]time.Time
 	// Stale says that the service did not answer this time, and why: what
 	// stands here is the last answer.
 	Stale string

@@ -106,7 +106,7 @@ func (r *run) steps(ctx context.Context, detach bool) (Result, error) {
 		if r.desired.Options.Started.IsZero() {
 			r.desired.Options.Started = observed.At
 		}
-		observed.Standing = count(r.desired, result.Observed, observed)
+		observed.Standing = standing(r.desired, result.Observed, observed)
 		plan := Decide(r.desired, observed, observed.At)
 		r.memory.apply(&plan, observed.At)
 		changed := r.watch.see(r.desired, result.Observed, observed, plan)

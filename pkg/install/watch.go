@@ -3,21 +3,20 @@ package install
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
 // watcher turns what changes between two observations into events.
 type watcher struct {
 	tell    func(Event)
-	told    map[string]bool // warnings and blockers that were told, by key
-	failing map[string]int  // validation → observations in a row that it failed in
+	told    map[string]bool      // warnings and blockers that were told, by key
+	since   map[string]time.Time // blocker → first seen
 	percent int
 	silence bool
 }
 
 func newWatcher(tell func(Event)) *watcher {
-	return &watcher{tell: tell, told: map[string]bool{}, failing: map[string]int{}, percent: -1}
+	return &watcher{tell: tell, told: map[string]bool{}, since: map[string]time.Time{}, percent: -1}
 }
 
 // silent tells, once, that the service does not answer.
@@ -51,8 +50,7 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 		}
 		changed = w.host(name, old, host) || changed
 	}
-	changed = w.validations(names, now) || changed
-	changed = w.standing(plan) || changed
+	changed = w.standing(plan, now.At) || changed
 	view := newView(desired, now, plan)
 	if changed || view.Percent != w.percent {
 		changed = true
@@ -100,7 +98,9 @@ func (w *watcher) host(name string, before, now *Host) bool {
 		switch now.State {
 		case HostFailed:
 			event.Severity = SeverityError
-		case HostNeedsUser, HostDisconnected, HostBlocked, HostUnknown:
+		case HostBlocked:
+			event.Message = "" // most checks fail for a moment; those that stand are explained as blockers
+		case HostNeedsUser, HostDisconnected, HostUnknown:
 			event.Severity = SeverityWarning
 		}
 		if now.State == HostUnknown {
@@ -157,45 +157,8 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 // after without this one: the registry is copied from appliance media only.
 func skippable(stage string) bool { return stage == "Copying registry data to disk" }
 
-// validations tells of checks that began to fail, once they have failed twice
-// in a row, and of those that were cured.
-func (w *watcher) validations(names matches, now *Observed) bool {
-	seen := map[string]int{}
-	changed := false
-	look := func(host, id string, list []Validation) {
-		for _, v := range list {
-			key := host + "/" + v.ID
-			if !v.failing() {
-				continue
-			}
-			seen[key] = w.failing[key] + 1
-			if seen[key] == 2 {
-				changed = true
-				w.tell(Event{Type: EventValidation, Host: host, Key: "validation/" + id + "/" + v.ID, State: v.Status, Severity: SeverityWarning, Reason: v.ID, Message: v.Message})
-			}
-		}
-	}
-	if c := now.Cluster; c != nil && c.State == ClusterBlocked {
-		look("", "cluster", c.Validations)
-	}
-	for i := range now.Hosts {
-		h := &now.Hosts[i]
-		if h.State == HostBlocked {
-			look(firstOf(names.names[h.ID], h.Hostname, h.ID), h.ID, h.Validations)
-		}
-	}
-	for key, times := range w.failing {
-		if host, id, _ := strings.Cut(key, "/"); times >= 2 && seen[key] == 0 {
-			changed = true
-			w.tell(Event{Type: EventValidation, Host: host, Key: "validation/" + key, State: "success", Reason: id, Message: "passes now"})
-		}
-	}
-	w.failing = seen
-	return changed
-}
-
 // standing tells once of every warning, blocker and wipe of a plan.
-func (w *watcher) standing(plan Plan) bool {
+func (w *watcher) standing(plan Plan, now time.Time) bool {
 	changed := false
 	once := func(key string, e Event) {
 		if !w.told[key] {
@@ -216,20 +179,50 @@ func (w *watcher) standing(plan Plan) bool {
 	for _, x := range plan.Warnings {
 		once("warning/"+x.Key+x.Message, Event{Type: EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
-	blocked := map[string]bool{}
-	for _, x := range plan.Blockers {
-		blocked[x.Key] = true
-		once("blocker/"+x.Key, Event{Type: EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Remedy})
-	}
-	for key := range w.told {
-		if name, ok := strings.CutPrefix(key, "blocker/"); ok && !blocked[name] {
-			delete(w.told, key) // told again should it come back
-		}
-	}
+	changed = w.blockers(plan.Blockers, now) || changed
 	for _, x := range plan.Waits {
 		if x.Who == WhoUser {
 			once("wait/"+x.Key, Event{Type: EventHint, Host: hostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For})
 		}
+	}
+	return changed
+}
+
+// steady is how long a failing check has to stand before it is told of: most
+// fail for a moment while hosts find each other.
+const steady = 90 * time.Second
+
+// blockers tells of what begins to stand in the way, and of what no longer does.
+func (w *watcher) blockers(list []Blocker, now time.Time) bool {
+	changed := false
+	there := map[string]bool{}
+	for _, x := range list {
+		there[x.Key] = true
+		if _, known := w.since[x.Key]; !known {
+			w.since[x.Key] = now
+		}
+		event := Event{Type: EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Remedy}
+		if x.Reason == reasonValidation {
+			event.Type, event.State = EventValidation, "failure"
+			if now.Sub(w.since[x.Key]) < steady {
+				continue
+			}
+		}
+		if key := "blocker/" + x.Key; !w.told[key] {
+			w.told[key], changed = true, true
+			w.tell(event)
+		}
+	}
+	for key := range w.since {
+		if there[key] {
+			continue
+		}
+		if w.told["blocker/"+key] {
+			changed = true
+			w.tell(Event{Type: EventHint, Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + key})
+		}
+		delete(w.since, key)
+		delete(w.told, "blocker/"+key) // told again should it come back
 	}
 	return changed
 }
