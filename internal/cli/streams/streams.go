@@ -25,8 +25,6 @@ type Streams struct {
 	// zeros where it is none. It is asked again for every picture, so that a
 	// resized window is noticed.
 	Size func() (width, height int)
-	// Exit leaves the process at once. Only a second interrupt uses it.
-	Exit func(code int)
 }
 
 // OS is the process's own streams.
@@ -43,7 +41,6 @@ func OS() Streams {
 			}
 			return width, height
 		},
-		Exit: os.Exit,
 	}
 }
 

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// app is what the commands of one run share. Its functions are the seams to
+// the rest of the program; a test replaces them.
+type app struct {
+	io       streams.Streams
+	env      streams.Env
+	identity identity
+	globals  globals
+	clock    clock.Clock
+
+	// connect reaches the service that the flags name.
+	connect func(ctx context.Context, to connection) (remote, error)
+	// simulate starts a service and hosts inside this process.
+	simulate simulator
+}
+
+func newApp(id identity, io streams.Streams, env streams.Env) *app {
+	return &app{io: io, env: env, identity: id, clock: clock.Real(), connect: connectREST, simulate: startSimulator}
+}
+
+// specEnv is how cluster.yaml reaches the files and variables that it refers
+// to.
+func (a *app) specEnv() spec.Env {
+	env := spec.OSEnv()
+	env.LookupEnv = a.env.Lookup
+	env.Stdin = a.io.In
+	return env
+}

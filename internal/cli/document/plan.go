@@ -1,0 +1,111 @@
+package document
+
+import (
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Plan is `plan -o json`.
+type Plan struct {
+	Verdict  install.Verdict `json:"verdict"`
+	Message  string          `json:"message,omitempty"`
+	Next     string          `json:"next,omitempty"`
+	Actions  []Action        `json:"actions"`
+	Waits    []Wait          `json:"waits"`
+	Blockers []Blocker       `json:"blockers"`
+	Warnings []Warning       `json:"warnings"`
+	Wipes    []Wipe          `json:"wipes"`
+	Missing  []string        `json:"missing"`
+}
+
+// Action is something to be done.
+type Action struct {
+	Key         string        `json:"key"`
+	Scope       install.Scope `json:"scope"`
+	Kind        install.Kind  `json:"kind"`
+	Reason      string        `json:"reason"`
+	Destructive bool          `json:"destructive"`
+	Changes     []Change      `json:"changes"`
+}
+
+// Change is one field that an action changes.
+type Change struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// Wait is something that can only be waited for.
+type Wait struct {
+	Scope install.Scope `json:"scope"`
+	For   string        `json:"for"`
+	Since *time.Time    `json:"since,omitempty"`
+	Who   install.Who   `json:"who"`
+}
+
+// Blocker is something that stands in the way.
+type Blocker struct {
+	Scope       install.Scope `json:"scope"`
+	Reason      string        `json:"reason"`
+	Message     string        `json:"message"`
+	Field       string        `json:"field,omitempty"`
+	Remedy      string        `json:"remedy,omitempty"`
+	Since       *time.Time    `json:"since,omitempty"`
+	Validations []string      `json:"validations"`
+	Hosts       []string      `json:"hosts"`
+}
+
+// Warning is something to know that stops nothing.
+type Warning struct {
+	Scope   install.Scope `json:"scope"`
+	Reason  string        `json:"reason"`
+	Message string        `json:"message"`
+	Next    string        `json:"next,omitempty"`
+}
+
+// Wipe is a disk that will be written over.
+type Wipe struct {
+	Host      string `json:"host"`
+	Disk      string `json:"disk"`
+	SizeBytes int64  `json:"sizeBytes"`
+	Install   bool   `json:"install"`
+}
+
+// OfPlan is the form of a plan.
+func OfPlan(plan install.Plan) Plan {
+	out := Plan{
+		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next,
+		Actions: []Action{}, Waits: []Wait{}, Warnings: []Warning{}, Wipes: []Wipe{},
+		Blockers: Blockers(plan.Blockers), Missing: orEmpty(plan.Missing),
+	}
+	for _, a := range plan.Actions {
+		action := Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: []Change{}}
+		for _, c := range a.Changes {
+			action.Changes = append(action.Changes, Change(c))
+		}
+		out.Actions = append(out.Actions, action)
+	}
+	for _, w := range plan.Waits {
+		out.Waits = append(out.Waits, Wait{Scope: w.Scope, For: w.For, Since: moment(w.Since), Who: w.Who})
+	}
+	for _, w := range plan.Warnings {
+		out.Warnings = append(out.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next})
+	}
+	for _, w := range plan.Wipes {
+		out.Wipes = append(out.Wipes, Wipe{Host: w.Host, Disk: w.Disk, SizeBytes: w.Size, Install: w.Install})
+	}
+	return out
+}
+
+// Blockers is the form of a plan's blockers.
+func Blockers(blockers []install.Blocker) []Blocker {
+	out := []Blocker{}
+	for _, b := range blockers {
+		out = append(out, Blocker{
+			Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy, Since: moment(b.Since),
+			Validations: orEmpty(b.Validations), Hosts: orEmpty(b.Hosts),
+		})
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// usageError is a command line that cannot be understood. It ends with exit
+// code 2 and a hint at the usage of the command.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// reported is an error that has been told already, as the last line of an
+// event stream or the end of a table: only its exit code is left to give.
+type reported struct{ err error }
+
+func (e *reported) Error() string { return e.err.Error() }
+func (e *reported) Unwrap() error { return e.err }
+
+// codeOf is the exit code of an error: the only place where one is chosen.
+func codeOf(err error) install.Code {
+	var usage *usageError
+	var problems *spec.Problems
+	var fault *install.Fault
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return install.CodeUsage
+	case errors.As(err, &fault):
+		return install.CodeOf(err)
+	case errors.As(err, &problems):
+		return install.CodeInput
+	default:
+		return install.CodeFailure
+	}
+}
+
+// exit tells a person what went wrong, once, and returns the exit code. An
+// interrupt outranks the error that it caused.
+func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
+	if code, interrupted := interruptOf(ctx); interrupted && err != nil && codeOf(err) != install.CodeUsage {
+		var told *reported
+		if !errors.As(err, &told) && codeOf(err) != code {
+			err = &install.Fault{Code: code, Op: "stop", Err: context.Cause(ctx)}
+		} else if codeOf(err) != code {
+			return int(code)
+		}
+	}
+	code := codeOf(err)
+	var told *reported
+	if err == nil || errors.As(err, &told) {
+		return int(code)
+	}
+	fmt.Fprintf(a.io.Err, "%s: %s\n", a.identity.name, plainError(err))
+	var usage *usageError
+	next := install.NextOf(err)
+	if errors.As(err, &usage) {
+		fmt.Fprintf(a.io.Err, "Usage: %s\n", useLine(command))
+		next = command.CommandPath() + " --help"
+	}
+	if next != "" {
+		fmt.Fprintf(a.io.Err, "Next: %s\n", next)
+	}
+	return int(code)
+}
+
+// useLine is the first line of a command's usage.
+func useLine(command *cobra.Command) string {
+	if command.HasAvailableSubCommands() && command.HasParent() {
+		return command.CommandPath() + " " + strings.Join(subcommandNames(command), "|")
+	}
+	return command.UseLine()
+}
+
+// plainError is the text of an error without the last full stop and the empty
+// lines that other people's errors end with.
+func plainError(err error) string {
+	var problems *spec.Problems
+	if errors.As(err, &problems) && len(problems.List) > 1 {
+		return fmt.Sprintf("%d problems:\n%s", len(problems.List), problems.Error())
+	}
+	text := strings.TrimSpace(err.Error())
+	if text == "" {
+		return "failed without saying why"
+	}
+	return text
+}
+
+// fileFault is a file of the user's that cannot be read or written.
+func fileFault(op, path string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: err}
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/printer"
+)
+
+// The backends that --backend names.
+const (
+	backendREST = "rest"
+	backendHub  = "hub"
+)
+
+// The values of --progress.
+const (
+	progressAuto  = "auto"
+	progressTTY   = "tty"
+	progressPlain = "plain"
+	progressJSON  = "json"
+)
+
+// globals are the flags that every command has.
+type globals struct {
+	connection
+	Output   string
+	Progress string
+	Quiet    bool
+	Verbose  int
+
+	format printer.Format // Output, parsed
+}
+
+// connection is how a service is reached. No field holds a secret: tokens are
+// read from files or from the environment, when they are needed.
+type connection struct {
+	Backend          string
+	ServiceURL       string
+	TokenFile        string
+	OfflineTokenFile string
+	SSOURL           string
+	ClientID         string
+	ClientSecretFile string
+	CAFile           string
+	Insecure         bool
+
+	Token        string // from AI_TOKEN or OAICTL_TOKEN, never from a flag
+	OfflineToken string // from AI_OFFLINETOKEN or OAICTL_OFFLINE_TOKEN
+}
+
+func (g *globals) declare(flags *pflag.FlagSet, backend string) {
+	flags.StringVar(&g.Backend, "backend", backend, "what to speak to: `rest|hub`")
+	flags.StringVar(&g.ServiceURL, "service-url", "", "`URL` of the assisted-service, with or without /api/assisted-install")
+	flags.StringVar(&g.TokenFile, "token-file", "", "`FILE` with an access token, or one of an agent-based installer")
+	flags.StringVar(&g.OfflineTokenFile, "offline-token-file", "", "`FILE` with an offline token")
+	flags.StringVar(&g.SSOURL, "sso-url", "", "`URL` that exchanges tokens (default: Red Hat's)")
+	flags.StringVar(&g.ClientID, "client-id", "", "`ID` of a service account")
+	flags.StringVar(&g.ClientSecretFile, "client-secret-file", "", "`FILE` with the secret of the service account")
+	flags.StringVar(&g.CAFile, "ca-file", "", "`FILE` with certificates (PEM) to trust besides the system's")
+	flags.BoolVar(&g.Insecure, "insecure", false, "do not verify the service's certificate")
+	flags.StringVarP(&g.Output, "output", "o", "table", "how results are written: `table|wide|json|yaml|name|jsonpath=…`")
+	flags.StringVar(&g.Progress, "progress", progressAuto, "how progress is shown: `auto|tty|plain|json`")
+	flags.BoolVar(&g.Quiet, "quiet", false, "show nothing but results and errors")
+	flags.CountVarP(&g.Verbose, "verbose", "v", "say more; twice: every request")
+}
+
+// check refuses values that mean nothing, before anything is done.
+func (g *globals) check() error {
+	format, err := printer.Parse(g.Output)
+	if err != nil {
+		return &usageError{err}
+	}
+	g.format = format
+	if err := oneOf("--backend", g.Backend, backendREST, backendHub); err != nil {
+		return err
+	}
+	if err := oneOf("--progress", g.Progress, progressAuto, progressTTY, progressPlain, progressJSON); err != nil {
+		return err
+	}
+	if (g.ClientID == "") != (g.ClientSecretFile == "") {
+		return usagef("--client-id and --client-secret-file go together")
+	}
+	return nil
+}
+
+func oneOf(flag, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return usagef("%s %q is not one of %s", flag, value, strings.Join(allowed, ", "))
+}
+
+// prepare is what every command does between its flags and its work: fill in
+// what the environment and the configuration file say, and check.
+func (a *app) prepare(command *cobra.Command) error {
+	if err := a.applySettings(command); err != nil {
+		return err
+	}
+	return a.globals.check()
+}
+
+// print writes a result to standard output as -o says.
+func (a *app) print(result printer.Result) error {
+	return a.globals.format.Print(a.io.Out, result)
+}
+
+// say writes a line for a person to standard error, unless --quiet.
+func (a *app) say(format string, args ...any) {
+	if !a.globals.Quiet {
+		fmt.Fprintf(a.io.Err, format+"\n", args...)
+	}
+}
+
+// warn writes a line for a person to standard error, --quiet or not.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.io.Err, "warning: "+format+"\n", args...)
+}

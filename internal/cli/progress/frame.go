@@ -1,0 +1,250 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// frame is one picture of the live table.
+type frame struct {
+	view          *install.View
+	now           time.Time // on the service's clock
+	elapsed       time.Duration
+	width, height int
+	paint         paint
+	spin          string
+}
+
+// widest is how much of a broad terminal is used: lines that are longer are
+// hard to follow.
+const widest = 160
+
+// lines are the frame's lines, none wider than the terminal and no more than
+// it has.
+func (f frame) lines() []string {
+	f.width = min(f.width, widest)
+	lines := []string{f.title()}
+	if len(f.view.Hosts) > 0 {
+		lines = append(lines, f.hosts(f.height-3)...)
+	}
+	return append(lines, f.foot())
+}
+
+// title says how the whole is doing.
+func (f frame) title() string {
+	name, state := "", "Absent"
+	if d := f.view.Desired; d != nil && d.Spec != nil {
+		name = d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain
+	}
+	if o := f.view.Observed; o != nil && o.Cluster != nil {
+		state = string(o.Cluster.State)
+	}
+	style := styleActive
+	switch install.ClusterState(state) {
+	case install.ClusterFailed, install.ClusterCancelled, install.ClusterUnknown:
+		style = styleBad
+	case install.ClusterBlocked, install.ClusterNeedsUser:
+		style = styleWarn
+	case install.ClusterInstalled, install.ClusterAddingHosts:
+		style = styleGood
+	}
+	right := printer.Age(f.elapsed)
+	if f.view.ETA > 0 {
+		right = "about " + left(f.view.ETA) + " left  " + right
+	}
+	progress := ""
+	if f.view.Percent > 0 {
+		progress = fmt.Sprintf("  %s %3d%%", bar(f.view.Percent, clamp(f.width/5, 8, 24)), f.view.Percent)
+	}
+	room := f.width - width(f.spin) - 1 - width(state) - 2 - width(progress) - width(right) - 2
+	if room < width(name) { // the bar is the first thing that can be done without
+		progress = ""
+		room = f.width - width(f.spin) - 1 - width(state) - 2 - width(right) - 2
+	}
+	name = strings.TrimRight(fit(name, min(width(name), room)), " ")
+	line := f.spin + " " + name + "  " + state + progress
+	gap := strings.Repeat(" ", max(1, f.width-width(line)-width(right)))
+	return f.paint.text(styleStrong, f.spin+" "+name) + "  " + f.paint.text(style, state) + progress + gap + f.paint.text(styleFaint, right)
+}
+
+func bar(percent, cells int) string {
+	full := clamp(percent*cells/100, 0, cells)
+	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+}
+
+func clamp(n, low, high int) int { return max(low, min(n, high)) }
+
+// foot says the one thing that stands in the way or is waited for.
+func (f frame) foot() string {
+	plan := f.view.Plan
+	switch {
+	case len(plan.Blockers) > 0:
+		text := plan.Blockers[0].Message
+		if more := len(plan.Blockers) - 1; more > 0 {
+			text += fmt.Sprintf(" (and %d more: oaictl why)", more)
+		}
+		return f.paint.text(styleWarn, cut("  ! "+firstLine(text), f.width))
+	case len(plan.Actions) > 0:
+		return f.paint.text(styleFaint, cut("  "+firstLine(plan.Message), f.width))
+	default:
+		return f.paint.text(styleFaint, cut("  "+f.waits(), f.width))
+	}
+}
+
+// waits is what the cluster as a whole waits for; what single hosts wait for
+// stands in their lines.
+func (f frame) waits() string {
+	for _, wait := range f.view.Plan.Waits {
+		if wait.Scope == install.ScopeCluster {
+			return "waiting for " + firstLine(wait.For)
+		}
+	}
+	return firstLine(f.view.Plan.Message)
+}
+
+// cut is text in at most so many cells.
+func cut(text string, cells int) string { return strings.TrimRight(fit(text, cells), " ") }
+
+// hosts are the heading and a line for each host, as many as fit.
+func (f frame) hosts(room int) []string {
+	hosts := slices.Clone(f.view.Hosts)
+	slices.SortStableFunc(hosts, func(a, b install.HostView) int {
+		return cmp.Compare(hurry(a), hurry(b))
+	})
+	rest := ""
+	if room = max(room-1, 1); len(hosts) > room {
+		rest = "  … and " + summary(hosts[max(room-1, 0):])
+		hosts = hosts[:max(room-1, 0)]
+	}
+	if len(f.view.Hosts) <= room { // with room for all, the file's order is easier to follow
+		hosts = f.view.Hosts
+	}
+	columns := f.columns(hosts)
+	lines := []string{f.paint.text(styleFaint, strings.TrimRight(columns.row("HOST", "ROLE", "STAGE", "%", "AGE", "WAITS FOR"), " "))}
+	for _, host := range hosts {
+		lines = append(lines, f.host(host, columns))
+	}
+	if rest != "" {
+		lines = append(lines, f.paint.text(styleFaint, cut(rest, f.width)))
+	}
+	return lines
+}
+
+// hurry orders hosts by how much they need to be seen.
+func hurry(h install.HostView) int {
+	switch {
+	case h.Trouble, h.State == install.HostFailed, h.State == install.HostNeedsUser:
+		return 0
+	case h.State == install.HostDisconnected, h.State == install.HostBlocked:
+		return 1
+	case h.State == install.HostInstalled, h.State == install.HostAdded:
+		return 3
+	default:
+		return 2
+	}
+}
+
+// summary counts hosts by what they do.
+func summary(hosts []install.HostView) string {
+	counts := map[string]int{}
+	var order []string
+	for _, host := range hosts {
+		doing := doing(host)
+		if counts[doing] == 0 {
+			order = append(order, doing)
+		}
+		counts[doing]++
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	parts := make([]string, len(order))
+	for i, what := range order {
+		parts[i] = fmt.Sprintf("%d %s", counts[what], what)
+	}
+	return fmt.Sprintf("%d more: %s", len(hosts), strings.Join(parts, ", "))
+}
+
+// doing is a host's stage, or its state where it has none.
+func doing(h install.HostView) string {
+	if h.Stage == "" || h.State == install.HostFailed || h.State == install.HostNeedsUser {
+		return string(h.State)
+	}
+	return strings.TrimRight(strings.TrimSuffix(h.Stage, "%"), " 0123456789")
+}
+
+// columns are the widths of the table's columns.
+type columns struct{ host, role, stage, percent, age, waits int }
+
+// columns divides the terminal's width: what a host waits for gets what the
+// others leave, and on a narrow terminal the role is cut first.
+func (f frame) columns(hosts []install.HostView) columns {
+	c := columns{host: 4, role: 4, stage: 5, percent: 4, age: 5}
+	for _, h := range hosts {
+		c.host = max(c.host, width(h.Name))
+		c.role = max(c.role, width(string(h.Role)))
+		c.stage = max(c.stage, width(stageOf(h)))
+	}
+	const gaps = 2 + 5*2
+	const least = 16
+	room := func() int { return f.width - gaps - c.host - c.role - c.stage - c.percent - c.age }
+	c.host = min(c.host, max(12, f.width/4))
+	if room() < least {
+		c.role = min(c.role, 7)
+	}
+	if room() < least {
+		c.stage = max(20, c.stage-(least-room()))
+	}
+	c.waits = max(0, room())
+	return c
+}
+
+func (c columns) row(host, role, stage, percent, age, waits string) string {
+	right := func(text string, cells int) string {
+		return strings.Repeat(" ", max(0, cells-width(text))) + text
+	}
+	return "  " + fit(host, c.host) + "  " + fit(role, c.role) + "  " + fit(stage, c.stage) + "  " +
+		right(percent, c.percent) + "  " + right(age, c.age) + "  " + fit(waits, c.waits)
+}
+
+// stageOf is the stage of a host, or its state where there is no stage yet.
+func stageOf(h install.HostView) string {
+	switch h.State {
+	case install.HostFailed, install.HostNeedsUser, install.HostDisconnected, install.HostCancelled:
+		return joined(": ", string(h.State), h.Stage)
+	}
+	if h.Stage == "" {
+		return string(h.State)
+	}
+	return h.Stage
+}
+
+func (f frame) host(h install.HostView, c columns) string {
+	percent, age := "", ""
+	if h.Percent > 0 {
+		percent = fmt.Sprintf("%d%%", h.Percent)
+	}
+	if !h.Since.IsZero() {
+		age = printer.Age(f.now.Sub(h.Since))
+	}
+	row := strings.TrimRight(c.row(clean(h.Name), string(h.Role), clean(stageOf(h)), percent, age, firstLine(h.Waiting)), " ")
+	return f.paint.text(hostStyle(h), cut(row, f.width))
+}
+
+func hostStyle(h install.HostView) style {
+	switch {
+	case h.State == install.HostFailed, h.State == install.HostCancelled:
+		return styleBad
+	case h.Trouble, h.State == install.HostNeedsUser, h.State == install.HostDisconnected, h.State == install.HostBlocked:
+		return styleWarn
+	case h.State == install.HostInstalled, h.State == install.HostAdded:
+		return styleGood
+	case h.State == install.HostAbsent:
+		return styleFaint
+	}
+	return stylePlain
+}

@@ -1,0 +1,225 @@
+package progress
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Screen is the terminal that a live table is drawn on.
+type Screen struct {
+	W io.Writer
+	// Size is asked before every picture, so that a resized window is noticed.
+	Size  func() (width, height int)
+	Color bool
+	Zone  *time.Location
+	// Clock is what the install lives by; ages and the ETA run on it.
+	Clock clock.Clock
+	// Wall paces the pictures: the machine's own clock.
+	Wall clock.Clock
+}
+
+const (
+	// refresh is how often the table is drawn: often enough for a percentage
+	// to seem to move, rarely enough for a slow line.
+	refresh = 200 * time.Millisecond
+	// plainWidth and plainHeight are taken where the terminal does not tell.
+	plainWidth, plainHeight = 80, 24
+)
+
+// Live draws a table of the hosts in place, with what is worth keeping written
+// above it. The cursor is left alone, so that a process that is killed leaves
+// no terminal behind that has to be mended.
+func Live(ctx context.Context, screen Screen) Sink {
+	ctx, stop := context.WithCancel(ctx)
+	l := &live{screen: screen, stop: stop, started: screen.Clock.Now()}
+	l.done.Go(func() { l.loop(ctx) })
+	return l
+}
+
+type live struct {
+	screen  Screen
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+	started time.Time
+
+	mu     sync.Mutex
+	view   *install.View
+	offset time.Duration // service's clock minus ours
+	drawn  []string      // lines of the table on the screen
+	turn   int
+	closed bool
+	last   string
+}
+
+func (l *live) Event(e install.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	if e.View != nil {
+		l.view = e.View
+		if o := e.View.Observed; o != nil {
+			l.offset = o.At.Sub(l.screen.Clock.Now())
+		}
+	}
+	if !keep(e) {
+		return
+	}
+	text := sentence(e)
+	if text == "" || text == l.last {
+		return
+	}
+	l.last = text
+	l.above(e, text)
+}
+
+// keep says whether an event is worth a line that stays. Stages and the states
+// of hosts are in the table; trouble, actions and what the cluster does stay.
+func keep(e install.Event) bool {
+	switch e.Type {
+	case install.EventStage, install.EventProgress:
+		return false
+	case install.EventHost:
+		return e.Severity == install.SeverityError || e.Severity == install.SeverityWarning
+	}
+	return true
+}
+
+// above writes a line over the table, which moves down.
+func (l *live) above(e install.Event, text string) {
+	paint := paint(l.screen.Color)
+	style := stylePlain
+	switch e.Severity {
+	case install.SeverityError:
+		style = styleBad
+	case install.SeverityWarning:
+		style = styleWarn
+	}
+	var out strings.Builder
+	l.home(&out)
+	out.WriteString(paint.text(styleFaint, e.Time.In(l.screen.Zone).Format(time.TimeOnly)) + " " + paint.text(style, mark(e.Severity)+text) + lineEnd)
+	if e.Next != "" {
+		out.WriteString("         " + paint.text(styleStrong, "Next: ") + firstLine(e.Next) + lineEnd)
+	}
+	l.draw(&out)
+	l.write(&out)
+}
+
+func (l *live) loop(ctx context.Context) {
+	for l.screen.Wall.Sleep(ctx, refresh) == nil {
+		l.tick()
+	}
+}
+
+func (l *live) tick() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.view == nil {
+		return
+	}
+	l.turn++
+	var out strings.Builder
+	l.home(&out)
+	l.draw(&out)
+	l.write(&out)
+}
+
+// home puts the cursor where the table began. What is written from there on
+// clears each line's rest, and draw clears what is left below, so that nothing
+// flickers. A terminal that was made narrower has wrapped the table's lines, so
+// they are counted as they stand now.
+func (l *live) home(out *strings.Builder) {
+	if len(l.drawn) == 0 {
+		return
+	}
+	rows := 0
+	cells, _ := l.size()
+	for _, line := range l.drawn {
+		rows += 1 + max(0, width(bareText(line))-1)/max(cells, 1)
+	}
+	out.WriteString("\r\x1b[" + strconv.Itoa(rows) + "A")
+	l.drawn = nil
+}
+
+// lineEnd clears the rest of a line that may have been longer before.
+const lineEnd = "\x1b[K\n"
+
+func (l *live) draw(out *strings.Builder) {
+	if l.view == nil {
+		return
+	}
+	cells, rows := l.size()
+	now := l.screen.Clock.Now()
+	picture := frame{
+		view: l.view, now: now.Add(l.offset), elapsed: now.Sub(l.started),
+		// The last column stays free: some terminals wrap when it is written.
+		width: cells - 1, height: rows, paint: paint(l.screen.Color), spin: spinner(l.turn),
+	}
+	l.drawn = picture.lines()
+	for _, line := range l.drawn {
+		out.WriteString(line + lineEnd)
+	}
+	out.WriteString("\x1b[J")
+}
+
+func (l *live) write(out *strings.Builder) {
+	// A terminal that went away must not end the install.
+	_, _ = io.WriteString(l.screen.W, out.String())
+}
+
+func (l *live) size() (cells, rows int) {
+	if l.screen.Size != nil {
+		cells, rows = l.screen.Size()
+	}
+	if cells <= 0 || rows <= 0 {
+		return plainWidth, plainHeight
+	}
+	return max(cells, 20), max(rows, 6)
+}
+
+// Close draws the last table and leaves it there.
+func (l *live) Close() {
+	l.stop()
+	l.done.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.turn = -1
+	var out strings.Builder
+	l.home(&out)
+	l.draw(&out)
+	l.write(&out)
+	l.closed, l.drawn = true, nil
+}
+
+// spinner shows that somebody is still looking. A closed table has a full
+// stop.
+func spinner(turn int) string {
+	if turn < 0 {
+		return "●"
+	}
+	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[turn%10])
+}
+
+// bareText is a line without its colours.
+func bareText(line string) string {
+	var text strings.Builder
+	for {
+		before, after, found := strings.Cut(line, "\x1b[")
+		text.WriteString(before)
+		if !found {
+			return text.String()
+		}
+		_, line, _ = strings.Cut(after, "m")
+	}
+}

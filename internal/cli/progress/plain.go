@@ -1,0 +1,79 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// step is how many percent the whole moves on between two lines about it.
+const step = 10
+
+// Plain writes a line a change, with the time of day in zone, and below it what
+// to do, where there is something.
+func Plain(w io.Writer, zone *time.Location) Sink { return &plain{w: w, zone: zone, said: -step} }
+
+type plain struct {
+	mu   sync.Mutex
+	w    io.Writer
+	zone *time.Location
+	said int    // percent
+	last string // the last line: the same again says nothing
+}
+
+func (p *plain) Event(e install.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := sentence(e)
+	if e.Type == install.EventProgress {
+		text = p.percent(e)
+	}
+	if text == "" || text == p.last {
+		return
+	}
+	p.last = text
+	line := fmt.Sprintf("%s %s%s\n", e.Time.In(p.zone).Format(time.TimeOnly), mark(e.Severity), text)
+	if e.Next != "" {
+		line += "         Next: " + firstLine(e.Next) + "\n"
+	}
+	// A reader that went away must not end the install.
+	_, _ = io.WriteString(p.w, line)
+}
+
+// percent is a line about the whole, every now and then.
+func (p *plain) percent(e install.Event) string {
+	if e.Percent == nil || *e.Percent <= 0 {
+		return ""
+	}
+	// A run that went back (a reset) counts anew.
+	if *e.Percent < p.said {
+		p.said = -step
+	}
+	if *e.Percent-p.said < step {
+		return ""
+	}
+	p.said = *e.Percent - *e.Percent%step
+	text := fmt.Sprintf("%d%% done", *e.Percent)
+	if e.ETA != nil {
+		text += ", about " + left(time.Duration(*e.ETA)*time.Second) + " left"
+	}
+	return text
+}
+
+func (p *plain) Close() {}
+
+// left is a span of time that is only guessed.
+func left(d time.Duration) string {
+	minutes := int(d.Round(time.Minute).Minutes())
+	switch {
+	case minutes < 1:
+		return "a minute"
+	case minutes < 120:
+		return fmt.Sprintf("%dm", minutes)
+	default:
+		return fmt.Sprintf("%dh%02dm", minutes/60, minutes%60)
+	}
+}

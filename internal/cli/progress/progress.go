@@ -1,0 +1,66 @@
+// Package progress shows how an install goes. It is fed install.Event alone:
+// as lines of JSON for programs, as a line a change for logs and pipes, or as a
+// live table on a terminal.
+package progress
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Sink shows events. Its methods are not called side by side. Nothing is shown
+// after Close.
+type Sink interface {
+	Event(install.Event)
+	// Close leaves the output in a state in which others may write to it.
+	Close()
+}
+
+// None shows nothing.
+func None() Sink { return none{} }
+
+type none struct{}
+
+func (none) Event(install.Event) {}
+func (none) Close()              {}
+
+// JSON writes each event on a line of its own, as docs/event.schema.json says.
+func JSON(w io.Writer) Sink {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return &jsonLines{encoder: encoder}
+}
+
+type jsonLines struct {
+	mu      sync.Mutex
+	encoder *json.Encoder
+}
+
+func (j *jsonLines) Event(e install.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	// A reader that went away must not end the install.
+	_ = j.encoder.Encode(e)
+}
+
+func (j *jsonLines) Close() {}
+
+// All shows every event in each of the sinks.
+func All(sinks ...Sink) Sink { return several(sinks) }
+
+type several []Sink
+
+func (s several) Event(e install.Event) {
+	for _, sink := range s {
+		sink.Event(e)
+	}
+}
+
+func (s several) Close() {
+	for _, sink := range s {
+		sink.Close()
+	}
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The groups of commands in the help text.
+const (
+	groupMain    = "main"
+	groupLook    = "look"
+	groupChange  = "change"
+	groupOffline = "offline"
+)
+
+// rootCommand is the whole tree.
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   strings.ReplaceAll(a.identity.name, " ", "-"),
+		Short: "Install OpenShift on bare metal through the Assisted Installer",
+		Long: `Install OpenShift on bare metal through the Assisted Installer.
+
+oaictl reads a cluster.yaml, looks at what the service and the machines have
+done already, and does what is still missing. It can be stopped at any time
+and continues where things stand, from any machine.`,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: a.identity.name},
+		Args:              cobra.ArbitraryArgs,
+		RunE:              unknownSubcommand,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.prepare(command) },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetUsageTemplate(usageTemplate)
+	root.SetHelpCommand(helpCommand(a))
+	a.globals.declare(root.PersistentFlags(), a.identity.backend)
+	root.AddGroup(
+		&cobra.Group{ID: groupMain, Title: "Install:"},
+		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupChange, Title: "Change:"},
+		&cobra.Group{ID: groupOffline, Title: "Without a service:"},
+	)
+	for _, add := range a.commands() {
+		root.AddCommand(add)
+	}
+	for _, topic := range helpTopics() {
+		root.AddCommand(topic)
+	}
+	a.registerCompletions(root)
+	return root
+}
+
+// commands is every verb, in groups.
+func (a *app) commands() []*cobra.Command {
+	groups := []struct {
+		id       string
+		commands []*cobra.Command
+	}{
+		{groupMain, []*cobra.Command{a.createCommand(), a.planCommand(nil), a.waitCommand()}},
+		{groupOffline, []*cobra.Command{
+			a.validateCommand(nil), a.schemaCommand(), a.explainCommand(nil), a.versionCommand(), a.completionCommand(),
+		}},
+	}
+	var all []*cobra.Command
+	for _, group := range groups {
+		for _, command := range group.commands {
+			command.GroupID = group.id
+			all = append(all, command)
+		}
+	}
+	return all
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: unknownSubcommand}
+	command.AddCommand(commands...)
+	return command
+}
+
+// unknownSubcommand answers a group that was called without one of its
+// commands: help for none, an error that names what there is for another.
+func unknownSubcommand(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		if !command.HasParent() {
+			return command.Help()
+		}
+		return usagef("%s what? one of %s", command.CommandPath(), strings.Join(subcommandNames(command), ", "))
+	}
+	hint := ""
+	if near := closest(args[0], allNames(command)); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	return usagef("unknown command %q for %s%s", args[0], command.CommandPath(), hint)
+}
+
+// subcommandNames is what a person may write after command.
+func subcommandNames(command *cobra.Command) []string {
+	var names []string
+	for _, sub := range command.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
+func allNames(command *cobra.Command) []string {
+	names := subcommandNames(command)
+	for _, sub := range command.Commands() {
+		names = append(names, sub.Aliases...)
+	}
+	return names
+}
+
+// noArgs, oneArg: as cobra's, with exit code 2.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, given []string) error {
+		if err := check(command, given); err != nil {
+			return &usageError{err}
+		}
+		return nil
+	}
+}
