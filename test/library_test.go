@@ -1,0 +1,105 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestImporter builds the program of examples/library in its own module, as an
+// importer would, and lets it plan and install a cluster.
+func TestImporter(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "installer")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("..", "examples", "library")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false -mod=readonly")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build examples/library: %v\n%s", err, out)
+	}
+
+	file := filepath.Join("..", "examples", "sno", "cluster.yaml")
+	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Fast enough to be done in seconds, slow enough for a program whose own
+	// clock is the wall's to see every state that it has to act on.
+	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(300), Seed: 1, Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	dir := t.TempDir()
+	run := func(args ...string) string {
+		t.Helper()
+		ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer stop()
+		command := exec.CommandContext(ctx, program, append([]string{"-service-url", s.URL(), "-f", file, "-dir", dir, "-poll", "200ms"}, args...)...)
+		var out, errs bytes.Buffer
+		command.Stdout, command.Stderr = &out, &errs
+		if err := command.Run(); err != nil {
+			t.Fatalf("%v: %v\n%s%s", args, err, out.String(), errs.String())
+		}
+		return out.String()
+	}
+
+	if plan := run("-plan"); !strings.Contains(plan, "verdict: working") || !strings.Contains(plan, "cluster/register") {
+		t.Errorf("the first plan registers no cluster:\n%s", plan)
+	}
+	if events := run(); !strings.Contains(events, "installed: the kubeconfig is under "+dir) {
+		t.Errorf("the run does not say that the cluster is installed:\n%s", events)
+	}
+	kubeconfig, err := os.ReadFile(filepath.Join(dir, "sno", "auth", "kubeconfig"))
+	if err != nil || !bytes.Contains(kubeconfig, []byte("https://api.sno.example.com:6443")) {
+		t.Errorf("the kubeconfig does not name the cluster's API (%v)", err)
+	}
+	if plan := run("-plan"); !strings.Contains(plan, "verdict: installed") || strings.Contains(plan, "\ndo:") {
+		t.Errorf("there is something left to do:\n%s", plan)
+	}
+}
+
+// TestImporterLines holds docs/library.md to the lines that the example really
+// has.
+func TestImporterLines(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := read("docs/library.md")
+	_, excludes, found := strings.Cut(read("examples/library/go.mod"), "exclude (\n")
+	if !found {
+		t.Fatal("examples/library/go.mod excludes nothing")
+	}
+	excludes, _, _ = strings.Cut(excludes, ")")
+	lines := strings.Split(strings.TrimSpace(excludes), "\n")
+	for line := range strings.Lines(read("examples/library/go.sum")) {
+		if strings.HasPrefix(line, "github.com/openshift/assisted-service") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	if len(lines) != 3+6 {
+		t.Fatalf("%d lines are needed, not 9: %q", len(lines), lines)
+	}
+	for _, line := range lines {
+		if !strings.Contains(page, strings.TrimSpace(line)) {
+			t.Errorf("docs/library.md lacks the line %q", strings.TrimSpace(line))
+		}
+	}
+}
