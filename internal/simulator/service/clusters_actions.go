@@ -21,9 +21,6 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if cl.isDay2() {
-		return reply{}, conflict("cluster %s is expected to have exactly %d known master to be installed, got none", cl.ID, cl.ControlPlaneCount)
-	}
 	if err := s.installable(cl); err != nil {
 		return reply{}, err
 	}
@@ -51,21 +48,19 @@ func notPrepared() lastPreparation {
 	return lastPreparation{Status: "not_started", Reason: "Installation preparation not performed"}
 }
 
-// installable refuses a cluster that is not ready, naming what is missing.
+// installable refuses a cluster that is not ready. Where roles are still open,
+// the hosts are looked at first, because giving them roles comes first.
 func (s *Service) installable(c *cluster) error {
-	for _, h := range c.hosts {
-		if !oneOf(h.state, hostKnown) && oneOf(c.Status, clusterReady, clusterInsufficient, clusterPendingInput) {
-			return badRequest("Host %s is in status %s and not ready for install", h.name(), h.state)
+	open := slices.ContainsFunc(c.hosts, func(h *host) bool { return h.Role == roleAuto })
+	if open && oneOf(c.Status, clusterReady, clusterInsufficient, clusterPendingInput) {
+		for _, h := range c.hosts {
+			if h.state != hostKnown {
+				return badRequest("Host %s is in status %s and not ready for install", h.name(), h.state)
+			}
 		}
 	}
 	if c.Status != clusterReady {
-		if oneOf(c.Status, clusterInsufficient, clusterPendingInput) {
-			masters, _, _, _ := c.countRoles()
-			if masters != int(c.ControlPlaneCount) {
-				return badRequest("Cluster %s is not ready for installation, Clusters must have exactly %d dedicated control plane nodes", c.ID, c.ControlPlaneCount)
-			}
-		}
-		return conflict("cluster %s is in %s state, installation can be started only in %s state", c.ID, c.Status, clusterReady)
+		return conflict("Cluster is not ready for installation, %s validation_info=%s", c.StatusInfo, c.ValidationsInfo)
 	}
 	return nil
 }
@@ -297,7 +292,7 @@ func (s *Service) importCluster(c *call) (reply, error) {
 	if err := decode(c.body, "new-import-cluster-params", &p); err != nil {
 		return reply{}, err
 	}
-	cl := s.newCluster()
+	cl := s.newCluster(c.owner())
 	cl.Kind, cl.Imported = kindAddHosts, true
 	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
 	// An address like api.NAME.DOMAIN tells name and domain better than the caller.
@@ -355,7 +350,7 @@ func (s *Service) registerDisconnected(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, badRequest("%s", err)
 	}
-	cl := s.newCluster()
+	cl := s.newCluster(c.owner())
 	cl.Kind, cl.Status, cl.StatusInfo, cl.Name = kindDisconnected, clusterUnmonitored, "", p.Name
 	cl.OpenshiftVersion, cl.OcpReleaseImage, cl.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 	s.addCluster(cl)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"net/http"
 )
 
@@ -48,6 +49,10 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 func (s *Service) readCluster(c *call) (reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
+		var missing *apiError
+		if errors.As(err, &missing) {
+			err = notFound("record not found")
+		}
 		return reply{}, err
 	}
 	exclude := c.URL.Query().Get("exclude-hosts") == "true"
@@ -60,7 +65,7 @@ func (s *Service) listClusters(c *call) (reply, error) {
 	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
 	list := []wireCluster{}
 	for _, cl := range s.clustersInOrder() {
-		if openshiftID != "" && cl.OpenshiftClusterID != openshiftID || owner != "" && cl.UserName != owner {
+		if openshiftID != "" && cl.OpenshiftClusterID != openshiftID || owner != "" && cl.UserName != owner || !c.sees(cl.UserName) {
 			continue
 		}
 		if q.Has("ams_subscription_ids") {
@@ -84,7 +89,7 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if cl.Status == clusterInstalling {
-		err := conflict("cluster %s can not be removed while being installed", cl.ID)
+		err := conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
 		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
 		return reply{}, err
 	}

@@ -28,7 +28,7 @@ func (s *Service) registerCluster(c *call) (reply, error) {
 	if err := decode(c.body, "newClusterParams", &p); err != nil {
 		return reply{}, err
 	}
-	cl := s.newCluster()
+	cl := s.newCluster(c.owner())
 	if err := s.fill(cl, &p); err != nil {
 		return reply{}, err
 	}
@@ -40,14 +40,14 @@ func (s *Service) registerCluster(c *call) (reply, error) {
 }
 
 // newCluster is a cluster that nothing is known of yet.
-func (s *Service) newCluster() *cluster {
+func (s *Service) newCluster(owner string) *cluster {
 	now := s.now()
 	c := &cluster{manifests: map[string]manifest{}, objects: map[string][]byte{}, logs: map[string][]byte{}}
 	c.ID = s.newID()
 	c.Href = Base + "/v2/clusters/" + c.ID
 	c.Kind, c.Status, c.StatusInfo = kindCluster, clusterInsufficient, infoNotReady
 	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = micros(now), micros(now), millis(now)
-	c.UserName, c.EmailDomain = s.cfg.UserName, "Unknown"
+	c.UserName, c.EmailDomain = owner, "Unknown"
 	c.LoadBalancer = &loadBalancer{Type: "cluster-managed"}
 	c.Progress = &clusterProgress{}
 	return c

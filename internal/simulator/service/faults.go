@@ -127,28 +127,24 @@ func (s *Service) withFaults(next http.Handler) http.Handler {
 
 func (s *Service) disturb(rule *scenario.Rule, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	switch rule.Do {
-	case "respond":
+	case scenario.DoRespond:
 		s.respondInstead(rule, w)
-	case "garbage":
+	case scenario.DoGarbage:
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte("<html><body>\x00\xff this is not JSON"))
-	case "truncate":
-		truncateAnswer(w, r, next)
-	case "hang":
-		span := rule.Args.Duration("delay", rule.For())
-		if span <= 0 {
-			span = time.Hour
-		}
-		if s.cfg.Clock.Sleep(r.Context(), span) == nil {
-			panic(http.ErrAbortHandler)
-		}
-	case "reset":
+		w.WriteHeader(rule.Args.Int("status", http.StatusOK))
+		_, _ = w.Write([]byte(rule.Args.String("body", "<html><body>\x00\xff this is not JSON")))
+	case scenario.DoTruncate:
+		truncateAnswer(w, r, next, rule.Args.Int("bytes", -1))
+	case scenario.DoHang:
+		<-r.Context().Done() // until the client gives up
+		panic(http.ErrAbortHandler)
+	case scenario.DoReset:
 		panic(http.ErrAbortHandler) // net/http drops the connection
-	case "delay":
-		if s.cfg.Clock.Sleep(r.Context(), rule.Args.Duration("delay", 30*time.Second)) == nil {
+	case scenario.DoDelay:
+		if s.cfg.Clock.Sleep(r.Context(), rule.Args.Duration("by", 30*time.Second)) == nil {
 			next.ServeHTTP(w, r)
 		}
-	case "expire-token", "expire-image":
+	case scenario.DoExpireToken, scenario.DoExpireImage:
 		if s.cfg.OnTrouble != nil {
 			s.cfg.OnTrouble(rule.Do)
 		}
@@ -167,15 +163,19 @@ func (s *Service) respondInstead(rule *scenario.Rule, w http.ResponseWriter) {
 	errorReply(refuse(status, "%s", strings.ToLower(http.StatusText(status)))).send(w, s.date())
 }
 
-// truncateAnswer promises the whole answer and sends half of it.
-func truncateAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// truncateAnswer promises the whole answer and sends only n bytes of it, or half
+// where n is negative.
+func truncateAnswer(w http.ResponseWriter, r *http.Request, next http.Handler, n int) {
 	buffer := &capture{header: http.Header{}, status: http.StatusOK}
 	next.ServeHTTP(buffer, r)
+	if n < 0 || n >= buffer.body.Len() {
+		n = buffer.body.Len() / 2
+	}
 	for k, v := range buffer.header {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(buffer.status)
-	_, _ = w.Write(buffer.body.Bytes()[:buffer.body.Len()/2])
+	_, _ = w.Write(buffer.body.Bytes()[:n])
 	if f, ok := w.(http.Flusher); ok {
 		f.Flush()
 	}

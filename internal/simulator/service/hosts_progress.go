@@ -17,10 +17,11 @@ func (s *Service) reportProgress(c *call) (reply, error) {
 		return reply{}, err
 	}
 	stage := string(p.CurrentStage)
-	if !s.newStage(h, stage, p.ProgressInfo) {
+	if h.stage() == stage {
+		s.sameStage(h, p.ProgressInfo)
 		return reply{status: 200}, nil
 	}
-	if !oneOf(h.state, hostInstalling, hostInProgress, hostPendingUser) && !(h.state == hostInstalled && stage == stageDone) {
+	if !oneOf(h.state, hostInstalling, hostInProgress, hostPendingUser) {
 		return reply{}, conflict("Can't set progress <%s> to host in status <%s>", stage, h.state)
 	}
 	if stage == stageFailed {
@@ -43,18 +44,22 @@ func (s *Service) reportProgress(c *call) (reply, error) {
 	return reply{status: 200}, nil
 }
 
-// newStage tells a report that says something new.
-func (s *Service) newStage(h *host, stage, info string) bool {
-	return h.stage() != stage || h.Progress.ProgressInfo != info
+// sameStage keeps how far a host is within its stage.
+func (s *Service) sameStage(h *host, info string) {
+	if h.Progress.ProgressInfo == info {
+		return
+	}
+	progress := *h.Progress
+	progress.ProgressInfo, progress.StageUpdatedAt = info, millis(s.now())
+	h.Progress = &progress
+	h.UpdatedAt = micros(s.now())
 }
 
 // advance moves a host to a stage.
 func (s *Service) advance(h *host, stage, info string, percent int) {
 	now := millis(s.now())
 	progress := *h.Progress
-	if progress.CurrentStage != stage {
-		progress.StageStartedAt, progress.StageTimedOut = now, false
-	}
+	progress.StageStartedAt, progress.StageTimedOut = now, false
 	progress.CurrentStage, progress.ProgressInfo, progress.Percentage, progress.StageUpdatedAt = stage, info, percent, now
 	h.Progress = &progress
 	text := "reached installation stage " + stage

@@ -40,14 +40,17 @@ func (s *Service) registerHost(c *call) (reply, error) {
 // mayJoin refuses new hosts while or after the cluster is installed.
 func (s *Service) mayJoin(e *infraEnv, cl *cluster) error {
 	if cl == nil {
+		if e.ClusterID != "" {
+			return notFound("Failed to get cluster %s: record not found", e.ClusterID)
+		}
 		return nil
 	}
 	if cl.isDay2() && !e.day2 || cl.Status == clusterInstalled {
-		return conflict("Cannot add hosts to an existing cluster using the original Discovery ISO. Try to add new hosts by using the Discovery ISO that can be found in console.redhat.com under your cluster “Add hosts“ tab.")
+		return conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
 	}
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {
-		return conflict("Cluster %s is in %s state, host can register only in one of [%s]", cl.ID, cl.Status,
-			strings.Join([]string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts}, " "))
+		return conflict("Host can register only in one of the following states: %v",
+			[]string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts})
 	}
 	return nil
 }
@@ -65,7 +68,7 @@ func (s *Service) takeFromOtherInfraEnv(infraEnvID, id string) {
 func (s *Service) newHost(e *infraEnv, cl *cluster, id, agent string) *host {
 	now := s.now()
 	h := &host{infraEnv: e, state: hostDiscovering, info: infoDiscovering}
-	h.ID, h.InfraEnvID, h.Kind, h.UserName = id, e.ID, kindHost, s.cfg.UserName
+	h.ID, h.InfraEnvID, h.Kind, h.UserName = id, e.ID, kindHost, e.UserName
 	h.Href = Base + "/v2/infra-envs/" + e.ID + "/hosts/" + id
 	h.Role, h.SuggestedRole, h.AgentVersion = roleAuto, roleAuto, agent
 	h.CreatedAt, h.UpdatedAt = micros(now), micros(now)

@@ -100,18 +100,29 @@ func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 	server := image.Scheme + "://" + image.Host
 	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, e.image().Version)
 	kargs := ""
-	if e.KernelArguments != nil {
-		var args []struct {
-			Value string `json:"value"`
-		}
-		if unmarshal(*e.KernelArguments, &args) == nil {
-			for _, a := range args {
-				kargs += " " + a.Value
-			}
-		}
+	for _, a := range e.kernelArguments() {
+		kargs += " " + a
 	}
 	return fmt.Sprintf("#!ipxe\ninitrd --name initrd %s/images/%s/pxe-initrd?%s\nkernel %s/boot-artifacts/kernel?%s initrd=initrd coreos.live.rootfs_url=%s/boot-artifacts/rootfs?%s random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"%s\nboot\n",
 		server, e.ID, query, server, query, server, query, kargs), nil
+}
+
+// kernelArguments are the user's arguments for the live system.
+func (e *infraEnv) kernelArguments() []string {
+	if e.KernelArguments == nil {
+		return nil
+	}
+	var args []struct {
+		Value string `json:"value"`
+	}
+	if unmarshal(*e.KernelArguments, &args) != nil {
+		return nil
+	}
+	list := make([]string, 0, len(args))
+	for _, a := range args {
+		list = append(list, a.Value)
+	}
+	return list
 }
 
 // has tells whether the machine has a card of that address.
@@ -132,12 +143,8 @@ func (e *infraEnv) staticArchive(now time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for i, h := range e.static {
-		var pairs strings.Builder
-		for _, m := range h.Map {
-			fmt.Fprintf(&pairs, "%s=%s\n", m.MAC, m.LogicalNIC)
-		}
 		for _, f := range []struct{ name, text string }{
-			{fmt.Sprintf("/etc/assisted/network/host%d/mac_interface.ini", i), pairs.String()},
+			{fmt.Sprintf("/etc/assisted/network/host%d/mac_interface.ini", i), h.pairs()},
 			{fmt.Sprintf("/etc/assisted/network/host%d/ymlFile%d.yml", i, i), h.NetworkYAML},
 		} {
 			if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.text)), ModTime: now}); err != nil {
@@ -179,27 +186,41 @@ func (s *Service) minimalInitrd(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if len(e.static) == 0 && (e.Proxy == nil || *e.Proxy == (wireProxy{})) {
-		return noContent()
-	}
-	var archive bytes.Buffer
-	for i, h := range e.static {
-		var pairs strings.Builder
-		for _, m := range h.Map {
-			fmt.Fprintf(&pairs, "%s=%s\n", m.MAC, m.LogicalNIC)
-		}
-		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/mac_interface.ini", i), []byte(pairs.String()))
-		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/ymlFile%d.yml", i, i), []byte(h.NetworkYAML))
-	}
-	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
-		writeCpio(&archive, "etc/assisted/rootfs-proxy", []byte(fmt.Sprintf("HTTP_PROXY=%s\nHTTPS_PROXY=%s\nNO_PROXY=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy)))
-	}
-	writeCpio(&archive, "TRAILER!!!", nil)
-	packed, err := gzipped(archive.Bytes())
+	packed, err := e.minimalArchive()
 	if err != nil {
 		return reply{}, err
 	}
+	if packed == nil {
+		return noContent()
+	}
 	return file("minimal-initrd.img", packed)
+}
+
+// minimalArchive packs the static configuration and the proxy; nil if there is
+// neither.
+func (e *infraEnv) minimalArchive() ([]byte, error) {
+	if len(e.static) == 0 && (e.Proxy == nil || *e.Proxy == (wireProxy{})) {
+		return nil, nil
+	}
+	var archive bytes.Buffer
+	for i, h := range e.static {
+		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/mac_interface.ini", i), []byte(h.pairs()))
+		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/ymlFile%d.yml", i, i), []byte(h.NetworkYAML))
+	}
+	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
+		writeCpio(&archive, "etc/assisted/rootfs-proxy", fmt.Appendf(nil, "HTTP_PROXY=%s\nHTTPS_PROXY=%s\nNO_PROXY=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy))
+	}
+	writeCpio(&archive, "TRAILER!!!", nil)
+	return gzipped(archive.Bytes())
+}
+
+// pairs lists the machine's cards and their names in the configuration.
+func (h *staticHost) pairs() string {
+	var text strings.Builder
+	for _, m := range h.Map {
+		fmt.Fprintf(&text, "%s=%s\n", m.MAC, m.LogicalNIC)
+	}
+	return text.String()
 }
 
 // writeCpio adds a file in the format that the kernel unpacks (newc).

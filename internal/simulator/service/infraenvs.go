@@ -36,9 +36,9 @@ func (s *Service) registerInfraEnv(c *call) (reply, error) {
 	now := s.now()
 	e := &infraEnv{}
 	e.ID = s.newID()
-	e.Kind, e.Href, e.UserName, e.EmailDomain = "InfraEnv", Base+"/v2/infra-envs/"+e.ID, s.cfg.UserName, "Unknown"
+	e.Kind, e.Href, e.UserName, e.EmailDomain = "InfraEnv", Base+"/v2/infra-envs/"+e.ID, c.owner(), "Unknown"
 	e.CreatedAt, e.UpdatedAt = micros(now), micros(now)
-	e.Name, e.Proxy = *p.Name, &wireProxy{}
+	e.Name, e.Proxy, e.signingKey = *p.Name, &wireProxy{}, s.newSecret()
 	if err := s.fillInfraEnv(e, &p); err != nil {
 		return reply{}, err
 	}
@@ -98,9 +98,6 @@ func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 		}
 		if cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && cl.CPUArchitecture != arch {
 			return badRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", arch, cl.CPUArchitecture)
-		}
-		if cl.Imported && cl.CPUArchitecture == "" {
-			cl.CPUArchitecture = ""
 		}
 	}
 	if arch == "" {
@@ -182,7 +179,6 @@ func (e *infraEnv) changeKernelArguments(args models.KernelArguments) error {
 
 // renewImage gives the infra-env the address of its present image.
 func (s *Service) renewImage(e *infraEnv) {
-	e.imageSerial++
 	url, expires := s.cfg.ImageURL(e.image())
 	e.DownloadURL, e.ExpiresAt = url, millis(expires)
 	details := `Image type is "` + e.Type + `"`
@@ -199,7 +195,7 @@ func (e *infraEnv) image() ImageRequest {
 	if image, err := versions.OSImageFor(e.OpenshiftVersion, e.CPUArchitecture); err == nil {
 		version = image.OpenshiftVersion
 	}
-	return ImageRequest{InfraEnvID: e.ID, Version: version, Arch: e.CPUArchitecture, Type: e.Type, Serial: e.imageSerial}
+	return ImageRequest{InfraEnvID: e.ID, Version: version, Arch: e.CPUArchitecture, Type: e.Type, SigningKey: e.signingKey}
 }
 
 func (s *Service) listInfraEnvs(c *call) (reply, error) {
@@ -209,7 +205,7 @@ func (s *Service) listInfraEnvs(c *call) (reply, error) {
 		if id := q.Get("cluster_id"); id != "" && e.ClusterID != id {
 			continue
 		}
-		if owner := q.Get("owner"); owner != "" && e.UserName != owner {
+		if owner := q.Get("owner"); !c.sees(e.UserName) || owner != "" && e.UserName != owner {
 			continue
 		}
 		list = append(list, e.wireInfraEnv)
@@ -302,10 +298,7 @@ func (s *Service) regenerateSigningKey(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	e.imageSerial++
-	if s.cfg.OnTrouble != nil {
-		s.cfg.OnTrouble("expire-image")
-	}
+	e.signingKey = s.newSecret()
 	return noContent()
 }
 

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 )
 
 // maxBody bounds what a client may send: log archives are the largest.
@@ -135,13 +137,34 @@ func (r *router) on(pattern string, h handler) {
 		}
 		r.s.mu.Lock()
 		r.s.settle()
-		answer, err := h(&call{Request: req, body: body})
+		answer, err := r.s.visible(req, func() (reply, error) { return h(&call{Request: req, body: body}) })
 		r.s.mu.Unlock()
 		if err != nil {
 			answer = errorReply(err)
 		}
 		answer.send(w, r.s.date())
 	})
+}
+
+// visible hides what belongs to somebody else from a user who has a name.
+func (s *Service) visible(req *http.Request, answer func() (reply, error)) (reply, error) {
+	id := auth.From(req.Context())
+	if id.Scheme == auth.UserAuth && id.Username != "admin" {
+		c, e := s.clusters[req.PathValue("cluster_id")], s.infraEnvs[req.PathValue("infra_env_id")]
+		if c != nil && c.UserName != id.Username || e != nil && e.UserName != id.Username {
+			return reply{}, notFound("Object Not Found")
+		}
+	}
+	return answer()
+}
+
+// owner is who makes what a call makes.
+func (c *call) owner() string { return auth.From(c.Context()).Username }
+
+// sees tells whether a list shows the caller what belongs to the owner.
+func (c *call) sees(owner string) bool {
+	id := auth.From(c.Context())
+	return id.Scheme != auth.UserAuth || id.Username == owner || id.Username == "admin"
 }
 
 // ServeHTTP implements http.Handler.

@@ -42,9 +42,6 @@ type Config struct {
 	OnTrouble func(kind string)
 	// MonitorInterval is the time between two evaluations; 10 s if zero.
 	MonitorInterval time.Duration
-	// UserName is who owns what is made; "admin" if empty, as without
-	// authentication.
-	UserName string
 }
 
 // ImageRequest names a discovery image.
@@ -56,8 +53,9 @@ type ImageRequest struct {
 	Arch string
 	// Type is full-iso, minimal-iso or disconnected-iso.
 	Type string
-	// Serial counts the changes of the image, so that a caller can tell two apart.
-	Serial int
+	// SigningKey is the infra-env's own secret, which regenerate-signing-key
+	// replaces.
+	SigningKey []byte
 }
 
 // Service is an assisted-service in memory. It is an http.Handler; Run drives
@@ -87,9 +85,6 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.MonitorInterval <= 0 {
 		cfg.MonitorInterval = 10 * time.Second
-	}
-	if cfg.UserName == "" {
-		cfg.UserName = "admin"
 	}
 	if cfg.PublicURL == nil {
 		cfg.PublicURL = func() string { return "http://127.0.0.1:8090" }

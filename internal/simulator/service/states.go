@@ -89,7 +89,7 @@ const (
 	infoPrepareFailed   = "Cluster failed to prepare for installation"
 	infoPrepareTimedOut = "Preparing cluster for installation timeout"
 	infoFinalizeTimeout = "Cluster installation timeout while finalizing"
-	infoCancelled       = "Cluster installation was cancelled by user"
+	infoCancelled       = "Installation was cancelled by user"
 	infoWorkersMissing  = "Cluster is installed but some workers did not join"
 	infoDegraded        = "Cluster is installed but degraded. Failed OLM operators: "
 )

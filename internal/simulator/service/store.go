@@ -46,9 +46,9 @@ type cluster struct {
 // infraEnv is what the service keeps of an infra-env.
 type infraEnv struct {
 	wireInfraEnv
-	pullSecret  string
-	static      []staticHost
-	imageSerial int // counts how often the image changed
+	pullSecret string
+	static     []staticHost
+	signingKey []byte // of the image's address
 	// registeredDay2 says that it was made for a cluster that was already
 	// installed.
 	day2 bool
@@ -82,10 +82,6 @@ type host struct {
 	checks       checks
 }
 
-func (s *Service) findCluster(id string) *cluster {
-	return s.clusters[id]
-}
-
 // getCluster finds a cluster or says that it is not there.
 func (s *Service) getCluster(id string) (*cluster, error) {
 	if err := pathUUID("cluster_id", id); err != nil {
@@ -94,7 +90,7 @@ func (s *Service) getCluster(id string) (*cluster, error) {
 	if c := s.clusters[id]; c != nil {
 		return c, nil
 	}
-	return nil, notFound("cluster %s was not found", id)
+	return nil, notFound("Failed to get cluster %s: record not found", id)
 }
 
 func (s *Service) getInfraEnv(id string) (*infraEnv, error) {
@@ -104,7 +100,7 @@ func (s *Service) getInfraEnv(id string) (*infraEnv, error) {
 	if e := s.infraEnvs[id]; e != nil {
 		return e, nil
 	}
-	return nil, notFound("infraEnv %s was not found", id)
+	return nil, notFound("record not found")
 }
 
 func (s *Service) getHost(infraEnvID, id string) (*host, error) {

@@ -1,0 +1,81 @@
+package service
+
+import (
+	"crypto/subtle"
+	"time"
+)
+
+// Media is what an infra-env puts into its discovery media.
+type Media struct {
+	// Ignition is the discovery Ignition config.
+	Ignition []byte
+	// KernelArguments are appended to the kernel's own, in order.
+	KernelArguments []string
+	// StaticNetwork is the compressed archive that minimal images carry (what
+	// /downloads/minimal-initrd serves); nil where there is none.
+	StaticNetwork []byte
+	// SigningKey is the infra-env's own secret for the addresses of its media.
+	SigningKey []byte
+	// Updated is when any of this last changed.
+	Updated time.Time
+}
+
+// Media tells an image service what to put into an infra-env's media; false if
+// there is no such infra-env.
+func (s *Service) Media(infraEnvID string) (Media, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.infraEnvs[infraEnvID]
+	if e == nil {
+		return Media{}, false
+	}
+	text, err := s.discoveryIgnition(e)
+	if err != nil {
+		return Media{}, false
+	}
+	network, err := e.minimalArchive()
+	if err != nil {
+		return Media{}, false
+	}
+	return Media{Ignition: []byte(text), KernelArguments: e.kernelArguments(), StaticNetwork: network,
+		SigningKey: e.signingKey, Updated: time.Time(e.UpdatedAt)}, true
+}
+
+// KnowsAgentSecret tells whether a secret is the cloud.openshift.com entry of a
+// pull secret that the service was given: that is how agents of the hosted
+// service identify themselves.
+func (s *Service) KnowsAgentSecret(secret string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.infraEnvs {
+		if known := cloudSecret(e.pullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+			return true
+		}
+	}
+	for _, c := range s.clusters {
+		if known := cloudSecret(c.pullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// cloudSecret is the cloud.openshift.com entry of a pull secret.
+func cloudSecret(text string) string {
+	var secret struct {
+		Auths map[string]struct {
+			Auth string `json:"auth"`
+		} `json:"auths"`
+	}
+	if unmarshal(text, &secret) != nil {
+		return ""
+	}
+	return secret.Auths["cloud.openshift.com"].Auth
+}
+
+// newSecret makes a key from the service's own source of chance.
+func (s *Service) newSecret() []byte {
+	key := make([]byte, 32)
+	_, _ = s.entropy.Read(key) // a deterministic source never fails
+	return key
+}
