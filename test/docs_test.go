@@ -1,0 +1,178 @@
+package test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// pages are the documents that are written by hand or generated.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	add := func(name string) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[name] = string(text)
+	}
+	for _, pattern := range []string{"../*.md", "../examples/*.md", "../examples/*/*.md", "tools/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			add(name)
+		}
+	}
+	err := filepath.WalkDir("../docs", func(name string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(name) == ".md" {
+			add(name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 5 {
+		t.Fatalf("found only %d pages", len(found))
+	}
+	return found
+}
+
+// TestLinks follows every link within the tree.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for name, text := range pages(t) {
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := name
+			if target != "" {
+				path = filepath.Join(filepath.Dir(name), filepath.FromSlash(target))
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, found[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(t, path), anchor) {
+				t.Errorf("%s links to %s, which has no such heading", name, found[1])
+			}
+		}
+	}
+}
+
+// anchors are the headings of a page as links spell them.
+func anchors(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for line := range strings.Lines(string(text)) {
+		heading := strings.TrimLeft(line, "#")
+		if heading == line || !strings.HasPrefix(heading, " ") {
+			continue
+		}
+		anchor := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(heading)), " ", "-")
+		found = append(found, regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(anchor, ""))
+	}
+	return found
+}
+
+// TestSnippets loads every scenario and every piece of cluster.yaml that a page
+// shows: whole documents as they are, and what starts with spec laid over the
+// compact example.
+func TestSnippets(t *testing.T) {
+	base, err := os.ReadFile(filepath.Join("..", "examples", "compact", "cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pullSecret, err := os.ReadFile(filepath.Join("..", "examples", "shared", "pull-secret.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sshKey, err := os.ReadFile(filepath.Join("..", "examples", "shared", "id_ed25519.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := spec.Env{
+		LookupEnv: func(name string) (string, bool) { return "/home/me", name == "HOME" },
+		ReadFile: func(name string) ([]byte, error) {
+			switch filepath.Base(name) {
+			case "pull-secret.json":
+				return pullSecret, nil
+			case "id_ed25519.pub":
+				return sshKey, nil
+			}
+			return nil, fs.ErrNotExist
+		},
+	}
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	seen := 0
+	for name, text := range pages(t) {
+		for i, found := range block.FindAllStringSubmatch(text, -1) {
+			document := []byte(found[1])
+			switch {
+			case strings.HasPrefix(found[1], "spec:"):
+				document = overlay(t, base, document)
+			case strings.Contains(found[1], "kind: Scenario"):
+				if _, err := scenario.Parse("scenario.yaml", document); err != nil {
+					t.Errorf("%s, block %d: %v\n%s", name, i+1, err, document)
+				}
+				continue
+			case !strings.Contains(found[1], "kind: Cluster"):
+				continue
+			}
+			seen++
+			if _, err := spec.Parse(t.Context(), "cluster.yaml", document, env); err != nil {
+				t.Errorf("%s, block %d: %v\n%s", name, i+1, err, document)
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("found only %d pieces of cluster.yaml", seen)
+	}
+}
+
+// overlay lays the fields of one document's spec over another's.
+func overlay(t *testing.T, base, over []byte) []byte {
+	t.Helper()
+	type document map[string]any
+	var below, above document
+	for text, to := range map[*[]byte]*document{&base: &below, &over: &above} {
+		if err := yaml.Unmarshal(*text, to); err != nil {
+			t.Fatalf("%v\n%s", err, *text)
+		}
+	}
+	fields, ok := below["spec"].(map[string]any)
+	changes, fine := above["spec"].(map[string]any)
+	if !ok || !fine {
+		t.Fatalf("no spec in\n%s", over)
+	}
+	for field, value := range changes {
+		if value == nil {
+			delete(fields, field)
+		} else {
+			fields[field] = value
+		}
+	}
+	out, err := yaml.Marshal(below)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
