@@ -21,6 +21,10 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 
 	p.others()
 	switch {
+	case observed.Stale != "":
+		// An old picture does not show what was written since.
+		p.plan.Actions = nil
+		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + observed.Stale, Who: WhoService})
 	case len(p.plan.Blockers) > 0:
 	case p.cluster == nil:
 		p.register()

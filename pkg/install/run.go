@@ -137,6 +137,11 @@ func (r *run) look(ctx context.Context, prior *Observed, detail bool) (*Observed
 	began := r.clock.Now()
 	for wait := soonest; ; wait = min(2*wait, latest) {
 		observed, err := r.observe(ctx, r.desired, prior, detail)
+		if err == nil && observed.Stale != "" {
+			// What was written since does not show in an old picture: deciding
+			// on it would write it again.
+			err = &Fault{Op: "look at", On: r.name(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
+		}
 		if err == nil {
 			r.offset = observed.At.Sub(r.clock.Now())
 			r.watch.answered()
@@ -153,8 +158,8 @@ func (r *run) look(ctx context.Context, prior *Observed, detail bool) (*Observed
 		if prior == nil && since >= firstContact {
 			return nil, err
 		}
-		if err := r.timedOut(); err != nil {
-			return nil, err
+		if late := r.timedOut(); late != nil {
+			return nil, fmt.Errorf("%w; the service does not answer: %w", late, err)
 		}
 		r.watch.silent(err)
 		if err := r.clock.Sleep(ctx, wait); err != nil {
