@@ -73,6 +73,9 @@ func (e *answerError) Error() string {
 	return fmt.Sprintf("%s (%d)", e.reason, e.status)
 }
 
+// unsentError is that of a token source: without a token nothing is sent.
+type unsentError struct{ error }
+
 // exchanger is the layer below the generated client. It adds authorisation,
 // turns every answer that is not a success into an *answerError, and sees to
 // it that a success is one.
@@ -87,7 +90,7 @@ func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 	try := attemptOf(ctx)
 	name, value, err := e.plane.auth.Header(ctx)
 	if err != nil {
-		return nil, err
+		return nil, &unsentError{err}
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { try.sent.Store(true) }})
 	out := req.Clone(ctx)

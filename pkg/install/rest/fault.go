@@ -125,7 +125,7 @@ type label struct{ op, on string }
 func (p *Plane) fault(l label, method string, try *attempt, err error) *install.Fault {
 	var made *install.Fault
 	if errors.As(err, &made) {
-		return made // authorisation failed before anything was sent
+		return made // by whoever read the answer
 	}
 	f := &install.Fault{Code: install.CodeFailure, Op: l.op, On: l.on}
 	var answer *answerError

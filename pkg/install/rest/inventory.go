@@ -64,6 +64,9 @@ type interfaceWire struct {
 // the machine's UUID: the agent takes it as the host's id. A field of another
 // type than expected is left out; a text that is no JSON object is no inventory.
 func readInventory(text, hostID string) install.Inventory {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return install.Inventory{}
+	}
 	var wire inventoryWire
 	err := json.Unmarshal([]byte(text), &wire)
 	var shape *json.UnmarshalTypeError

@@ -88,6 +88,7 @@ func loadExample(t *testing.T, name string) *spec.Cluster {
 func TestInstallOnTheSimulator(t *testing.T) {
 	for _, example := range []string{"sno", "ha-workers"} {
 		t.Run(example, func(t *testing.T) {
+			t.Parallel()
 			cluster := loadExample(t, example)
 			time := clock.Scaled(600)
 			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
@@ -137,4 +138,3 @@ func TestInstallOnTheSimulator(t *testing.T) {
 		})
 	}
 }
-

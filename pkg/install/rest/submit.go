@@ -78,6 +78,10 @@ func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
+		var unsent *unsentError
+		if errors.As(err, &unsent) {
+			return nil, unsent.error // the token source has tried for long enough
+		}
 		fault := p.fault(call.label, operation.Method, try, err)
 		if fault.Status == http.StatusUnauthorized && !refreshed && p.auth.Refused(try.value) {
 			refreshed = true

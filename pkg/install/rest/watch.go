@@ -129,6 +129,9 @@ func (p *Plane) stale(name, domain, id string, mark func(*needs)) {
 
 // hold waits for the watch's slot.
 func (w *watch) hold(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
 	select {
 	case w.slot <- struct{}{}:
 		return nil

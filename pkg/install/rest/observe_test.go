@@ -1,0 +1,539 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// world is a small cluster behind a fake service.
+type world struct {
+	*fake
+	mu       sync.Mutex
+	cluster  map[string]any
+	others   []map[string]any
+	hosts    []map[string]any
+	infraEnv []map[string]any
+	events   []map[string]any
+}
+
+func newWorld(t *testing.T, hosts int) *world {
+	w := &world{fake: newFake(t), cluster: clusterJSON(nil), infraEnv: []map[string]any{infraEnvJSON(nil)}}
+	for n := range hosts {
+		w.hosts = append(w.hosts, hostJSON(n, map[string]any{"inventory": inventoryText(n)}))
+	}
+	w.on("GET /v2/clusters", func(out http.ResponseWriter, _ *http.Request) {
+		w.send(out, append(slices.Clone(w.others), w.cluster))
+	})
+	w.on("GET /v2/clusters/"+clusterID, func(out http.ResponseWriter, _ *http.Request) { w.send(out, w.cluster) })
+	w.on("GET /v2/clusters/"+clusterID+"/hosts", func(out http.ResponseWriter, r *http.Request) {
+		hosts := []map[string]any{}
+		for _, h := range w.hosts {
+			copied := map[string]any{}
+			for k, v := range h {
+				if k != "inventory" || r.URL.Query().Get("with-inventory") == "true" {
+					copied[k] = v
+				}
+			}
+			hosts = append(hosts, copied)
+		}
+		w.send(out, hosts)
+	})
+	w.on("GET /v2/clusters/"+clusterID+"/manifests", with(200, "[]"))
+	w.on("GET /v2/infra-envs", func(out http.ResponseWriter, r *http.Request) {
+		found := []map[string]any{}
+		for _, e := range w.infraEnv {
+			if id := r.URL.Query().Get("cluster_id"); id == "" || e["cluster_id"] == id {
+				found = append(found, e)
+			}
+		}
+		w.send(out, found)
+	})
+	w.on("GET /v2/events", w.listEvents)
+	return w
+}
+
+func (w *world) send(out http.ResponseWriter, value any) {
+	w.mu.Lock()
+	data, err := json.Marshal(value)
+	w.mu.Unlock()
+	if err != nil {
+		panic(err)
+	}
+	reply(out, 200, string(data))
+}
+
+func (w *world) listEvents(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	events := slices.Clone(w.events)
+	w.mu.Unlock()
+	out.Header().Set(eventCount, strconv.Itoa(len(events)))
+	if r.URL.Query().Get("order") == "descending" {
+		slices.Reverse(events)
+	}
+	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	events = events[min(offset, len(events)):]
+	w.send(out, events[:min(limit, len(events))])
+}
+
+// change changes the world and logs an event.
+func (w *world) change(name string, host int, do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	do()
+	event := map[string]any{"name": name, "severity": "info", "message": name, "cluster_id": clusterID, "event_time": w.clock.Now().Format("2006-01-02T15:04:05.000Z")}
+	if host >= 0 {
+		event["host_id"] = hostID(host)
+	}
+	w.events = append(w.events, event)
+}
+
+func lab() install.Query { return install.Query{Name: "lab", BaseDomain: "example.com", Run: "r1"} }
+
+func observe(t *testing.T, p *Plane, query install.Query) *install.Observed {
+	t.Helper()
+	observed, err := p.Observe(t.Context(), query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return observed
+}
+
+func paths(calls []call) []string {
+	var out []string
+	for _, c := range calls {
+		out = append(out, c.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// While nothing happens, whatever the number of hosts and however often is
+// looked, at most twelve requests a minute leave.
+func TestIdleBudget(t *testing.T) {
+	for _, hosts := range []int{1, 5, 500} {
+		for _, every := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
+			for _, status := range []string{"insufficient", "installing", "installed"} {
+				t.Run(fmt.Sprintf("%d hosts every %s %s", hosts, every, status), func(t *testing.T) {
+					w := newWorld(t, hosts)
+					w.cluster["status"] = status
+					p := w.plane(t)
+					observe(t, p, lab())
+					settle := w.clock.Now().Add(2 * time.Minute) // the beginning counts as something that happened
+					for w.clock.Now().Before(settle) {
+						observe(t, p, lab())
+						_ = w.clock.Sleep(t.Context(), every)
+					}
+					w.took()
+					const minutes = 20
+					end := w.clock.Now().Add(minutes * time.Minute)
+					for i := 0; w.clock.Now().Before(end); i++ {
+						query := lab()
+						query.Detail = i > 0 && i%int(10*time.Minute/every) == 0 // as the loop does
+						observe(t, p, query)
+						_ = w.clock.Sleep(t.Context(), every)
+					}
+					if n := len(w.took()); n > 12*minutes {
+						t.Errorf("%d requests in %d minutes", n, minutes)
+					}
+				})
+			}
+		}
+	}
+}
+
+// However much happens, the budget holds.
+func TestBusyBudget(t *testing.T) {
+	w := newWorld(t, 5)
+	w.cluster["status"] = "installing"
+	p := w.plane(t)
+	for i := range 1800 { // half an hour in which something happens every second
+		w.change("host_status_updated", i%5, func() {})
+		w.change("cluster_status_updated", -1, func() {})
+		observe(t, p, lab())
+		_ = w.clock.Sleep(t.Context(), time.Second)
+	}
+	if n := len(w.took()); n > 30*12+100+10 {
+		t.Errorf("%d requests in half an hour", n)
+	}
+}
+
+// A change is seen by the next look, without reading what did not change.
+func TestEventsLeadToReads(t *testing.T) {
+	w := newWorld(t, 5)
+	p := w.plane(t)
+	first := observe(t, p, lab())
+	if first.Cluster == nil || len(first.Hosts) != 5 || !first.Hosts[0].Inventory.Known || len(first.InfraEnvs) != 1 {
+		t.Fatalf("first look: %+v", first)
+	}
+	if want := w.clock.Now(); !first.At.Equal(want) {
+		t.Errorf("observed at %s, the service says %s", first.At, want)
+	}
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	w.took()
+	observe(t, p, lab())
+	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/events"}) {
+		t.Errorf("nothing happened, but %v", got)
+	}
+
+	w.change("cluster_status_updated", -1, func() { w.cluster["status"] = "ready" })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, lab()); o.Cluster.State != install.ClusterReady {
+		t.Errorf("the cluster is %s", o.Cluster.State)
+	}
+	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/clusters/" + clusterID, "GET /v2/events"}) {
+		t.Errorf("the cluster changed, and %v", got)
+	}
+
+	w.change("host_status_updated", 2, func() { w.hosts[2]["status"] = "installing" })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	o := observe(t, p, lab())
+	if o.Hosts[2].State != install.HostInstalling || !o.Hosts[2].Inventory.Known || o.Hosts[2].Inventory.Interfaces[0].MAC != "52:54:00:00:00:02" {
+		t.Errorf("the host is %+v", o.Hosts[2])
+	}
+	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/clusters/" + clusterID + "/hosts", "GET /v2/events"}) {
+		t.Errorf("a host changed, and %v", got)
+	}
+}
+
+// What comes without an event is seen within a minute, half of one while an
+// install runs.
+func TestRefreshWithoutEvents(t *testing.T) {
+	for status, within := range map[string]time.Duration{"ready": time.Minute, "installing": 30 * time.Second} {
+		w := newWorld(t, 1)
+		w.cluster["status"] = status
+		p := w.plane(t)
+		observe(t, p, lab())
+		w.mu.Lock()
+		w.hosts[0]["progress"] = map[string]any{"current_stage": "Writing image to disk", "progress_info": "45%"}
+		w.mu.Unlock()
+		began := w.clock.Now()
+		for observe(t, p, lab()).Hosts[0].Progress.Info != "45%" {
+			_ = w.clock.Sleep(t.Context(), 5*time.Second)
+			if took := w.clock.Now().Sub(began); took > within+5*time.Second {
+				t.Fatalf("%s: not seen after %s", status, took)
+			}
+		}
+	}
+}
+
+// Five hundred hosts are not read one by one, nor all for one, nor with their
+// inventories again and again.
+func TestManyHosts(t *testing.T) {
+	w := newWorld(t, 500)
+	p := w.plane(t)
+	o := observe(t, p, lab())
+	if len(o.Hosts) != 500 || !o.Hosts[499].Inventory.Known {
+		t.Fatalf("%d hosts", len(o.Hosts))
+	}
+	if n := len(w.took()); n > 10 {
+		t.Errorf("%d requests for the first look", n)
+	}
+	w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(7), func(out http.ResponseWriter, _ *http.Request) { w.send(out, w.hosts[7]) })
+	w.change("host_status_updated", 7, func() { w.hosts[7]["status"] = "insufficient" })
+	_ = w.clock.Sleep(t.Context(), 20*time.Second)
+	if o := observe(t, p, lab()); o.Hosts[7].State != install.HostBlocked {
+		t.Errorf("host 7 is %s", o.Hosts[7].State)
+	}
+	if got := paths(w.took()); len(got) != 2 || got[1] != "GET /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(7) {
+		t.Errorf("got %v", got)
+	}
+	for n := range 100 {
+		w.change("host_status_updated", n, func() {})
+	}
+	_ = w.clock.Sleep(t.Context(), 20*time.Second)
+	observe(t, p, lab())
+	for _, c := range w.took() {
+		if strings.Contains(c.query, "with-inventory=true") {
+			t.Errorf("inventories were read again: %s?%s", c, c.query)
+		}
+	}
+}
+
+// A new host's inventory is read once it is there, and again after the machine
+// was away.
+func TestInventoriesOfNewHosts(t *testing.T) {
+	w := newWorld(t, 0)
+	p := w.plane(t)
+	observe(t, p, lab())
+	w.change("host_registration_succeeded", 0, func() { w.hosts = append(w.hosts, hostJSON(0, map[string]any{"status": "discovering"})) })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, lab()); len(o.Hosts) != 1 || o.Hosts[0].Inventory.Known {
+		t.Fatalf("hosts %+v", o.Hosts)
+	}
+	one := "GET /v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0)
+	w.on(one, func(out http.ResponseWriter, _ *http.Request) { w.send(out, w.hosts[0]) })
+	w.change("host_status_updated", 0, func() { w.hosts[0]["status"], w.hosts[0]["inventory"] = "known", inventoryText(0) })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, lab()); !o.Hosts[0].Inventory.Known {
+		t.Errorf("no inventory of a host that is known: %v", paths(w.took()))
+	}
+	w.change("host_status_updated", 0, func() { w.hosts[0]["status"] = "disconnected" })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, lab()); o.Hosts[0].State != install.HostDisconnected || !o.Hosts[0].Inventory.Known {
+		t.Errorf("host %+v", o.Hosts[0])
+	}
+	w.change("host_status_updated", 0, func() { w.hosts[0]["status"], w.hosts[0]["inventory"] = "known", inventoryText(9) })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, lab()); o.Hosts[0].Inventory.Hostname != "host-9" {
+		t.Errorf("the old inventory stands: %+v", o.Hosts[0].Inventory)
+	}
+	w.change("host_deregistered", 0, func() { w.hosts = nil })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, lab()); len(o.Hosts) != 0 {
+		t.Errorf("a deleted host stands: %+v", o.Hosts)
+	}
+}
+
+// Whose a cluster is: the oldest that oaictl made, never an untagged one but by
+// its id.
+func TestOwnership(t *testing.T) {
+	const (
+		second = "33333333-3333-3333-3333-333333333333"
+		third  = "44444444-4444-4444-4444-444444444444"
+	)
+	older := clusterJSON(map[string]any{"id": second, "created_at": "2030-05-01T10:00:00Z", "tags": "oaictl,oaictl_run_r0"})
+	untagged := clusterJSON(map[string]any{"id": third, "created_at": "2030-05-01T09:00:00Z", "tags": ""})
+	elsewhere := clusterJSON(map[string]any{"id": third, "base_dns_domain": "example.org"})
+	for name, test := range map[string]struct {
+		others []map[string]any
+		tags   string
+		adopt  string
+		want   string
+		rest   []string // id, owned, run, empty
+	}{
+		"own":              {nil, "oaictl,oaictl_run_r1", "", clusterID, nil},
+		"untagged":         {nil, "blue", "", "", []string{clusterID + " false  false"}},
+		"adopted":          {nil, "", clusterID, clusterID, nil},
+		"adopted instead":  {[]map[string]any{older}, "", clusterID, clusterID, []string{second + " true r0 false"}},
+		"not there":        {nil, "oaictl", second, "", []string{clusterID + " true  false"}},
+		"older wins":       {[]map[string]any{older}, "oaictl,oaictl_run_r1", "", second, []string{clusterID + " true r1 true"}},
+		"foreign is older": {[]map[string]any{untagged}, "oaictl", "", clusterID, []string{third + " false  false"}},
+		"other domain":     {[]map[string]any{elsewhere}, "oaictl", "", clusterID, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 0)
+			w.infraEnv = nil
+			w.cluster["tags"] = test.tags
+			w.others = test.others
+			for _, o := range test.others {
+				id := o["id"].(string)
+				w.json("GET /v2/clusters/"+id, 200, o)
+				w.json("GET /v2/clusters/"+id+"/hosts", 200, []any{})
+				w.json("GET /v2/clusters/"+id+"/manifests", 200, []any{})
+			}
+			query := lab()
+			query.Adopt = test.adopt
+			o := observe(t, w.plane(t), query)
+			got := ""
+			if o.Cluster != nil {
+				got = o.Cluster.ID
+			}
+			var rest []string
+			for _, other := range o.Others {
+				rest = append(rest, fmt.Sprintf("%s %v %s %v", other.ID, other.Owned, other.Run, other.Empty))
+			}
+			if got != test.want || !slices.Equal(rest, test.rest) {
+				t.Errorf("got %s and %v, want %s and %v", got, rest, test.want, test.rest)
+			}
+		})
+	}
+}
+
+// Without a cluster there is no error; one that is deleted meanwhile is gone.
+func TestNoCluster(t *testing.T) {
+	w := newWorld(t, 1)
+	p := w.plane(t)
+	if o := observe(t, p, install.Query{ID: "55555555-5555-5555-5555-555555555555"}); o.Cluster != nil {
+		t.Error("a cluster out of nothing")
+	}
+	if o := observe(t, p, lab()); o.Cluster == nil {
+		t.Fatal("no cluster")
+	}
+	w.on("GET /v2/clusters", with(200, "[]"))
+	w.on("GET /v2/clusters/"+clusterID, with(404, `{"code":"404","reason":"cluster not found"}`))
+	w.on("GET /v2/events", with(200, "[]"))
+	query := lab()
+	query.ID = clusterID
+	_ = w.clock.Sleep(t.Context(), 2*time.Minute)
+	if o := observe(t, p, query); o.Cluster != nil || len(o.Hosts) != 0 {
+		t.Errorf("a deleted cluster stands: %+v", o.Cluster)
+	}
+}
+
+// When the service does not answer, the last picture comes back and says so; a
+// refusal is an error.
+func TestStale(t *testing.T) {
+	w := newWorld(t, 1)
+	p := w.plane(t)
+	if _, err := w.plane(t, func(c *Config) { c.URL = "http://127.0.0.1:1" }).Observe(t.Context(), lab(), nil); err == nil {
+		t.Error("no error though there is no picture")
+	}
+	observe(t, p, lab())
+	answers := w.answers
+	w.answers = map[string]http.HandlerFunc{"GET /v2/events": with(503, "down")}
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	o := observe(t, p, lab())
+	if !strings.Contains(o.Stale, "503") || o.Cluster == nil || len(o.Hosts) != 1 || o.At.Before(w.clock.Now().Add(-2*time.Second)) {
+		t.Errorf("stale %q, cluster %v, at %s", o.Stale, o.Cluster, o.At)
+	}
+	w.answers = answers
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, lab()); o.Stale != "" {
+		t.Errorf("still stale: %s", o.Stale)
+	}
+	w.answers = map[string]http.HandlerFunc{"GET /v2/events": with(401, "")}
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if _, err := p.Observe(t.Context(), lab(), nil); install.CodeOf(err) != install.CodeAuth {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Observe(ctx, lab(), nil); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Failed preparations are counted from the events, each once.
+func TestPreparationFailures(t *testing.T) {
+	w := newWorld(t, 1)
+	w.change(preparationFailed, -1, func() {})
+	first := w.clock.Now()
+	p := w.plane(t)
+	observe(t, p, lab())
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	w.change(preparationFailed, -1, func() {
+		w.cluster["last-installation-preparation"] = map[string]any{"status": "failed", "reason": "image pull"}
+	})
+	second := w.clock.Now()
+	w.change("cluster_status_updated", -1, func() {})
+	for range 3 {
+		_ = w.clock.Sleep(t.Context(), 10*time.Second)
+		got := observe(t, p, lab()).Cluster.Preparation
+		if got.Status != "failed" || got.Reason != "image pull" || !slices.EqualFunc(got.FailedAt, []time.Time{first, second}, time.Time.Equal) {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// A service whose event log cannot be read is polled plainly.
+func TestWithoutEventLog(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{"no header": with(200, "[]"), "no operation": with(404, ""), "refused": with(400, "")} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			w.on("GET /v2/events", answer)
+			p := w.plane(t)
+			observe(t, p, lab())
+			w.mu.Lock()
+			w.cluster["status"] = "ready"
+			w.mu.Unlock()
+			_ = w.clock.Sleep(t.Context(), 10*time.Second)
+			if o := observe(t, p, lab()); o.Cluster.State != install.ClusterReady {
+				t.Errorf("the cluster is %s", o.Cluster.State)
+			}
+		})
+	}
+}
+
+// Hosts of a pool are seen before and after they are bound.
+func TestPool(t *testing.T) {
+	w := newWorld(t, 0)
+	w.infraEnv = []map[string]any{infraEnvJSON(map[string]any{"cluster_id": ""}), infraEnvJSON(map[string]any{"cluster_id": "", "name": "lab-west", "id": clusterID})}
+	pool := []map[string]any{hostJSON(0, map[string]any{"status": "known-unbound", "cluster_id": nil, "inventory": inventoryText(0)})}
+	w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts", func(out http.ResponseWriter, _ *http.Request) { w.send(out, pool) })
+	p := w.plane(t)
+	o := observe(t, p, lab())
+	if len(o.InfraEnvs) != 1 || len(o.Hosts) != 1 || o.Hosts[0].State != install.HostUnbound || o.Hosts[0].Status != "known-unbound" || !o.Hosts[0].Inventory.Known {
+		t.Fatalf("got %+v and %+v", o.InfraEnvs, o.Hosts)
+	}
+	bind := "/v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0) + "/actions/bind"
+	w.on("POST "+bind, func(out http.ResponseWriter, _ *http.Request) {
+		w.mu.Lock()
+		pool[0]["cluster_id"], pool[0]["status"] = clusterID, "binding"
+		w.hosts = pool
+		w.mu.Unlock()
+		reply(out, 200, "{}")
+	})
+	w.took()
+	err := p.Act(t.Context(), desired(t), install.Action{Kind: install.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: install.HostScope("cp-0")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls := w.took(); len(calls) != 1 || calls[0].body != `{"cluster_id":"`+clusterID+`"}`+"\n" {
+		t.Errorf("got %v", calls)
+	}
+	if o := observe(t, p, lab()); len(o.Hosts) != 1 || o.Hosts[0].State != install.HostBinding || !o.Hosts[0].Inventory.Known {
+		t.Errorf("after binding: %+v", o.Hosts)
+	}
+}
+
+// Manifests are listed, and their contents read only for detail.
+func TestManifests(t *testing.T) {
+	w := newWorld(t, 0)
+	w.json("GET /v2/clusters/"+clusterID+"/manifests", 200, []map[string]string{{"file_name": "50-x.yaml", "folder": "openshift", "manifest_source": "user"}})
+	w.on("GET /v2/clusters/"+clusterID+"/manifests/files", func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = out.Write([]byte("a: b\n"))
+	})
+	p := w.plane(t)
+	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != "" || len(o.Cluster.Manifests) != 1 {
+		t.Errorf("got %v", o.Cluster.Manifests)
+	}
+	query := lab()
+	query.Detail = true
+	if o := observe(t, p, query); o.Cluster.Manifests["openshift/50-x.yaml"] != install.Digest([]byte("a: b\n")) {
+		t.Errorf("got %v", o.Cluster.Manifests)
+	}
+}
+
+// States that oaictl does not know keep the service's word.
+func TestStates(t *testing.T) {
+	w := newWorld(t, 1)
+	w.cluster["status"], w.hosts[0]["status"] = "levitating", "glowing"
+	o := observe(t, w.plane(t), lab())
+	if o.Cluster.State != install.ClusterUnknown || o.Cluster.Status != "levitating" || o.Hosts[0].State != install.HostUnknown || o.Hosts[0].Status != "glowing" {
+		t.Errorf("got %s %s, %s %s", o.Cluster.State, o.Cluster.Status, o.Hosts[0].State, o.Hosts[0].Status)
+	}
+	checks := []install.Validation{{ID: "x", Status: "failure"}}
+	discovering, known := []install.Host{{State: install.HostDiscovering}}, []install.Host{{State: install.HostReady}}
+	for _, test := range []struct {
+		checks []install.Validation
+		hosts  []install.Host
+		want   install.ClusterState
+	}{
+		{nil, known, install.ClusterDraft}, {checks, nil, install.ClusterDiscovering}, {checks, discovering, install.ClusterDiscovering}, {checks, known, install.ClusterBlocked},
+	} {
+		if got := refine(clusterState("insufficient"), test.checks, test.hosts); got != test.want {
+			t.Errorf("%v %v: got %s, want %s", test.checks, test.hosts, got, test.want)
+		}
+	}
+}
+
+// A simulated service may be hundreds of times faster than our clock: what is
+// looked at then follows the service's time.
+func TestFastService(t *testing.T) {
+	clock := newFakeClock()
+	k := &timekeeper{clock: clock}
+	begun := clock.Now()
+	for range 20 {
+		passed := clock.Now().Sub(begun)
+		k.saw(begun.Add(300*passed).Truncate(time.Second), clock.Now())
+		_ = clock.Sleep(t.Context(), time.Second)
+	}
+	if got := k.now().Sub(begun.Add(300 * 20 * time.Second)); got.Abs() > 10*time.Second {
+		t.Errorf("off by %s", got)
+	}
+	k.saw(begun, clock.Now()) // a clock that was set back
+	if got := k.now().Sub(begun); got > time.Second {
+		t.Errorf("off by %s", got)
+	}
+}

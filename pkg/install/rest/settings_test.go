@@ -1,0 +1,255 @@
+package rest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// settingCase is a setting, the fields that write it, and the fields by which
+// an object shows it.
+type settingCase struct {
+	value any
+	body  string
+	wire  string
+}
+
+func clusterCases() map[install.Setting]settingCase {
+	return map[install.Setting]settingCase{
+		install.SetVersion:       {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
+		install.SetReleaseImage:  {"q/r:1", `{"ocp_release_image":"q/r:1"}`, `{"ocp_release_image":"q/r:1"}`},
+		install.SetArch:          {"arm64", `{"cpu_architecture":"arm64"}`, `{"cpu_architecture":"arm64"}`},
+		install.SetControlPlane:  {3, `{"control_plane_count":3}`, `{"control_plane_count":3}`},
+		install.SetSSHKeys:       {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
+		install.SetNetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
+		install.SetMachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"` + clusterID + `"}]}`},
+		install.SetServiceNet:    {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
+		install.SetClusterNet:    {[]install.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
+		install.SetAPIVIPs:       {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
+		install.SetIngressVIPs:   {[]string{"10.0.0.3"}, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`},
+		install.SetLoadBalancer:  {"user-managed", `{"load_balancer":{"type":"user-managed"}}`, `{"load_balancer":{"type":"user-managed"}}`},
+		install.SetUserManaged:   {false, `{"user_managed_networking":false}`, `{"user_managed_networking":false}`},
+		install.SetSchedulableCP: {true, `{"schedulable_masters":true}`, `{"schedulable_masters":true}`},
+		install.SetPlatform: {install.Platform{Type: "external", ExternalName: "oci", CloudControllerManager: "External"},
+			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`,
+			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`},
+		install.SetProxy: {install.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: ".x,y"},
+			`{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`, `{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`},
+		install.SetExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_source":"a,b"}`, `{"additional_ntp_source":"a,b"}`},
+		install.SetNTP:          {[]string{"a", "b"}, `{"ntp_sources":"a,b"}`, `{"ntp_sources":"a,b"}`},
+		install.SetHyperthreads: {"masters,workers", `{"hyperthreading":"masters,workers"}`, `{"hyperthreading":"masters,workers"}`},
+		install.SetDiskEncrypt: {install.DiskEncryption{On: "all", Mode: "tang", Tang: []install.Tang{{URL: "http://t", Thumbprint: "x"}}},
+			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`,
+			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`},
+		install.SetIgnEndpoint: {install.IgnitionEndpoint{URL: "https://e", CA: "PEM"}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
+		install.SetOperators: {[]install.OperatorChoice{{Name: "lvm", Properties: `{"a":1}`}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
+			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
+		install.SetBundles:       {[]string{"virtualization"}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
+		install.SetInstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
+		install.SetIgnored:       {install.IgnoredValidations{Cluster: []string{"a"}, Hosts: []string{"b"}}, "", `{"ignored_cluster_validations":"[\"a\"]","ignored_host_validations":"[\"b\"]"}`},
+		install.SetTags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
+	}
+}
+
+func infraEnvCases() map[install.Setting]settingCase {
+	return map[install.Setting]settingCase{
+		install.SetVersion: {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
+		install.SetArch:    {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
+		install.SetSSHKeys: {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
+		install.SetProxy: {install.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: "x"},
+			`{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`, `{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`},
+		install.SetExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_sources":"a,b"}`, `{"additional_ntp_sources":"a,b"}`},
+		install.SetNTP:          {[]string{"a"}, `{"ntp_sources":"a"}`, `{"ntp_sources":["a"]}`},
+		install.SetTrustBundle:  {"PEM", `{"additional_trust_bundle":"PEM"}`, `{"additional_trust_bundle":"PEM"}`},
+		install.SetKernelArgs:   {[]string{"a=1", "b"}, `{"kernel_arguments":[{"operation":"append","value":"a=1"},{"operation":"append","value":"b"}]}`, `{"kernel_arguments":"[{\"operation\":\"append\",\"value\":\"a=1\"},{\"operation\":\"append\",\"value\":\"b\"}]"}`},
+		install.SetDiscIgnition: {`{"ignition":{}}`, `{"ignition_config_override":"{\"ignition\":{}}"}`, `{"ignition_config_override":"{\"ignition\":{}}"}`},
+		install.SetImageType:    {"minimal", `{"image_type":"minimal-iso"}`, `{"type":"minimal-iso"}`},
+		install.SetStaticNetwork: {[]install.StaticNetwork{{YAML: "a: 1", MACs: []install.MACInterface{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
+			`{"static_network_config":[{"network_yaml":"a: 1","mac_interface_map":[{"mac_address":"aa:00:00:00:00:01","logical_nic_name":"eth0"}]}]}`,
+			`{"static_network_config":"[{\"network_yaml\":\"a: 1\",\"mac_interface_map\":[{\"mac_address\":\"AA:00:00:00:00:01\",\"logical_nic_name\":\"eth0\"}]}]"}`},
+	}
+}
+
+func hostCases() map[install.Setting]settingCase {
+	return map[install.Setting]settingCase{
+		install.SetRole:      {install.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
+		install.SetHostname:  {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
+		install.SetDisk:      {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
+		install.SetKeepDisks: {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
+		install.SetLabels:    {map[string]string{"a/b": "c", "d": ""}, `{"node_labels":[{"key":"a/b","value":"c"},{"key":"d","value":""}]}`, `{"node_labels":"{\"d\":\"\",\"a/b\":\"c\"}"}`},
+		install.SetPool:      {"infra", `{"machine_config_pool_name":"infra"}`, `{"machine_config_pool_name":"infra"}`},
+		install.SetArgs:      {[]string{"--append-karg", "x"}, "", `{"installer_args":"[\"--append-karg\",\"x\"]"}`},
+		install.SetIgnition:  {`{"ignition":{}}`, "", `{"ignition_config_overrides":"{\"ignition\":{}}"}`},
+		install.SetFencing:   {"https://bmc", "", `{"fencing_credentials":"{\"address\":\"https://bmc\",\"username\":\"u\"}"}`},
+	}
+}
+
+// Every setting is written to the right fields, and read back as it was.
+func TestSettingTables(t *testing.T) {
+	tables := newTables()
+	checkTable(t, "cluster", tables.cluster, clusterCases())
+	checkTable(t, "infra-env", tables.infraEnv, infraEnvCases())
+	checkTable(t, "host", tables.host, hostCases())
+}
+
+func checkTable[W any](t *testing.T, kind string, table table[W], cases map[install.Setting]settingCase) {
+	for _, e := range table {
+		c, ok := cases[e.setting]
+		if !ok {
+			t.Errorf("%s: %s has no test", kind, e.setting)
+			continue
+		}
+		t.Run(kind+"/"+string(e.setting), func(t *testing.T) {
+			want := install.ValueOf(c.value)
+			if c.body != "" {
+				fields, err := table.fields(install.Settings{e.setting: want})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := json.Marshal(fields)
+				if err != nil || string(got) != c.body {
+					t.Errorf("body %s, want %s (%v)", got, c.body, err)
+				}
+			}
+			var wire W
+			if err := json.Unmarshal([]byte(c.wire), &wire); err != nil {
+				t.Fatal(err)
+			}
+			if got := table.settings(&wire)[e.setting]; got != want {
+				t.Errorf("read %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// An object that says nothing has no settings that it would have to say, and
+// garbage in the texts is nothing said.
+func TestSettingsOfNothing(t *testing.T) {
+	tables := newTables()
+	cluster := slices.Sorted(maps.Keys(tables.cluster.settings(&clusterWire{})))
+	if diff := cmp.Diff([]install.Setting{
+		install.SetTags, install.SetIgnored, install.SetAPIVIPs, install.SetClusterNet, install.SetMachineNet, install.SetServiceNet,
+		install.SetIngressVIPs, install.SetOperators, install.SetProxy,
+	}, cluster, cmp.Transformer("sort", func(s []install.Setting) []string {
+		var out []string
+		for _, v := range s {
+			out = append(out, string(v))
+		}
+		slices.Sort(out)
+		return out
+	})); diff != "" {
+		t.Error(diff)
+	}
+	var host hostWire
+	if err := json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host); err != nil {
+		t.Fatal(err)
+	}
+	for setting := range tables.host.settings(&host) {
+		if setting != install.SetRole && setting != install.SetKeepDisks {
+			t.Errorf("%s out of nothing", setting)
+		}
+	}
+}
+
+func TestUnknownSettingIsRefused(t *testing.T) {
+	if _, err := newTables().host.fields(install.Settings{install.SetVersion: `"4.20"`}); err == nil {
+		t.Error("a host has no version")
+	}
+	if _, err := newTables().cluster.fields(install.Settings{install.SetControlPlane: `"three"`}); err == nil {
+		t.Error("three is no number")
+	}
+}
+
+func TestTags(t *testing.T) {
+	text := writeTags("2026-11-21 a/b", []string{"blue sky"})
+	if want := "oaictl,oaictl_run_2026_11_21_a_b,blue sky"; text != want {
+		t.Errorf("got %s", text)
+	}
+	owned, run, users := readTags(text, "2026-11-21 a/b")
+	if !owned || run != "2026-11-21 a/b" || !slices.Equal(users, []string{"blue sky"}) {
+		t.Errorf("got %v %s %v", owned, run, users)
+	}
+	if owned, run, _ := readTags("not oaictl, oaictl_run_x", ""); owned || run != "x" {
+		t.Errorf("got %v %s", owned, run)
+	}
+}
+
+func FuzzTags(f *testing.F) {
+	f.Add("run", "a,b,oaictl")
+	f.Add("ü-1", ",,oaictl_run_,")
+	f.Fuzz(func(t *testing.T, run, tags string) {
+		readTags(tags, run)
+		owned, got, _ := readTags(writeTags(run, nil), run)
+		if !owned || (runMark(run) != "" && got != run) {
+			t.Errorf("run %q came back as %q", run, got)
+		}
+		for _, r := range writeTags(run, nil) {
+			if r != ',' && r != '_' && (r < '0' || r > 'z') {
+				t.Errorf("%q is not allowed in a tag", r)
+			}
+		}
+	})
+}
+
+func FuzzInventory(f *testing.F) {
+	for _, seed := range []string{"", "{}", "[]", "null", `{"cpu":{"count":"x"}}`, `{"disks":[null,{"size_bytes":1.5}]}`, inventoryText(1)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		inventory := readInventory(text, "id")
+		if inventory.Known && inventory.UUID != "id" {
+			t.Error("the machine has no id")
+		}
+	})
+}
+
+func FuzzValidations(f *testing.F) {
+	f.Add(`{"network":[{"id":"a","status":"failure","message":"m"}],"x":7}`)
+	f.Add(`{"network":null}`)
+	f.Fuzz(func(_ *testing.T, text string) { readValidations(text) })
+}
+
+func FuzzHost(f *testing.F) {
+	f.Add(`{"id":"x","status":"known","ntp_sources":"[]","fencing_credentials":"{"}`)
+	f.Add(`{"id":"x","status":"known","progress":null,"progress_stages":["a"],"disks_to_be_formatted":"a,b"}`)
+	f.Fuzz(func(_ *testing.T, text string) {
+		var wire hostWire
+		if json.Unmarshal([]byte(text), &wire) == nil {
+			tables := newTables()
+			tables.hostOf(&wire)
+		}
+	})
+}
+
+func TestInventory(t *testing.T) {
+	got := readInventory(`{"hostname":"h","bmc_address":"0.0.0.0","bmc_v6address":"fd00::1/64","cpu":{"count":8,"architecture":"aarch64"},
+		"memory":{"physical_bytes":17179869184},"system_vendor":{"serial_number":"S1","manufacturer":"M","product_name":"P"},
+		"interfaces":[{"name":"eth0","mac_address":"AA:BB:CC:00:11:22","ipv4_addresses":["10.0.0.1/24"],"ipv6_addresses":["fd00::2/64"],"has_carrier":true}],
+		"disks":[{"id":"d","path":"/dev/sda","by_id":"i","by_path":"p","hctl":"0:0:0:0","name":"sda","drive_type":"SSD","size_bytes":5,"removable":true,
+		"installation_eligibility":{"eligible":false,"not_eligible_reasons":["small"]},"is_installation_media":true,"wwn":"w","serial":"s","model":"m","vendor":"v"}],
+		"boot":{"current_boot_mode":"uefi"},"routes":[]}`, "uuid")
+	want := install.Inventory{
+		Known: true, Hostname: "h", Serial: "S1", UUID: "uuid", Manufacturer: "M", Product: "P", BMC: "fd00::1", CPUs: 8, MemoryBytes: 17179869184, Arch: "arm64",
+		Interfaces: []install.Interface{{Name: "eth0", MAC: "aa:bb:cc:00:11:22", Addresses: []string{"10.0.0.1/24", "fd00::2/64"}, Up: true}},
+		Disks: []install.Disk{{
+			ID: "d", Path: "/dev/sda", ByID: "i", ByPath: "p", HCTL: "0:0:0:0", Name: "sda", Model: "m", Vendor: "v", Serial: "s", WWN: "w",
+			Type: "SSD", SizeBytes: 5, Removable: true, Media: true, Reasons: []string{"small"},
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := readInventory(`{"hostname":"h","cpu":{"count":"many"},"disks":[{"id":"d"}]}`, "x"); !got.Known || got.Hostname != "h" || len(got.Disks) != 1 {
+		t.Errorf("one odd field took others with it: %+v", got)
+	}
+	for _, text := range []string{"", "null", "7", "[1]", "{"} {
+		if readInventory(text, "x").Known {
+			t.Errorf("%q is an inventory", text)
+		}
+	}
+}
