@@ -18,9 +18,9 @@ type app struct {
 	clock    clock.Clock
 
 	// connect reaches the service that the flags name.
-	connect func(ctx context.Context, to connection) (remote, error)
+	connect func(ctx context.Context, to line) (remote, error)
 	// simulate starts a service and hosts inside this process.
-	simulate simulator
+	simulate simulatorFunc
 }
 
 func newApp(id identity, io streams.Streams, env streams.Env) *app {

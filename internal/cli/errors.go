@@ -24,13 +24,6 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// reported is an error that has been told already, as the last line of an
-// event stream or the end of a table: only its exit code is left to give.
-type reported struct{ err error }
-
-func (e *reported) Error() string { return e.err.Error() }
-func (e *reported) Unwrap() error { return e.err }
-
 // codeOf is the exit code of an error: the only place where one is chosen.
 func codeOf(err error) install.Code {
 	var usage *usageError
@@ -53,19 +46,13 @@ func codeOf(err error) install.Code {
 // exit tells a person what went wrong, once, and returns the exit code. An
 // interrupt outranks the error that it caused.
 func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
-	if code, interrupted := interruptOf(ctx); interrupted && err != nil && codeOf(err) != install.CodeUsage {
-		var told *reported
-		if !errors.As(err, &told) && codeOf(err) != code {
-			err = &install.Fault{Code: code, Op: "stop", Err: context.Cause(ctx)}
-		} else if codeOf(err) != code {
-			return int(code)
-		}
+	if err == nil {
+		return 0
+	}
+	if by := interruptOf(ctx); by != nil && codeOf(err) != by.Code {
+		err = &install.Fault{Code: by.Code, Err: by, Next: a.commandLine()}
 	}
 	code := codeOf(err)
-	var told *reported
-	if err == nil || errors.As(err, &told) {
-		return int(code)
-	}
 	fmt.Fprintf(a.io.Err, "%s: %s\n", a.identity.name, plainError(err))
 	var usage *usageError
 	next := install.NextOf(err)

@@ -11,16 +11,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// interrupt is why a context ended: somebody asked for it.
-type interrupt struct{ code install.Code }
-
-func (i *interrupt) Error() string {
-	if i.code == install.CodeTerminated {
-		return "terminated"
-	}
-	return "interrupted"
-}
-
 // WithSignals is ctx, ended by the first SIGINT or SIGTERM. A second one
 // leaves the process at once through exit. stop gives the signals back.
 func WithSignals(ctx context.Context, exit func(code int)) (signals context.Context, stop func()) {
@@ -32,11 +22,11 @@ func WithSignals(ctx context.Context, exit func(code int)) (signals context.Cont
 		for again := false; ; again = true {
 			select {
 			case sig := <-arrived:
-				code := codeOfSignal(sig)
+				by := interruptBy(sig)
 				if again {
-					exit(int(code))
+					exit(int(by.Code))
 				}
-				cancel(&interrupt{code})
+				cancel(by)
 			case <-done:
 				return
 			}
@@ -52,18 +42,18 @@ func WithSignals(ctx context.Context, exit func(code int)) (signals context.Cont
 	}
 }
 
-func codeOfSignal(sig os.Signal) install.Code {
+func interruptBy(sig os.Signal) *install.Interrupt {
 	if sig == syscall.SIGTERM {
-		return install.CodeTerminated
+		return &install.Interrupt{Signal: "terminated", Code: install.CodeTerminated}
 	}
-	return install.CodeInterrupted
+	return &install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted}
 }
 
-// interruptOf says whether ctx ended by a signal, and the exit code of that.
-func interruptOf(ctx context.Context) (install.Code, bool) {
-	var by *interrupt
+// interruptOf is the signal by which ctx ended, nil if it did not end by one.
+func interruptOf(ctx context.Context) *install.Interrupt {
+	var by *install.Interrupt
 	if ctx.Err() != nil && errors.As(context.Cause(ctx), &by) {
-		return by.code, true
+		return by
 	}
-	return 0, false
+	return nil
 }

@@ -58,7 +58,7 @@ func (a *app) commands() []*cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{a.createCommand(), a.planCommand(nil), a.waitCommand()}},
+		{groupMain, []*cobra.Command{a.createCommand(), a.planCommand(nil)}},
 		{groupOffline, []*cobra.Command{
 			a.validateCommand(nil), a.schemaCommand(), a.explainCommand(nil), a.versionCommand(), a.completionCommand(),
 		}},

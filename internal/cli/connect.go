@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// line is how one command speaks to its service.
+type line struct {
+	connection
+	clock clock.Clock
+	trace func(rest.Exchange)
+}
+
+// dial reaches the service that the flags, the environment and the
+// configuration name.
+func (a *app) dial(ctx context.Context) (remote, error) {
+	return a.dialWith(ctx, line{connection: a.globals.connection, clock: a.clock, trace: a.tracer(nil)})
+}
+
+func (a *app) dialWith(ctx context.Context, to line) (remote, error) {
+	if to.Backend == backendHub {
+		return nil, usagef("the hub backend is not part of this version; use --backend rest with --service-url")
+	}
+	if to.ServiceURL == "" {
+		return nil, usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
+	}
+	if to.Insecure {
+		a.warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", hostOf(to.ServiceURL))
+	}
+	return a.connect(ctx, to)
+}
+
+// hostOf is the part of a URL that a person knows the service by.
+func hostOf(url string) string {
+	_, rest, found := strings.Cut(url, "://")
+	if !found {
+		rest = url
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndex(host, "@"); at >= 0 {
+		host = host[at+1:]
+	}
+	return host
+}
+
+// tracer tells of every request with -vv, and to also where that is given.
+func (a *app) tracer(also func(rest.Exchange)) func(rest.Exchange) {
+	if a.globals.Verbose < 2 {
+		return also
+	}
+	return func(e rest.Exchange) {
+		fmt.Fprintln(a.io.Err, describeExchange(e))
+		if also != nil {
+			also(e)
+		}
+	}
+}
+
+func describeExchange(e rest.Exchange) string {
+	text := fmt.Sprintf("%s %s", e.Method, e.URL)
+	if e.Status > 0 {
+		text += fmt.Sprintf(" → %d", e.Status)
+	}
+	text += fmt.Sprintf(" (%d ms", e.Duration.Milliseconds())
+	if e.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", e.Attempt)
+	}
+	text += ")"
+	if e.Error != "" {
+		text += ": " + e.Error
+	}
+	return text
+}
+
+// connectREST reaches an assisted-service over its REST API. Nothing is sent
+// yet.
+func connectREST(_ context.Context, to line) (remote, error) {
+	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := to.credentials()
+	if err != nil {
+		return nil, err
+	}
+	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: client, Clock: to.clock})
+	if err != nil {
+		return nil, err
+	}
+	return rest.New(rest.Config{
+		URL: to.ServiceURL, HTTPClient: client, Auth: auth, Clock: to.clock, Trace: to.trace,
+		UserAgent: "oaictl/" + readBuildInfo().Version,
+	})
+}
+
+// credentials reads what the service is to know the user by. Flags name files,
+// and beat variables; two kinds at once are refused rather than guessed at.
+func (c connection) credentials() (rest.Credentials, error) {
+	out := rest.Credentials{ClientID: c.ClientID, SSOURL: c.SSOURL}
+	files := []struct {
+		path string
+		to   *spec.Secret
+	}{{c.TokenFile, &out.Token}, {c.OfflineTokenFile, &out.OfflineToken}, {c.ClientSecretFile, &out.ClientSecret}}
+	given := false
+	for _, f := range files {
+		if f.path == "" {
+			continue
+		}
+		secret, err := readSecret(f.path)
+		if err != nil {
+			return rest.Credentials{}, err
+		}
+		*f.to, given = secret, true
+	}
+	switch {
+	case given:
+	case c.Token != "":
+		out.Token = spec.NewSecret(c.Token)
+	case c.OfflineToken != "":
+		out.OfflineToken = spec.NewSecret(c.OfflineToken)
+	}
+	return out, nil
+}
+
+// readSecret reads a file that holds one secret.
+func readSecret(path string) (spec.Secret, error) {
+	data, err := os.ReadFile(path)
+	text := strings.TrimSpace(string(data))
+	if err == nil && text == "" {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		fault := fileFault("read", path, err)
+		var f *install.Fault
+		if errors.As(fault, &f) {
+			f.Code = install.CodeAuth
+		}
+		return spec.Secret{}, fault
+	}
+	return spec.NewSecret(text), nil
+}

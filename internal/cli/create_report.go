@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// progress is how the run is shown, as --progress and --quiet say.
+func (a *app) progress(ctx context.Context, of clock.Clock) progress.Sink {
+	kind := a.globals.Progress
+	if kind == progressAuto {
+		kind = progressPlain
+		if a.io.Live(a.env) && a.globals.Verbose < 2 {
+			kind = progressTTY
+		}
+	}
+	switch {
+	case kind == progressJSON:
+		return progress.JSON(a.io.Out)
+	case a.globals.Quiet:
+		return progress.None()
+	case kind == progressTTY:
+		return progress.Live(ctx, progress.Screen{
+			W: a.io.Err, Size: a.io.Size, Color: a.io.Color(a.env), Zone: time.Local, Clock: of, Wall: clock.Real(),
+		})
+	default:
+		return progress.Plain(a.io.Err, time.Local)
+	}
+}
+
+// report says how an install ended, on standard output as -o says and in words
+// on standard error. The error goes on to main, which prints it.
+func (o *createOptions) report(result install.Result, log string, cluster *spec.Cluster, failed error) error {
+	doc := o.result(result, log, cluster, failed)
+	if o.globals.Progress != progressJSON {
+		if err := o.print(resultOf(doc)); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	if failed != nil {
+		return o.resumable(failed)
+	}
+	switch {
+	case result.Verdict == install.VerdictInstalled:
+		o.say("%s.%s is installed.", cluster.Metadata.Name, cluster.Spec.BaseDomain)
+		for _, missing := range result.Plan.Missing {
+			o.say("%s has not come; it was not required.", missing)
+		}
+		if result.Plan.Next != "" {
+			o.say("Next: %s", result.Plan.Next)
+		}
+		if doc.Kubeconfig != "" {
+			o.say("Next: export KUBECONFIG=%s", quoted(doc.Kubeconfig))
+		}
+	case o.Detach:
+		for _, wait := range result.Plan.Waits {
+			o.say("waiting for %s", wait.For)
+		}
+		for _, blocker := range result.Plan.Blockers {
+			o.say("blocked: %s", blocker.Message)
+		}
+		o.say("Next: %s", o.commandLineWithout("--detach"))
+	}
+	return nil
+}
+
+func (o *createOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
+	doc := document.Result{
+		Cluster: cluster.Metadata.Name, State: string(install.HostAbsent), ExitCode: int(codeOf(failed)),
+		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
+	}
+	if failed != nil {
+		doc.Message, doc.Next = plainError(failed), install.NextOf(failed)
+	}
+	if result.Observed != nil && result.Observed.Cluster != nil {
+		found := result.Observed.Cluster
+		doc.ID, doc.State, doc.Version = found.ID, string(found.State), found.Version
+	}
+	auth := filepath.Join(o.clusterDir(cluster), "auth")
+	doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
+	doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
+	return doc
+}
+
+// firstThere is the first of the files that exists, "" if none does.
+func firstThere(paths ...string) string {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+func resultOf(doc document.Result) printer.Result {
+	return printer.Result{
+		Data:  doc,
+		Names: []string{"cluster/" + doc.Cluster},
+		Table: func() printer.Table {
+			return printer.Table{
+				Columns: []printer.Column{{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "KUBECONFIG"}, {Name: "VERSION", Wide: true}, {Name: "ID", Wide: true}, {Name: "LOG", Wide: true}},
+				Rows:    [][]string{{doc.Cluster, doc.State, doc.Kubeconfig, doc.Version, doc.ID, doc.Log}},
+			}
+		},
+	}
+}
+
+// resumable puts the very command that goes on from here where the library can
+// only speak of "the same command".
+func (o *createOptions) resumable(failed error) error {
+	var fault *install.Fault
+	if !errors.As(failed, &fault) {
+		return failed
+	}
+	switch fault.Code {
+	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
+		again := *fault
+		again.Next = o.commandLine()
+		if o.Simulate {
+			again.Next += " (the simulated service ended with this command; it begins anew)"
+		}
+		return &again
+	}
+	return failed
+}
+
+// commandLine is how this command was called, for a shell.
+func (a *app) commandLine() string { return a.commandLineWithout("") }
+
+func (a *app) commandLineWithout(flag string) string {
+	words := []string{a.identity.name}
+	for _, arg := range a.identity.args {
+		if arg != flag {
+			words = append(words, quoted(arg))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a POSIX shell reads it back.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// newRunID marks the clusters that this run registers.
+func newRunID() string {
+	var id [6]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
+}
+
+// secretsOf is every secret that a cluster holds, to be kept out of its log.
+func secretsOf(c *spec.Cluster) []spec.Secret {
+	secrets := []spec.Secret{c.Spec.PullSecret.Secret()}
+	for i := range c.Spec.Hosts {
+		host := &c.Spec.Hosts[i]
+		if host.BMC != nil {
+			if _, password, ok := host.BMC.Credentials.Login(); ok {
+				secrets = append(secrets, password)
+			}
+		}
+		if host.Fencing != nil {
+			if _, password, ok := host.Fencing.Credentials.Login(); ok {
+				secrets = append(secrets, password)
+			}
+		}
+	}
+	return secrets
+}

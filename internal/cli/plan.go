@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// planOptions are what `plan` needs and what its flags say.
+type planOptions struct {
+	*app
+	File          string
+	Dir           string
+	Reimage       bool
+	Adopt         string
+	ResendSecrets bool
+}
+
+func (a *app) planCommand(run func(context.Context, *planOptions) error) *cobra.Command {
+	o := &planOptions{app: a}
+	command := &cobra.Command{
+		Use:   "plan -f FILE",
+		Short: "Show what create cluster would do, and do nothing",
+		Long: `Show what create cluster would do next, what it would wait for and what stands in
+its way. Nothing is written, neither to the service nor to disk, and the exit
+code is 0 whether or not there is something to do.`,
+		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
+  oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
+		Args: args(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			if o.File == "" {
+				return usagef("plan needs -f FILE")
+			}
+			if run != nil {
+				return run(command.Context(), o)
+			}
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results would be written")
+	flags.BoolVar(&o.Reimage, "reimage", false, "plan with changes that make a new image")
+	flags.StringVar(&o.Adopt, "adopt", "", "plan with taking over the cluster `ID`")
+	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
+	return command
+}
+
+func (o *planOptions) run(ctx context.Context) error {
+	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	if err != nil {
+		return err
+	}
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	return o.show(ctx, service, &install.Desired{Spec: cluster, Options: install.Options{
+		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets,
+	}})
+}
+
+// show decides once and prints the decision.
+func (o *planOptions) show(ctx context.Context, service remote, desired *install.Desired) error {
+	installer := install.New(service, install.WithFiles(install.NewFiles(o.Dir)))
+	plan, _, err := installer.Plan(ctx, desired)
+	if err != nil {
+		return err
+	}
+	names := make([]string, 0, len(plan.Actions))
+	for _, action := range plan.Actions {
+		names = append(names, action.Key)
+	}
+	return o.print(printer.Result{
+		Data:  document.OfPlan(plan),
+		Names: names,
+		Text: func(w io.Writer) error {
+			_, err := io.WriteString(w, planText(desired, plan, o.globals.format.Is("wide")))
+			return err
+		},
+	})
+}
+
+// planText is a plan for a person to read.
+func planText(desired *install.Desired, plan install.Plan, wide bool) string {
+	var text strings.Builder
+	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
+	fmt.Fprintf(&text, "%s: %s", name, plan.Verdict)
+	if plan.Message != "" {
+		fmt.Fprintf(&text, ", %s", plan.Message)
+	}
+	text.WriteString("\n")
+	section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
+	section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
+	section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
+	section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
+		return fmt.Sprintf("  … %s (%s)\n", w.For, w.Who)
+	})
+	section(&text, "To know", plan.Warnings, func(w install.Warning) string {
+		line := "  ! " + w.Message + "\n"
+		if w.Next != "" {
+			line += "    Next: " + w.Next + "\n"
+		}
+		return line
+	})
+	if len(plan.Missing) > 0 {
+		fmt.Fprintf(&text, "\nNot there yet: %s\n", strings.Join(plan.Missing, ", "))
+	}
+	if plan.Next != "" && len(plan.Blockers) == 0 {
+		fmt.Fprintf(&text, "\nNext: %s\n", plan.Next)
+	}
+	return text.String()
+}
+
+// section writes a heading and the things below it, nothing for none.
+func section[T any](text *strings.Builder, heading string, things []T, write func(T) string) {
+	if len(things) == 0 {
+		return
+	}
+	fmt.Fprintf(text, "\n%s:\n", heading)
+	for _, thing := range things {
+		text.WriteString(write(thing))
+	}
+}
+
+// actionText is an action and the fields that it changes. What is set for the
+// first time has a plus, what changes a tilde, what is cleared a minus.
+func actionText(a install.Action, wide bool) string {
+	sign := "+"
+	switch {
+	case a.Destructive:
+		sign = "-"
+	case a.Target != "":
+		sign = "~"
+	}
+	head := fmt.Sprintf("  %s %s", sign, a.Kind)
+	if a.Name != "" {
+		head += " " + a.Name
+	}
+	if a.Scope != install.ScopeCluster {
+		head += fmt.Sprintf(" (%s)", a.Scope)
+	}
+	if a.Destructive {
+		head += " DESTRUCTIVE"
+	}
+	if a.Reason != "" {
+		head += ": " + a.Reason
+	}
+	var text strings.Builder
+	text.WriteString(head + "\n")
+	longest := 0
+	for _, c := range a.Changes {
+		longest = max(longest, len(c.Field))
+	}
+	for _, c := range a.Changes {
+		pad := strings.Repeat(" ", longest-len(c.Field))
+		switch {
+		case c.From == "":
+			fmt.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, shortened(c.To, wide))
+		case c.To == "":
+			fmt.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, shortened(c.From, wide))
+		default:
+			fmt.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, shortened(c.From, wide), shortened(c.To, wide))
+		}
+	}
+	return text.String()
+}
+
+// shortened keeps a value on a line; -o wide shows all of it.
+func shortened(value string, wide bool) string {
+	const longest = 60
+	value = strings.Join(strings.Fields(value), " ")
+	if runes := []rune(value); !wide && len(runes) > longest {
+		return string(runes[:longest-1]) + "…"
+	}
+	return value
+}
+
+func wipeText(w install.Wipe) string {
+	what := "formatted"
+	if w.Install {
+		what = "installed on"
+	}
+	return fmt.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, sizeText(w.Size), what)
+}
+
+// sizeText is a size as disks are sold.
+func sizeText(bytes int64) string {
+	const unit = 1000
+	size, units := float64(bytes), "B kB MB GB TB PB"
+	for _, name := range strings.Fields(units) {
+		if size < unit || name == "PB" {
+			return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + " " + name
+		}
+		size /= unit
+	}
+	return ""
+}
+
+// blockerText is a blocker, where it comes from in the file, and what to do.
+func blockerText(c *spec.Cluster, b install.Blocker) string {
+	text := "  ! " + b.Message + "\n"
+	if b.Field != "" {
+		place := b.Field
+		if file, line, column := c.Position(b.Field); line > 0 {
+			place = fmt.Sprintf("%s:%d:%d: %s", file, line, column, b.Field)
+		}
+		text += "    at " + place + "\n"
+	}
+	if b.Remedy != "" {
+		text += "    Next: " + b.Remedy + "\n"
+	}
+	return text
+}

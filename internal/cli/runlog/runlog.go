@@ -1,0 +1,177 @@
+// Package runlog is oaictl.log: all that happened in the runs for one cluster,
+// beside its results, however little the screen showed. It is readable by its
+// owner alone, holds no secret, and is appended to.
+package runlog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Name is the file's name in the cluster's folder.
+const Name = "oaictl.log"
+
+// Log is an open oaictl.log. It is safe for concurrent use. A nil Log notes
+// nothing.
+type Log struct {
+	path    string
+	file    *os.File
+	handler slog.Handler
+	now     func() time.Time
+	ctx     context.Context // of the run, for the handler
+}
+
+// Open opens DIR/oaictl.log and makes the folder if need be. now is the time
+// of lines that have none of their own. The secrets are taken out of whatever
+// is written, beside what looks like one.
+func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec.Secret) (*Log, error) {
+	path := filepath.Join(dir, Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	// A file that was there already may be readable by others.
+	if err := file.Chmod(0o600); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	out := &redactor{w: file, replace: strings.NewReplacer(pairs(secrets)...)}
+	return &Log{path: path, file: file, now: now, ctx: context.WithoutCancel(ctx), handler: slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}, nil
+}
+
+// Path is where the file is.
+func (l *Log) Path() string { return l.path }
+
+// Close closes the file.
+func (l *Log) Close() error { return l.file.Close() }
+
+// Event notes an event.
+func (l *Log) Event(e install.Event) {
+	attrs := []slog.Attr{slog.String("type", string(e.Type))}
+	for _, text := range [...]struct{ name, value string }{
+		{"host", e.Host}, {"key", e.Key}, {"state", e.State}, {"stage", e.Stage}, {"reason", e.Reason}, {"next", e.Next},
+	} {
+		if text.value != "" {
+			attrs = append(attrs, slog.String(text.name, text.value))
+		}
+	}
+	for _, number := range [...]struct {
+		name  string
+		value *int
+	}{{"percent", e.Percent}, {"eta", e.ETA}, {"exitCode", e.ExitCode}} {
+		if number.value != nil {
+			attrs = append(attrs, slog.Int(number.name, *number.value))
+		}
+	}
+	level := slog.LevelInfo
+	switch e.Severity {
+	case install.SeverityWarning:
+		level = slog.LevelWarn
+	case install.SeverityError:
+		level = slog.LevelError
+	}
+	l.write(e.Time, level, e.Message, attrs...)
+}
+
+// Exchange notes a request and its answer.
+func (l *Log) Exchange(e rest.Exchange) {
+	attrs := []slog.Attr{
+		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("status", e.Status), slog.Duration("took", e.Duration),
+	}
+	if e.Attempt > 1 {
+		attrs = append(attrs, slog.Int("attempt", e.Attempt))
+	}
+	if e.Error != "" {
+		attrs = append(attrs, slog.String("error", e.Error))
+	}
+	l.write(time.Time{}, slog.LevelDebug, "request", attrs...)
+}
+
+// Printf notes a line.
+func (l *Log) Printf(format string, args ...any) {
+	l.write(time.Time{}, slog.LevelInfo, fmt.Sprintf(format, args...))
+}
+
+func (l *Log) write(at time.Time, level slog.Level, message string, attrs ...slog.Attr) {
+	if l == nil {
+		return
+	}
+	if at.IsZero() {
+		at = l.now()
+	}
+	record := slog.NewRecord(at, level, message, 0)
+	record.AddAttrs(attrs...)
+	// A full disk must not end the install.
+	_ = l.handler.Handle(l.ctx, record)
+}
+
+// redactor takes secrets out of what is written through it. slog writes a line
+// at a time, so that none is cut in two.
+type redactor struct {
+	mu      sync.Mutex
+	w       io.Writer
+	replace *strings.Replacer
+}
+
+func (r *redactor) Write(line []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := r.replace.Replace(string(line))
+	for _, pattern := range secretPatterns() {
+		text = pattern.ReplaceAllString(text, "${1}[redacted]")
+	}
+	if _, err := io.WriteString(r.w, text); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+// secretPatterns are the shapes of secrets that a service may send back: JSON
+// web tokens, authorisation headers, keys in URLs, and the auths of a pull
+// secret.
+var secretPatterns = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){1,2}`),
+		regexp.MustCompile(`(?i)\b((?:bearer|basic) )[A-Za-z0-9+/=._~-]{8,}`),
+		regexp.MustCompile(`(?i)\b((?:api_key|image_token|access_token|refresh_token|client_secret|password|token)=)[^&\s"\\]+`),
+		regexp.MustCompile(`(/(?:bytoken|byapikey)/)[^/\s"\\]+`),
+		regexp.MustCompile(`(\\?"auth\\?"\s*:\s*\\?")[^"\\]+`),
+	}
+})
+
+// shortest is the length below which a secret is not looked for: replacing
+// every "a" would hide the log, not the secret.
+const shortest = 6
+
+// pairs are the secrets, and the lines of those that have several, each with
+// what stands in for it. A text handler quotes what it writes, so the quoted
+// form is looked for too.
+func pairs(secrets []spec.Secret) []string {
+	var out []string
+	for _, secret := range secrets {
+		whole := strings.TrimSpace(secret.Reveal())
+		for _, text := range append([]string{whole}, strings.Split(whole, "\n")...) {
+			if text = strings.TrimSpace(text); len(text) < shortest {
+				continue
+			}
+			quoted := fmt.Sprintf("%q", text)
+			out = append(out, quoted[1:len(quoted)-1], "[redacted]", text, "[redacted]")
+		}
+	}
+	return out
+}
