@@ -34,9 +34,11 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	cl.preparedAt, cl.ignited = now, false
 	cl.LastPreparation = notPrepared()
 	for _, h := range cl.hosts {
-		h.imageResults, h.ImagesStatus = nil, ""
-		if h.diskFailed {
-			h.diskTested, h.diskFailed = false, false
+		if h.imagesFailed() { // images that could not be pulled are tried again
+			h.imageResults, h.ImagesStatus = nil, ""
+		}
+		if h.state == hostPreparationFailed {
+			s.setHost(h, hostKnown, infoKnown)
 		}
 	}
 	s.setCluster(cl, clusterPreparing, infoPreparing)

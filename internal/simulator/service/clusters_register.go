@@ -13,8 +13,13 @@ import (
 // ones.
 type clusterCreate struct {
 	models.ClusterCreateParams
-	NtpSources      *string        `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice `json:"operator_bundles"`
+	// These have more values than the generated models know, and stand in for
+	// the models' own.
+	NetworkType     *string           `json:"network_type,omitempty"`
+	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
+	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
+	NtpSources      *string           `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice    `json:"operator_bundles"`
 }
 
 // bundleChoice is a bundle of operators that a user wants.
@@ -23,9 +28,50 @@ type bundleChoice struct {
 	Operators []string `json:"operators,omitempty"`
 }
 
+type encryptionChoice struct {
+	EnableOn    *string `json:"enable_on,omitempty"`
+	Mode        *string `json:"mode,omitempty"`
+	TangServers string  `json:"tang_servers,omitempty"`
+}
+
+// checkChoices makes the framework's checks of the parameters that the generated
+// models do not know well enough.
+func checkChoices(network, hyperthreading *string, d *encryptionChoice) error {
+	if network != nil {
+		if err := bodyEnum("network_type", *network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"); err != nil {
+			return err
+		}
+	}
+	if hyperthreading != nil {
+		if err := roleChoice("hyperthreading", *hyperthreading); err != nil {
+			return err
+		}
+	}
+	if d != nil {
+		if d.EnableOn != nil {
+			if err := roleChoice("disk_encryption.enable_on", *d.EnableOn); err != nil {
+				return err
+			}
+		}
+		if d.Mode != nil {
+			return bodyEnum("disk_encryption.mode", *d.Mode, "tpmv2", "tang")
+		}
+	}
+	return nil
+}
+
+// roleChoice takes all, none, or a combination of roles.
+func roleChoice(name, value string) error {
+	all := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
+	return bodyEnum(name, value, all...)
+}
+
 func (s *Service) registerCluster(c *call) (reply, error) {
 	var p clusterCreate
 	if err := decode(c.body, "newClusterParams", &p); err != nil {
+		return reply{}, err
+	}
+	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return reply{}, err
 	}
 	cl := s.newCluster(c.owner())
@@ -299,7 +345,7 @@ func fillOptions(c *cluster, p *clusterCreate) error {
 	return nil
 }
 
-func encryptionFrom(p *models.DiskEncryption) (*diskEncryption, error) {
+func encryptionFrom(p *encryptionChoice) (*diskEncryption, error) {
 	d := &diskEncryption{EnableOn: "none", Mode: "tpmv2"}
 	if p == nil {
 		return d, nil

@@ -12,8 +12,13 @@ import (
 // ones.
 type clusterUpdate struct {
 	models.V2ClusterUpdateParams
-	NtpSources      *string        `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice `json:"operator_bundles"`
+	// These have more values than the generated models know, and stand in for
+	// the models' own.
+	NetworkType     *string           `json:"network_type,omitempty"`
+	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
+	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
+	NtpSources      *string           `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice    `json:"operator_bundles"`
 }
 
 // updateCluster changes a cluster: all that is asked for, or nothing.
@@ -24,6 +29,9 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 	}
 	var p clusterUpdate
 	if err := decode(c.body, "clusterUpdateParams", &p); err != nil {
+		return reply{}, err
+	}
+	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return reply{}, err
 	}
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {

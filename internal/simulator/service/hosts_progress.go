@@ -2,8 +2,6 @@ package service
 
 import (
 	"slices"
-
-	"github.com/openshift/assisted-service/models"
 )
 
 // reportProgress takes a stage that a host has reached.
@@ -12,11 +10,17 @@ func (s *Service) reportProgress(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.HostProgress
+	var p struct {
+		CurrentStage string `json:"current_stage"`
+		ProgressInfo string `json:"progress_info"`
+	}
 	if err := decode(c.body, "host-progress", &p); err != nil {
 		return reply{}, err
 	}
-	stage := string(p.CurrentStage)
+	stage := p.CurrentStage
+	if err := bodyEnum("current_stage", stage, allStages()...); err != nil {
+		return reply{}, err
+	}
 	if h.stage() == stage {
 		s.sameStage(h, p.ProgressInfo)
 		return reply{status: 200}, nil

@@ -15,6 +15,7 @@ import (
 // newer ones.
 type infraEnvCreate struct {
 	models.InfraEnvCreateParams
+	ImageType             string  `json:"image_type,omitempty"`
 	NtpSources            *string `json:"ntp_sources,omitempty"`
 	NetworkDiscoveryDelay int64   `json:"network_discovery_delay_seconds,omitempty"`
 	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
@@ -23,6 +24,7 @@ type infraEnvCreate struct {
 // infraEnvUpdate is the same for PATCH.
 type infraEnvUpdate struct {
 	models.InfraEnvUpdateParams
+	ImageType             string  `json:"image_type,omitempty"`
 	NtpSources            *string `json:"ntp_sources,omitempty"`
 	NetworkDiscoveryDelay *int64  `json:"network_discovery_delay_seconds,omitempty"`
 	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
@@ -31,6 +33,9 @@ type infraEnvUpdate struct {
 func (s *Service) registerInfraEnv(c *call) (reply, error) {
 	var p infraEnvCreate
 	if err := decode(c.body, "infraenvCreateParams", &p); err != nil {
+		return reply{}, err
+	}
+	if err := checkImageType(p.ImageType); err != nil {
 		return reply{}, err
 	}
 	now := s.now()
@@ -49,6 +54,13 @@ func (s *Service) registerInfraEnv(c *call) (reply, error) {
 	return created(e.wireInfraEnv)
 }
 
+func checkImageType(kind string) error {
+	if kind == "" {
+		return nil
+	}
+	return bodyEnum("image_type", kind, "full-iso", "minimal-iso", "disconnected-iso")
+}
+
 func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	if err := checkPullSecret(*p.PullSecret); err != nil {
 		return badRequest("pull secret for new infraEnv is invalid: %s", err)
@@ -65,7 +77,7 @@ func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	if p.OpenshiftVersion != "" {
 		e.OpenshiftVersion = p.OpenshiftVersion
 	}
-	e.Type = string(p.ImageType)
+	e.Type = p.ImageType
 	if e.Type == "" {
 		e.Type = "full-iso"
 	}
@@ -230,6 +242,9 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 	if err := decode(c.body, "infraEnvUpdateParams", &p); err != nil {
 		return reply{}, err
 	}
+	if err := checkImageType(p.ImageType); err != nil {
+		return reply{}, err
+	}
 	changed := *e
 	if p.PullSecret != "" {
 		if err := checkPullSecret(p.PullSecret); err != nil {
@@ -244,7 +259,7 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 		changed.OpenshiftVersion = *p.OpenshiftVersion
 	}
 	if p.ImageType != "" {
-		changed.Type = string(p.ImageType)
+		changed.Type = p.ImageType
 	}
 	if err := changed.change(&p); err != nil {
 		return reply{}, err

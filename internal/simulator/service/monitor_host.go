@@ -57,7 +57,8 @@ func (s *Service) checkSilence(h *host) bool {
 
 // advisory are the validations that warn and hinder nothing.
 func advisory(id string) bool {
-	return oneOf(id, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid", "inventory-not-partially-truncated")
+	return oneOf(id, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid", "inventory-not-partially-truncated",
+		"container-images-available")
 }
 
 // hinders tells whether an outcome keeps the host from being installed.
@@ -94,6 +95,9 @@ func (s *Service) moveHost(h *host) {
 	if slices.ContainsFunc(h.checks.list, h.hinders) {
 		s.setHost(h, hostInsufficient, infoNotInstallable+h.failing())
 		return
+	}
+	if h.state == hostPreparationFailed && h.cluster.before.state == clusterPreparing {
+		return // the reason stands until the cluster has seen it
 	}
 	if h.state == hostKnown && h.cluster.before.state == clusterPreparing && h.Kind == kindHost {
 		s.setHost(h, hostPreparing, infoPrepared)
@@ -155,8 +159,9 @@ func (s *Service) movePreparing(h *host) {
 		s.setHost(h, hostDisconnected, infoLostPreparing)
 	case h.cluster.before.state != clusterPreparing:
 		s.setHost(h, hostKnown, infoKnown)
-	case h.diskFailed && !h.cluster.ignoresHost("sufficient-installation-disk-speed"),
-		h.imagesFailed() && !h.cluster.ignoresHost("container-images-available"):
+	case h.diskFailed && !h.cluster.ignoresHost("sufficient-installation-disk-speed"):
+		s.setHost(h, hostInsufficient, infoNotInstallable+h.failing())
+	case h.imagesFailed() && !h.cluster.ignoresHost("container-images-available"):
 		s.setHost(h, hostPreparationFailed, infoPreparationFailed+h.failing())
 	case h.diskTested && len(h.imageResults) > 0:
 		s.setHost(h, hostPrepared, infoPrepared)
@@ -197,6 +202,9 @@ func (s *Service) watchStage(h *host) {
 	limit := stageTimeout(stage, single)
 	if s.since(h.Progress.StageUpdatedAt) <= limit {
 		return
+	}
+	if h.cluster.Status == clusterPendingUser && stage != stageRebooting {
+		return // it waits for the host that booted the wrong disk
 	}
 	if stage == stageRebooting {
 		s.setHost(h, hostPendingUser, fmt.Sprintf("Host timed out when pulling the configuration files. Verify in the host console that the host boots from the OpenShift installation disk (%s, %s) and has network access to the cluster API. The installation will resume after the host successfully boots and can access the cluster API",

@@ -24,6 +24,12 @@ const (
 	finalizingOperator = "Waiting for cluster operators"
 )
 
+// allStages lists every word that a host may report.
+func allStages() []string {
+	return []string{stageStarting, stageControlPlane, stageBootkube, stageController, stageInstalling, stageWriting,
+		stageCopying, stageRebooting, stageIgnition, stageConfiguring, stageJoined, stageDone, stageFailed}
+}
+
 func bootstrapStages() []string {
 	return []string{stageStarting, stageInstalling, stageWriting, stageCopying, stageControlPlane, stageBootkube,
 		stageController, stageRebooting, stageConfiguring, stageJoined, stageDone}

@@ -1,0 +1,371 @@
+package service
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func TestSingleNodeInstalls(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(fields{"control_plane_count": 1})
+	m := b.boot()
+	b.install()
+	if got := m.state(); got != hostInstalling || m.installs == 0 {
+		t.Fatalf("the host is %s after %d install steps", got, m.installs)
+	}
+	m.walk(stageDone)
+	b.finalize()
+	progress := b.get()["progress"].(map[string]any)
+	if progress["total_percentage"] != 100.0 {
+		t.Errorf("total %v, want 100", progress["total_percentage"])
+	}
+	if vips := b.get()["api_vips"].([]any); len(vips) != 1 || vips[0].(map[string]any)["ip"] != m.address() {
+		t.Errorf("the node's address is not the API's: %v", vips)
+	}
+}
+
+func TestKubeconfigNamesTheCluster(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(fields{"control_plane_count": 1})
+	m := b.boot()
+	path := "/clusters/" + b.cluster + "/downloads/credentials?file_name="
+	if a := b.call("GET", path+"kubeconfig-noingress", nil); a.status != http.StatusConflict {
+		t.Errorf("before the installation: %d, want 409", a.status)
+	}
+	b.install()
+	if a := b.call("GET", path+"kubeconfig", nil); a.status != http.StatusConflict {
+		t.Errorf("without the ingress certificate: %d, want 409", a.status)
+	}
+	b.must("GET", path+"kubeconfig-noingress", nil)
+	if a := b.call("GET", "/clusters/"+b.cluster+"/credentials", nil); a.status != http.StatusConflict {
+		t.Errorf("console credentials before the console is up: %d", a.status)
+	}
+	m.walk(stageDone)
+	b.finalize()
+	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(b.must("GET", path+"kubeconfig", nil).text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "https://api.c.example.com:6443"; config.Host != want {
+		t.Errorf("server %s, want %s", config.Host, want)
+	}
+	if len(config.CAData) == 0 || len(config.CertData) == 0 || len(config.KeyData) == 0 {
+		t.Error("the kubeconfig has no certificates")
+	}
+	creds := b.must("GET", "/clusters/"+b.cluster+"/credentials", nil).object()
+	if creds["username"] != "kubeadmin" || creds["password"] != b.must("GET", path+"kubeadmin-password", nil).text {
+		t.Errorf("the two passwords differ: %v", creds["username"])
+	}
+}
+
+func TestWorkersAndRoles(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(5)
+	b.install()
+	roles := map[string]int{}
+	for _, m := range b.machines {
+		roles[m.get()["role"].(string)]++
+	}
+	if roles[roleMaster] != 3 || roles[roleWorker] != 2 {
+		t.Fatalf("roles %v, want 3 masters and 2 workers", roles)
+	}
+	worker := b.machines[slices.IndexFunc(b.machines, func(m *machine) bool { return m.get()["role"] == roleWorker })]
+	worker.walk(stageControlPlane)
+	if a := worker.stage(stageBootkube, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Stages Waiting for bootkube isn't available for host role worker") {
+		t.Errorf("a worker in a bootstrap's stage: %d %s", a.status, a.reason())
+	}
+	if a := worker.stage(stageInstalling, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Can't assign lower stage") {
+		t.Errorf("a lower stage: %d %s", a.status, a.reason())
+	}
+	for _, m := range b.machines {
+		m.walk(stageDone)
+	}
+	b.finalize()
+	if got := b.get()["status_info"]; got != infoInstalled {
+		t.Errorf("status_info %q", got)
+	}
+}
+
+func TestLostHosts(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		hosts        int
+		lost         string
+		state, info  string
+		alsoFinalize bool
+	}{
+		{"a control plane host", 5, roleMaster, clusterError, infoHostsInError, false},
+		{"one of two workers", 5, roleWorker, clusterError, infoHostsInError, false},
+		{"one of three workers", 6, roleWorker, clusterInstalled, infoWorkersMissing, true},
+		{"the only worker", 4, roleWorker, clusterInstalled, infoWorkersMissing, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.compact(tc.hosts)
+			b.install()
+			gone := false
+			for _, m := range b.machines {
+				if !gone && m.get()["role"] == tc.lost {
+					m.stage(stageStarting, "")
+					m.stage(stageFailed, "disk on fire")
+					if got := m.get()["status_info"]; got != "Failed - disk on fire" {
+						t.Errorf("status_info %q", got)
+					}
+					gone = true
+					continue
+				}
+				m.walk(stageDone)
+			}
+			if tc.alsoFinalize {
+				b.finalize()
+			}
+			b.until(tc.state)
+			if got := b.get()["status_info"]; got != tc.info {
+				t.Errorf("status_info %q, want %q", got, tc.info)
+			}
+		})
+	}
+}
+
+func TestPreparationFails(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		trouble func(*machine)
+		cure    func(*machine)
+		state   string
+	}{
+		{"slow disk", func(m *machine) { m.diskMs = 50 }, func(m *machine) { m.diskMs = 5 }, clusterInsufficient},
+		{"no images", func(m *machine) { m.badImage = true }, func(m *machine) { m.badImage = false }, clusterReady},
+		{"a host falls silent", func(m *machine) { m.silent = true }, func(m *machine) { m.silent = false }, clusterInsufficient},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.compact(3)
+			b.until(clusterReady)
+			tc.trouble(b.machines[1])
+			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
+			for range 40 {
+				if b.status() != clusterPreparing {
+					break
+				}
+				b.pass(10 * time.Second)
+			}
+			c := b.get()
+			last := c["last-installation-preparation"].(map[string]any)
+			if c["status"] != tc.state || last["status"] != "failed" || last["reason"] == "" {
+				t.Fatalf("status %v, preparation %v", c["status"], last)
+			}
+			events := b.must("GET", "/events?cluster_id="+b.cluster+"&severities=warning", nil).text
+			if !strings.Contains(events, "prepare_installation_failed") {
+				t.Error("no event prepare_installation_failed")
+			}
+			tc.cure(b.machines[1])
+			if tc.name == "slow disk" {
+				b.pass(time.Minute)
+				if got := b.machines[1].state(); got != hostInsufficient {
+					t.Errorf("the host with the slow disk is %s", got)
+				}
+				b.must("PATCH", b.machines[1].path()+"/actions/reset-validation/sufficient-installation-disk-speed", nil)
+			}
+			b.install()
+		})
+	}
+}
+
+func TestCancelAndReset(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/cancel", nil); a.status != 409 || a.reason() != "no condition found to run transition" {
+		t.Errorf("cancel before the installation: %d %s", a.status, a.reason())
+	}
+	b.until(clusterReady)
+	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
+	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
+	if got := b.status(); got != clusterReady {
+		t.Fatalf("cancelled while preparing: %s", got)
+	}
+	b.install()
+	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
+	if got, host := b.status(), b.machines[0].state(); got != clusterCancelled || host != hostCancelled {
+		t.Fatalf("cancelled: cluster %s, host %s", got, host)
+	}
+	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
+	for _, m := range b.machines {
+		if got := m.state(); got != hostResettingPending {
+			t.Fatalf("host %s after reset", got)
+		}
+		m.silent = true
+	}
+	b.pass(5 * time.Minute)
+	if got := b.machines[0].state(); got != hostResettingPending {
+		t.Fatalf("a host that nobody rebooted is %s", got)
+	}
+	for _, m := range b.machines {
+		m.silent = false
+		if a := m.register(); a.status != http.StatusCreated {
+			t.Fatal(a.text)
+		}
+	}
+	b.install()
+	for _, m := range b.machines {
+		m.walk(stageDone)
+	}
+	b.finalize()
+}
+
+func TestWrongBootOrder(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.install()
+	for _, m := range b.machines {
+		m.walk(stageRebooting)
+		m.silent = true
+	}
+	m := b.machines[0]
+	if a := m.register(); a.status != http.StatusCreated {
+		t.Fatal(a.text)
+	}
+	want := infoWrongBoot + " DISK S1 (sda, /dev/disk/by-id/a)"
+	if got := m.get(); got["status"] != hostPendingUser || got["status_info"] != want {
+		t.Fatalf("%v: %v", got["status"], got["status_info"])
+	}
+	b.until(clusterPendingUser)
+	if a := m.register(); a.status != http.StatusForbidden {
+		t.Errorf("a second boot: %d, want 403", a.status)
+	}
+	for _, m := range b.machines {
+		m.walk(stageDone)
+	}
+	b.finalize()
+}
+
+func TestTimeouts(t *testing.T) {
+	t.Run("a host that does not come back from its reboot needs the user", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.compact(3)
+		b.install()
+		for _, m := range b.machines {
+			m.walk(stageRebooting)
+			m.silent = true
+		}
+		b.pass(41 * time.Minute)
+		if got := b.machines[0].state(); got != hostPendingUser {
+			t.Errorf("host %s", got)
+		}
+		if got := b.status(); got != clusterPendingUser {
+			t.Errorf("cluster %s", got)
+		}
+	})
+	t.Run("a long stage is marked and goes on", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.compact(3)
+		b.install()
+		for _, m := range b.machines {
+			m.walk(stageWriting)
+		}
+		b.pass(31 * time.Minute)
+		m := b.machines[0]
+		if p := m.get()["progress"].(map[string]any); p["stage_timed_out"] != true {
+			t.Errorf("progress %v", p)
+		}
+		if got := m.state(); got != hostInProgress {
+			t.Errorf("host %s", got)
+		}
+		if m.stage(stageWriting, "100%").status != 200 {
+			t.Error("the stage cannot go on")
+		}
+	})
+	t.Run("a host that never starts fails", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.compact(3)
+		b.install()
+		b.pass(21 * time.Minute)
+		if got := b.machines[0].get(); got["status"] != hostError || got["status_info"] != infoStartTimedOut {
+			t.Errorf("%v: %v", got["status"], got["status_info"])
+		}
+	})
+	t.Run("a silent host is disconnected and comes back", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.compact(3)
+		b.until(clusterReady)
+		m := b.machines[2]
+		m.silent = true
+		b.pass(4 * time.Minute)
+		if got := m.state(); got != hostDisconnected || b.status() != clusterInsufficient {
+			t.Fatalf("host %s, cluster %s", got, b.status())
+		}
+		m.silent = false
+		b.until(clusterReady)
+	})
+}
+
+func TestAddHosts(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.install()
+	for _, m := range b.machines {
+		m.walk(stageDone)
+		m.silent = true
+	}
+	b.finalize()
+	late := &machine{b: b, index: 9, name: "late", infraEnv: b.infraEnv, id: "00000000-0000-4000-8000-000000000009", cpus: 8, diskMs: 5}
+	if a := late.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Cannot add hosts to an existing cluster using the original Discovery ISO.") {
+		t.Errorf("the day-1 image after the installation: %d %s", a.status, a.reason())
+	}
+	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
+	late.infraEnv = b.must("POST", "/infra-envs", fields{"name": "day2", "pull_secret": pullSecret, "cluster_id": b.cluster}).object()["id"].(string)
+	if a := late.register(); a.status != http.StatusCreated {
+		t.Fatal(a.text)
+	}
+	b.machines = append(b.machines, late)
+	b.pass(40 * time.Second)
+	if got := late.get(); got["status"] != hostKnown || got["kind"] != kindAddedHost || got["role"] != roleWorker {
+		t.Fatalf("%v %v %v: %v", got["status"], got["kind"], got["role"], got["status_info"])
+	}
+	b.must("POST", late.path()+"/actions/install", nil)
+	late.poll()
+	late.walk(stageRebooting)
+	if got := late.get(); got["status"] != hostAdded || got["status_info"] != infoRebootedDay2 {
+		t.Errorf("%v: %v", got["status"], got["status_info"])
+	}
+	if a := late.stage(stageConfiguring, ""); a.status != 409 {
+		t.Errorf("a stage after the reboot: %d", a.status)
+	}
+}
+
+func TestPool(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(nil)
+	pool := b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()
+	if pool["openshift_version"] == "4.21" {
+		t.Error("an infra-env without a version takes the latest image, whatever the clusters have")
+	}
+	b.infraEnv = pool["id"].(string)
+	m := b.boot()
+	b.pass(20 * time.Second)
+	if got := m.state(); got != hostKnownUnbound {
+		t.Fatalf("host %s", got)
+	}
+	if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != 409 {
+		t.Errorf("unbinding an unbound host: %d", a.status)
+	}
+	b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
+	if got := m.state(); got != hostBinding {
+		t.Fatalf("host %s", got)
+	}
+	m.poll() // exits and registers again
+	if got := m.get(); got["status"] != hostDiscovering || got["cluster_id"] != b.cluster {
+		t.Fatalf("%v in %v", got["status"], got["cluster_id"])
+	}
+	b.must("POST", m.path()+"/actions/unbind", nil)
+	m.poll()
+	b.pass(20 * time.Second)
+	if got := m.get(); got["status"] != hostKnownUnbound || got["cluster_id"] != nil {
+		t.Errorf("%v in %v", got["status"], got["cluster_id"])
+	}
+}
