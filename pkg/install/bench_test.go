@@ -2,6 +2,7 @@ package install_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,37 +14,40 @@ import (
 // must cost nothing beside the requests that feed it.
 const decideBound = 5 * time.Millisecond
 
-// BenchmarkDecide500 decides on 500 hosts before the install, where settings
-// are compared and machines are matched, and in the middle of it.
+// BenchmarkDecide500 decides on 500 hosts in every phase of an install: where
+// each of them differs from the file, where their failing checks are explained,
+// where the install may start, and while it runs.
 func BenchmarkDecide500(b *testing.B) {
-	for name, advance := range map[string]int{"ready": 4, "installing": 8} {
-		b.Run(name, func(b *testing.B) {
-			w := crowd(500)
-			for range advance {
-				for _, a := range w.decide().Actions {
-					if err := w.apply(a); err != nil {
-						b.Fatal(err)
-					}
-				}
-				w.pass()
+	for _, phase := range []install.ClusterState{install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady, install.ClusterInstalling} {
+		b.Run(string(phase), func(b *testing.B) {
+			w := crowd(500, phase)
+			if phase == install.ClusterBlocked {
+				w.fail("ntp-synced", "has-min-memory", "belongs-to-machine-cidr")
 			}
-			if len(w.observed.Hosts) != 500 {
-				b.Fatalf("%d hosts", len(w.observed.Hosts))
+			if len(w.observed.Hosts) != 500 || w.observed.Cluster.State != phase {
+				b.Fatalf("%d hosts, cluster %s", len(w.observed.Hosts), w.observed.Cluster.State)
 			}
 			b.ReportAllocs()
+			var took []time.Duration
 			for b.Loop() {
 				observed := w.observed
+				began := time.Now()
 				install.Decide(w.desired, &observed, observed.At)
+				took = append(took, time.Since(began))
 			}
-			if each := b.Elapsed() / time.Duration(b.N); each > decideBound {
-				b.Errorf("a decision takes %s; the bound is %s", each, decideBound)
+			// The median: others may want the processor now and then.
+			slices.Sort(took)
+			median := took[len(took)/2]
+			b.ReportMetric(float64(median)/float64(time.Millisecond), "median-ms")
+			if median > decideBound {
+				b.Errorf("a decision takes %s; the bound is %s", median, decideBound)
 			}
 		})
 	}
 }
 
-// crowd is the model of a cluster of n hosts.
-func crowd(n int) *world {
+// crowd is the model of a cluster of n hosts at the beginning of a phase.
+func crowd(n int, phase install.ClusterState) *world {
 	c := sample(3, n-3)
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
@@ -52,20 +56,40 @@ func crowd(n int) *world {
 		host.Disk.Hints = spec.DiskHints{DeviceName: "/dev/nvme0n1"}
 	}
 	w := newWorld(&install.Desired{Spec: c})
-	for range 3 {
+	for range 20 {
+		o := &w.observed
+		switch {
+		case len(o.Hosts) == n && (phase == install.ClusterDiscovering || phase == install.ClusterBlocked):
+			o.Cluster.State = phase // and no host is set up yet
+			return w
+		case len(o.Hosts) == n && o.Cluster.State == phase:
+			return w
+		}
 		for _, a := range w.decide().Actions {
 			_ = w.apply(a)
 		}
 		w.pass()
-	}
-	for i := range w.observed.Hosts {
-		w.observed.Hosts[i].Validations = validations(40)
+		for i := range o.Hosts {
+			o.Hosts[i].Validations = checks(40)
+			o.Hosts[i].Progress = install.HostProgress{Stage: "Writing image to disk", Since: o.At, Stages: []string{"Starting installation", "Writing image to disk", "Done"}}
+		}
 	}
 	return w
 }
 
-// validations are checks as a service makes them of every host.
-func validations(n int) []install.Validation {
+// fail has some checks fail on every host.
+func (w *world) fail(ids ...string) {
+	for i := range w.observed.Hosts {
+		h := &w.observed.Hosts[i]
+		h.State = install.HostBlocked
+		for _, id := range ids {
+			h.Validations = append(h.Validations, install.Validation{ID: id, Category: "network", Status: "failure", Message: "not so on " + h.ID})
+		}
+	}
+}
+
+// checks are validations as a service makes them of every host.
+func checks(n int) []install.Validation {
 	var list []install.Validation
 	for i := range n {
 		list = append(list, install.Validation{ID: fmt.Sprintf("check-%d", i), Category: "hardware", Status: "success", Message: "as it should be"})

@@ -46,6 +46,9 @@ func (p *planner) explain() diagnose.Report {
 
 func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, host string, list []Validation) []diagnose.Check {
 	for _, v := range list {
+		if v.passes() {
+			continue
+		}
 		to = append(to, diagnose.Check{
 			Subject: subject, Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
 			Seen: p.seen(checkKey(subject, host, v)),
@@ -77,7 +80,7 @@ func standing(desired *Desired, before, now *Observed) map[string]time.Time {
 	since := map[string]time.Time{}
 	note := func(subject catalogue.Subject, host string, list []Validation) {
 		for _, v := range list {
-			if v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled" {
+			if v.passes() {
 				continue
 			}
 			key := checkKey(subject, host, v)

@@ -121,7 +121,7 @@ func (v Value) show(setting Setting) string {
 		}
 	}
 	var list []string
-	if v.Decode(&list) == nil {
+	if strings.HasPrefix(string(v), "[") && v.Decode(&list) == nil {
 		return strings.Join(list, ", ")
 	}
 	return strings.TrimSpace(v.Text())

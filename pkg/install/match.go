@@ -22,17 +22,18 @@ type matches struct {
 // match says has to fit, and exactly: never a prefix.
 func matchHosts(hosts []spec.Host, observed []Host) matches {
 	m := matches{byName: map[string]*Host{}, names: map[string]string{}, doubles: map[string][]*Host{}}
+	candidates := newIdentities(hosts)
 	for i := range observed {
 		host := &observed[i]
-		var fits []string
-		for j := range hosts {
-			if identifies(&hosts[j].Match, host) {
-				fits = append(fits, hosts[j].Name)
+		fit := -1
+		for _, j := range candidates.of(host) {
+			if (fit < 0 || j < fit) && identifies(&hosts[j].Match, host) {
+				fit = j
 			}
 		}
 		switch {
-		case len(fits) > 0:
-			name := fits[0]
+		case fit >= 0:
+			name := hosts[fit].Name
 			if taken := m.byName[name]; taken != nil {
 				m.doubles[name] = append(m.doubles[name], host)
 				continue
@@ -46,6 +47,58 @@ func matchHosts(hosts []spec.Host, observed []Host) matches {
 		}
 	}
 	return m
+}
+
+// identities finds hosts of the file by one of the things that their match
+// says, so that hundreds of machines need not be held against hundreds of
+// hosts.
+type identities map[string][]int
+
+func newIdentities(hosts []spec.Host) identities {
+	ids := identities{}
+	for i := range hosts {
+		m := &hosts[i].Match
+		key := ""
+		switch {
+		case m.MAC != "":
+			key = "mac " + normaliseMAC(m.MAC)
+		case m.Serial != "":
+			key = "serial " + m.Serial
+		case m.UUID != "":
+			key = "uuid " + strings.ToLower(m.UUID)
+		case m.Hostname != "":
+			key = "hostname " + m.Hostname
+		default:
+			key = "bmc " + normaliseAddress(m.BMC)
+		}
+		ids[key] = append(ids[key], i)
+	}
+	return ids
+}
+
+// of are the places of the hosts that a machine may be.
+func (ids identities) of(host *Host) []int {
+	inventory := &host.Inventory
+	keys := []string{
+		"serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID), "uuid " + strings.ToLower(inventory.UUID),
+		"hostname " + inventory.Hostname, "bmc " + normaliseAddress(inventory.BMC),
+	}
+	for _, i := range inventory.Interfaces {
+		keys = append(keys, "mac "+normaliseMAC(i.MAC))
+	}
+	var places []int
+	for _, key := range keys {
+		places = append(places, ids[key]...)
+	}
+	return places
+}
+
+func normaliseAddress(text string) string {
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		return text
+	}
+	return address.Unmap().String()
 }
 
 // identifies says whether a machine is the one that match describes.
@@ -64,7 +117,7 @@ func identifies(match *spec.Match, host *Host) bool {
 	}))
 	check(match.Serial, inventory.Serial == match.Serial)
 	check(match.Hostname, inventory.Hostname == match.Hostname)
-	check(match.BMC, sameAddress(inventory.BMC, match.BMC))
+	check(match.BMC, match.BMC != "" && sameAddress(inventory.BMC, match.BMC))
 	return known > 0 && fits
 }
 

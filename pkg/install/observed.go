@@ -207,6 +207,11 @@ type Validation struct {
 // failing says whether the check stands in the way.
 func (v Validation) failing() bool { return v.Status == "failure" || v.Status == "error" }
 
+// passes says whether the check is out of the way.
+func (v Validation) passes() bool {
+	return v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled"
+}
+
 // Results are the files that an install leaves, as they are on disk now.
 type Results struct {
 	NoIngress  bool // auth/kubeconfig-noingress exists

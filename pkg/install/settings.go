@@ -3,6 +3,7 @@ package install
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Setting names one thing that can be set on a cluster, an InfraEnv or a host
@@ -147,6 +148,9 @@ func (v Value) Decode(into any) error {
 
 // Text is the value of a string setting, or the JSON itself for another shape.
 func (v Value) Text() string {
+	if text := string(v); len(text) >= 2 && text[0] == '"' && !strings.ContainsRune(text, '\\') {
+		return text[1 : len(text)-1] // nothing is escaped in most of them
+	}
 	var s string
 	if json.Unmarshal([]byte(v), &s) == nil {
 		return s
