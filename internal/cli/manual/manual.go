@@ -38,12 +38,15 @@ func Of(command *cobra.Command) *Page {
 		Flags:    command.NonInheritedFlags(),
 		Topic:    command.IsAdditionalHelpTopicCommand(),
 	}
-	if !page.Topic {
+	switch {
+	case page.Topic:
+	case command.HasAvailableSubCommands():
+		page.Synopsis = page.Path + " COMMAND"
+	default:
 		page.Synopsis = command.UseLine()
 	}
-	if page.Long == page.Short {
-		page.Long = ""
-	}
+	// Help shows the long text alone, so that often starts with the short one.
+	page.Long = strings.TrimSpace(strings.TrimPrefix(page.Long, page.Short+"."))
 	for _, sub := range command.Commands() {
 		if sub.Name() != "help" && (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) {
 			child := Of(sub)

@@ -12,7 +12,7 @@ import (
 func tree() *Page {
 	root := &cobra.Command{
 		Use: "ctl", Short: "Do things", Run: func(*cobra.Command, []string) {},
-		Long: "Do things\nto others.\n\n  ctl \\n\n  .x\n\nThat is all.",
+		Long: "Do things. And\nto others.\n\n  ctl \\n\n  .x\n\nThat is all.",
 	}
 	root.PersistentFlags().StringP("output", "o", "table", "how: `table|json`")
 	create := &cobra.Command{
@@ -44,10 +44,10 @@ func render(t *testing.T, write func(*Page, *strings.Builder) error) map[string]
 func TestMarkdown(t *testing.T) {
 	const head = "<!-- Generated from the commands by `go generate ./...`; edit those. -->\n\n"
 	want := map[string]string{
-		"ctl": head + "# ctl\n\nDo things.\n\n```\nctl [flags]\n```\n\n" +
-			"Do things\nto others.\n\n```\nctl \\n\n.x\n```\n\nThat is all.\n\n" +
+		"ctl": head + "# ctl\n\nDo things.\n\n```\nctl COMMAND\n```\n\n" +
+			"And\nto others.\n\n```\nctl \\n\n.x\n```\n\nThat is all.\n\n" +
 			"## Flags of every command\n\n| flag | meaning |\n| --- | --- |\n| `-o, --output table\\|json` | how: table\\|json (default `table`) |\n\n" +
-			"## Commands\n\n- [ctl create](ctl_create.md): create a thing\n- [ctl topic](ctl_topic.md): more to read\n",
+			"## Commands\n\n- [ctl create](ctl_create.md): create a thing\n\n## Topics\n\n- [ctl topic](ctl_topic.md): more to read\n",
 		"ctl create": head + "# ctl create\n\nCreate a thing.\n\n```\nctl create NAME [flags]\n```\n\nAlso called `new`.\n\n" +
 			"## Examples\n\n```\nctl create x\nctl create y\n```\n\n" +
 			"## Flags\n\n| flag | meaning |\n| --- | --- |\n| `--hard` | with 'force' |\n\n" +
@@ -68,10 +68,10 @@ func TestMan(t *testing.T) {
 .SH NAME
 ctl \- do things
 .SH SYNOPSIS
-\fBctl [flags]\fP
+\fBctl COMMAND\fP
 .SH DESCRIPTION
 .PP
-Do things
+And
 to others.
 .PP
 .nf

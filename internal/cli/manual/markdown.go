@@ -54,10 +54,14 @@ func (p *Page) markdownFlags(out *printer) {
 }
 
 func (p *Page) markdownLinks(out *printer) {
-	if len(p.Children) > 0 {
-		out.print("\n## Commands\n\n")
+	heading := map[bool]string{false: "\n## Commands\n\n", true: "\n## Topics\n\n"}
+	for _, topic := range []bool{false, true} {
 		for _, child := range p.Children {
-			out.print("- [", child.Path, "](", child.MarkdownName(), "): ", lowerFirst(child.Short), "\n")
+			if child.Topic != topic {
+				continue
+			}
+			out.print(heading[topic], "- [", child.Path, "](", child.MarkdownName(), "): ", lowerFirst(child.Short), "\n")
+			heading[topic] = ""
 		}
 	}
 	if p.Parent != nil {
