@@ -79,7 +79,7 @@ func (t *tables) hostOf(h *hostWire) install.Host {
 	if h.Inventory != "" {
 		out.Inventory = readInventory(h.Inventory, id)
 	}
-	out.Hostname = cmp.Or(h.RequestedHostname, out.Inventory.Hostname)
+	out.Hostname = cmp.Or(hostname(h), out.Inventory.Hostname)
 	if p := h.Progress; p != nil {
 		out.Progress = install.HostProgress{
 			Stage: string(p.CurrentStage), Info: p.ProgressInfo, Percent: int(p.InstallationPercentage),

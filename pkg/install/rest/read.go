@@ -287,7 +287,7 @@ func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Hos
 	if err != nil {
 		return install.Host{}, err
 	}
-	if wire.ID == nil || wire.Status == nil {
+	if wire.ID == nil {
 		return install.Host{}, incomplete("read host", id)
 	}
 	return p.tables.hostOf(&wire), nil
@@ -328,7 +328,7 @@ func (p *Plane) hostsOf(ctx context.Context, r request) ([]install.Host, error) 
 			if err := d.Decode(&wire); err != nil {
 				return err
 			}
-			if wire.ID == nil || wire.Status == nil {
+			if wire.ID == nil {
 				return incomplete(r.op, r.on)
 			}
 			out = append(out, p.tables.hostOf(&wire))

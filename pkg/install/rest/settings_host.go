@@ -16,7 +16,7 @@ func hostTable() table[hostWire] {
 		row(install.SetRole, func(r install.Role) body { return body{"host_role": restRole(r)} }, func(h *wire) (install.Role, bool) {
 			return hostRole(string(h.Role)), true
 		}),
-		text(install.SetHostname, "host_name", func(h *wire) string { return h.RequestedHostname }),
+		text(install.SetHostname, "host_name", hostname),
 		row(install.SetDisk, func(id string) body {
 			return body{"disks_selected_config": []body{{"id": id, "role": "install"}}}
 		}, func(h *wire) (string, bool) { return h.InstallationDiskID, h.InstallationDiskID != "" }),
@@ -32,6 +32,15 @@ func hostTable() table[hostWire] {
 		text(install.SetIgnition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
 		text(install.SetFencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
 	}
+}
+
+// hostname is the name that was asked for. Before its first inventory a host is
+// called by its id, which is no name.
+func hostname(h *hostWire) string {
+	if h.RequestedHostname == value(h.ID).String() {
+		return ""
+	}
+	return h.RequestedHostname
 }
 
 // skips are entries that switch the formatting of disks off or on again.

@@ -56,7 +56,7 @@ func refine(state install.ClusterState, validations []install.Validation, hosts 
 // (…-unbound) are one: Host.Status says which of them.
 func hostState(status string) install.HostState {
 	switch status {
-	case "discovering":
+	case "discovering", "": // none yet: it is registering this moment
 		return install.HostDiscovering
 	case "known":
 		return install.HostReady

@@ -212,8 +212,12 @@ func (w *watch) picture() *install.Observed {
 func (w *watch) share() {
 	kept := map[string][]string{}
 	for id := range w.hosts {
+		v := w.hosts[id].Settings[install.SetKeepDisks]
+		if v == "" || v == "[]" {
+			continue
+		}
 		var disks []string
-		if v := w.hosts[id].Settings[install.SetKeepDisks]; v != "" && v.Decode(&disks) == nil && len(disks) > 0 {
+		if v.Decode(&disks) == nil {
 			kept[id] = disks
 		}
 	}

@@ -1,0 +1,308 @@
+package rest
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// sent is a call as the tests below expect it.
+type sent struct{ call, body string }
+
+func sentOf(calls []call) []sent {
+	var out []sent
+	for _, c := range calls {
+		out = append(out, sent{c.String(), strings.TrimSpace(c.body)})
+	}
+	return out
+}
+
+// Every action is the requests that it should be, and has the next look read
+// what was written.
+func TestActions(t *testing.T) {
+	const (
+		cluster = "/v2/clusters/" + clusterID
+		env     = "/v2/infra-envs/" + infraEnvID
+		pull    = `"pull_secret":"{\"auths\":{\"quay.io\":{\"auth\":\"dXNlcjpwYXNz\"}}}"`
+	)
+	host := env + "/hosts/" + hostID(0)
+	value := install.ValueOf
+	tests := map[string]struct {
+		action install.Action
+		status int
+		sent   []sent
+		reads  string
+	}{
+		"register cluster": {
+			install.Action{Kind: install.RegisterCluster, Name: "lab", Settings: install.Settings{
+				install.SetVersion: value("4.20"), install.SetAPIVIPs: value([]string{"192.168.127.100"}), install.SetTags: value([]string{"blue"}), install.SetControlPlane: value(3),
+			}}, 201,
+			[]sent{{"POST /v2/clusters", `{"api_vips":[{"ip":"192.168.127.100"}],"base_dns_domain":"example.com","control_plane_count":3,"name":"lab","openshift_version":"4.20",` + pull + `,"tags":"oaictl,oaictl_run_r1,blue"}`}},
+			"GET /v2/clusters",
+		},
+		"update cluster": {
+			install.Action{Kind: install.UpdateCluster, Target: clusterID, Settings: install.Settings{install.SetIngressVIPs: value([]string{}), install.SetSchedulableCP: value(false)}}, 201,
+			[]sent{{"PATCH " + cluster, `{"ingress_vips":[],"schedulable_masters":false}`}},
+			"GET " + cluster,
+		},
+		"overrides": {
+			install.Action{Kind: install.SetOverrides, Target: clusterID, Settings: install.Settings{install.SetInstallConfig: value(`{"fips":true}`)}}, 201,
+			[]sent{{"PATCH " + cluster + "/install-config", `"{\"fips\":true}"`}},
+			"GET " + cluster,
+		},
+		"ignored validations": {
+			install.Action{Kind: install.IgnoreValidations, Target: clusterID, Settings: install.Settings{install.SetIgnored: value(install.IgnoredValidations{Hosts: []string{"ntp-synced"}})}}, 201,
+			[]sent{{"PUT " + cluster + "/ignored-validations", `{"cluster-validation-ids":"[]","host-validation-ids":"[\"ntp-synced\"]"}`}},
+			"GET " + cluster,
+		},
+		"manifest": {
+			install.Action{Kind: install.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 201,
+			[]sent{{"POST " + cluster + "/manifests", `{"content":"YTogYgo=","file_name":"50-x.yaml","folder":"openshift"}`}},
+			"GET " + cluster + "/manifests",
+		},
+		"register InfraEnv": {
+			install.Action{Kind: install.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: install.Settings{install.SetArch: value("multi")}}, 201,
+			[]sent{{"POST /v2/infra-envs", `{"cluster_id":"` + clusterID + `","name":"lab","openshift_version":"4.20",` + pull + `}`}},
+			"GET /v2/infra-envs",
+		},
+		"register pool": {
+			install.Action{Kind: install.RegisterInfraEnv, Name: "lab", Settings: install.Settings{install.SetVersion: value("4.20"), install.SetArch: value("arm64"), install.SetImageType: value("minimal")}}, 201,
+			[]sent{{"POST /v2/infra-envs", `{"cpu_architecture":"arm64","image_type":"minimal-iso","name":"lab","openshift_version":"4.20",` + pull + `}`}},
+			"GET /v2/infra-envs",
+		},
+		"update InfraEnv": {
+			install.Action{Kind: install.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{install.SetKernelArgs: value([]string{})}}, 201,
+			[]sent{{"PATCH " + env, `{"kernel_arguments":[]}`}},
+			"GET /v2/infra-envs",
+		},
+		"host": {
+			install.Action{Kind: install.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{
+				install.SetRole: value(install.RoleControlPlane), install.SetHostname: value("cp-0"), install.SetDisk: value("/dev/a"),
+				install.SetKeepDisks: value([]string{"/dev/b"}), install.SetArgs: value([]string{"-n"}), install.SetIgnition: value(`{"ignition":{}}`), install.SetFencing: value("https://10.0.0.1/x"),
+			}}, 201,
+			[]sent{
+				{"PATCH " + host, `{"disks_selected_config":[{"id":"/dev/a","role":"install"}],"disks_skip_formatting":[{"disk_id":"/dev/b","skip_formatting":true},{"disk_id":"/dev/old","skip_formatting":false}],` +
+					`"fencing_credentials":{"address":"https://10.0.0.1/x","certificate_verification":"Disabled","password":"calvin-secret","username":"root"},"host_name":"cp-0","host_role":"master"}`},
+				{"PATCH " + host + "/installer-args", `{"args":["-n"]}`},
+				{"PATCH " + host + "/ignition", `{"config":"{\"ignition\":{}}"}`},
+			},
+			"GET " + cluster + "/hosts",
+		},
+		"host's arguments cleared": {
+			install.Action{Kind: install.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{install.SetArgs: value([]string{})}}, 201,
+			[]sent{{"PATCH " + host + "/installer-args", `{"args":[]}`}},
+			"GET " + cluster + "/hosts",
+		},
+		"install":       {install.Action{Kind: install.StartInstall, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/install", ""}}, "GET " + cluster},
+		"add hosts":     {install.Action{Kind: install.AllowAddHosts, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/allow-add-hosts", ""}}, "GET " + cluster},
+		"day-2 install": {install.Action{Kind: install.InstallHost, Target: hostID(0), InfraEnv: infraEnvID}, 202, []sent{{"POST " + host + "/actions/install", ""}}, "GET " + cluster + "/hosts"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			w.hosts[0]["skip_formatting_disks"] = "/dev/b,/dev/old"
+			p := w.plane(t)
+			observe(t, p, lab())
+			w.took()
+			for _, s := range test.sent {
+				w.on(s.call, with(test.status, "{}"))
+			}
+			if err := p.Act(t.Context(), desired(t), test.action); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.sent, sentOf(w.took()), cmp.AllowUnexported(sent{})); diff != "" {
+				t.Error(diff)
+			}
+			observe(t, p, lab())
+			if got := paths(w.took()); !slices.Contains(got, test.reads) {
+				t.Errorf("the next look read %v, not %s", got, test.reads)
+			}
+		})
+	}
+}
+
+// What was uploaded is known without being read again.
+func TestUploadIsRemembered(t *testing.T) {
+	w := newWorld(t, 0)
+	p := w.plane(t)
+	observe(t, p, lab())
+	manifests := "/v2/clusters/" + clusterID + "/manifests"
+	w.on("POST "+manifests, with(201, "{}"))
+	w.json("GET "+manifests, 200, []map[string]string{{"file_name": "50-x.yaml", "folder": "openshift"}})
+	if err := p.Act(t.Context(), desired(t), install.Action{Kind: install.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
+		t.Fatal(err)
+	}
+	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != install.Digest([]byte("a: b\n")) {
+		t.Errorf("got %v", o.Cluster.Manifests)
+	}
+}
+
+// Secrets are sent again only if asked for.
+func TestResendSecrets(t *testing.T) {
+	w := newWorld(t, 0)
+	w.on("PATCH /v2/clusters/"+clusterID, with(201, "{}"))
+	p := w.plane(t)
+	d := desired(t)
+	d.Options.ResendSecrets = true
+	if err := p.Act(t.Context(), d, install.Action{Kind: install.UpdateCluster, Target: clusterID, Settings: install.Settings{}}); err != nil {
+		t.Fatal(err)
+	}
+	if body := w.took()[0].body; !strings.Contains(body, "pull_secret") {
+		t.Errorf("got %s", body)
+	}
+}
+
+// Only this run's own empty duplicate is withdrawn, checked at the last moment.
+func TestWithdraw(t *testing.T) {
+	for name, test := range map[string]struct {
+		tags    string
+		hosts   int
+		deleted bool
+	}{
+		"own and empty": {"oaictl,oaictl_run_r1", 0, true},
+		"another run's": {"oaictl,oaictl_run_r2", 0, false},
+		"nobody's":      {"", 0, false},
+		"not empty":     {"oaictl,oaictl_run_r1", 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, test.hosts)
+			w.infraEnv, w.cluster["tags"] = nil, test.tags
+			w.on("DELETE /v2/clusters/"+clusterID, with(204, ""))
+			err := w.plane(t).Act(t.Context(), desired(t), install.Action{Kind: install.WithdrawCluster, Target: clusterID})
+			deleted := slices.Contains(paths(w.took()), "DELETE /v2/clusters/"+clusterID)
+			if deleted != test.deleted || (err == nil) != test.deleted {
+				t.Errorf("deleted %v, error %v", deleted, err)
+			}
+		})
+	}
+}
+
+// Actions that cannot be sent are refused for good, and send nothing.
+func TestRefusals(t *testing.T) {
+	w := newWorld(t, 0)
+	p := w.plane(t)
+	for name, action := range map[string]install.Action{
+		"another plane's":     {Kind: install.SaveKubeconfig},
+		"no such manifest":    {Kind: install.UploadManifest, Name: "manifests/none.yaml"},
+		"wrong setting":       {Kind: install.UpdateHost, Settings: install.Settings{install.SetVersion: `"4.20"`}},
+		"wrong shape":         {Kind: install.UpdateCluster, Settings: install.Settings{install.SetControlPlane: `"x"`}},
+		"overrides not JSON":  {Kind: install.SetOverrides, Settings: install.Settings{install.SetInstallConfig: `"{"`}},
+		"fencing, no secret":  {Kind: install.UpdateHost, Name: "cp-1", Settings: install.Settings{install.SetFencing: `"https://x"`}},
+		"bind to the unknown": {Kind: install.BindHost, Target: hostID(0), InfraEnv: infraEnvID},
+	} {
+		fault := faultOf(t, p.Act(t.Context(), desired(t), action))
+		if !fault.Permanent || len(w.took()) != 0 {
+			t.Errorf("%s: %v", name, fault)
+		}
+	}
+}
+
+// Overrides in the service's own words win.
+func TestOverridesInTheServicesWords(t *testing.T) {
+	w := newWorld(t, 0)
+	w.on("POST /v2/infra-envs", with(201, "{}"))
+	d := desired(t)
+	d.Spec.Spec.Overrides.InfraEnv = map[string]any{"openshift_version": "4.21", "new_field": 1}
+	d.Spec.Spec.Discovery.NetworkDelay = spec.Duration(1500 * time.Millisecond)
+	if err := w.plane(t).Act(t.Context(), d, install.Action{Kind: install.RegisterInfraEnv, Name: "lab"}); err != nil {
+		t.Fatal(err)
+	}
+	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.21"`) || !strings.Contains(body, `"new_field":1`) || !strings.Contains(body, `"network_discovery_delay_seconds":2`) {
+		t.Errorf("got %s", body)
+	}
+}
+
+func TestCredential(t *testing.T) {
+	f := newFake(t)
+	path := "GET /v2/clusters/" + clusterID + "/downloads/credentials"
+	p := f.plane(t)
+	f.on(path, answering(with(503, ""), func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("apiVersion: v1\n")) }))
+	data, err := p.Credential(t.Context(), clusterID, "kubeconfig")
+	if err != nil || string(data) != "apiVersion: v1\n" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if c := f.took()[1]; c.query != "file_name=kubeconfig" || !strings.Contains(c.header.Get("Accept"), "octet-stream") {
+		t.Errorf("asked %+v", c)
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"not yet": with(409, `{"code":"409","reason":"cluster is in ready state, files can be downloaded only when"}`),
+		"a page":  with(200, "<html>log in"), "empty": with(200, ""), "huge": with(200, strings.Repeat("x", largestCredential+1)),
+	} {
+		f.on(path, answer)
+		if data, err := p.Credential(t.Context(), clusterID, "kubeconfig"); err == nil || data != nil {
+			t.Errorf("%s: got %d bytes", name, len(data))
+		}
+	}
+}
+
+// A download that broke off after it began is not begun again behind it.
+func TestBrokenDownload(t *testing.T) {
+	f := newFake(t)
+	f.on("GET /v2/clusters/"+clusterID+"/logs", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte("half"))
+	})
+	var out bytes.Buffer
+	err := f.plane(t).Logs(t.Context(), clusterID, "", &out)
+	if err == nil || out.String() != "half" || len(f.took()) != 1 {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+}
+
+func TestClusterByNameOrID(t *testing.T) {
+	f := newFake(t)
+	const other = "33333333-3333-3333-3333-333333333333"
+	f.json("GET /v2/clusters", 200, []any{clusterJSON(nil), clusterJSON(map[string]any{"id": other, "base_dns_domain": "example.org"})})
+	p := f.plane(t)
+	for text, want := range map[string]string{clusterID: clusterID, "lab.example.org": other, "LAB": "", "lab": ""} {
+		got, err := p.ClusterByNameOrID(t.Context(), text)
+		if got.ID != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %s, %v", text, got.ID, err)
+		}
+		if err != nil && install.CodeOf(err) != install.CodeNotFound {
+			t.Errorf("%s: %v", text, err)
+		}
+		if text == "lab" && (!strings.Contains(err.Error(), clusterID) || !strings.Contains(err.Error(), other)) {
+			t.Errorf("the ids are not named: %v", err)
+		}
+	}
+}
+
+func TestISO(t *testing.T) {
+	f := newFake(t)
+	image := f.URL + "/byid/x/full.iso"
+	f.json("GET /v2/infra-envs/"+infraEnvID+"/downloads/image-url", 200, map[string]any{"url": image, "expires_at": "2030-05-01T16:00:00.000Z"})
+	f.on("GET /byid/x/full.iso", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "full.iso", time.Time{}, strings.NewReader("0123456789"))
+	})
+	p := f.plane(t, func(c *Config) { c.Auth = StaticToken(spec.NewSecret("tok")) })
+	url, expires, err := p.DownloadISOURL(t.Context(), infraEnvID)
+	if err != nil || url != image || !expires.Equal(time.Date(2030, 5, 1, 16, 0, 0, 0, time.UTC)) {
+		t.Fatalf("got %s, %s, %v", url, expires, err)
+	}
+	f.took()
+	body, size, err := p.OpenISO(t.Context(), url, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(body); err != nil || out.String() != "456789" || size != 10 {
+		t.Errorf("got %q of %d, %v", out.String(), size, err)
+	}
+	if f.took()[0].header.Get("Authorization") != "" {
+		t.Error("the service's token went to the image service")
+	}
+	f.json("GET /v2/infra-envs/"+infraEnvID+"/downloads/image-url", 200, map[string]any{})
+	if _, _, err := p.DownloadISOURL(t.Context(), infraEnvID); err == nil {
+		t.Error("no URL is no error")
+	}
+}

@@ -1,0 +1,163 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// recorded is one exchange of a recording.
+type recorded struct {
+	Method   string          `json:"method"`
+	Path     string          `json:"path"`
+	Status   int             `json:"status"`
+	Response json.RawMessage `json:"response"`
+}
+
+// TestRecordings reads every cluster, InfraEnv, host and error that was recorded
+// from a real service, where OAICTL_RECORDINGS names the recordings.
+func TestRecordings(t *testing.T) {
+	folder := os.Getenv("OAICTL_RECORDINGS")
+	if folder == "" {
+		t.Skip("OAICTL_RECORDINGS names no folder")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings in %s (%v)", folder, err)
+	}
+	r := &reader{T: t, tables: newTables(), counts: map[string]int{}}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(bytes.NewReader(data))
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var exchange recorded
+			if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
+				t.Fatal(err)
+			}
+			r.exchange(exchange)
+		}
+	}
+	t.Logf("read %v", r.counts)
+	for _, kind := range []string{"cluster", "host", "infra-env"} {
+		if r.counts[kind] == 0 {
+			t.Errorf("no %s was recorded", kind)
+		}
+	}
+}
+
+type reader struct {
+	*testing.T
+	tables tables
+	counts map[string]int
+}
+
+var (
+	clusterPath  = regexp.MustCompile(`^/v2/clusters(/[0-9a-f-]{36}(/actions/[a-z-]+)?|/import)?$`)
+	infraEnvPath = regexp.MustCompile(`^/v2/infra-envs(/[0-9a-f-]{36})?$`)
+	oneHostPath  = regexp.MustCompile(`^/v2/infra-envs/[0-9a-f-]{36}/hosts/[0-9a-f-]{36}$`)
+	hostsPath    = regexp.MustCompile(`^/v2/infra-envs/[0-9a-f-]{36}/hosts$`)
+)
+
+func (r *reader) exchange(e recorded) {
+	switch {
+	case e.Status >= 400:
+		if kind, reason := errorShape(e.Response); kind == shapeless || reason == "" {
+			r.Errorf("%s %s: error without a shape: %s", e.Method, e.Path, e.Response)
+		}
+		r.counts["error"]++
+	case len(e.Response) == 0 || e.Response[0] == 'n':
+	case clusterPath.MatchString(e.Path) && e.Response[0] == '{':
+		r.cluster(e.Response)
+	case infraEnvPath.MatchString(e.Path) && e.Response[0] == '{':
+		r.infraEnv(e.Response)
+	case oneHostPath.MatchString(e.Path), hostsPath.MatchString(e.Path) && e.Response[0] == '{':
+		r.host(e.Response)
+	case hostsPath.MatchString(e.Path):
+		var hosts []json.RawMessage
+		if err := json.Unmarshal(e.Response, &hosts); err != nil {
+			r.Error(err)
+		}
+		for _, h := range hosts {
+			r.host(h)
+		}
+	}
+}
+
+func (r *reader) cluster(data json.RawMessage) {
+	r.counts["cluster"]++
+	var wire clusterWire
+	var raw struct {
+		ValidationsInfo string            `json:"validations_info"`
+		Hosts           []json.RawMessage `json:"hosts"`
+	}
+	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
+		r.Fatalf("cluster: %v", err)
+	}
+	c := r.tables.clusterOf(&wire, "")
+	if c.State == install.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
+		r.Errorf("cluster read as %+v", c)
+	}
+	if (raw.ValidationsInfo != "") != (len(c.Validations) > 0) {
+		r.Errorf("cluster validations were lost: %s", raw.ValidationsInfo)
+	}
+	for _, h := range raw.Hosts {
+		r.host(h)
+	}
+}
+
+func (r *reader) host(data json.RawMessage) {
+	r.counts["host"]++
+	var wire hostWire
+	var raw struct {
+		Inventory       string `json:"inventory"`
+		ValidationsInfo string `json:"validations_info"`
+		Progress        struct {
+			Stage string `json:"current_stage"`
+		} `json:"progress"`
+	}
+	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
+		r.Fatalf("host: %v", err)
+	}
+	h := r.tables.hostOf(&wire)
+	if h.State == install.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
+		r.Errorf("host read as %+v", h)
+	}
+	i := h.Inventory
+	if i.Known != (raw.Inventory != "") || (i.Known && (i.Hostname == "" || i.Serial == "" || len(i.Interfaces) == 0 || len(i.Disks) == 0 || i.CPUs == 0 || i.MemoryBytes == 0)) {
+		r.Errorf("inventory read as %+v", i)
+	}
+	if (raw.ValidationsInfo != "") != (len(h.Validations) > 0) || h.Progress.Stage != raw.Progress.Stage {
+		r.Error("validations or stage were lost")
+	}
+}
+
+func (r *reader) infraEnv(data json.RawMessage) {
+	r.counts["infra-env"]++
+	var wire infraEnvWire
+	if err := json.Unmarshal(data, &wire); err != nil {
+		r.Fatalf("infra-env: %v", err)
+	}
+	e := r.tables.infraEnvOf(&wire)
+	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != install.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
+		r.Errorf("infra-env read as %+v", e)
+	}
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
