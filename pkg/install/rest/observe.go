@@ -15,7 +15,7 @@ const (
 	idleProbe = 8500 * time.Millisecond // while nothing happens
 	soonProbe = 3 * time.Second         // a while after something happened
 	hotProbe  = time.Second             // just after
-	hotTime   = 10 * time.Second
+	hotTime   = 15 * time.Second
 	soonTime  = 30 * time.Second
 
 	runningRefresh = 30 * time.Second // progress may move without an event

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -90,8 +91,8 @@ func TestInstallOnTheSimulator(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			cluster := loadExample(t, example)
-			time := clock.Scaled(600)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
+			fast := clock.Scaled(600)
+			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,33 +103,40 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			}()
 			wire, files := &wireCount{}, &memoryFiles{}
 			run := func(mark string) (install.Result, error) {
-				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: time, HTTPClient: &http.Client{Transport: wire}})
+				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				installer := install.New(plane, install.WithClock(time), install.WithFiles(files), install.WithEvents(func(e install.Event) {
+				installer := install.New(plane, install.WithClock(fast), install.WithFiles(files), install.WithEvents(func(e install.Event) {
 					if e.Type == install.EventAction || e.Type == install.EventWarning || e.Type == install.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
 					}
 				}))
 				return installer.Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: mark}})
 			}
-			began := time.Now()
+			began := fast.Now()
 			result, err := run("first-run")
 			if err != nil || result.Verdict != install.VerdictInstalled {
 				t.Fatalf("verdict %q, error %v", result.Verdict, err)
 			}
-			minutes := time.Now().Sub(began).Minutes()
+			minutes := fast.Now().Sub(began).Minutes()
 			all, writes, by := wire.take()
 			t.Logf("%d requests in %.1f minutes, %d of them writes: %v", all, minutes, len(writes), by)
 			if limit := int(12*minutes) + 150; all > limit {
 				t.Errorf("%d requests in %.1f minutes; at most %d are allowed", all, minutes, limit)
+			}
+			if got := stagesSeen(result.Observed); got != "" {
+				t.Error(got)
 			}
 			for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
 				if len(files.saved[name]) == 0 {
 					t.Errorf("%s was not saved", name)
 				}
 			}
+			if late := readyToInstall(t, s.URL(), fast, result.Observed.Cluster.ID); late > 11*time.Second {
+				t.Errorf("the install call came %s after ready; one poll is 10 s at most", late)
+			}
+			wire.take()
 			if result, err = run("second-run"); err != nil || result.Verdict != install.VerdictInstalled {
 				t.Fatalf("second run: verdict %q, error %v", result.Verdict, err)
 			}
@@ -137,4 +145,45 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readyToInstall is how long after the cluster became ready its install began,
+// by the service's own events.
+func readyToInstall(t *testing.T, url string, c clock.Clock, id string) time.Duration {
+	t.Helper()
+	plane, err := rest.New(rest.Config{URL: url, Clock: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := plane.Events(t.Context(), rest.EventFilter{ClusterID: id}, 0)
+	if err != nil || page.Total != len(page.Events) {
+		t.Fatalf("%d of %d events, %v", len(page.Events), page.Total, err)
+	}
+	var ready, preparing time.Time
+	for _, e := range page.Events {
+		if e.Name != "cluster_status_updated" {
+			continue
+		}
+		switch {
+		case strings.Contains(e.Message, "\"ready\"") || strings.Contains(e.Message, "to ready"):
+			ready = e.Time
+		case preparing.IsZero() && strings.Contains(e.Message, "preparing-for-installation"):
+			preparing = e.Time
+		}
+	}
+	if ready.IsZero() || preparing.IsZero() {
+		t.Fatalf("ready at %s, preparing at %s", ready, preparing)
+	}
+	t.Logf("the install began %s after ready", preparing.Sub(ready))
+	return preparing.Sub(ready)
+}
+
+// stagesSeen says which host has not come to the end of its stages, "" if none.
+func stagesSeen(o *install.Observed) string {
+	for _, h := range o.Hosts {
+		if len(h.Progress.Stages) == 0 || h.Progress.Stage != h.Progress.Stages[len(h.Progress.Stages)-1] {
+			return h.Hostname + " is at " + h.Progress.Stage
+		}
+	}
+	return ""
 }
