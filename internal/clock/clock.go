@@ -5,6 +5,7 @@ package clock
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -21,27 +22,50 @@ type Clock interface {
 }
 
 // Real is the machine's own clock.
-func Real() Clock { return Scaled(1) }
+func Real() Clock { return real{} }
 
 // Scaled starts at the present moment and runs speed times as fast as the
 // machine's clock. A speed of zero or less is taken as 1.
+//
+// It never leaps: where the machine stalls, or has too much to do, a fast clock
+// runs slower for a while. Otherwise a hiccup of half a second would be minutes
+// of silence in a simulation, and its time-outs would strike.
 func Scaled(speed float64) Clock {
-	if speed <= 0 {
-		speed = 1
+	if speed <= 0 || speed == 1 {
+		return Real()
 	}
-	return &scaled{start: time.Now(), speed: speed}
+	now := time.Now()
+	return &scaled{speed: speed, last: now, virtual: now.Round(0)}
 }
 
+type real struct{}
+
+func (real) Now() time.Time                     { return time.Now() }
+func (real) Wall(d time.Duration) time.Duration { return d }
+
+func (real) Sleep(ctx context.Context, d time.Duration) error { return wait(ctx, d) }
+
+// longestStep is the most that a fast clock advances between two looks at it.
+const longestStep = 15 * time.Second
+
 type scaled struct {
-	start time.Time
 	speed float64
+
+	mu      sync.Mutex
+	last    time.Time // when the clock was last looked at, in real time
+	virtual time.Time // what it showed then
 }
 
 func (c *scaled) Now() time.Time {
-	if c.speed == 1 {
-		return time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	real := time.Now()
+	step := time.Duration(float64(real.Sub(c.last)) * c.speed)
+	if c.speed > 1 {
+		step = min(step, longestStep)
 	}
-	return c.start.Add(time.Duration(float64(time.Since(c.start)) * c.speed)).Round(0)
+	c.last, c.virtual = real, c.virtual.Add(step)
+	return c.virtual
 }
 
 func (c *scaled) Wall(d time.Duration) time.Duration {
@@ -49,13 +73,27 @@ func (c *scaled) Wall(d time.Duration) time.Duration {
 }
 
 func (c *scaled) Sleep(ctx context.Context, d time.Duration) error {
+	for until := c.Now().Add(d); ; {
+		rest := until.Sub(c.Now())
+		if c.speed > 1 {
+			// Somebody has to look at the clock often enough for it to run at full speed.
+			rest = min(rest, longestStep/2)
+		}
+		if err := wait(ctx, c.Wall(rest)); err != nil || rest <= 0 {
+			return err
+		}
+	}
+}
+
+// wait sleeps in real time.
+func wait(ctx context.Context, d time.Duration) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	if d <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(c.Wall(d))
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

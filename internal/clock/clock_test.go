@@ -1,0 +1,57 @@
+package clock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+func TestScaledPassesAnHourInSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.Scaled(300)
+		began, real := c.Now(), time.Now()
+		if err := c.Sleep(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if passed := c.Now().Sub(began); passed < time.Hour || passed > time.Hour+time.Minute {
+			t.Errorf("%s passed", passed)
+		}
+		if took := time.Since(real); took < 12*time.Second || took > 13*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+func TestScaledDoesNotLeap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.Scaled(300)
+		began := c.Now()
+		time.Sleep(5 * time.Second) // the machine stalls: 25 minutes on this clock
+		if passed := c.Now().Sub(began); passed > time.Minute {
+			t.Errorf("the clock leapt by %s", passed)
+		}
+	})
+}
+
+func TestSleepEndsWithItsContext(t *testing.T) {
+	cause := errors.New("enough")
+	for name, c := range map[string]clock.Clock{"real": clock.Real(), "fast": clock.Scaled(300), "slow": clock.Scaled(0.5)} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(cause) })
+			if err := c.Sleep(ctx, 24*time.Hour); !errors.Is(err, cause) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+func TestRealIsTheMachinesClock(t *testing.T) {
+	if c := clock.Scaled(0); c != clock.Real() || c.Wall(time.Minute) != time.Minute {
+		t.Error("a speed of zero is not the real clock")
+	}
+}
