@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
-
-	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // stale prints a cluster as it was before an action, but for its new state: that
@@ -224,47 +222,6 @@ func finalizingPercent(_ *cluster, at int) int {
 	return (at + 1) * 100 / len(finalizingStages())
 }
 
-func (s *Service) readOperators(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return reply{}, err
-	}
-	name := c.URL.Query().Get("operator_name")
-	if name == "" {
-		return ok(slices.Clone(cl.MonitoredOperators))
-	}
-	for _, o := range cl.MonitoredOperators {
-		if o.Name == name {
-			return ok([]operator{o})
-		}
-	}
-	return reply{}, notFound("operator %s not found", name)
-}
-
-// reportOperator takes what the controller sees of an operator.
-func (s *Service) reportOperator(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return reply{}, err
-	}
-	var p models.OperatorMonitorReport
-	if err := decode(c.body, "report-params", &p); err != nil {
-		return reply{}, err
-	}
-	list := slices.Clone(cl.MonitoredOperators)
-	i := slices.IndexFunc(list, func(o operator) bool { return o.Name == p.Name })
-	if i < 0 {
-		return reply{}, notFound("operator %s not found", p.Name)
-	}
-	o := &list[i]
-	if o.Status != string(p.Status) || o.StatusInfo != p.StatusInfo {
-		s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
-	}
-	o.Status, o.StatusInfo, o.Version, o.StatusUpdatedAt = string(p.Status), p.StatusInfo, p.Version, millis(s.now())
-	cl.MonitoredOperators = list
-	return reply{status: 200}, nil
-}
-
 // completeInstallation takes the controller's verdict.
 func (s *Service) completeInstallation(c *call) (reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
@@ -285,76 +242,4 @@ func (s *Service) completeInstallation(c *call) (reply, error) {
 	}
 	s.failInstallation(cl, p.ErrorInfo)
 	return accepted(w)
-}
-
-// importCluster makes a cluster out of one that was installed elsewhere, so that
-// hosts can be added to it.
-func (s *Service) importCluster(c *call) (reply, error) {
-	var p models.ImportClusterParams
-	if err := decode(c.body, "new-import-cluster-params", &p); err != nil {
-		return reply{}, err
-	}
-	cl := s.newCluster(c.owner())
-	cl.Kind, cl.Imported = kindAddHosts, true
-	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
-	// An address like api.NAME.DOMAIN tells name and domain better than the caller.
-	if rest, found := strings.CutPrefix(*p.APIVipDnsname, "api."); found {
-		if name, domain, found := strings.Cut(rest, "."); found && checkDomain(domain) == nil {
-			cl.Name, cl.BaseDNSDomain = name, domain
-		}
-	}
-	if p.OpenshiftVersion != "" {
-		release, err := versions.Resolve(p.OpenshiftVersion, "")
-		if err != nil {
-			return reply{}, badRequest("%s", err)
-		}
-		cl.OpenshiftVersion, cl.OcpReleaseImage = release.Version, release.URL
-	}
-	cl.Status, cl.StatusInfo = clusterAddingHosts, infoAddingHosts
-	cl.Platform = &platform{Type: platformBaremetal}
-	cl.Progress = nil
-	w := s.printCluster(cl, clusterDetail{plain: true})
-	w.HostNetworks = []hostNetwork{}
-	s.settleImported(cl)
-	s.addCluster(cl)
-	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
-	return created(w)
-}
-
-// settleImported fills in what the database adds to an imported cluster: lists
-// that are empty instead of missing.
-func (s *Service) settleImported(c *cluster) {
-	c.Progress = &clusterProgress{}
-	c.Platform = &platform{Type: platformBaremetal, External: &externalPlatform{}}
-	c.DiskEncryption, c.IgnitionEndpoint, c.FeatureUsage = &diskEncryption{}, &ignitionEndpoint{}, "{}"
-	c.APIVips, c.IngressVips = []vip{}, []vip{}
-	c.MachineNetworks, c.ServiceNetworks, c.ClusterNetworks = []machineNetwork{}, []machineNetwork{}, []clusterNetwork{}
-	c.MonitoredOperators, c.OperatorBundles = []operator{}, []string{}
-}
-
-// registerDisconnected makes a cluster that only holds the configuration of an
-// installation without a service.
-func (s *Service) registerDisconnected(c *call) (reply, error) {
-	var p struct {
-		Name             string `json:"name"`
-		OpenshiftVersion string `json:"openshift_version"`
-	}
-	if err := decode(c.body, "new-disconnected-cluster-params", &p); err != nil {
-		return reply{}, err
-	}
-	if p.Name == "" {
-		return reply{}, malformed("name in body is required")
-	}
-	if p.OpenshiftVersion == "" {
-		return reply{}, malformed("openshift_version in body is required")
-	}
-	release, err := versions.Resolve(p.OpenshiftVersion, "")
-	if err != nil {
-		return reply{}, badRequest("%s", err)
-	}
-	cl := s.newCluster(c.owner())
-	cl.Kind, cl.Status, cl.StatusInfo, cl.Name = kindDisconnected, clusterUnmonitored, "", p.Name
-	cl.OpenshiftVersion, cl.OcpReleaseImage, cl.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
-	s.addCluster(cl)
-	return created(s.printCluster(cl, clusterDetail{}))
 }

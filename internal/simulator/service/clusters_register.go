@@ -1,9 +1,6 @@
 package service
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
@@ -183,64 +180,6 @@ func checkTopology(count int64, ha, version string) error {
 	return nil
 }
 
-func fillPlatform(c *cluster, p *clusterCreate) error {
-	want, err := platformFrom(p.Platform)
-	if err != nil {
-		return err
-	}
-	return c.choosePlatform(want, p.UserManagedNetworking)
-}
-
-// platformFrom reads the platform parameter; nil if it is absent.
-func platformFrom(p *models.Platform) (*platform, error) {
-	if p == nil || p.Type == nil {
-		return nil, nil
-	}
-	want := &platform{Type: string(*p.Type), External: &externalPlatform{}}
-	if want.Type == "external" && (p.External == nil || value(p.External.PlatformName) == "") {
-		return nil, badRequest("External setting must be set when using platform type external")
-	}
-	if p.External != nil {
-		want.External = &externalPlatform{PlatformName: value(p.External.PlatformName),
-			CloudControllerManager: value(p.External.CloudControllerManager)}
-	}
-	return want, nil
-}
-
-// choosePlatform settles the platform and who manages the network: each may
-// follow from the other.
-func (c *cluster) choosePlatform(want *platform, umn *bool) error {
-	single := c.isSingle()
-	if want == nil {
-		want = &platform{Type: platformBaremetal, External: &externalPlatform{}}
-		if single || umn != nil && *umn {
-			want.Type = platformNone
-		}
-	}
-	switch want.Type {
-	case platformBaremetal:
-		if single {
-			return badRequest("Can't set baremetal platform on single node OpenShift")
-		}
-		if umn != nil && *umn {
-			return badRequest("Can't set baremetal platform with user-managed-networking enabled")
-		}
-		c.UserManagedNetworking = ptr(false)
-	case platformNone, "external":
-		if umn != nil && !*umn && !single {
-			return badRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
-		}
-		c.UserManagedNetworking = ptr(true)
-	default:
-		if single {
-			return badRequest("Can't set %s platform on single node OpenShift", want.Type)
-		}
-		c.UserManagedNetworking = umn
-	}
-	c.Platform = want
-	return nil
-}
-
 func fillIdentity(c *cluster, p *clusterCreate) error {
 	if err := checkName(*p.Name, c.platformType()); err != nil {
 		return err
@@ -380,49 +319,6 @@ func encryptionFrom(p *encryptionChoice) (*diskEncryption, error) {
 	return d, nil
 }
 
-func fillOperators(c *cluster, p *clusterCreate) error {
-	c.MonitoredOperators = []operator{{ClusterID: c.ID, Name: "console", OperatorType: "builtin", TimeoutSeconds: 3600}}
-	return c.chooseOperators(p.OlmOperators, p.OperatorBundles)
-}
-
-// chooseOperators replaces the OLM operators: those asked for, those of the
-// bundles, and what they depend on.
-func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles []bundleChoice) error {
-	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o operator) bool { return o.OperatorType == "olm" })
-	var names []string
-	properties := map[string]string{}
-	for _, o := range asked {
-		names = append(names, o.Name)
-		properties[o.Name] = o.Properties
-	}
-	sources := map[string][]string{}
-	chosen := []string{}
-	for _, choice := range bundles {
-		b, found := versions.BundleByID(choice.ID)
-		if !found {
-			return refuse(500, "bundle '%s' is not supported", choice.ID)
-		}
-		chosen = append(chosen, b.ID)
-		for _, name := range append(slices.Clone(b.Operators), choice.Operators...) {
-			names = append(names, name)
-			sources[name] = append(sources[name], b.ID)
-		}
-	}
-	all, missing := versions.WithDependencies(names)
-	if missing != "" {
-		return badRequest("%s", versions.UnsupportedOperator(missing))
-	}
-	for _, o := range all {
-		list = append(list, operator{
-			Bundles: sources[o.Name], ClusterID: c.ID, DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
-			OperatorType: "olm", Properties: properties[o.Name], SourceBundles: sources[o.Name],
-			SubscriptionName: o.Subscription, TimeoutSeconds: int64(o.Timeout.Seconds()),
-		})
-	}
-	c.MonitoredOperators, c.OperatorBundles = list, chosen
-	return nil
-}
-
 // value is what a pointer points at, or the zero value.
 func value[T any](p *T) T {
 	if p == nil {
@@ -430,36 +326,4 @@ func value[T any](p *T) T {
 		return zero
 	}
 	return *p
-}
-
-func clusterNetworksFrom(list []*models.ClusterNetwork, id string) []clusterNetwork {
-	out := []clusterNetwork{}
-	for _, n := range list {
-		out = append(out, clusterNetwork{CIDR: string(n.Cidr), ClusterID: id, HostPrefix: n.HostPrefix})
-	}
-	return out
-}
-
-func machineNetworksFrom(list []*models.MachineNetwork, id string) []machineNetwork {
-	out := []machineNetwork{}
-	for _, n := range list {
-		out = append(out, machineNetwork{CIDR: string(n.Cidr), ClusterID: id})
-	}
-	return out
-}
-
-func apiVipsFrom(list []*models.APIVip, id string) []vip {
-	out := []vip{}
-	for _, v := range list {
-		out = append(out, vip{ClusterID: id, IP: strings.TrimSpace(string(v.IP))})
-	}
-	return out
-}
-
-func ingressVipsFrom(list []*models.IngressVip, id string) []vip {
-	out := []vip{}
-	for _, v := range list {
-		out = append(out, vip{ClusterID: id, IP: strings.TrimSpace(string(v.IP))})
-	}
-	return out
 }

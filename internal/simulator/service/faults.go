@@ -131,17 +131,20 @@ func (s *Service) disturb(rule *scenario.Rule, w http.ResponseWriter, r *http.Re
 		s.respondInstead(rule, w)
 	case scenario.DoGarbage:
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(rule.Args.Int("status", http.StatusOK))
-		_, _ = w.Write([]byte(rule.Args.String("body", "<html><body>\x00\xff this is not JSON")))
+		_, _ = w.Write([]byte("<html><body>\x00\xff this is not JSON"))
 	case scenario.DoTruncate:
-		truncateAnswer(w, r, next, rule.Args.Int("bytes", -1))
+		truncateAnswer(w, r, next)
 	case scenario.DoHang:
-		<-r.Context().Done() // until the client gives up
+		if span := rule.Args.Duration("delay", 0); span > 0 {
+			_ = s.cfg.Clock.Sleep(r.Context(), span) // either way there is no answer
+		} else {
+			<-r.Context().Done() // until the client gives up
+		}
 		panic(http.ErrAbortHandler)
 	case scenario.DoReset:
 		panic(http.ErrAbortHandler) // net/http drops the connection
 	case scenario.DoDelay:
-		if s.cfg.Clock.Sleep(r.Context(), rule.Args.Duration("by", 30*time.Second)) == nil {
+		if s.cfg.Clock.Sleep(r.Context(), rule.Args.Duration("delay", 30*time.Second)) == nil {
 			next.ServeHTTP(w, r)
 		}
 	case scenario.DoExpireToken, scenario.DoExpireImage:
@@ -163,19 +166,15 @@ func (s *Service) respondInstead(rule *scenario.Rule, w http.ResponseWriter) {
 	errorReply(refuse(status, "%s", strings.ToLower(http.StatusText(status)))).send(w, s.date())
 }
 
-// truncateAnswer promises the whole answer and sends only n bytes of it, or half
-// where n is negative.
-func truncateAnswer(w http.ResponseWriter, r *http.Request, next http.Handler, n int) {
+// truncateAnswer promises the whole answer and sends half of it.
+func truncateAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	buffer := &capture{header: http.Header{}, status: http.StatusOK}
 	next.ServeHTTP(buffer, r)
-	if n < 0 || n >= buffer.body.Len() {
-		n = buffer.body.Len() / 2
-	}
 	for k, v := range buffer.header {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(buffer.status)
-	_, _ = w.Write(buffer.body.Bytes()[:n])
+	_, _ = w.Write(buffer.body.Bytes()[:buffer.body.Len()/2])
 	if f, ok := w.(http.Flusher); ok {
 		f.Flush()
 	}

@@ -119,6 +119,8 @@ type machine struct {
 	badImage bool
 	cpus     int
 	installs int // install steps received
+	unclean  func(inventory map[string]any)
+	unsynced bool
 }
 
 // boot adds a machine and registers it.
@@ -143,7 +145,7 @@ func (m *machine) address() string { return fmt.Sprintf("10.0.0.%d", 10+m.index)
 func (m *machine) mac() string     { return fmt.Sprintf("52:54:00:00:00:%02x", m.index) }
 
 func (m *machine) inventory() string {
-	return inString(fields{
+	inv := fields{
 		"hostname": m.name, "cpu": fields{"architecture": "x86_64", "count": m.cpus, "flags": []string{"vmx"}},
 		"memory": fields{"physical_bytes": 32 << 30, "usable_bytes": 32 << 30},
 		"disks": []fields{
@@ -154,7 +156,11 @@ func (m *machine) inventory() string {
 		"interfaces":    []fields{{"name": "eth0", "mac_address": m.mac(), "ipv4_addresses": []string{m.address() + "/24"}, "ipv6_addresses": []string{}}},
 		"routes":        []fields{{"interface": "eth0", "destination": "0.0.0.0", "gateway": "10.0.0.1", "family": 2}},
 		"system_vendor": fields{"manufacturer": "Acme", "product_name": "Box"}, "tpm_version": "2.0",
-	})
+	}
+	if m.unclean != nil {
+		m.unclean(inv)
+	}
+	return inString(inv)
 }
 
 // poll asks once what to do and does it.
@@ -188,6 +194,9 @@ func (m *machine) output(s step) string {
 	case stepInventory:
 		return m.inventory()
 	case stepNTP:
+		if m.unsynced {
+			return `{"ntp_sources":[{"source_name":"clock","source_state":"unreachable"}]}`
+		}
 		return `{"ntp_sources":[{"source_name":"clock","source_state":"synced"}]}`
 	case stepDomains:
 		var asked struct{ Domains []domainName }

@@ -74,9 +74,6 @@ func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 		return badRequest("%s", err)
 	}
 	e.OpenshiftVersion = image.OpenshiftVersion
-	if p.OpenshiftVersion != "" {
-		e.OpenshiftVersion = p.OpenshiftVersion
-	}
 	e.Type = p.ImageType
 	if e.Type == "" {
 		e.Type = "full-iso"
@@ -253,10 +250,11 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 		changed.pullSecret = p.PullSecret
 	}
 	if p.OpenshiftVersion != nil {
-		if _, err := versions.OSImageFor(*p.OpenshiftVersion, e.CPUArchitecture); err != nil {
+		image, err := versions.OSImageFor(*p.OpenshiftVersion, e.CPUArchitecture)
+		if err != nil {
 			return reply{}, badRequest("%s", err)
 		}
-		changed.OpenshiftVersion = *p.OpenshiftVersion
+		changed.OpenshiftVersion = image.OpenshiftVersion
 	}
 	if p.ImageType != "" {
 		changed.Type = p.ImageType

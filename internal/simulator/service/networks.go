@@ -3,6 +3,9 @@ package service
 import (
 	"net/netip"
 	"slices"
+	"strings"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // networkOfVip is the network of the hosts in which an address lies; empty if
@@ -98,4 +101,36 @@ func (c *cluster) nodeAddress() string {
 		}
 	}
 	return ""
+}
+
+func clusterNetworksFrom(list []*models.ClusterNetwork, id string) []clusterNetwork {
+	out := []clusterNetwork{}
+	for _, n := range list {
+		out = append(out, clusterNetwork{CIDR: string(n.Cidr), ClusterID: id, HostPrefix: n.HostPrefix})
+	}
+	return out
+}
+
+func machineNetworksFrom(list []*models.MachineNetwork, id string) []machineNetwork {
+	out := []machineNetwork{}
+	for _, n := range list {
+		out = append(out, machineNetwork{CIDR: string(n.Cidr), ClusterID: id})
+	}
+	return out
+}
+
+func apiVipsFrom(list []*models.APIVip, id string) []vip {
+	out := []vip{}
+	for _, v := range list {
+		out = append(out, vip{ClusterID: id, IP: strings.TrimSpace(string(v.IP))})
+	}
+	return out
+}
+
+func ingressVipsFrom(list []*models.IngressVip, id string) []vip {
+	out := []vip{}
+	for _, v := range list {
+		out = append(out, vip{ClusterID: id, IP: strings.TrimSpace(string(v.IP))})
+	}
+	return out
 }

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"slices"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+func fillOperators(c *cluster, p *clusterCreate) error {
+	c.MonitoredOperators = []operator{{ClusterID: c.ID, Name: "console", OperatorType: "builtin", TimeoutSeconds: 3600}}
+	return c.chooseOperators(p.OlmOperators, p.OperatorBundles)
+}
+
+// chooseOperators replaces the OLM operators: those asked for, those of the
+// bundles, and what they depend on.
+func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles []bundleChoice) error {
+	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o operator) bool { return o.OperatorType == "olm" })
+	var names []string
+	properties := map[string]string{}
+	for _, o := range asked {
+		names = append(names, o.Name)
+		properties[o.Name] = o.Properties
+	}
+	sources := map[string][]string{}
+	chosen := []string{}
+	for _, choice := range bundles {
+		b, found := versions.BundleByID(choice.ID)
+		if !found {
+			return refuse(500, "bundle '%s' is not supported", choice.ID)
+		}
+		chosen = append(chosen, b.ID)
+		for _, name := range append(slices.Clone(b.Operators), choice.Operators...) {
+			names = append(names, name)
+			sources[name] = append(sources[name], b.ID)
+		}
+	}
+	all, missing := versions.WithDependencies(names)
+	if missing != "" {
+		return badRequest("%s", versions.UnsupportedOperator(missing))
+	}
+	for _, o := range all {
+		list = append(list, operator{
+			Bundles: sources[o.Name], ClusterID: c.ID, DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
+			OperatorType: "olm", Properties: properties[o.Name], SourceBundles: sources[o.Name],
+			SubscriptionName: o.Subscription, TimeoutSeconds: int64(o.Timeout.Seconds()),
+		})
+	}
+	c.MonitoredOperators, c.OperatorBundles = list, chosen
+	return nil
+}
+
+func (s *Service) readOperators(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	name := c.URL.Query().Get("operator_name")
+	if name == "" {
+		return ok(slices.Clone(cl.MonitoredOperators))
+	}
+	for _, o := range cl.MonitoredOperators {
+		if o.Name == name {
+			return ok([]operator{o})
+		}
+	}
+	return reply{}, notFound("operator %s not found", name)
+}
+
+// reportOperator takes what the controller sees of an operator.
+func (s *Service) reportOperator(c *call) (reply, error) {
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	var p models.OperatorMonitorReport
+	if err := decode(c.body, "report-params", &p); err != nil {
+		return reply{}, err
+	}
+	list := slices.Clone(cl.MonitoredOperators)
+	i := slices.IndexFunc(list, func(o operator) bool { return o.Name == p.Name })
+	if i < 0 {
+		return reply{}, notFound("operator %s not found", p.Name)
+	}
+	o := &list[i]
+	if o.Status != string(p.Status) || o.StatusInfo != p.StatusInfo {
+		s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
+	}
+	o.Status, o.StatusInfo, o.Version, o.StatusUpdatedAt = string(p.Status), p.StatusInfo, p.Version, millis(s.now())
+	cl.MonitoredOperators = list
+	return reply{status: 200}, nil
+}

@@ -1,0 +1,165 @@
+package service
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// outcomes reads validations_info as id to [status, message].
+func outcomes(t *testing.T, object map[string]any) map[string][2]string {
+	t.Helper()
+	var categories map[string][]struct{ ID, Status, Message string }
+	text, _ := object["validations_info"].(string)
+	if err := unmarshal(text, &categories); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	all := map[string][2]string{}
+	for _, list := range categories {
+		for _, o := range list {
+			all[o.ID] = [2]string{o.Status, o.Message}
+		}
+	}
+	return all
+}
+
+func TestHostValidations(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		trouble func(*machine)
+		state   string
+		id      string
+		message string
+	}{
+		{"fine", func(*machine) {}, hostKnown, "", ""},
+		{"no time source only warns", func(m *machine) { m.unsynced = true }, hostKnown, "ntp-synced", "Host couldn't synchronize with any NTP server"},
+		{"small disks", func(m *machine) {
+			m.unclean = func(i map[string]any) {
+				i["disks"] = []fields{{"id": "a", "path": "/dev/sda", "drive_type": "HDD", "size_bytes": 20_000_000_000}}
+			}
+		}, hostInsufficient, "has-min-valid-disks", "No eligible disks were found, please check specific disks to see why they are not eligible"},
+		{"too weak for anything", func(m *machine) { m.cpus = 1 }, hostInsufficient, "has-min-cpu-cores", "The host is not eligible to participate in Openshift Cluster because the minimum required CPU cores for any role is 2, found only 1"},
+		{"another network", func(m *machine) {
+			m.unclean = func(i map[string]any) {
+				i["interfaces"] = []fields{{"name": "eth0", "mac_address": m.mac(), "ipv4_addresses": []string{"172.16.0.5/24"}}}
+			}
+		}, hostInsufficient, "belongs-to-machine-cidr", "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"},
+		{"a name twice", func(m *machine) { m.name = "host-0" }, hostInsufficient, "hostname-unique", "Hostname host-0 is not unique in cluster"},
+		{"a forbidden name", func(m *machine) { m.name = "localhost" }, hostInsufficient, "hostname-valid", "The host name localhost is forbidden"},
+		{"no default route", func(m *machine) { m.unclean = func(i map[string]any) { i["routes"] = []fields{} } }, hostInsufficient, "has-default-route", "Host has not yet been configured with a default route."},
+		{"two cards in one network", func(m *machine) {
+			m.unclean = func(i map[string]any) {
+				i["interfaces"] = append(i["interfaces"].([]fields), fields{"name": "eth1", "mac_address": "52:54:00:ff:00:01", "ipv4_addresses": []string{"10.0.0.99/24"}})
+			}
+		}, hostInsufficient, "non-overlapping-subnets", "Address networks are overlapping: Address network 10.0.0.0/24 appears on multiple interfaces [eth0, eth1]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.compact(3)
+			tc.trouble(b.machines[1])
+			b.pass(time.Minute)
+			got := b.machines[1].get()
+			if got["status"] != tc.state {
+				t.Errorf("%v: %v, want %s", got["status"], got["status_info"], tc.state)
+			}
+			if tc.id == "" {
+				return
+			}
+			if diff := cmp.Diff([2]string{failed, tc.message}, outcomes(t, got)[tc.id]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.id, diff)
+			}
+			if tc.state != hostKnown && !strings.Contains(got["status_info"].(string), tc.message) {
+				t.Errorf("status_info does not say why: %v", got["status_info"])
+			}
+		})
+	}
+}
+
+func TestClusterValidations(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		extra fields
+		hosts int
+		state string
+		id    string
+		want  [2]string
+	}{
+		{"no domain", fields{"base_dns_domain": ""}, 3, clusterPendingInput, "dns-domain-defined", [2]string{failed, "The base domain is undefined and must be provided."}},
+		{"no addresses", nil, 3, clusterPendingInput, "api-vips-defined", [2]string{failed, "API virtual IPs are undefined and must be provided."}},
+		{"too few", one4("10.0.0.100", "10.0.0.101"), 2, clusterInsufficient, "sufficient-masters-count", [2]string{failed, "The cluster must have exactly 3 dedicated control plane nodes. Add or remove hosts, or change their roles configurations to meet the requirement."}},
+		{"overlapping networks", vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, fields{"service_networks": []fields{{"cidr": "10.128.0.0/16"}}}), 3, clusterInsufficient, "no-cidrs-overlapping", [2]string{failed, "CIDRS Overlapping: CIDRS 10.128.0.0/16 and 10.128.0.0/14 overlap."}},
+		{"host prefix too long", vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, fields{"cluster_networks": []fields{{"cidr": "10.128.0.0/14", "host_prefix": 30}}}), 3, clusterInsufficient, "network-prefix-valid", [2]string{failed, "Host prefix, now 30, must be less than or equal to 25 to allow at least 128 addresses"}},
+		{"a single node and a friend", fields{"control_plane_count": 1}, 2, clusterInsufficient, "sufficient-masters-count", [2]string{failed, "Single-node clusters must have a single control plane node and no workers."}},
+		{"an address outside", one4("10.5.0.100", "10.5.0.101"), 3, clusterPendingInput, "machine-cidr-defined", [2]string{failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.make(tc.extra)
+			for range tc.hosts {
+				b.boot()
+			}
+			b.pass(time.Minute)
+			got := b.get()
+			if got["status"] != tc.state {
+				t.Errorf("%v, want %s", got["status"], tc.state)
+			}
+			if diff := cmp.Diff(tc.want, outcomes(t, got)[tc.id]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.id, diff)
+			}
+		})
+	}
+}
+
+func TestIgnoredValidationsHinderNothing(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.machines[1].unclean = func(i map[string]any) { i["routes"] = []fields{} }
+	b.pass(time.Minute)
+	if got := b.status(); got != clusterInsufficient {
+		t.Fatalf("cluster %s", got)
+	}
+	b.must("PUT", "/clusters/"+b.cluster+"/ignored-validations", fields{"host-validation-ids": `["has-default-route"]`})
+	b.until(clusterReady)
+}
+
+func TestDiskChoice(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.pass(20 * time.Second)
+	m := b.machines[0]
+	if got := m.get()["installation_disk_id"]; got != "/dev/disk/by-id/a" {
+		t.Errorf("chose %v: hard disks come before solid ones", got)
+	}
+	b.must("PATCH", m.path(), fields{"disks_selected_config": []fields{{"id": "/dev/disk/by-id/b", "role": "install"}}})
+	b.pass(20 * time.Second)
+	if got := m.get()["installation_disk_id"]; got != "/dev/disk/by-id/b" {
+		t.Errorf("the user's choice became %v", got)
+	}
+	var inv inventory
+	if err := unmarshal(m.get()["inventory"].(string), &inv); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}
+	if diff := cmp.Diff(want, inv.Disks[2].InstallationEligibility.NotEligibleReasons); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func FuzzStepReply(f *testing.F) {
+	f.Add("inventory", `{"disks":[{}]}`)
+	f.Add("connectivity-check", `{"remote_hosts":[{"l2_connectivity":[{}]}]}`)
+	f.Add("verify-vips", `[{"vip":"1.2.3.4"}]`)
+	f.Fuzz(func(t *testing.T, kind, output string) {
+		b := newBench(t, nil)
+		b.compact(1)
+		m := b.machines[0]
+		m.poll()
+		b.call("POST", m.path()+"/instructions", fields{"step_id": "x", "step_type": kind, "exit_code": 0, "output": output})
+		b.s.tick()
+		if a := b.call("GET", m.path(), nil); a.status != 200 {
+			t.Errorf("%d %s", a.status, a.text)
+		}
+	})
+}
