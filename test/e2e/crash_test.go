@@ -87,12 +87,12 @@ func killedAt(t *testing.T, binary, example string, n int, when string) bool {
 	if output, err := createCluster(t.Context(), binary, w.URL, file, dir).CombinedOutput(); err != nil {
 		t.Fatalf("the run after the kill: %v\n%s", err, output)
 	}
-	once(t, address, w)
+	once(t, address, w.noted())
 	return true
 }
 
 // once checks that a service has one cluster, installed once, and one InfraEnv.
-func once(t *testing.T, address string, w *wire) {
+func once(t *testing.T, address string, calls []call) {
 	t.Helper()
 	if clusters := list(t, address, "/v2/clusters"); len(clusters) != 1 || clusters[0]["status"] != "installed" {
 		t.Errorf("%d clusters: %v", len(clusters), clusters)
@@ -101,13 +101,13 @@ func once(t *testing.T, address string, w *wire) {
 		t.Errorf("%d InfraEnvs", len(environments))
 	}
 	installs := 0
-	for _, c := range w.noted() {
+	for _, c := range calls {
 		if strings.HasSuffix(c.path, "/actions/install") && c.status == http.StatusAccepted {
 			installs++
 		}
 	}
 	if installs != 1 {
-		t.Errorf("%d install calls were accepted: %v", installs, writesOf(w.noted()))
+		t.Errorf("%d install calls were accepted: %v", installs, writesOf(calls))
 	}
 }
 

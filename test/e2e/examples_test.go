@@ -31,7 +31,7 @@ func TestExamplesInstall(t *testing.T) {
 					t.Fatalf("run %d: %v\n%s", run+1, err, output)
 				}
 				if run == 0 {
-					once(t, address, w)
+					once(t, address, w.noted())
 					w.reset()
 				}
 			}

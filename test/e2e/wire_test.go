@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -116,23 +116,36 @@ func writesOf(calls []call) []call {
 // list reads a collection of the service at address.
 func list(t *testing.T, address, path string) []map[string]any {
 	t.Helper()
-	response, err := http.Get(address + "/api/assisted-install" + path)
+	found, err := fetch(t.Context(), address, path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return found
+}
+
+// fetch reads a collection of the service at address.
+func fetch(ctx context.Context, address, path string) ([]map[string]any, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/assisted-install"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	data, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("GET %s: %s %v", path, response.Status, err)
+		return nil, fmt.Errorf("GET %s: %s %w", path, response.Status, err)
 	}
 	var out []map[string]any
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&out); err != nil {
-		t.Fatalf("GET %s: %v", path, err)
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("GET %s: %w", path, err)
 	}
-	return out
+	return out, nil
 }
 
-// reset breaks a connection off, as a dying network does.
+// breakOff breaks a connection off, as a dying network does.
 func breakOff(w http.ResponseWriter) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

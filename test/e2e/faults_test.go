@@ -1,0 +1,281 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+const (
+	faultSpeed = 1500
+	// hangSpeed is lower: a client waits some seconds of real time for an
+	// answer, which are hours at the other speed.
+	hangSpeed = 400
+)
+
+// place is where a fault strikes: a request and the phase that the cluster is in.
+type place struct {
+	method, path, phase string
+}
+
+func (p place) String() string { return p.phase + " " + p.method + " " + p.path }
+
+func (p place) writes() bool { return p.method != http.MethodGet }
+
+// faultKind is what goes wrong with a request.
+type faultKind struct {
+	name string
+	// times is how many matching requests it strikes, more than a client
+	// repeats by itself.
+	times int
+	// reaches says that the service has carried the request out all the same.
+	reaches bool
+	make    func(*http.Request) (*http.Response, error)
+	speed   float64
+}
+
+func answer(request *http.Request, status int, kind, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: fmt.Sprint(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
+		Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// passingFaults go over: the install ends as if nothing had happened.
+func passingFaults() []faultKind {
+	broken := func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNRESET }
+	garbage := func(r *http.Request) (*http.Response, error) {
+		return answer(r, http.StatusOK, "application/json", "<html><title>Gateway</title>\x00\xff"), nil
+	}
+	return []faultKind{
+		{name: "500", times: 3, speed: faultSpeed, make: func(r *http.Request) (*http.Response, error) {
+			return answer(r, http.StatusInternalServerError, "application/json", `{"kind":"Error","id":500,"code":"500","reason":"the database is being restarted"}`), nil
+		}},
+		{name: "reset", times: 3, speed: faultSpeed, make: broken},
+		{name: "reset, but done", times: 1, speed: faultSpeed, reaches: true, make: broken},
+		{name: "garbage", times: 3, speed: faultSpeed, make: garbage},
+		{name: "garbage, but done", times: 1, speed: faultSpeed, reaches: true, make: garbage},
+		{name: "no answer, but done", times: 1, speed: hangSpeed, reaches: true, make: func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, context.Cause(r.Context())
+		}},
+	}
+}
+
+// lastingFault is one that repeating does not cure, with what it ends as.
+type lastingFault struct {
+	status int
+	body   string
+	code   install.Code
+}
+
+// lastingFaults are refusals. They end a run at once, save for those that a
+// later look may find gone.
+func lastingFaults() []lastingFault {
+	return []lastingFault{
+		{status: http.StatusBadRequest, body: `{"kind":"Error","id":400,"code":"400","reason":"it is not to my liking"}`, code: install.CodeInput},
+		{status: http.StatusUnauthorized, body: `{"code":401,"message":"token is expired"}`, code: install.CodeAuth},
+		{status: http.StatusForbidden, body: `{"code":403,"message":"not yours"}`, code: install.CodeAuth},
+	}
+}
+
+// faulty makes trouble on the way to the service.
+type faulty struct {
+	address string
+	next    http.RoundTripper
+
+	mu     sync.Mutex
+	calls  []call
+	places []place // in the order in which they were first seen
+	at     place
+	kind   *faultKind
+	struck int
+}
+
+var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+
+func (f *faulty) RoundTrip(request *http.Request) (*http.Response, error) {
+	path := ids.ReplaceAllString(strings.TrimPrefix(request.URL.Path, "/api/assisted-install"), "*")
+	if name := request.URL.Query().Get("file_name"); name != "" {
+		path += "?" + name
+	}
+	here := place{request.Method, path, f.phase(request.Context())}
+
+	f.mu.Lock()
+	if !slices.Contains(f.places, here) {
+		f.places = append(f.places, here)
+	}
+	strike := f.kind != nil && here == f.at && (f.kind.times == 0 || f.struck < f.kind.times)
+	if strike {
+		f.struck++
+	}
+	f.mu.Unlock()
+
+	if strike && !f.kind.reaches {
+		f.note(request, 0)
+		return f.kind.make(request)
+	}
+	response, err := f.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	f.note(request, response.StatusCode)
+	if strike {
+		_ = response.Body.Close()
+		return f.kind.make(request)
+	}
+	return response, nil
+}
+
+func (f *faulty) note(request *http.Request, status int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, call{request.Method, strings.TrimPrefix(request.URL.Path, "/api/assisted-install"), status})
+}
+
+// phase is where the service's only cluster stands, in few words.
+func (f *faulty) phase(ctx context.Context) string {
+	clusters, err := fetch(ctx, f.address, "/v2/clusters")
+	switch {
+	case err != nil:
+		return "unknown"
+	case len(clusters) == 0:
+		return "without a cluster"
+	}
+	switch status := clusters[0]["status"]; status {
+	case "pending-for-input", "insufficient", "ready":
+		return "before"
+	case "preparing-for-installation", "installing", "installing-pending-user-action", "finalizing":
+		return "during"
+	case "installed", "adding-hosts":
+		return "after"
+	default:
+		return fmt.Sprint(status)
+	}
+}
+
+// trial is one install in this process, with trouble on the wire.
+type trial struct {
+	address string
+	wire    *faulty
+	time    clock.Clock
+	cluster *spec.Cluster
+	dir     string
+}
+
+func newTrial(t *testing.T, file string, speed float64) *trial {
+	t.Helper()
+	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time := clock.Scaled(speed)
+	s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("the simulator: %v", err)
+		}
+	})
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	return &trial{address: s.URL(), wire: &faulty{address: s.URL(), next: transport}, time: time, cluster: cluster, dir: t.TempDir()}
+}
+
+// run installs, as `oaictl create cluster` does.
+func (x *trial) run(t *testing.T, total time.Duration) (install.Result, []install.Event, error) {
+	t.Helper()
+	plane, err := rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []install.Event
+	installer := install.New(plane, install.WithClock(x.time), install.WithFiles(install.NewFiles(x.dir)), install.WithTimeouts(total, 0),
+		install.WithEvents(func(e install.Event) { events = append(events, e) }))
+	result, err := installer.Run(t.Context(), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
+	return result, events, err
+}
+
+// story is what a run told, for a test that failed.
+func story(events []install.Event) string {
+	var lines []string
+	for _, e := range events {
+		if e.Type == install.EventAction || e.Type == install.EventRun || e.Severity != install.SeverityInfo {
+			lines = append(lines, fmt.Sprintf("%s %s %s %s: %s", e.Time.Format(time.TimeOnly), e.Type, e.Key, e.State, e.Message))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// placesOf are all requests of an install, with the phases that they are made in.
+func placesOf(t *testing.T, file string) []place {
+	t.Helper()
+	x := newTrial(t, file, faultSpeed)
+	if _, events, err := x.run(t, 0); err != nil {
+		t.Fatalf("an install without trouble: %v\n%s", err, story(events))
+	}
+	once(t, x.address, x.wire.calls)
+	return x.wire.places
+}
+
+// TestFaultsAtEveryCall makes every kind of trouble at every request in every
+// phase. What passes is borne: the install ends with one cluster, one InfraEnv
+// and one install. What lasts ends the run with its word and exit code.
+func TestFaultsAtEveryCall(t *testing.T) {
+	file := "testdata/everything/cluster.yaml"
+	places := placesOf(t, file)
+	t.Logf("%d places: %v", len(places), places)
+	for _, at := range places {
+		for _, kind := range passingFaults() {
+			if kind.reaches && !at.writes() && kind.speed == faultSpeed {
+				continue // for a read it is the same as one that does not reach
+			}
+			t.Run(at.String()+", "+kind.name, func(t *testing.T) {
+				t.Parallel()
+				x := newTrial(t, file, kind.speed)
+				x.wire.at, x.wire.kind = at, &kind
+				result, events, err := x.run(t, 0)
+				if err != nil || result.Verdict != install.VerdictInstalled {
+					t.Fatalf("verdict %q: %v\n%s", result.Verdict, err, story(events))
+				}
+				once(t, x.address, x.wire.calls)
+			})
+		}
+		for _, fault := range lastingFaults() {
+			t.Run(fmt.Sprintf("%s, %d", at, fault.status), func(t *testing.T) {
+				t.Parallel()
+				x := newTrial(t, file, faultSpeed)
+				x.wire.at = at
+				x.wire.kind = &faultKind{make: func(r *http.Request) (*http.Response, error) {
+					return answer(r, fault.status, "application/json", fault.body), nil
+				}}
+				result, events, err := x.run(t, 0)
+				var said *install.Fault
+				if !errors.As(err, &said) || install.CodeOf(err) != fault.code || result.ExitCode != int(fault.code) || install.NextOf(err) == "" {
+					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, install.CodeOf(err), install.NextOf(err), fault.code, story(events))
+				}
+				last := events[len(events)-1]
+				if last.Type != install.EventRun || last.ExitCode == nil || *last.ExitCode != int(fault.code) || (last.State != "blocked" && last.State != "error") {
+					t.Errorf("last event %+v", last)
+				}
+			})
+		}
+	}
+}
