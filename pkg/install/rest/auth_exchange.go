@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -33,7 +34,7 @@ const (
 // Exchanger is what exchanging tokens needs.
 type Exchanger struct {
 	Client *http.Client // http.DefaultClient if nil
-	Clock  Clock
+	Clock  Clock        // the machine's own if nil
 }
 
 // exchanged is a source of access tokens that are exchanged for something.
@@ -56,6 +57,9 @@ func (e Exchanger) source(address string, form func() url.Values, next string) *
 	}
 	if e.Client == nil {
 		e.Client = http.DefaultClient
+	}
+	if e.Clock == nil {
+		e.Clock = clock.Real()
 	}
 	return &exchanged{Exchanger: e, url: address, form: form, next: next, slot: make(chan struct{}, 1)}
 }

@@ -32,9 +32,15 @@ func newBudget(r rate, now time.Time) *budget {
 	return &budget{rate: r, tokens: float64(r.burst), at: now}
 }
 
+// fill adds what has come since the last time. A clock that turns out to be far
+// behind, since only the first answer tells the service's time, begins anew.
 func (b *budget) fill(now time.Time) {
-	if passed := now.Sub(b.at); passed > 0 {
+	passed := now.Sub(b.at)
+	switch {
+	case passed > 0:
 		b.tokens = min(float64(b.rate.burst), b.tokens+passed.Minutes()*float64(b.rate.perMinute))
+		b.at = now
+	case passed < -time.Minute:
 		b.at = now
 	}
 }

@@ -115,7 +115,7 @@ type eventLog struct {
 	begun  bool
 	silent bool // the service does not say how many events there are
 	seen   int
-	pool   int // events of the pools' InfraEnvs
+	pools  map[string]int // events seen of InfraEnvs that are bound to no cluster
 	failed []time.Time
 	probed time.Time
 }
@@ -142,6 +142,43 @@ func (p *Plane) probe(ctx context.Context, w *watch) error {
 		w.need(func(n *needs) { raise(&n.cluster, wanted); raise(&n.hosts, wanted) })
 		return nil
 	}
+	if err := p.probeCluster(ctx, w); err != nil {
+		return err
+	}
+	return p.probePools(ctx, w)
+}
+
+// probePools asks for what happens to hosts that belong to no cluster yet: it is
+// logged with their InfraEnv only. How many events there are says enough.
+func (p *Plane) probePools(ctx context.Context, w *watch) error {
+	for i := range w.infraEnvs {
+		env := &w.infraEnvs[i]
+		if env.ClusterID != "" {
+			continue
+		}
+		page, err := p.Events(ctx, EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)
+		if gone(err) {
+			w.need(func(n *needs) { raise(&n.infraEnvs, wanted) })
+			continue
+		} else if err != nil {
+			return err
+		}
+		seen, known := w.log.pools[env.ID]
+		if w.log.pools == nil {
+			w.log.pools = map[string]int{}
+		}
+		w.log.pools[env.ID] = page.Total
+		if known && seen != page.Total {
+			w.changed = w.now()
+			w.need(func(n *needs) { raise(&n.hosts, wanted) })
+		}
+	}
+	return nil
+}
+
+// probeCluster asks for the events of the cluster and its hosts since the last
+// time.
+func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	for range probePages {
 		page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.seen)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 // no event, together stay under 12 requests a minute while nothing happens.
 const (
 	idleProbe = 8500 * time.Millisecond // while nothing happens
+	poolProbe = 15 * time.Second        // the same, where pools are asked for too
 	soonProbe = 3 * time.Second         // a while after something happened
 	hotProbe  = time.Second             // just after
 	hotTime   = 15 * time.Second
@@ -169,6 +170,9 @@ func (w *watch) probeDue() bool {
 	now := w.now()
 	since := now.Sub(w.log.probed)
 	every := idleProbe
+	if w.hasPool() {
+		every = poolProbe
+	}
 	switch quiet := now.Sub(w.changed); {
 	case w.running() && !w.budget.has(reserve, now):
 	case quiet < hotTime:

@@ -209,6 +209,31 @@ func TestEventsLeadToReads(t *testing.T) {
 	}
 }
 
+// A cluster becomes ready a monitor's tick after its last host: a look every
+// second sees it within that second.
+func TestReadyIsSeenAtOnce(t *testing.T) {
+	w := newWorld(t, 5)
+	p := w.plane(t)
+	for range 600 { // a long quiet time before
+		observe(t, p, lab())
+		_ = w.clock.Sleep(t.Context(), time.Second)
+	}
+	w.change("host_status_updated", 4, func() {})
+	for range 10 { // an idle probe comes by, and what follows is looked at closely
+		_ = w.clock.Sleep(t.Context(), time.Second)
+		observe(t, p, lab())
+	}
+	for range 4 {
+		_ = w.clock.Sleep(t.Context(), time.Second)
+		observe(t, p, lab())
+	}
+	w.change("cluster_status_updated", -1, func() { w.cluster["status"] = "ready" })
+	_ = w.clock.Sleep(t.Context(), time.Second)
+	if o := observe(t, p, lab()); o.Cluster.State != install.ClusterReady {
+		t.Errorf("a second later the cluster is still %s", o.Cluster.State)
+	}
+}
+
 // What comes without an event is seen within a minute, half of one while an
 // install runs.
 func TestRefreshWithoutEvents(t *testing.T) {
@@ -477,6 +502,20 @@ func TestPool(t *testing.T) {
 	}
 	if o := observe(t, p, lab()); len(o.Hosts) != 1 || o.Hosts[0].State != install.HostBinding || !o.Hosts[0].Inventory.Known {
 		t.Errorf("after binding: %+v", o.Hosts)
+	}
+	w.took()
+	for range 120 {
+		_ = w.clock.Sleep(t.Context(), 5*time.Second)
+		observe(t, p, lab())
+	}
+	if n := len(w.took()); n > 10*12 {
+		t.Errorf("%d requests in ten minutes in which nothing happened", n)
+	}
+	pool = append(pool, hostJSON(1, map[string]any{"status": "known-unbound", "cluster_id": nil, "inventory": inventoryText(1)}))
+	w.change("host_registration_succeeded", 1, func() {})
+	_ = w.clock.Sleep(t.Context(), 16*time.Second)
+	if o := observe(t, p, lab()); len(o.Hosts) != 2 {
+		t.Errorf("a host that came to the pool is not seen: %+v", o.Hosts)
 	}
 }
 
