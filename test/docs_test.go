@@ -1,6 +1,8 @@
 package test
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/cli"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -175,4 +179,58 @@ func overlay(t *testing.T, base, over []byte) []byte {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestCommands holds the command lines of every page to the commands that there
+// are, with their flags.
+func TestCommands(t *testing.T) {
+	inline := regexp.MustCompile("`((?:go run ./cmd/|bin/)?oaictl [^`]+)`")
+	line := regexp.MustCompile(`(?m)^(?:[a-z]+ build && time )?((?:go run ./cmd/|bin/)?oaictl [^\n]*)$`)
+	fence := regexp.MustCompile("(?s)```[a-z]*\n(.*?)```")
+	seen := 0
+	for name, text := range pages(t) {
+		if strings.Contains(name, "/reference/") {
+			continue // written from the commands
+		}
+		var commands []string
+		for _, block := range fence.FindAllStringSubmatch(text, -1) {
+			for _, found := range line.FindAllStringSubmatch(block[1], -1) {
+				commands = append(commands, found[1])
+			}
+		}
+		for _, found := range inline.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			commands = append(commands, strings.Join(strings.Fields(found[1]), " "))
+		}
+		for _, command := range commands {
+			seen++
+			if err := understood(command); err != nil {
+				t.Errorf("%s: %s: %v", name, command, err)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("found only %d command lines", seen)
+	}
+}
+
+// understood tells whether oaictl has the command and every flag of a line.
+func understood(line string) error {
+	line, _, _ = strings.Cut(line, " #")
+	words := strings.Fields(line[strings.Index(line, "oaictl ")+len("oaictl "):])
+	root := cli.Tree()
+	root.InitDefaultHelpCmd()
+	command, rest, err := root.Find(words)
+	if err != nil {
+		return err
+	}
+	if !command.HasParent() && !strings.HasPrefix(words[0], "-") {
+		return fmt.Errorf("there is no command %s", words[0])
+	}
+	if command.HasAvailableSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && command.HasParent() {
+		return fmt.Errorf("there is no command %s", strings.Join(words, " "))
+	}
+	if err := command.ParseFlags(rest); !errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	return nil
 }
