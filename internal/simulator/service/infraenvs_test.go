@@ -1,0 +1,191 @@
+package service
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInfraEnvs(t *testing.T) {
+	const yaml = "interfaces:\n- name: eth0\n  type: ethernet\n- name: bond0\n  type: bond\n"
+	static := func(yaml string, nics ...string) []fields {
+		pairs := []fields{}
+		for _, n := range nics {
+			pairs = append(pairs, fields{"mac_address": "52:54:00:00:00:01", "logical_nic_name": n})
+		}
+		return []fields{{"network_yaml": yaml, "mac_interface_map": pairs}}
+	}
+	for _, tc := range []ask{
+		{name: "minimal", body: fields{}},
+		{name: "no name", body: fields{"name": nil}, status: 400, reason: "name in body is required"},
+		{name: "unknown field", body: fields{"zz": 1}, status: 400, reason: `parsing infraenvCreateParams body from "" failed, because json: unknown field "zz"`},
+		{name: "type", body: fields{"image_type": "floppy"}, status: 400, reason: "image_type in body should be one of [full-iso minimal-iso disconnected-iso]"},
+		{name: "static network", body: fields{"static_network_config": static(yaml, "eth0")}},
+		{name: "interface without a MAC", body: fields{"static_network_config": static(yaml, "eth9")}, status: 400, reason: "1 error occurred:\n\t* mac-interface mapping for interface eth0 is missing\n\n"},
+		{name: "two problems", body: fields{"static_network_config": static(yaml)}, status: 400, reason: "2 errors occurred:\n\t* mac_interface_map for network yaml (0) is empty\n\t* mac-interface mapping for interface eth0 is missing\n\n"},
+		{name: "kernel argument", body: fields{"kernel_arguments": []fields{{"operation": "append", "value": "a=b"}}}},
+		{name: "another architecture than the cluster's", body: fields{"cluster_id": "C", "cpu_architecture": "arm64"}, status: 400, reason: "Specified CPU architecture (arm64) doesn't match the cluster (x86_64)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.make(nil)
+			params := fields{"name": "ie", "pull_secret": pullSecret}
+			for k, v := range tc.body.(fields) {
+				params[k] = v
+				switch v {
+				case nil:
+					delete(params, k)
+				case "C":
+					params[k] = b.cluster
+				}
+			}
+			expect(t, tc, b.call("POST", "/infra-envs", params))
+		})
+	}
+}
+
+func TestInfraEnvDownloads(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(nil)
+	path := "/infra-envs/" + b.infraEnv
+	if a := b.call("GET", path+"/downloads/minimal-initrd", nil); a.status != http.StatusNoContent {
+		t.Errorf("nothing to tell a minimal image, yet %d", a.status)
+	}
+	url := b.must("GET", path+"/downloads/image-url", nil).object()["url"].(string)
+	if want := "/byid/" + b.infraEnv + "/4.21/x86_64/full.iso"; !strings.HasSuffix(url, want) {
+		t.Errorf("image at %s, want …%s", url, want)
+	}
+	b.must("PATCH", path, fields{"image_type": "minimal-iso", "proxy": fields{"http_proxy": "http://1.2.3.4:80"}, "kernel_arguments": []fields{{"operation": "append", "value": "a=b"}}})
+	if got := b.must("GET", path, nil).object(); !strings.HasSuffix(got["download_url"].(string), "minimal.iso") {
+		t.Errorf("download_url %v", got["download_url"])
+	}
+	if a := b.must("GET", path+"/downloads/minimal-initrd", nil); !strings.HasPrefix(a.text, "\x1f\x8b") {
+		t.Error("the archive is not compressed")
+	}
+	media, found := b.s.Media(b.infraEnv)
+	if !found || len(media.StaticNetwork) == 0 || len(media.KernelArguments) != 1 || !strings.Contains(string(media.Ignition), "agent.service") {
+		t.Errorf("media %v %v", found, media.KernelArguments)
+	}
+	if a := b.must("GET", path+"/downloads/files?file_name=ipxe-script", nil); !strings.HasPrefix(a.text, "#!ipxe\n") || !strings.Contains(a.text, " a=b\n") {
+		t.Errorf("script %q", a.text)
+	}
+	b.must("PATCH", path, fields{"kernel_arguments": []fields{}})
+	if got := b.must("GET", path, nil).object()["kernel_arguments"]; got != nil {
+		t.Errorf("kernel arguments %v after clearing", got)
+	}
+	if a := b.call("DELETE", path, nil); a.status != http.StatusNoContent {
+		t.Errorf("deleting it: %d", a.status)
+	}
+}
+
+func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(fields{"control_plane_count": 1})
+	b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"static_network_config": []fields{{"network_yaml": "interfaces: []\n",
+		"mac_interface_map": []fields{{"mac_address": "52:54:00:00:00:00", "logical_nic_name": "eth0"}}}}})
+	m := b.boot()
+	b.install()
+	h := b.s.hosts[b.infraEnv+"/"+m.id]
+	if got := h.installerArgs(); got != `["--copy-network"]` {
+		t.Errorf("installer args %s", got)
+	}
+}
+
+func TestOperators(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(fields{"control_plane_count": 1, "olm_operators": []fields{{"name": "lvm"}}})
+	m := b.boot()
+	b.install()
+	m.walk(stageDone)
+	b.until(clusterFinalizing)
+	path := "/clusters/" + b.cluster
+	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available"})
+	b.must("POST", path+"/uploads/ingress-cert", inString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
+	b.pass(time.Minute)
+	if got := b.status(); got != clusterFinalizing {
+		t.Fatalf("the operator is still on its way, the cluster %s", got)
+	}
+	b.must("PUT", path+"/monitored-operators", fields{"name": "lvm", "status": "failed", "status_info": "no"})
+	b.until(clusterInstalled)
+	if got, want := b.get()["status_info"], "Cluster is installed but degraded. Failed OLM operators: lvm"; got != want {
+		t.Errorf("status_info %q, want %q", got, want)
+	}
+}
+
+func TestControllerSaysItFailed(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(fields{"control_plane_count": 1})
+	m := b.boot()
+	b.install()
+	m.walk(stageDone)
+	b.until(clusterFinalizing)
+	b.must("POST", "/clusters/"+b.cluster+"/actions/complete-installation", fields{"is_success": false, "error_info": "operators timed out"})
+	if got := b.get(); got["status"] != clusterError || got["status_info"] != "operators timed out" {
+		t.Errorf("%v: %v", got["status"], got["status_info"])
+	}
+}
+
+func TestArbiter(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(one4("10.0.0.100", "10.0.0.101"))
+	b.must("PATCH", "/clusters/"+b.cluster, fields{"control_plane_count": 2})
+	for range 3 {
+		b.boot()
+	}
+	b.install()
+	roles := map[string]int{}
+	for _, m := range b.machines {
+		roles[m.get()["role"].(string)]++
+	}
+	if roles[roleMaster] != 2 || roles[roleArbiter] != 1 {
+		t.Fatalf("roles %v, want two masters and an arbiter", roles)
+	}
+	for _, m := range b.machines {
+		m.walk(stageDone)
+	}
+	b.finalize()
+}
+
+func TestKnowledge(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(nil)
+	for _, path := range []string{"/openshift-versions", "/openshift-versions?only_latest=true", "/release-sources", "/component-versions",
+		"/support-levels/features?openshift_version=4.21", "/support-levels/features/detailed?openshift_version=4.21",
+		"/support-levels/architectures?openshift_version=4.21", "/supported-operators", "/operators/bundles", "/operators/bundles/virtualization",
+		"/domains", "/clusters/default-config", "/clusters/" + b.cluster + "/preflight-requirements", "/clusters/" + b.cluster + "/supported-platforms"} {
+		if a := b.must("GET", path, nil); len(a.text) < 3 {
+			t.Errorf("%s: %q", path, a.text)
+		}
+	}
+	if a := b.call("GET", "/support-levels/features", nil); a.status != 400 || a.reason() != "openshift_version in query is required" {
+		t.Errorf("%d %s", a.status, a.reason())
+	}
+	if a := b.call("GET", "/operators/bundles/nope", nil); a.status != 500 {
+		t.Errorf("an unknown bundle: %d, want 500", a.status)
+	}
+	if a := b.must("POST", "/clusters/disconnected", fields{"name": "d", "openshift_version": "4.21"}); a.object()["status"] != clusterUnmonitored {
+		t.Errorf("a disconnected cluster is %v", a.object()["status"])
+	}
+}
+
+func TestInstallConfigOverrides(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(fields{"control_plane_count": 1})
+	path := "/clusters/" + b.cluster + "/install-config"
+	b.must("PATCH", path, inString(`{"networking":{"networkType":"Calico"},"fips":true}`))
+	var text string
+	if err := unmarshal(b.must("GET", path, nil).text, &text); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, `"networkType":"Calico"`) || !strings.Contains(text, `"fips":true`) || !strings.Contains(text, "10.128.0.0/14") {
+		t.Errorf("effective config %s", text)
+	}
+	if a := b.call("PATCH", path, inString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
+		t.Errorf("an unknown key: %d %s", a.status, a.reason())
+	}
+	b.must("PATCH", path, inString(`{}`))
+	if got := b.must("GET", path, nil).text; strings.Contains(got, "Calico") {
+		t.Error("the override was not replaced")
+	}
+}
