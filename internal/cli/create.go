@@ -9,7 +9,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -156,12 +155,9 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 		service, err := o.dialWith(ctx, to)
 		return service, func() {}, err
 	}
-	var trouble *scenario.Scenario
-	if o.Scenario != "" {
-		var err error
-		if trouble, err = scenario.Load(o.Scenario); err != nil {
-			return nil, nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: o.Scenario, Err: err}
-		}
+	trouble, err := loadScenario(o.Scenario)
+	if err != nil {
+		return nil, nil, err
 	}
 	o.clusterClock = clock.Scaled(o.Speed)
 	url, stop, err := o.simulate(ctx, simulation{clock: o.clusterClock, seed: o.Seed, scenario: trouble, cluster: cluster, log: log.Printf})

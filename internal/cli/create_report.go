@@ -59,10 +59,9 @@ func (o *createOptions) report(result install.Result, log string, cluster *spec.
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
-		if result.Plan.Next != "" {
-			o.say("Next: %s", result.Plan.Next)
-		}
-		if doc.Kubeconfig != "" {
+		if next := result.Plan.Next; next != "" {
+			o.say("Next: %s", next)
+		} else if doc.Kubeconfig != "" {
 			o.say("Next: export KUBECONFIG=%s", quoted(doc.Kubeconfig))
 		}
 	case o.Detach:

@@ -96,3 +96,11 @@ func fileFault(op, path string, err error) error {
 	}
 	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: err}
 }
+
+// errNotConfirmed is the answer no.
+var errNotConfirmed = errors.New("not confirmed; nothing was done")
+
+// notFound is a fault about a thing that is not there.
+func notFound(op, on, why, next string) error {
+	return &install.Fault{Code: install.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
+}

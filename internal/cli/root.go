@@ -58,9 +58,11 @@ func (a *app) commands() []*cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{a.createCommand(), a.planCommand(nil)}},
+		{groupMain, []*cobra.Command{a.createCommand(), a.planCommand(nil), a.waitCommand()}},
+		{groupLook, []*cobra.Command{a.whyCommand(), a.getCommand(), a.describeCommand(), a.logsCommand(), a.downloadCommand()}},
+		{groupChange, []*cobra.Command{a.cancelCommand(), a.resetCommand(), a.deleteCommand()}},
 		{groupOffline, []*cobra.Command{
-			a.validateCommand(nil), a.schemaCommand(), a.explainCommand(nil), a.versionCommand(), a.completionCommand(),
+			a.validateCommand(nil), a.schemaCommand(), a.explainCommand(nil), a.simulatorCommand(), a.versionCommand(), a.completionCommand(),
 		}},
 	}
 	var all []*cobra.Command

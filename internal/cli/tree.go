@@ -6,8 +6,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
-// Tree is every command with its flags, for what is written from them: the
-// manual and the completion scripts. Nothing in it is meant to be run.
+// Tree is the tree of commands, for what writes it down: the reference, man
+// pages, completion scripts. It is not for running.
 func Tree() *cobra.Command {
-	return newApp(identify(nil), streams.Streams{}, nil).rootCommand()
+	return newApp(identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}).rootCommand()
 }

@@ -45,3 +45,17 @@ type Result struct {
 	Password   string `json:"passwordFile,omitempty"`
 	Log        string `json:"log,omitempty"`
 }
+
+// Download is a file that was saved.
+type Download struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Changed is a thing that a verb has changed.
+type Changed struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	Done string `json:"done"` // deleted, cancelled, reset
+}

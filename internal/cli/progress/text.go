@@ -2,6 +2,7 @@ package progress
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -21,10 +22,14 @@ func sentence(e install.Event) string {
 	case install.EventHost:
 		return joined(": ", fmt.Sprintf("%s is %s", e.Host, e.State), text)
 	case install.EventStage:
+		by := ", "
+		if strings.HasSuffix(text, "%") {
+			by = " "
+		}
 		if text == e.Stage {
 			text = ""
 		}
-		return joined(" ", fmt.Sprintf("%s: %s", e.Host, e.Stage), text)
+		return joined(by, fmt.Sprintf("%s: %s", e.Host, e.Stage), text)
 	case install.EventProgress:
 		return ""
 	case install.EventValidation:
@@ -39,9 +44,9 @@ func sentence(e install.Event) string {
 }
 
 // subject is the host that an event is about, "" for the cluster. A message
-// that begins with the host's name needs no second one.
+// that names the host needs no second one.
 func subject(e install.Event) string {
-	if strings.HasPrefix(e.Message, e.Host) {
+	if e.Host != "" && slices.ContainsFunc(strings.Fields(e.Message), func(word string) bool { return strings.Trim(word, ",:;.") == e.Host }) {
 		return ""
 	}
 	return e.Host

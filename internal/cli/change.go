@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// changeOptions are what the verbs that undo something have in common.
+type changeOptions struct {
+	*app
+	target
+	Yes bool
+}
+
+// confirm asks a person, and refuses where there is none to ask.
+func (o *changeOptions) confirm(question string) error {
+	if o.Yes {
+		return nil
+	}
+	if !o.io.InTTY || !o.io.ErrTTY {
+		return usagef("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?"))
+	}
+	fmt.Fprintf(o.io.Err, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(o.io.In).ReadString('\n')
+	if err != nil && answer == "" {
+		fmt.Fprintln(o.io.Err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return &install.Fault{Code: install.CodeFailure, Err: errNotConfirmed}
+}
+
+func (o *changeOptions) flags(command *cobra.Command) {
+	o.declare(command.Flags())
+	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+}
+
+// changed prints what was done.
+func (a *app) changed(done ...document.Changed) error {
+	names := make([]string, 0, len(done))
+	for _, d := range done {
+		names = append(names, d.Kind+"/"+d.Name)
+	}
+	return a.print(printer.Result{Data: document.List(done), Names: names, Text: func(w io.Writer) error {
+		for _, d := range done {
+			if _, err := fmt.Fprintf(w, "%s %s %s\n", d.Kind, d.Name, d.Done); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+func (a *app) cancelCommand() *cobra.Command {
+	o := &changeOptions{app: a}
+	command := &cobra.Command{
+		Use:   "cancel [cluster] NAME|ID|-f FILE",
+		Short: "Stop an install; the machines stay as they are",
+		Example: `  oaictl cancel lab --yes
+  oaictl cancel -f cluster.yaml --yes`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.cancel(command.Context())
+		},
+	}
+	o.flags(command)
+	return command
+}
+
+func (o *changeOptions) cancel(ctx context.Context) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := o.find(ctx, service, o.target)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
+		return err
+	}
+	if err := service.CancelInstall(ctx, seen.ref.ID); err != nil {
+		return err
+	}
+	o.say("Next: oaictl reset %s", seen.ref.Name)
+	return o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"})
+}
+
+func (a *app) resetCommand() *cobra.Command {
+	o := &changeOptions{app: a}
+	command := &cobra.Command{
+		Use:   "reset [cluster] NAME|ID|-f FILE",
+		Short: "Take a failed or cancelled install back to its beginning",
+		Long: `Take a failed or cancelled install back to its beginning. The hosts have to boot
+the discovery image again; what they know stays.`,
+		Example: `  oaictl reset lab --yes
+  oaictl reset -f cluster.yaml --yes`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.reset(command.Context())
+		},
+	}
+	o.flags(command)
+	return command
+}
+
+func (o *changeOptions) reset(ctx context.Context) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := o.find(ctx, service, o.target)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
+		return err
+	}
+	if err := service.ResetInstall(ctx, seen.ref.ID); err != nil {
+		return err
+	}
+	o.say("Next: boot the hosts from the discovery image, then oaictl create cluster -f FILE")
+	return o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "reset"})
+}

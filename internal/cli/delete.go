@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func (a *app) deleteCommand() *cobra.Command {
+	return group("delete", "Delete a cluster, an InfraEnv or a host from the service",
+		a.deleteClusterCommand(), a.deleteInfraEnvCommand(), a.deleteHostCommand())
+}
+
+func (a *app) deleteClusterCommand() *cobra.Command {
+	o := &changeOptions{app: a}
+	command := &cobra.Command{
+		Use:     "cluster NAME|ID|-f FILE",
+		Aliases: []string{"clusters"},
+		Short:   "Delete a cluster, with the InfraEnvs that oaictl made for it",
+		Long: `Delete a cluster's record from the service, with its hosts' records and the
+InfraEnvs that oaictl made for it. An installed cluster goes on running; only
+the service forgets it.`,
+		Example: `  oaictl delete cluster lab --yes
+  oaictl delete cluster -f cluster.yaml --yes`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.deleteCluster(command.Context())
+		},
+	}
+	o.flags(command)
+	return command
+}
+
+func (o *changeOptions) deleteCluster(ctx context.Context) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := o.find(ctx, service, o.target)
+	if err != nil {
+		return err
+	}
+	infraEnvs, err := service.ListInfraEnvs(ctx, seen.ref.ID)
+	if err != nil {
+		return err
+	}
+	ours := infraEnvs[:0:0]
+	for _, env := range infraEnvs {
+		if env.Owned {
+			ours = append(ours, env)
+		}
+	}
+	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.name(), seen.ref.ID, seen.ref.Status)
+	if len(ours) > 0 {
+		question += " and " + infraEnvList(ours)
+	}
+	if err := o.confirm(question + "?"); err != nil {
+		return err
+	}
+	if err := service.DeleteCluster(ctx, seen.ref.ID); err != nil {
+		return err
+	}
+	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
+	for _, env := range ours {
+		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
+			_ = o.changed(done...) // the error says what is left
+			return err
+		}
+		done = append(done, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+	}
+	return o.changed(done...)
+}
+
+func infraEnvList(list []install.InfraEnv) string {
+	names := make([]string, 0, len(list))
+	for _, env := range list {
+		names = append(names, env.Name)
+	}
+	return "InfraEnv " + strings.Join(names, ", ")
+}
+
+func (a *app) deleteInfraEnvCommand() *cobra.Command {
+	o := &changeOptions{app: a}
+	command := &cobra.Command{
+		Use:     "infraenv NAME|ID",
+		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
+		Short:   "Delete an InfraEnv that has no hosts",
+		Example: "  oaictl delete infraenv pool --yes\n  oaictl delete infraenv 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, given []string) error {
+			o.Name = given[0]
+			return o.deleteInfraEnv(command.Context())
+		},
+	}
+	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	return command
+}
+
+func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	env, err := service.InfraEnvByNameOrID(ctx, o.Name)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(fmt.Sprintf("delete InfraEnv %s (%s)?", env.Name, env.ID)); err != nil {
+		return err
+	}
+	if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
+		return err
+	}
+	return o.changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+}
+
+func (a *app) deleteHostCommand() *cobra.Command {
+	o := &changeOptions{app: a}
+	command := &cobra.Command{
+		Use:     "host NAME|ID",
+		Aliases: []string{"hosts"},
+		Short:   "Delete a host's record; power the machine off first, or it comes back",
+		Example: "  oaictl delete host worker-3 --yes\n  oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, given []string) error {
+			o.Name = given[0]
+			return o.deleteHost(command.Context())
+		},
+	}
+	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	return command
+}
+
+func (o *changeOptions) deleteHost(ctx context.Context) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := o.findHost(ctx, service, o.Name)
+	if err != nil {
+		return err
+	}
+	name := document.OfHost(host, "").Name
+	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
+		return err
+	}
+	if err := service.DeleteHost(ctx, host.InfraEnvID, host.ID); err != nil {
+		return err
+	}
+	return o.changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
+}

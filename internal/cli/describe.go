@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+)
+
+func (a *app) describeCommand() *cobra.Command {
+	return group("describe", "Show all there is to know of a cluster or a host", a.describeClusterCommand(), a.describeHostCommand())
+}
+
+func (a *app) describeClusterCommand() *cobra.Command {
+	t := &target{}
+	command := &cobra.Command{
+		Use:     "cluster NAME|ID|-f FILE",
+		Aliases: []string{"clusters"},
+		Short:   "Show a cluster with its hosts, images, operators and failing checks",
+		Example: `  oaictl describe cluster lab
+  oaictl describe cluster -f cluster.yaml -o yaml`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return a.describeCluster(command.Context(), *t)
+		},
+	}
+	t.declare(command.Flags())
+	return command
+}
+
+func (a *app) describeCluster(ctx context.Context, t target) error {
+	service, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := a.look(ctx, service, t)
+	if err != nil {
+		return err
+	}
+	doc := describedCluster(seen)
+	return a.print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func(w io.Writer) error {
+		_, err := io.WriteString(w, a.clusterText(doc))
+		return err
+	}})
+}
+
+// describedCluster is the form of a cluster with everything in it.
+func describedCluster(seen *sight) document.Cluster {
+	doc := document.OfCluster(*seen.observed.Cluster)
+	doc.Hosts = len(seen.observed.Hosts)
+	detail := &document.ClusterDetail{
+		InfraEnvs: []document.InfraEnv{}, Hosts: []document.Host{}, Operators: document.OfOperators(seen.observed.Cluster.Operators),
+		Validations: document.OfValidations("", seen.observed.Cluster.Validations), Manifests: []string{},
+	}
+	for _, env := range seen.observed.InfraEnvs {
+		detail.InfraEnvs = append(detail.InfraEnvs, document.OfInfraEnv(env))
+	}
+	for _, host := range seen.observed.Hosts {
+		detail.Hosts = append(detail.Hosts, document.OfHost(host, ""))
+	}
+	for name := range seen.observed.Cluster.Manifests {
+		detail.Manifests = append(detail.Manifests, name)
+	}
+	slices.Sort(detail.Manifests)
+	doc.Detail = detail
+	return doc
+}
+
+func (a *app) clusterText(doc document.Cluster) string {
+	var text strings.Builder
+	facts(&text, "", []fact{
+		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
+		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", percentText(doc.Percent)}, {"Created", a.when(doc.Created)},
+		{"Install begun", a.when(doc.Started)}, {"Install ended", a.when(doc.Completed)},
+	})
+	section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
+		return fmt.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
+	})
+	section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
+		return fmt.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, stageText(h))
+	})
+	section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
+		return strings.TrimRight(fmt.Sprintf("  %s  %s  %s %s", o.Name, o.Status, o.Version, o.Info), " ") + "\n"
+	})
+	section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return "  " + name + "\n" })
+	section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	return text.String()
+}
+
+// facts writes names and values under each other, those without a value left
+// out.
+func facts(text *strings.Builder, indent string, list []fact) {
+	longest := 0
+	for _, f := range list {
+		if f.value != "" {
+			longest = max(longest, len(f.name))
+		}
+	}
+	for _, f := range list {
+		if f.value != "" {
+			fmt.Fprintf(text, "%s%-*s  %s\n", indent, longest+1, f.name+":", f.value)
+		}
+	}
+}
+
+func failing(list []document.Validation) []document.Validation {
+	var out []document.Validation
+	for _, v := range list {
+		if !strings.HasPrefix(v.Status, "success") && v.Status != "disabled" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func validationText(v document.Validation) string {
+	return fmt.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
+}
+
+func (a *app) describeHostCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "host NAME|ID",
+		Aliases: []string{"hosts"},
+		Short:   "Show a host with its hardware, stages and failing checks",
+		Example: `  oaictl describe host cp-0
+  oaictl describe host cp-0 -o json`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, given []string) error {
+			return a.describeHost(command.Context(), given[0])
+		},
+	}
+}
+
+func (a *app) describeHost(ctx context.Context, name string) error {
+	service, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := a.findHost(ctx, service, name)
+	if err != nil {
+		return err
+	}
+	doc := document.OfHostDetail(host, "")
+	return a.print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func(w io.Writer) error {
+		_, err := io.WriteString(w, a.hostText(doc))
+		return err
+	}})
+}
+
+func (a *app) hostText(doc document.Host) string {
+	var text strings.Builder
+	role := string(doc.Role)
+	if doc.Bootstrap {
+		role += " (bootstrap)"
+	}
+	memory := ""
+	if doc.Memory > 0 {
+		memory = fmt.Sprintf("%.0f GiB", float64(doc.Memory)/(1<<30))
+	}
+	cpus := ""
+	if doc.CPUs > 0 {
+		cpus = fmt.Sprintf("%d %s", doc.CPUs, doc.Detail.Arch)
+	}
+	facts(&text, "", []fact{
+		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", role}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
+		{"Stage", stageText(doc)}, {"Done", percentText(doc.Percent)}, {"Since", a.when(doc.Since)}, {"Last heard of", a.when(doc.CheckedIn)},
+		{"Registered", a.when(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
+		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory},
+	})
+	section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
+		link := "up"
+		if !i.Up {
+			link = "down"
+		}
+		return fmt.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, listText(i.Addresses))
+	})
+	section(&text, "Disks", doc.Detail.Disks, diskText)
+	section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	return text.String()
+}
+
+// diskText is a disk and what becomes of it.
+func diskText(d document.Disk) string {
+	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, sizeText(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
+	var notes []string
+	if d.Install {
+		notes = append(notes, "installed on")
+	}
+	if d.Formatted {
+		notes = append(notes, "formatted")
+	}
+	if !d.Eligible {
+		notes = append(notes, "not eligible: "+strings.Join(d.Reasons, "; "))
+	}
+	if len(notes) > 0 {
+		line += " (" + strings.Join(notes, ", ") + ")"
+	}
+	if name := d.ByID; name != "" {
+		line += "\n    " + name
+	}
+	return "  " + line + "\n"
+}

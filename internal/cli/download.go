@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+func (a *app) downloadCommand() *cobra.Command {
+	return group("download", "Download images, credentials, Ignition or manifests",
+		a.downloadISOCommand(), a.downloadKubeconfigCommand(), a.downloadIgnitionCommand(), a.downloadManifestsCommand())
+}
+
+// downloadOptions are what the downloads have in common.
+type downloadOptions struct {
+	*app
+	target
+	Dir string
+	To  string
+}
+
+// clusterDir is where the results of a cluster go, as create cluster has it.
+func (o *downloadOptions) clusterDir(name string, parts ...string) (string, error) {
+	if strings.ContainsAny(name, `/\`) || name == "." || name == ".." || name == "" {
+		return "", notFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
+	}
+	return folder(append([]string{o.Dir, name}, parts...)...)
+}
+
+func (a *app) downloadKubeconfigCommand() *cobra.Command {
+	o := &downloadOptions{app: a}
+	noIngress := false
+	command := &cobra.Command{
+		Use:   "kubeconfig NAME|ID|-f FILE",
+		Short: "Download the kubeconfig of a cluster",
+		Example: `  oaictl download kubeconfig lab
+  oaictl download kubeconfig lab --to - > kubeconfig`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.kubeconfig(command.Context(), noIngress)
+		},
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which it is written, as DIR/CLUSTER/auth/kubeconfig")
+	flags.StringVar(&o.To, "to", "", "`FILE` to write to instead, - for standard output")
+	flags.BoolVar(&noIngress, "no-ingress", false, "the one that exists from the beginning of the install, without the ingress certificate")
+	return command
+}
+
+func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := o.find(ctx, service, o.target)
+	if err != nil {
+		return err
+	}
+	name := "kubeconfig"
+	if noIngress {
+		name = "kubeconfig-noingress"
+	}
+	content, err := service.Credential(ctx, seen.ref.ID, name)
+	if err != nil {
+		return err
+	}
+	to := o.To
+	if to == "" {
+		dir, err := o.clusterDir(seen.ref.Name, "auth")
+		if err != nil {
+			return err
+		}
+		to = filepath.Join(dir, name)
+	}
+	file, err := o.saveTo(to, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return o.saved([]document.Download{file})
+}
+
+func (a *app) downloadIgnitionCommand() *cobra.Command {
+	o := &downloadOptions{app: a}
+	host, discovery := "", ""
+	command := &cobra.Command{
+		Use:   "ignition NAME|ID|-f FILE",
+		Short: "Download the Ignition of a cluster's roles, of a host, or of the discovery image",
+		Example: `  oaictl download ignition lab
+  oaictl download ignition --host cp-0 --to -
+  oaictl download ignition --discovery lab`,
+		RunE: func(command *cobra.Command, given []string) error {
+			switch {
+			case host != "" && discovery != "", (host != "" || discovery != "") && (len(given) > 0 || o.File != ""):
+				return usagef("--host, --discovery and a cluster exclude each other")
+			case host != "":
+				return o.hostIgnition(command.Context(), host)
+			case discovery != "":
+				return o.discoveryIgnition(command.Context(), discovery)
+			}
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.clusterIgnition(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which they are written, as DIR/CLUSTER/ignition")
+	flags.StringVar(&o.To, "to", "", "`FILE` to write one file to, - for standard output")
+	flags.StringVar(&host, "host", "", "what the host `NAME` or ID boots with, once the install runs")
+	flags.StringVar(&discovery, "discovery", "", "what is in the discovery image of the InfraEnv `NAME` or ID")
+	return command
+}
+
+// clusterFiles are the files of a cluster that hold Ignition, by role.
+func clusterFiles() []string { return []string{"bootstrap.ign", "master.ign", "worker.ign"} }
+
+func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
+	if o.To != "" {
+		return usagef("--to takes one file; a cluster has one for each role: use --dir")
+	}
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := o.find(ctx, service, o.target)
+	if err != nil {
+		return err
+	}
+	dir, err := o.clusterDir(seen.ref.Name, "ignition")
+	if err != nil {
+		return err
+	}
+	var files []document.Download
+	for _, name := range clusterFiles() {
+		file, err := o.saveTo(filepath.Join(dir, name), func(w io.Writer) error {
+			return service.DownloadIgnition(ctx, seen.ref.ID, name, w)
+		})
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	return o.saved(files)
+}
+
+func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := o.findHost(ctx, service, name)
+	if err != nil {
+		return err
+	}
+	text, err := service.HostIgnition(ctx, host.InfraEnvID, host.ID)
+	if err != nil {
+		return err
+	}
+	file, err := o.saveTo(firstOf(o.To, fileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return o.saved([]document.Download{file})
+}
+
+func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	env, err := service.InfraEnvByNameOrID(ctx, name)
+	if err != nil {
+		return err
+	}
+	file, err := o.saveTo(firstOf(o.To, fileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
+		return service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", w)
+	})
+	if err != nil {
+		return err
+	}
+	return o.saved([]document.Download{file})
+}
+
+func (a *app) downloadManifestsCommand() *cobra.Command {
+	o := &downloadOptions{app: a}
+	system := false
+	command := &cobra.Command{
+		Use:   "manifests NAME|ID|-f FILE",
+		Short: "Download the manifests that the install adds",
+		Example: `  oaictl download manifests lab
+  oaictl download manifests lab --system --dir /tmp`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.manifests(command.Context(), system)
+		},
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which they are written, as DIR/CLUSTER/manifests/FOLDER")
+	flags.BoolVar(&system, "system", false, "those that the service made itself, too")
+	return command
+}
+
+func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := o.find(ctx, service, o.target)
+	if err != nil {
+		return err
+	}
+	list, err := service.Manifests(ctx, seen.ref.ID, system)
+	if err != nil {
+		return err
+	}
+	files := []document.Download{}
+	for _, manifest := range list {
+		file, err := o.manifest(ctx, service, seen.ref, manifest)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		o.say("%s has no manifests of its own.", seen.name())
+	}
+	return o.saved(files)
+}
+
+func (o *downloadOptions) manifest(ctx context.Context, service remote, cluster install.ClusterRef, m rest.Manifest) (document.Download, error) {
+	dir, err := o.clusterDir(cluster.Name, "manifests", fileName(m.Folder))
+	if err != nil {
+		return document.Download{}, err
+	}
+	return o.saveTo(filepath.Join(dir, fileName(m.Name)), func(w io.Writer) error {
+		return service.DownloadManifest(ctx, cluster.ID, m.Folder, m.Name, w)
+	})
+}
+
+// fileName makes a name that a service gave into the name of one file: it must
+// not lead out of its folder.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if strings.Trim(name, ".") == "" {
+		return "_" + name
+	}
+	return name
+}

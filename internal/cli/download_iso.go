@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// isoOptions are what `download iso` needs and what its flags say.
+type isoOptions struct {
+	downloadOptions
+	InfraEnv string
+	URL      bool
+}
+
+func (a *app) downloadISOCommand() *cobra.Command {
+	o := &isoOptions{downloadOptions: downloadOptions{app: a}}
+	command := &cobra.Command{
+		Use:   "iso NAME|ID|-f FILE",
+		Short: "Download the discovery image that machines boot",
+		Long: `Download the discovery image of a cluster, one for each of its InfraEnvs, or of
+one InfraEnv. A broken download goes on where it stopped. --url prints a fresh
+address instead, which may hold a token.`,
+		Example: `  oaictl download iso lab
+  oaictl download iso --infra-env pool --to pool.iso
+  oaictl download iso lab --url`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if o.InfraEnv != "" && (len(given) > 0 || o.File != "") {
+				return usagef("--infra-env and a cluster exclude each other")
+			}
+			if o.InfraEnv == "" {
+				if err := o.read(command, given, "cluster"); err != nil {
+					return err
+				}
+			}
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVar(&o.InfraEnv, "infra-env", "", "the image of the InfraEnv `NAME` or ID")
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` in which it is written, as DIR/INFRAENV.iso")
+	flags.StringVar(&o.To, "to", "", "`FILE` to write one image to, - for standard output")
+	flags.BoolVar(&o.URL, "url", false, "print the address of the image instead")
+	return command
+}
+
+func (o *isoOptions) run(ctx context.Context) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	infraEnvs, err := o.infraEnvs(ctx, service)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(infraEnvs) == 0:
+		return notFound("download image of", o.Name+o.File, "the cluster has no InfraEnv", "oaictl get infraenvs")
+	case o.To != "" && len(infraEnvs) > 1:
+		return usagef("--to takes one image, and the cluster has %d InfraEnvs; use --infra-env or --dir", len(infraEnvs))
+	case o.URL:
+		return o.printURLs(ctx, service, infraEnvs)
+	}
+	var files []document.Download
+	for _, env := range infraEnvs {
+		to := o.To
+		if to == "" {
+			dir, err := folder(o.Dir)
+			if err != nil {
+				return err
+			}
+			to = filepath.Join(dir, fileName(env.Name)+".iso")
+		}
+		file, err := o.saveTo(to, func(w io.Writer) error { return o.fetch(ctx, service, env, w) })
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	return o.saved(files)
+}
+
+func (o *isoOptions) infraEnvs(ctx context.Context, service remote) ([]install.InfraEnv, error) {
+	if o.InfraEnv != "" {
+		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)
+		return []install.InfraEnv{env}, err
+	}
+	seen, err := o.find(ctx, service, o.target)
+	if err != nil {
+		return nil, err
+	}
+	if seen.observed != nil { // a file may name an InfraEnv that belongs to no cluster yet
+		return seen.observed.InfraEnvs, nil
+	}
+	return service.ListInfraEnvs(ctx, seen.ref.ID)
+}
+
+// imageURL is `download iso --url -o json`.
+type imageURL struct {
+	InfraEnv string     `json:"infraEnv"`
+	URL      string     `json:"url"`
+	Expires  *time.Time `json:"expires,omitempty"`
+}
+
+func (o *isoOptions) printURLs(ctx context.Context, service remote, infraEnvs []install.InfraEnv) error {
+	var items []imageURL
+	var urls []string
+	for _, env := range infraEnvs {
+		url, expires, err := service.DownloadISOURL(ctx, env.ID)
+		if err != nil {
+			return err
+		}
+		item := imageURL{InfraEnv: env.Name, URL: url}
+		if !expires.IsZero() {
+			item.Expires = &expires
+		}
+		items, urls = append(items, item), append(urls, url)
+	}
+	return o.print(printer.Result{Data: document.List(items), Names: urls, Text: func(w io.Writer) error {
+		for _, url := range urls {
+			if _, err := fmt.Fprintln(w, url); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// isoTries is how often a download is taken up again without a byte of
+// progress.
+const isoTries = 5
+
+// fetch writes an image to w. A connection that breaks is taken up again where
+// it broke, with a fresh address.
+func (o *isoOptions) fetch(ctx context.Context, service remote, env install.InfraEnv, w io.Writer) error {
+	var done int64
+	for idle := 0; ; idle++ {
+		n, whole, err := o.part(ctx, service, env, done, w)
+		done += n
+		if err == nil && whole {
+			return nil
+		}
+		if n > 0 {
+			idle = 0
+		}
+		if err == nil {
+			err = errors.New("the connection broke before the end")
+		}
+		var fault *install.Fault
+		if ctx.Err() != nil || idle >= isoTries || (errors.As(err, &fault) && fault.Permanent) {
+			return err
+		}
+		o.say("the download of %s broke after %s: %v; going on", env.Name, sizeText(done), err)
+		if err := o.clock.Sleep(ctx, time.Duration(idle+1)*time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// part copies the image from an offset on. whole says whether its end was
+// reached.
+func (o *isoOptions) part(ctx context.Context, service remote, env install.InfraEnv, offset int64, w io.Writer) (n int64, whole bool, err error) {
+	url, _, err := service.DownloadISOURL(ctx, env.ID)
+	if err != nil {
+		return 0, false, err
+	}
+	body, size, err := service.OpenISO(ctx, url, offset)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { _ = body.Close() }()
+	n, err = io.Copy(w, body)
+	if err == nil && size >= 0 {
+		return n, offset+n == size, nil
+	}
+	return n, err == nil, err
+}

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func (a *app) getCommand() *cobra.Command {
+	return group("get", "List clusters, hosts, InfraEnvs, events or validations",
+		a.getClustersCommand(), a.getHostsCommand(), a.getInfraEnvsCommand(), a.getEventsCommand(nil), a.getValidationsCommand())
+}
+
+// when is a time for the table: how long ago on a terminal.
+func (a *app) when(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return printer.Moment(*at, a.clock.Now(), a.io.OutTTY)
+}
+
+// oneOrList is the data of a list, or of its one item where a name was given.
+func oneOrList[T any](items []T, named bool) any {
+	if named && len(items) == 1 {
+		return items[0]
+	}
+	return document.List(items)
+}
+
+func (a *app) getClustersCommand() *cobra.Command {
+	t := &target{}
+	command := &cobra.Command{
+		Use:     "clusters [NAME|ID|-f FILE]",
+		Aliases: []string{"cluster"},
+		Short:   "List clusters, or show one",
+		Example: `  oaictl get clusters
+  oaictl get cluster lab -o jsonpath={.state}`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.optional(command, given); err != nil {
+				return err
+			}
+			return a.getClusters(command.Context(), *t)
+		},
+	}
+	t.declare(command.Flags())
+	return command
+}
+
+func (a *app) getClusters(ctx context.Context, t target) error {
+	service, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	named := t.Name != "" || t.File != ""
+	var found []install.Cluster
+	if named {
+		seen, err := a.look(ctx, service, t)
+		if err != nil {
+			return err
+		}
+		one := *seen.observed.Cluster
+		one.Hosts = len(seen.observed.Hosts)
+		found = append(found, one)
+	} else if found, err = service.ListClusters(ctx); err != nil {
+		return err
+	}
+	items := make([]document.Cluster, 0, len(found))
+	names := make([]string, 0, len(found))
+	for _, cluster := range found {
+		items = append(items, document.OfCluster(cluster))
+		names = append(names, "cluster/"+cluster.Name)
+	}
+	return a.print(printer.Result{Data: oneOrList(items, named), Names: names, Table: func() printer.Table { return a.clusterTable(items) }})
+}
+
+func (a *app) clusterTable(items []document.Cluster) printer.Table {
+	table := printer.Table{Empty: "no clusters", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"},
+		{Name: "OURS", Wide: true}, {Name: "ID", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
+	}}
+	for _, c := range items {
+		ours := "no"
+		if c.Owned {
+			ours = "yes"
+		}
+		table.Rows = append(table.Rows, []string{
+			c.Name, c.BaseDomain, string(c.State), percentText(c.Percent), number(c.Hosts), c.Version, a.when(c.Created), ours, c.ID, c.Status, c.StatusInfo,
+		})
+	}
+	return table
+}
+
+func (a *app) getHostsCommand() *cobra.Command {
+	t := &target{}
+	infraEnv := ""
+	command := &cobra.Command{
+		Use:     "hosts [CLUSTER|ID|-f FILE]",
+		Aliases: []string{"host"},
+		Short:   "List hosts: all, or those of a cluster or an InfraEnv",
+		Example: `  oaictl get hosts
+  oaictl get hosts lab -o wide
+  oaictl get hosts --infra-env pool -o name`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.optional(command, given); err != nil {
+				return err
+			}
+			if infraEnv != "" && (t.Name != "" || t.File != "") {
+				return usagef("--infra-env and a cluster exclude each other")
+			}
+			return a.getHosts(command.Context(), *t, infraEnv)
+		},
+	}
+	t.declare(command.Flags())
+	command.Flags().StringVar(&infraEnv, "infra-env", "", "hosts of the InfraEnv `NAME` or ID, bound or not")
+	return command
+}
+
+func (a *app) getHosts(ctx context.Context, t target, infraEnv string) error {
+	service, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	hosts, err := a.hostsOf(ctx, service, t, infraEnv)
+	if err != nil {
+		return err
+	}
+	items := make([]document.Host, 0, len(hosts))
+	names := make([]string, 0, len(hosts))
+	for _, host := range hosts {
+		item := document.OfHost(host, "")
+		items = append(items, item)
+		names = append(names, "host/"+item.Name)
+	}
+	return a.print(printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return a.hostTable(items) }})
+}
+
+func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv string) ([]install.Host, error) {
+	switch {
+	case infraEnv != "":
+		env, err := service.InfraEnvByNameOrID(ctx, infraEnv)
+		if err != nil {
+			return nil, err
+		}
+		return service.ListHosts(ctx, env.ID)
+	case t.Name == "" && t.File == "":
+		return allHosts(ctx, service)
+	}
+	seen, err := a.look(ctx, service, t)
+	if err != nil {
+		return nil, err
+	}
+	return seen.observed.Hosts, nil
+}
+
+func (a *app) hostTable(items []document.Host) printer.Table {
+	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE"}, {Name: "%", Right: true}, {Name: "SINCE"},
+		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
+	}}
+	for _, h := range items {
+		role := string(h.Role)
+		if h.Bootstrap {
+			role += " (bootstrap)"
+		}
+		table.Rows = append(table.Rows, []string{
+			h.Name, role, string(h.State), stageText(h), percentText(h.Percent), a.when(h.Since),
+			listText(h.Addresses), listText(h.MACs), h.Serial, h.BMC, h.ID, h.StatusInfo,
+		})
+	}
+	return table
+}
+
+func stageText(h document.Host) string {
+	text := h.Stage
+	if h.StageInfo != "" && h.StageInfo != h.Stage {
+		text += " " + h.StageInfo
+	}
+	if h.TimedOut {
+		text += " (too long)"
+	}
+	return text
+}
+
+func (a *app) getInfraEnvsCommand() *cobra.Command {
+	cluster := ""
+	command := &cobra.Command{
+		Use:     "infraenvs [NAME|ID]",
+		Aliases: []string{"infraenv", "infra-envs", "infra-env"},
+		Short:   "List InfraEnvs and their discovery images",
+		Example: `  oaictl get infraenvs
+  oaictl get infraenvs --cluster lab -o wide`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, given []string) error {
+			name := ""
+			if len(given) == 1 {
+				name = given[0]
+			}
+			if name != "" && cluster != "" {
+				return usagef("--cluster and a name exclude each other")
+			}
+			return a.getInfraEnvs(command.Context(), name, cluster)
+		},
+	}
+	command.Flags().StringVar(&cluster, "cluster", "", "those of the cluster `NAME` or ID")
+	return command
+}
+
+func (a *app) getInfraEnvs(ctx context.Context, name, cluster string) error {
+	service, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	var found []install.InfraEnv
+	switch {
+	case name != "":
+		one, err := service.InfraEnvByNameOrID(ctx, name)
+		if err != nil {
+			return err
+		}
+		found = append(found, one)
+	default:
+		id := ""
+		if cluster != "" {
+			ref, err := service.ClusterByNameOrID(ctx, cluster)
+			if err != nil {
+				return err
+			}
+			id = ref.ID
+		}
+		if found, err = service.ListInfraEnvs(ctx, id); err != nil {
+			return err
+		}
+	}
+	items := make([]document.InfraEnv, 0, len(found))
+	names := make([]string, 0, len(found))
+	for _, env := range found {
+		items = append(items, document.OfInfraEnv(env))
+		names = append(names, "infraenv/"+env.Name)
+	}
+	return a.print(printer.Result{Data: oneOrList(items, name != ""), Names: names, Table: func() printer.Table {
+		table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
+			{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "ID", Wide: true}, {Name: "CLUSTER", Wide: true},
+		}}
+		for _, e := range items {
+			table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.when(e.ImageCreated), a.when(e.ImageExpires), e.ID, e.ClusterID})
+		}
+		return table
+	}})
+}

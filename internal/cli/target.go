@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// target is what a verb is about: a thing by NAME or ID, or the cluster of a
+// file.
+type target struct {
+	Kind string // "cluster", or what else the verb takes
+	Name string
+	File string
+}
+
+func (t *target) declare(flags *pflag.FlagSet) {
+	flags.StringVarP(&t.File, "file", "f", "", "`FILE` that describes the cluster, instead of its name")
+}
+
+// read takes the target from the arguments: [KIND] NAME, or nothing beside -f.
+// The first of the kinds is the one that may be left out.
+func (t *target) read(command *cobra.Command, given []string, kinds ...string) error {
+	t.Kind = kinds[0]
+	if len(given) > 0 && slices.Contains(kinds, kindOf(given[0])) {
+		t.Kind, given = kindOf(given[0]), given[1:]
+	}
+	switch {
+	case len(given) > 1:
+		return usagef("%s takes one name, not %d: %s", command.CommandPath(), len(given), strings.Join(given, " "))
+	case len(given) == 1 && t.File != "":
+		return usagef("%s takes a name or -f FILE, not both", command.CommandPath())
+	case len(given) == 0 && t.File == "":
+		return usagef("%s needs a NAME, an ID or -f FILE", command.CommandPath())
+	case len(given) == 1:
+		t.Name = given[0]
+	}
+	return nil
+}
+
+// optional is read where no target at all means everything.
+func (t *target) optional(command *cobra.Command, given []string) error {
+	if len(given) == 0 && t.File == "" {
+		return nil
+	}
+	return t.read(command, given, "cluster")
+}
+
+// kindOf is what a person called a kind, in the singular.
+func kindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
+
+// sight is a cluster as it was found, and the file that describes it, if one
+// was given.
+type sight struct {
+	ref      install.ClusterRef
+	spec     *spec.Cluster
+	observed *install.Observed
+}
+
+// desired is the cluster of the file; without one, a cluster of which nothing
+// but the name is known.
+func (s *sight) desired() *install.Desired {
+	if s.spec != nil {
+		return &install.Desired{Spec: s.spec}
+	}
+	return &install.Desired{Spec: &spec.Cluster{
+		Metadata: spec.Metadata{Name: s.ref.Name}, Spec: spec.ClusterSpec{BaseDomain: s.ref.BaseDomain, AcceptUnknownHosts: true},
+	}}
+}
+
+// name is the cluster's full name.
+func (s *sight) name() string {
+	return strings.TrimSuffix(s.ref.Name+"."+s.ref.BaseDomain, ".")
+}
+
+// find says which cluster the target is.
+func (a *app) find(ctx context.Context, service remote, t target) (*sight, error) {
+	if t.File == "" {
+		ref, err := service.ClusterByNameOrID(ctx, t.Name)
+		if err != nil {
+			return nil, err
+		}
+		return &sight{ref: ref}, nil
+	}
+	cluster, err := spec.Load(ctx, t.File, a.specEnv())
+	if err != nil {
+		return nil, err
+	}
+	seen, err := a.observe(ctx, service, &sight{spec: cluster})
+	if err != nil {
+		return nil, err
+	}
+	return seen, nil
+}
+
+// look finds the target's cluster and reads all of it.
+func (a *app) look(ctx context.Context, service remote, t target) (*sight, error) {
+	seen, err := a.find(ctx, service, t)
+	if err != nil || seen.observed != nil {
+		return seen, err
+	}
+	return a.observe(ctx, service, seen)
+}
+
+func (a *app) observe(ctx context.Context, service remote, s *sight) (*sight, error) {
+	query := install.Query{ID: s.ref.ID, Name: s.ref.Name, BaseDomain: s.ref.BaseDomain, Detail: true}
+	if s.spec != nil {
+		query.Name, query.BaseDomain = s.spec.Metadata.Name, s.spec.Spec.BaseDomain
+	}
+	observed, err := service.Observe(ctx, query, nil)
+	if err != nil {
+		return nil, err
+	}
+	if observed.Cluster == nil {
+		return nil, notOurs(query.Name+"."+query.BaseDomain, observed.Others)
+	}
+	return &sight{ref: observed.Cluster.ClusterRef, spec: s.spec, observed: observed}, nil
+}
+
+// notOurs is the fault that a file's cluster is not there, or only under marks
+// that are not ours.
+func notOurs(name string, others []install.ClusterRef) error {
+	fault := &install.Fault{
+		Code: install.CodeNotFound, Op: "find cluster", On: name, Permanent: true,
+		Err: errors.New("the service has none that oaictl made"), Next: "oaictl get clusters",
+	}
+	if len(others) > 0 {
+		ids := make([]string, 0, len(others))
+		for _, other := range others {
+			ids = append(ids, fmt.Sprintf("%s (%s)", other.ID, other.Status))
+		}
+		fault.Err = fmt.Errorf("oaictl did not make the one that the service has: %s", strings.Join(ids, ", "))
+		fault.Next = "use the id instead of -f"
+	}
+	return fault
+}
+
+// findHost finds a host by its id or name, in one cluster or, without one, in
+// all InfraEnvs.
+func (a *app) findHost(ctx context.Context, service remote, name string) (install.Host, error) {
+	hosts, err := allHosts(ctx, service)
+	if err != nil {
+		return install.Host{}, err
+	}
+	return pickHost(hosts, name)
+}
+
+// allHosts is every host that the user may see.
+func allHosts(ctx context.Context, service remote) ([]install.Host, error) {
+	infraEnvs, err := service.ListInfraEnvs(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var all []install.Host
+	for _, env := range infraEnvs {
+		hosts, err := service.ListHosts(ctx, env.ID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, hosts...)
+	}
+	return all, nil
+}
+
+// pickHost is the one host of that id or name. Names are compared as a whole:
+// node-1 is not node-10.
+func pickHost(hosts []install.Host, name string) (install.Host, error) {
+	var found []install.Host
+	for _, host := range hosts {
+		switch {
+		case strings.EqualFold(host.ID, name):
+			return host, nil
+		case host.Hostname == name, slices.ContainsFunc(host.Inventory.Interfaces, func(i install.Interface) bool { return strings.EqualFold(i.MAC, name) }):
+			found = append(found, host)
+		}
+	}
+	fault := &install.Fault{Code: install.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "oaictl get hosts"}
+	switch len(found) {
+	case 0:
+		fault.Err = errors.New("the service has none of that name, id or MAC address")
+		return install.Host{}, fault
+	case 1:
+		return found[0], nil
+	}
+	ids := make([]string, 0, len(found))
+	for _, host := range found {
+		ids = append(ids, host.ID)
+	}
+	fault.Err = fmt.Errorf("there are several: %s", strings.Join(ids, ", "))
+	fault.Next = "use the id"
+	return install.Host{}, fault
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/pkg/install/diagnose"
+)
+
+func (a *app) whyCommand() *cobra.Command {
+	t := &target{}
+	command := &cobra.Command{
+		Use:   "why [cluster|host] NAME|ID|-f FILE",
+		Short: "Say what stands in the way, by its root causes, and what to do",
+		Long: `Say what stands in the way of a cluster or a host. Failing checks are grouped by
+their cause over all hosts; what only follows from another failure is left out,
+and each cause has its remedy. With -f the field of the file that it belongs to
+is named with its place, and what the file itself forbids is told as well.`,
+		Example: `  oaictl why lab
+  oaictl why -f cluster.yaml
+  oaictl why host cp-0 -o json`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.read(command, given, "cluster", "host"); err != nil {
+				return err
+			}
+			if t.Kind == "host" {
+				return a.whyHost(command.Context(), *t)
+			}
+			return a.whyCluster(command.Context(), *t)
+		},
+	}
+	t.declare(command.Flags())
+	return command
+}
+
+func (a *app) whyCluster(ctx context.Context, t target) error {
+	service, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	seen, err := a.look(ctx, service, t)
+	if err != nil {
+		return err
+	}
+	return a.printWhy(seen, seen.name())
+}
+
+// whyHost tells of one host alone: the cluster around it is cut down to it.
+func (a *app) whyHost(ctx context.Context, t target) error {
+	if t.Name == "" {
+		return usagef("why host needs a NAME or ID")
+	}
+	service, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := a.findHost(ctx, service, t.Name)
+	if err != nil {
+		return err
+	}
+	seen := &sight{observed: &install.Observed{At: a.clock.Now(), Hosts: []install.Host{host}}}
+	return a.printWhy(seen, document.OfHost(host, "").Name)
+}
+
+func (a *app) printWhy(seen *sight, name string) error {
+	reason := reasonOf(seen)
+	state := string(install.HostAbsent)
+	if seen.observed.Cluster != nil {
+		state = string(seen.observed.Cluster.State)
+	} else if len(seen.observed.Hosts) == 1 {
+		state = string(seen.observed.Hosts[0].State)
+	}
+	doc := document.OfWhy(name, state, reason.blockers, reason.waits, reason.report)
+	names := make([]string, 0, len(doc.Blockers))
+	for _, blocker := range doc.Blockers {
+		names = append(names, blocker.Reason)
+	}
+	return a.print(printer.Result{Data: doc, Names: names, Text: func(w io.Writer) error {
+		_, err := io.WriteString(w, whyText(seen, doc, reason))
+		return err
+	}})
+}
+
+// reason is what stands in the way of a cluster.
+type reason struct {
+	blockers []install.Blocker
+	waits    []install.Wait
+	report   diagnose.Report
+	causes   map[string]diagnose.Cause // by the key of their blocker
+}
+
+// reasonOf decides as create cluster would where there is a file, and goes by
+// the service's checks and states where there is none.
+func reasonOf(seen *sight) reason {
+	desired := seen.desired()
+	r := reason{report: install.Explain(desired, seen.observed), causes: map[string]diagnose.Cause{}}
+	if seen.spec != nil {
+		plan := install.Decide(desired, seen.observed, seen.observed.At)
+		r.blockers, r.waits = plan.Blockers, plan.Waits
+	}
+	have := map[string]bool{}
+	for _, b := range r.blockers {
+		have[b.Key] = true
+	}
+	for _, cause := range r.report.Causes {
+		b := blockerOf(cause)
+		r.causes[b.Key] = cause
+		if !have[b.Key] {
+			r.blockers = append(r.blockers, b)
+		}
+	}
+	if seen.spec == nil {
+		for _, cause := range r.report.Waits {
+			r.waits = append(r.waits, install.Wait{Scope: scopeOf(cause), For: firstOf(messageOf(cause), cause.Title), Who: install.WhoService})
+		}
+		r.blockers = append(r.blockers, statesOf(seen.observed)...)
+	}
+	return r
+}
+
+func blockerOf(cause diagnose.Cause) install.Blocker {
+	return install.Blocker{
+		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: scopeOf(cause), Reason: "ValidationFails",
+		Message: withHosts(cause.Hosts, firstOf(messageOf(cause), cause.Title)), Field: cause.Field, Hosts: cause.Hosts,
+		Remedy: firstOf(cause.Remedy, "oaictl explain validation "+cause.ID), Validations: []string{cause.ID},
+	}
+}
+
+func scopeOf(cause diagnose.Cause) install.Scope {
+	if len(cause.Hosts) == 1 {
+		return install.HostScope(cause.Hosts[0])
+	}
+	return install.ScopeCluster
+}
+
+func messageOf(cause diagnose.Cause) string {
+	if len(cause.Messages) > 0 {
+		return strings.Join(strings.Fields(cause.Messages[0].Text), " ")
+	}
+	return cause.Meaning
+}
+
+func withHosts(hosts []string, text string) string {
+	if len(hosts) == 0 {
+		return text
+	}
+	return strings.Join(hosts, ", ") + ": " + text
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// statesOf is what the states alone say: an install that failed, and hosts at
+// which somebody has to act.
+func statesOf(o *install.Observed) []install.Blocker {
+	var out []install.Blocker
+	if c := o.Cluster; c != nil && (c.State == install.ClusterFailed || c.State == install.ClusterCancelled) {
+		entry, _ := catalogue.ClusterState(c.Status)
+		out = append(out, install.Blocker{
+			Scope: install.ScopeCluster, Reason: "Cluster" + string(c.State), Message: firstOf(c.StatusInfo, entry.Meaning), Remedy: firstOf(entry.Remedy, "oaictl logs "+c.Name), Since: c.StatusSince,
+		})
+	}
+	for _, h := range o.Hosts {
+		switch h.State {
+		case install.HostFailed, install.HostNeedsUser, install.HostDisconnected, install.HostResetting, install.HostReleasing:
+			name := document.OfHost(h, "").Name
+			entry, _ := catalogue.HostState(h.Status)
+			out = append(out, install.Blocker{
+				Scope: install.HostScope(name), Reason: "Host" + string(h.State), Message: name + ": " + firstOf(h.StatusInfo, entry.Meaning),
+				Remedy: entry.Remedy, Since: h.Since, Hosts: []string{name},
+			})
+		}
+	}
+	return out
+}
+
+// whyText tells each cause with the hosts that it concerns, what the service
+// says of them, how to be sure, and what to do.
+func whyText(seen *sight, doc document.Why, r reason) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
+	if len(r.blockers) == 0 {
+		text.WriteString("nothing stands in the way.\n")
+	} else {
+		fmt.Fprintf(&text, "%s in the way.\n", counted(len(r.blockers), "thing"))
+	}
+	for i, b := range r.blockers {
+		fmt.Fprintf(&text, "\n%d. %s\n", i+1, b.Message)
+		if cause, ok := r.causes[b.Key]; ok {
+			text.WriteString(causeText(cause))
+		}
+		if b.Field != "" {
+			place := b.Field
+			if seen.spec != nil {
+				if file, line, column := seen.spec.Position(b.Field); line > 0 {
+					place = fmt.Sprintf("%s:%d:%d: %s", file, line, column, b.Field)
+				}
+			}
+			fmt.Fprintf(&text, "   Field: %s\n", place)
+		}
+		if b.Remedy != "" {
+			fmt.Fprintf(&text, "   Next: %s\n", b.Remedy)
+		}
+	}
+	section(&text, "To wait for", doc.Waits, func(w document.Wait) string { return "  … " + w.For + "\n" })
+	section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
+		return fmt.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
+	})
+	return text.String()
+}
+
+// causeText is what lies behind a blocker that comes from checks.
+func causeText(cause diagnose.Cause) string {
+	var text strings.Builder
+	for _, m := range cause.Messages[min(1, len(cause.Messages)):] {
+		fmt.Fprintf(&text, "   %s\n", withHosts(m.Hosts, strings.Join(strings.Fields(m.Text), " ")))
+	}
+	if cause.Usual != "" {
+		fmt.Fprintf(&text, "   Usually: %s\n", cause.Usual)
+	}
+	if cause.Check != "" {
+		fmt.Fprintf(&text, "   Check: %s\n", cause.Check)
+	}
+	var follows []string
+	for _, ref := range cause.Consequences {
+		follows = append(follows, ref.String())
+	}
+	if len(follows) > 0 {
+		fmt.Fprintf(&text, "   Follows from it: %s\n", strings.Join(follows, ", "))
+	}
+	return text.String()
+}
