@@ -13,7 +13,7 @@ import (
 // hosts, under the hosts' names in the file.
 func Explain(desired *Desired, observed *Observed) diagnose.Report {
 	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed.Hosts)
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
 	return p.explain()
 }
 
@@ -95,7 +95,7 @@ func standing(desired *Desired, before, now *Observed) map[string]time.Time {
 	if now.Cluster != nil {
 		note(catalogue.SubjectCluster, "", now.Cluster.Validations)
 	}
-	p := &planner{matches: matchHosts(desired.Spec.Spec.Hosts, now.Hosts)}
+	p := &planner{matches: matchHosts(desired.Spec.Spec.Hosts, now)}
 	for i := range now.Hosts {
 		note(catalogue.SubjectHost, p.hostName(&now.Hosts[i]), now.Hosts[i].Validations)
 	}

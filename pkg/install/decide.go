@@ -17,7 +17,7 @@ import (
 func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: now}
 	p.cluster = observed.Cluster
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed.Hosts)
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
 
 	p.others()
 	switch {
@@ -212,22 +212,22 @@ func (p *planner) resend() {
 	if !p.desired.Options.ResendSecrets || !p.idle() {
 		return
 	}
-	send := func(scope Scope, kind Kind, target, infraEnv, name string, setting Setting) {
+	send := func(scope Scope, kind Kind, target, infraEnv, name string, setting Setting, value Value) {
 		p.act(Action{
 			Key: string(scope) + "/resend", Scope: scope, Kind: kind, Target: target, InfraEnv: infraEnv, Name: name, Reason: "--resend-secrets",
-			Settings: Settings{setting: ValueOf(resent)}, Changes: []Change{{Field: string(setting), From: "[redacted]", To: "[redacted]"}},
+			Settings: Settings{setting: value}, Changes: []Change{{Field: string(setting), From: "[redacted]", To: "[redacted]"}},
 		})
 	}
-	send(ScopeCluster, UpdateCluster, p.cluster.ID, "", p.name(), SetPullSecret)
+	send(ScopeCluster, UpdateCluster, p.cluster.ID, "", p.name(), SetPullSecret, ValueOf(resent))
 	for _, env := range p.observed.InfraEnvs {
 		if env.Owned {
-			send(InfraEnvScope(env.Name), UpdateInfraEnv, env.ID, "", env.Name, SetPullSecret)
+			send(InfraEnvScope(env.Name), UpdateInfraEnv, env.ID, "", env.Name, SetPullSecret, ValueOf(resent))
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		if have := p.matches.byName[want.Name]; have != nil && want.Fencing != nil {
-			send(HostScope(want.Name), UpdateHost, have.ID, have.InfraEnvID, want.Name, SetFencing)
+			send(HostScope(want.Name), UpdateHost, have.ID, have.InfraEnvID, want.Name, SetFencing, hostSettings(want, "", nil)[SetFencing])
 		}
 	}
 }

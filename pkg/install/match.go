@@ -13,40 +13,71 @@ import (
 type matches struct {
 	byName  map[string]*Host // name in the file → observed host
 	names   map[string]string
-	unknown []*Host // no host of the file; their inventory is known
-	unread  []*Host // cannot be told yet: no inventory
+	part    []*Host // all that take part: the hosts of the cluster and those that the file names
+	unknown []*Host // of the cluster, but no host of the file; their inventory is known
+	unread  []*Host // of the cluster, and cannot be told yet: no inventory
+	pool    []*Host // bound to no cluster, and not named: nobody's business until they are bound
 	doubles map[string][]*Host
+	several map[string][]string // id of a machine → further names in the file that fit it
 }
 
 // matchHosts finds the machine of every host of the file. All that a host's
-// match says has to fit, and exactly: never a prefix.
-func matchHosts(hosts []spec.Host, observed []Host) matches {
-	m := matches{byName: map[string]*Host{}, names: map[string]string{}, doubles: map[string][]*Host{}}
+// match says has to fit, and exactly: never a prefix. A machine that belongs to
+// another cluster is not even looked at.
+func matchHosts(hosts []spec.Host, observed *Observed) matches {
+	m := matches{byName: map[string]*Host{}, names: map[string]string{}, doubles: map[string][]*Host{}, several: map[string][]string{}}
 	candidates := newIdentities(hosts)
-	for i := range observed {
-		host := &observed[i]
-		fit := -1
+	for i := range observed.Hosts {
+		host := &observed.Hosts[i]
+		if observed.elsewhere(host) {
+			continue
+		}
+		var fits []int
 		for _, j := range candidates.of(host) {
-			if (fit < 0 || j < fit) && identifies(&hosts[j].Match, host) {
-				fit = j
+			if !slices.Contains(fits, j) && identifies(&hosts[j].Match, host) {
+				fits = append(fits, j)
 			}
 		}
-		switch {
-		case fit >= 0:
-			name := hosts[fit].Name
-			if taken := m.byName[name]; taken != nil {
-				m.doubles[name] = append(m.doubles[name], host)
-				continue
-			}
-			m.byName[name] = host
-			m.names[host.ID] = name
-		case !host.Inventory.Known:
-			m.unread = append(m.unread, host)
-		default:
-			m.unknown = append(m.unknown, host)
-		}
+		slices.Sort(fits)
+		m.add(hosts, host, fits)
 	}
 	return m
+}
+
+// add puts a machine where it belongs; fits are the places of the hosts of the
+// file that it may be.
+func (m *matches) add(hosts []spec.Host, host *Host, fits []int) {
+	switch {
+	case len(fits) > 0:
+		name := hosts[fits[0]].Name
+		m.part = append(m.part, host)
+		for _, j := range fits[1:] {
+			m.several[host.ID] = append(m.several[host.ID], hosts[j].Name)
+		}
+		if m.byName[name] != nil {
+			m.doubles[name] = append(m.doubles[name], host)
+			return
+		}
+		m.byName[name] = host
+		m.names[host.ID] = name
+	case host.unbound():
+		m.pool = append(m.pool, host)
+	case !host.Inventory.Known:
+		m.part = append(m.part, host)
+		m.unread = append(m.unread, host)
+	default:
+		m.part = append(m.part, host)
+		m.unknown = append(m.unknown, host)
+	}
+}
+
+// unbound says whether a machine belongs to no cluster, or is on its way out
+// of one.
+func (h *Host) unbound() bool { return h.State == HostUnbound || h.State == HostReleasing }
+
+// elsewhere says whether a machine is bound to another cluster.
+func (o *Observed) elsewhere(h *Host) bool {
+	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
 }
 
 // identities finds hosts of the file by one of the things that their match

@@ -13,7 +13,7 @@ import (
 // newView gathers the picture that a live display draws.
 func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	view := &View{Desired: desired, Observed: observed, Plan: plan}
-	names := matchHosts(desired.Spec.Spec.Hosts, observed.Hosts)
+	names := matchHosts(desired.Spec.Spec.Hosts, observed)
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
 		line := HostView{Name: want.Name, Role: Role(want.Role), State: HostAbsent}

@@ -37,7 +37,7 @@ func (w *watcher) answered() {
 // see tells what is new and says whether anything is.
 func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 	changed := w.cluster(before, now)
-	names := matchHosts(desired.Spec.Spec.Hosts, now.Hosts)
+	names := matchHosts(desired.Spec.Spec.Hosts, now)
 	for i := range now.Hosts {
 		host := &now.Hosts[i]
 		name := names.names[host.ID]

@@ -140,12 +140,19 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 }
 
 func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.cluster.fields(without(action.Settings, install.SetTags))
+	fields, err := p.tables.cluster.fields(without(action.Settings, install.SetTags, install.SetPullSecret))
 	if err != nil {
 		return refusal(action, err)
 	}
-	if desired.Options.ResendSecrets {
+	if action.Settings[install.SetPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
+	}
+	if users, adopts := action.Settings[install.SetTags]; adopts {
+		var tags []string
+		if err := users.Decode(&tags); err != nil {
+			return refusal(action, err)
+		}
+		fields["tags"] = writeTags("", tags) // not this run's to withdraw
 	}
 	return p.patch(ctx, label{"update cluster", action.Name}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
 }
@@ -230,11 +237,11 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 }
 
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.infraEnv.fields(without(action.Settings, install.SetArch))
+	fields, err := p.tables.infraEnv.fields(without(action.Settings, install.SetArch, install.SetPullSecret))
 	if err != nil {
 		return refusal(action, err)
 	}
-	if desired.Options.ResendSecrets {
+	if action.Settings[install.SetPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
 	}
 	return p.patch(ctx, label{"update InfraEnv", action.Name}, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": action.Target}, fields)

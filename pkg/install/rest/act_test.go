@@ -151,8 +151,8 @@ func TestResendSecrets(t *testing.T) {
 	w.on("PATCH /v2/clusters/"+clusterID, with(201, "{}"))
 	p := w.plane(t)
 	d := desired(t)
-	d.Options.ResendSecrets = true
-	if err := p.Act(t.Context(), d, install.Action{Kind: install.UpdateCluster, Target: clusterID, Settings: install.Settings{}}); err != nil {
+	again := install.Settings{install.SetPullSecret: install.ValueOf("resend")}
+	if err := p.Act(t.Context(), d, install.Action{Kind: install.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
 		t.Fatal(err)
 	}
 	if body := w.took()[0].body; !strings.Contains(body, "pull_secret") {
