@@ -1,10 +1,7 @@
 package simulator
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -39,21 +36,26 @@ type Service struct {
 
 // NewService makes the service half. It knows no clusters yet.
 func NewService(config ServiceConfig) (*Service, error) {
-	callers, err := auth.New(auth.Config{Mode: config.Auth, Clock: config.Clock})
+	s := &Service{}
+	var err error
+	s.callers, err = auth.New(auth.Config{
+		Mode: config.Auth, Clock: config.Clock, AgentSecret: func(secret string) bool { return s.api.KnowsAgentSecret(secret) },
+	})
 	if err != nil {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
 	}
-	s := &Service{callers: callers}
 	images, err := image.New(image.Config{
-		Clock: config.Clock, Lookup: s.source, Access: accessFor(config), APIKey: callers.SigningKey(),
+		Clock: config.Clock, Lookup: s.source, Access: accessFor(config), APIKey: s.callers.SigningKey(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
 	}
 	s.api = service.New(service.Config{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap,
 		ImageURL: func(r service.ImageRequest) (string, time.Time) {
-			url, expires, err := images.URL(image.Link{Base: config.PublicURL(), InfraEnvID: r.InfraEnvID, Version: r.Version, Arch: r.Arch, Type: r.Type})
+			url, expires, err := images.URL(image.Link{
+				Base: config.PublicURL(), InfraEnvID: r.InfraEnvID, Version: r.Version, Arch: r.Arch, Type: r.Type, SigningKey: r.SigningKey,
+			})
 			if err != nil {
 				return "", time.Time{}
 			}
@@ -62,19 +64,19 @@ func NewService(config ServiceConfig) (*Service, error) {
 		OnTrouble: func(kind string) {
 			switch kind {
 			case "expire-token":
-				callers.ExpireAll()
+				s.callers.ExpireAll()
 			case "expire-image":
 				images.ExpireAll()
 			}
 		},
 	})
-	known, media, login := callers.Wrap(s.api), images.Handler(), callers.Login()
+	media, login := images.Handler(), s.callers.Login()
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == auth.TokenPath:
 			login.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, service.Base) || r.URL.Path == "/ready" || r.URL.Path == "/health":
-			known.ServeHTTP(w, r)
+			s.api.ServeHTTP(w, r)
 		default:
 			media.ServeHTTP(w, r)
 		}
@@ -104,76 +106,10 @@ func (s *Service) Run(ctx context.Context) error { return s.api.Run(ctx) }
 // Callers is the service's authentication, to mint tokens with.
 func (s *Service) Callers() *auth.Service { return s.callers }
 
-// source asks the API, as the image service does, for what goes into an
-// InfraEnv's media.
-func (s *Service) source(ctx context.Context, id string) (image.Source, bool) {
-	ignition, err := s.get(ctx, id, "/downloads/files?file_name=discovery.ign")
-	if err != nil {
-		return image.Source{}, false
-	}
-	network, err := s.get(ctx, id, "/downloads/minimal-initrd")
-	if err != nil {
-		return image.Source{}, false
-	}
-	arguments, err := s.kernelArguments(ctx, id)
-	if err != nil {
-		return image.Source{}, false
-	}
-	return image.Source{Ignition: ignition, StaticNetwork: network, KernelArguments: arguments}, true
+// source is what an InfraEnv puts into its media.
+func (s *Service) source(_ context.Context, id string) (image.Source, bool) {
+	media, ok := s.api.Media(id)
+	return image.Source{
+		Ignition: media.Ignition, KernelArguments: media.KernelArguments, StaticNetwork: media.StaticNetwork, SigningKey: media.SigningKey, Updated: media.Updated,
+	}, ok
 }
-
-// kernelArguments are those that an InfraEnv appends. The API gives them as
-// JSON in a string.
-func (s *Service) kernelArguments(ctx context.Context, id string) ([]string, error) {
-	data, err := s.get(ctx, id, "")
-	if err != nil {
-		return nil, err
-	}
-	var env struct {
-		Arguments string `json:"kernel_arguments"`
-	}
-	if err := json.Unmarshal(data, &env); err != nil {
-		return nil, err
-	}
-	if env.Arguments == "" {
-		return nil, nil
-	}
-	var list []struct {
-		Value string `json:"value"`
-	}
-	if err := json.Unmarshal([]byte(env.Arguments), &list); err != nil {
-		return nil, err
-	}
-	values := make([]string, 0, len(list))
-	for _, argument := range list {
-		values = append(values, argument.Value)
-	}
-	return values, nil
-}
-
-var errRefused = errors.New("the service has no such file")
-
-// get reads from the API without a network in between.
-func (s *Service) get(ctx context.Context, id, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.Base+"/v2/infra-envs/"+id+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	answer := &answer{header: http.Header{}, status: http.StatusOK}
-	s.api.ServeHTTP(answer, request)
-	if answer.status >= http.StatusBadRequest {
-		return nil, errRefused
-	}
-	return answer.body.Bytes(), nil
-}
-
-// answer keeps what a handler writes.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *answer) Header() http.Header            { return a.header }
-func (a *answer) WriteHeader(status int)         { a.status = status }
-func (a *answer) Write(data []byte) (int, error) { return a.body.Write(data) }

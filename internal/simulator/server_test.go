@@ -1,0 +1,78 @@
+package simulator_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+)
+
+const pullSecret = `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}`
+
+// serve runs the service half behind one address.
+func serve(t *testing.T, mode auth.Mode) (*simulator.Service, string) {
+	t.Helper()
+	var address string
+	s, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Real(), Seed: 1, Auth: mode, PublicURL: func() string { return address }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	address = server.URL
+	return s, address
+}
+
+func TestImageOfAnInfraEnv(t *testing.T) {
+	_, address := serve(t, auth.None)
+	made := call(t, http.MethodPost, address+"/api/assisted-install/v2/infra-envs", map[string]any{"name": "lab", "openshift_version": "4.20", "pull_secret": pullSecret})
+	response, err := http.Get(made["download_url"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	image, err := io.ReadAll(response.Body)
+	const volumeDescriptor = 16 * 2048
+	if err != nil || response.StatusCode != http.StatusOK || len(image) < volumeDescriptor+6 || string(image[volumeDescriptor+1:volumeDescriptor+6]) != "CD001" {
+		t.Errorf("%s: %s, %d bytes (%v); want an ISO 9660 image", made["download_url"], response.Status, len(image), err)
+	}
+}
+
+func TestTokensOpenTheService(t *testing.T) {
+	s, address := serve(t, auth.RHSSO)
+	get := func(token string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/api/assisted-install/v2/clusters", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		return response.StatusCode
+	}
+	response, err := http.PostForm(address+auth.TokenPath, url.Values{
+		"grant_type": {"refresh_token"}, "client_id": {"cloud-services"}, "refresh_token": {s.Callers().OfflineToken()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(body), `"access_token":"`)
+	token, _, found := strings.Cut(rest, `"`)
+	if !found || get(token) != http.StatusOK || get("nonsense") != http.StatusUnauthorized {
+		t.Errorf("the access token (found: %v) gets %d, nonsense %d", found, get(token), get("nonsense"))
+	}
+}
