@@ -1,0 +1,210 @@
+package test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestRelease looks into a release that was made beforehand: `make
+// release-snapshot` makes one and runs this on it.
+func TestRelease(t *testing.T) {
+	dist := os.Getenv("OAICTL_DIST")
+	if dist == "" {
+		t.Skip("OAICTL_DIST names no folder with a release")
+	}
+	archives := match(t, dist, "*.tar.gz", "*.zip")
+	if len(archives) != 6 {
+		t.Fatalf("there are %d archives, not 6: %v", len(archives), archives)
+	}
+	t.Run("archives", func(t *testing.T) {
+		for _, name := range archives {
+			program := "oaictl"
+			if filepath.Ext(name) == ".zip" {
+				program += ".exe"
+			}
+			content := contents(t, name)
+			for _, file := range []string{
+				program, "LICENSE", "README.md", "CHANGELOG.md", "man/oaictl.1", "man/oaictl-create-cluster.1",
+				"completions/oaictl.bash", "completions/oaictl.zsh", "completions/oaictl.fish", "completions/oaictl.ps1",
+			} {
+				if !slices.Contains(content, file) {
+					t.Errorf("%s lacks %s", filepath.Base(name), file)
+				}
+			}
+			if _, err := os.Stat(name + ".sbom.json"); err != nil {
+				t.Errorf("%s has no bill of materials: %v", filepath.Base(name), err)
+			}
+		}
+	})
+	t.Run("checksums", func(t *testing.T) {
+		sums, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range append(archives, match(t, dist, "*.deb", "*.rpm", "*.sbom.json")...) {
+			if line := sum(t, name) + "  " + filepath.Base(name); !strings.Contains(string(sums), line) {
+				t.Errorf("checksums.txt has no line %q", line)
+			}
+		}
+	})
+	t.Run("krew", func(t *testing.T) { checkKrew(t, dist, archives) })
+	t.Run("packages", func(t *testing.T) { checkPackages(t, dist) })
+	t.Run("names", func(t *testing.T) { checkNames(t, dist) })
+}
+
+// checkKrew holds the plugin's manifest to the archives beside it.
+func checkKrew(t *testing.T, dist string, archives []string) {
+	text, err := os.ReadFile(filepath.Join(dist, "krew", "oai.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		Metadata struct{ Name string }
+		Spec     struct {
+			Platforms []struct{ Bin, URI, SHA256 string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if manifest.Metadata.Name != "oai" || len(manifest.Spec.Platforms) != len(archives) {
+		t.Errorf("the manifest is for %s with %d platforms", manifest.Metadata.Name, len(manifest.Spec.Platforms))
+	}
+	for _, platform := range manifest.Spec.Platforms {
+		name := filepath.Join(dist, platform.URI[strings.LastIndex(platform.URI, "/")+1:])
+		if got := sum(t, name); got != platform.SHA256 {
+			t.Errorf("%s: the manifest says %s, the file is %s", name, platform.SHA256, got)
+		}
+		if !slices.Contains(contents(t, name), platform.Bin) {
+			t.Errorf("%s has no %s", name, platform.Bin)
+		}
+	}
+}
+
+// checkPackages looks for the names by which kubectl and clusterctl find the
+// program, where there is a tool that reads packages.
+func checkPackages(t *testing.T, dist string) {
+	if packages := match(t, dist, "*.deb", "*.rpm"); len(packages) != 4 {
+		t.Errorf("there are %d packages, not 4: %v", len(packages), packages)
+	}
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		t.Skip("no dpkg-deb to look into a package with")
+	}
+	for _, name := range match(t, dist, "*.deb") {
+		out, err := exec.CommandContext(t.Context(), "dpkg-deb", "-c", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			"./usr/bin/kubectl-oai -> oaictl", "./usr/bin/kubectl_complete-oai -> oaictl", "./usr/bin/clusterctl-oai -> oaictl",
+			"./usr/share/man/man1/oaictl.1", "./usr/share/bash-completion/completions/oaictl", "./usr/share/zsh/site-functions/_oaictl",
+		} {
+			if !strings.Contains(string(out), line) {
+				t.Errorf("%s lacks %s", filepath.Base(name), line)
+			}
+		}
+	}
+}
+
+// checkNames runs this platform's program under each of its names.
+func checkNames(t *testing.T, dist string) {
+	programs := match(t, dist, "oaictl_"+runtime.GOOS+"_"+runtime.GOARCH+"*/oaictl*")
+	if len(programs) != 1 {
+		t.Fatalf("programs for this platform: %v", programs)
+	}
+	program, err := filepath.Abs(programs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, want := range map[string]string{"oaictl": "oaictl ", "kubectl-oai": "kubectl oai ", "clusterctl-oai": "clusterctl oai "} {
+		link := filepath.Join(dir, name)
+		if err := os.Symlink(program, link); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), link, "--help").CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "\n  "+want) {
+			t.Errorf("%s --help does not speak of %q (%v):\n%s", name, want, err, out)
+		}
+	}
+	link := filepath.Join(dir, "kubectl_complete-oai")
+	if err := os.Symlink(program, link); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), link, "versio").Output()
+	if err != nil || !strings.HasPrefix(string(out), "version\t") {
+		t.Errorf("kubectl_complete-oai completes versio to %q (%v)", out, err)
+	}
+}
+
+func match(t *testing.T, dir string, patterns ...string) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range patterns {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, names...)
+	}
+	return found
+}
+
+func sum(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(data)
+	return hex.EncodeToString(digest[:])
+}
+
+// contents are the files in an archive.
+func contents(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	if filepath.Ext(name) == ".zip" {
+		archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, file := range archive.File {
+			files = append(files, file.Name)
+		}
+		return files
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for archive := tar.NewReader(plain); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		files = append(files, header.Name)
+	}
+}
