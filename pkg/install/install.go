@@ -71,6 +71,7 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	query := Query{
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
+		InfraEnv: desired.Spec.Spec.InfraEnv.Ref,
 	}
 	if prior != nil && prior.Cluster != nil {
 		query.ID = prior.Cluster.ID

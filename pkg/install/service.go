@@ -30,6 +30,7 @@ type Query struct {
 	BaseDomain string
 	Adopt      string // an id that may be taken over although it is not tagged
 	Run        string // this run's mark
+	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
 	// Detail asks for everything to be read anew: inventories, manifests,
 	// images. Otherwise the plane reads what may have changed.
 	Detail bool

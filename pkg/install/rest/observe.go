@@ -45,7 +45,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		return nil, err
 	}
 	defer w.release()
-	w.run = query.Run
+	w.run, w.ref = query.Run, query.InfraEnv
 	ctx = withCall(ctx, calling{
 		tries:  2,
 		charge: w.budget.spend,

@@ -134,20 +134,24 @@ func incomplete(op, on string) error {
 	}
 }
 
-// readInfraEnvs reads the InfraEnvs that are bound to the cluster or, if there
-// are none, the unbound ones that have the cluster's name.
+// readInfraEnvs reads the InfraEnvs that are bound to the cluster and the one
+// that the file refers to or, if there are none, the unbound ones that have the
+// cluster's name.
 func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 	bound, err := p.listInfraEnvs(ctx, w.id)
 	if err != nil {
 		return err
 	}
-	if len(bound) == 0 && w.cluster != nil {
+	if (len(bound) == 0 || w.ref != "") && w.cluster != nil {
 		all, err := p.listInfraEnvs(ctx, "")
 		if err != nil {
 			return err
 		}
+		none := len(bound) == 0
 		for _, env := range all {
-			if env.ClusterID == "" && ofCluster(env.Name, w.cluster.Name) {
+			meant := w.ref != "" && (env.Name == w.ref || env.ID == w.ref)
+			own := w.ref == "" && none && ofCluster(env.Name, w.cluster.Name)
+			if env.ClusterID == "" && (meant || own) {
 				bound = append(bound, env)
 			}
 		}
