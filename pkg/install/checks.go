@@ -14,21 +14,24 @@ import (
 func Explain(desired *Desired, observed *Observed) diagnose.Report {
 	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
 	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
-	return p.explain()
+	all := make([]*Host, 0, len(observed.Hosts))
+	for i := range observed.Hosts {
+		all = append(all, &observed.Hosts[i])
+	}
+	return p.explain(all)
 }
 
-func (p *planner) explain() diagnose.Report {
+func (p *planner) explain(hosts []*Host) diagnose.Report {
 	ignored := p.spec.Spec.IgnoreValidations
 	in := diagnose.Input{
-		Registered: len(p.observed.Hosts), Expected: p.counts().total(),
+		Registered: len(hosts), Expected: p.counts().total(),
 		Roles:          diagnose.Roles{Wanted: p.counts().controlPlane},
 		IgnoredCluster: ignored.Cluster, IgnoredHosts: ignored.Hosts,
 	}
 	if p.cluster != nil {
 		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, "", p.cluster.Validations)
 	}
-	for i := range p.observed.Hosts {
-		h := &p.observed.Hosts[i]
+	for _, h := range hosts {
 		switch h.Role {
 		case RoleControlPlane:
 			in.Roles.ControlPlane++
@@ -107,7 +110,7 @@ func (p *planner) clusterChecks() {
 	if p.cluster.State == ClusterReady {
 		return
 	}
-	report := p.explain()
+	report := p.explain(p.matches.part)
 	for _, cause := range report.Causes {
 		p.block(causeBlocker(cause))
 	}

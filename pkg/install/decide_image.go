@@ -114,8 +114,8 @@ func (p *planner) updateImage(image intendedImage, env *InfraEnv) {
 // bootedFrom names the hosts that have registered from an InfraEnv's image.
 func (p *planner) bootedFrom(id string) []string {
 	var names []string
-	for i := range p.observed.Hosts {
-		if h := &p.observed.Hosts[i]; h.InfraEnvID == id {
+	for _, h := range p.matches.part {
+		if h.InfraEnvID == id {
 			names = append(names, p.hostName(h))
 		}
 	}
@@ -125,20 +125,8 @@ func (p *planner) bootedFrom(id string) []string {
 
 // missingFrom says whether a host of the file has still to boot the image.
 func (p *planner) missingFrom(image intendedImage) bool {
-	if len(p.spec.Spec.Hosts) == 0 {
-		return len(p.observed.Hosts) < p.counts().total()
+	if p.unnamedMissing() > 0 {
+		return true
 	}
 	return slices.ContainsFunc(image.hosts, func(name string) bool { return p.matches.byName[name] == nil })
-}
-
-// hostName is the name of an observed host in the file, or else the one that
-// the service has for it.
-func (p *planner) hostName(h *Host) string {
-	if name, ok := p.matches.names[h.ID]; ok {
-		return name
-	}
-	if h.Hostname != "" {
-		return h.Hostname
-	}
-	return h.ID
 }

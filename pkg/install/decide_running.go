@@ -22,9 +22,9 @@ func (p *planner) running() {
 	case ClusterFinalizing:
 		p.finalizing()
 	}
-	for i := range p.observed.Hosts {
-		if h := &p.observed.Hosts[i]; !h.Day2 {
-			p.runningHost(p.hostName(h), h)
+	for _, h := range p.matches.part {
+		if !h.Day2 && !h.unbound() {
+			p.runningHost(h)
 		}
 	}
 }
@@ -81,38 +81,35 @@ func (p *planner) finalizing() {
 }
 
 // runningHost says what a host of a running install waits for.
-func (p *planner) runningHost(name string, h *Host) {
-	scope := HostScope(name)
+func (p *planner) runningHost(h *Host) {
+	name := p.hostName(h)
 	switch h.State {
 	case HostNeedsUser:
-		p.block(Blocker{
-			Key: "host/" + name + "/boot-order", Scope: scope, Reason: "BootedDiscoveryImage", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
-			Message: fmt.Sprintf("%s should boot from its disk: %s", name, firstOf(h.StatusInfo, "it booted the discovery image again")),
-			Remedy:  "make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself",
-		})
+		p.bootOrder(h)
 	case HostDisconnected:
-		p.disconnected(name, h)
+		p.disconnected(h)
 	case HostFailed:
 		p.warn(Warning{
-			Key: "host/" + name + "/failed", Scope: scope, Reason: "HostFailed",
+			Key: "host/" + p.hostID(h) + "/failed", Scope: HostScope(p.hostID(h)), Reason: "HostFailed",
 			Message: fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status)), Next: "oaictl logs " + p.name() + " --host " + name,
 		})
 	case HostInstalled, HostAdded, HostCancelled:
 	default:
-		p.runningStage(name, h)
+		p.runningStage(h)
 	}
 }
 
-func (p *planner) runningStage(name string, h *Host) {
-	stage := h.Progress.Stage
+func (p *planner) runningStage(h *Host) {
+	name, stage := p.hostName(h), h.Progress.Stage
 	if stage == "" {
-		p.waitHost(name, h, "to start installing", WhoMachine)
+		p.waitHost(h, "to start installing", WhoMachine)
 		return
 	}
-	p.wait(Wait{Key: "host/" + name + "/stage", Scope: HostScope(name), For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: WhoMachine})
+	scope := HostScope(p.hostID(h))
+	p.wait(Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: WhoMachine})
 	if since, stuck := p.stuck(h); stuck {
 		p.block(Blocker{
-			Key: "host/" + name + "/stuck", Scope: HostScope(name), Reason: "StageTimedOut", Cure: CurePerson, Since: since, Hosts: []string{name},
+			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: CurePerson, Since: since, Hosts: []string{name},
 			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage, h.Progress.Since.UTC().Format(time.TimeOnly)),
 			Remedy:  stageRemedy(stage, name),
 		})
@@ -204,8 +201,7 @@ func (p *planner) degradations() []string {
 		}
 	}
 	workers := 0
-	for i := range p.observed.Hosts {
-		h := &p.observed.Hosts[i]
+	for _, h := range p.matches.part {
 		name := p.hostName(h)
 		why := fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status))
 		switch {
@@ -237,8 +233,8 @@ func (p *planner) failed() {
 		return
 	}
 	reasons := []string{firstOf(p.cluster.StatusInfo, p.cluster.Status)}
-	for i := range p.observed.Hosts {
-		if h := &p.observed.Hosts[i]; h.State == HostFailed {
+	for _, h := range p.matches.part {
+		if h.State == HostFailed {
 			reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
 		}
 	}

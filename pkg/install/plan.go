@@ -79,6 +79,7 @@ type Wait struct {
 	For   string    // "cp-1 to register with the service"
 	Since time.Time // zero: unknown
 	Who   Who
+	Until time.Time // when it is given up, without harm; zero: never
 }
 
 // Who must act for a wait to end.

@@ -1,0 +1,124 @@
+package install
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// bindingBear is how long a machine may take to be bound: its agent ends and
+// registers anew, which takes a minute.
+const bindingBear = 10 * time.Minute
+
+// usable says whether a host can be configured before the install. Where it
+// can't, it says what the host waits for, or who has to do what.
+func (p *planner) usable(h *Host) bool {
+	switch h.State {
+	case HostDiscovering, HostBlocked, HostReady:
+		return true
+	case HostUnbound:
+		p.bind(h)
+	case HostBinding:
+		p.binding(h)
+	case HostDisconnected:
+		p.disconnected(h)
+	case HostResetting, HostReleasing:
+		p.bootAgain(h)
+	case HostNeedsUser:
+		p.bootOrder(h)
+	case HostFailed, HostCancelled, HostInstalled, HostAdded:
+		p.leftOver(h)
+	case HostUnknown:
+		p.waitHost(h, fmt.Sprintf("to leave the state %q, which this oaictl does not know", h.Status), WhoService)
+	default: // seen a moment before or after the cluster, which was in another phase
+		p.waitHost(h, "to be ready", WhoService)
+	}
+	return false
+}
+
+func (p *planner) waitHost(h *Host, what string, who Who) {
+	id := p.hostID(h)
+	p.wait(Wait{
+		Key: "host/" + id + "/" + strings.ReplaceAll(what, " ", "-"), Scope: HostScope(id), For: p.hostName(h) + " " + what, Since: h.Since, Who: who,
+	})
+}
+
+// hostName is what people call a host: by its name in the file, or else by the
+// one that the service has for it.
+func (p *planner) hostName(h *Host) string {
+	return firstOf(p.matches.names[h.ID], h.Hostname, h.ID)
+}
+
+// hostID is what keys and scopes call a host: by its name in the file, or else
+// by its id, since the service's names are neither unique nor stable.
+func (p *planner) hostID(h *Host) string { return firstOf(p.matches.names[h.ID], h.ID) }
+
+// bind binds a machine of a pool to the cluster. The service does that only
+// once it knows the machine.
+func (p *planner) bind(h *Host) {
+	name := p.hostName(h)
+	switch {
+	case strings.HasPrefix(h.Status, "disconnected"):
+		p.disconnected(h)
+	case h.Inventory.Known && h.Status == "known-unbound":
+		p.act(Action{
+			Key: "host/" + p.hostID(h) + "/bind", Scope: HostScope(p.hostID(h)), Kind: BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
+			Reason: "the host is not bound to the cluster yet", Changes: []Change{{Field: "spec.infraEnv", To: p.name()}},
+		})
+	case strings.HasPrefix(h.Status, "insufficient"):
+		p.waitHost(h, "to pass the checks of machines that are not bound: "+firstOf(h.StatusInfo, h.Status), WhoUser)
+	default:
+		p.waitHost(h, "to be discovered", WhoService)
+	}
+}
+
+func (p *planner) binding(h *Host) {
+	name := p.hostName(h)
+	if h.Since.IsZero() || p.now.Before(h.Since.Add(bindingBear)) {
+		p.waitHost(h, "to be bound to the cluster", WhoService)
+		return
+	}
+	p.block(Blocker{
+		Key: "host/" + p.hostID(h) + "/binding", Scope: HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
+		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.label(), h.Since.UTC().Format(time.RFC3339)),
+		Remedy:  "boot " + name + " from the discovery image again",
+	})
+}
+
+func (p *planner) disconnected(h *Host) {
+	name := p.hostName(h)
+	p.block(Blocker{
+		Key: "host/" + p.hostID(h) + "/disconnected", Scope: HostScope(p.hostID(h)), Reason: "HostDisconnected", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
+		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.label(), h.CheckedIn.UTC().Format(time.RFC3339)),
+		Remedy:  "check its power, cable and network; it goes on by itself when the agent answers",
+	})
+}
+
+func (p *planner) bootAgain(h *Host) {
+	name := p.hostName(h)
+	p.block(Blocker{
+		Key: "host/" + p.hostID(h) + "/reset", Scope: HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
+		Message: h.label() + " was reset or released and has to boot the discovery image again",
+		Remedy:  "boot " + name + " from the discovery image: oaictl download iso " + p.name(),
+	})
+}
+
+func (p *planner) bootOrder(h *Host) {
+	name := p.hostName(h)
+	p.block(Blocker{
+		Key: "host/" + p.hostID(h) + "/boot-order", Scope: HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
+		Message: fmt.Sprintf("%s should boot from its disk: %s", name, firstOf(h.StatusInfo, "it booted the discovery image again")),
+		Remedy:  "make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself",
+	})
+}
+
+// leftOver is a host that is where an earlier install left it: it has to
+// register anew to take part in this one.
+func (p *planner) leftOver(h *Host) {
+	name := p.hostName(h)
+	p.block(Blocker{
+		Key: "host/" + p.hostID(h) + "/left-over", Scope: HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
+		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.label(), strings.ToLower(string(h.State)), firstOf(h.StatusInfo, h.Status)),
+		Remedy:  fmt.Sprintf("`oaictl delete host %s --yes`, and boot %s from the discovery image again", h.ID, name),
+	})
+}

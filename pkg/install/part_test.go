@@ -1,0 +1,251 @@
+package install_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// readyWorld is a world in which nothing but the install call is left to do.
+func readyWorld(t *testing.T, c *spec.Cluster) *world {
+	t.Helper()
+	w := newWorld(&install.Desired{Spec: c})
+	for range 40 {
+		plan := w.decide()
+		if hasKind(plan, install.StartInstall) {
+			w.writes = nil
+			return w
+		}
+		for _, a := range plan.Actions {
+			if err := w.apply(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(plan.Actions) == 0 {
+			w.pass()
+		}
+	}
+	t.Fatalf("never ready: %+v", w.decide())
+	return nil
+}
+
+func hasKind(plan install.Plan, kind install.Kind) bool {
+	return slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == kind })
+}
+
+func hasReason(plan install.Plan, reason string) bool {
+	return slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == reason })
+}
+
+// TestMachinesOfAPoolThatNobodyNames are somebody else's: they neither hold
+// the install up, nor are they bound, installed or complained about.
+func TestMachinesOfAPoolThatNobodyNames(t *testing.T) {
+	for _, status := range []string{"known-unbound", "discovering-unbound", "disconnected-unbound", "insufficient-unbound", "unbinding"} {
+		c := sample(3, 0)
+		c.Spec.InfraEnv.Bind = spec.BindLate
+		w := readyWorld(t, c)
+		other := machine("other", "52:54:00:ff:ff:ff", 90)
+		other.State, other.Status, other.ClusterID = install.HostUnbound, status, ""
+		if status == "unbinding" {
+			other.State = install.HostReleasing
+		}
+		other.Validations = []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
+		w.observed.Hosts = append(w.observed.Hosts, other)
+		plan := w.decide()
+		if !hasKind(plan, install.StartInstall) || hasKind(plan, install.BindHost) || len(plan.Blockers) > 0 {
+			t.Errorf("%s: actions %v, blockers %+v", status, keys(plan.Actions), plan.Blockers)
+		}
+		w.observed.Cluster.State = install.ClusterBlocked
+		if plan := w.decide(); len(plan.Blockers) > 0 {
+			t.Errorf("%s: the checks of a machine that is not ours block: %+v", status, plan.Blockers)
+		}
+		w.observed.Cluster.State = install.ClusterInstalling
+		for _, x := range w.decide().Waits {
+			if strings.Contains(string(x.Scope), "other") {
+				t.Errorf("%s: waits for %q", status, x.For)
+			}
+		}
+	}
+}
+
+// TestMachinesOfAnotherClusterAreLeftAlone where a plane shows them.
+func TestMachinesOfAnotherClusterAreLeftAlone(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	other := machine("other", w.desired.Spec.Spec.Hosts[0].Match.MAC, 90)
+	other.ClusterID = "cluster-2"
+	w.observed.Hosts = append([]install.Host{other}, w.observed.Hosts...)
+	if plan := w.decide(); !hasKind(plan, install.StartInstall) || len(plan.Blockers) > 0 {
+		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+}
+
+// TestNoMoreOfAPoolThanIsMissing takes as many unnamed machines as the file
+// counts, and leaves the others to others.
+func TestNoMoreOfAPoolThanIsMissing(t *testing.T) {
+	c := sample(3, 0)
+	c.Spec.Hosts, c.Spec.AcceptUnknownHosts, c.Spec.InfraEnv.Bind = nil, true, spec.BindLate
+	w := newWorld(&install.Desired{Spec: c})
+	for range 3 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, name := range []string{"a", "b", "c", "d", "e"} {
+		h := machine(name, "52:54:00:00:02:0"+name, i)
+		h.State, h.Status, h.ClusterID = install.HostUnbound, "known-unbound", ""
+		w.observed.Hosts = append(w.observed.Hosts, h)
+	}
+	for range 10 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		for i := range w.observed.Hosts {
+			if h := &w.observed.Hosts[i]; h.State == install.HostBinding {
+				h.State = install.HostReady
+			}
+		}
+	}
+	bound := 0
+	for _, a := range w.writes {
+		if a.Kind == install.BindHost {
+			bound++
+		}
+	}
+	if bound != 3 {
+		t.Errorf("%d machines were bound; the cluster has 3", bound)
+	}
+	w.observed.Cluster.State = install.ClusterReady
+	if plan := w.decide(); !hasKind(plan, install.StartInstall) {
+		t.Errorf("not started: %+v", plan)
+	}
+}
+
+// TestUnnamedMachinesThatTheFileCounts are waited for beside the named ones.
+func TestUnnamedMachinesThatTheFileCounts(t *testing.T) {
+	c := sample(3, 2)
+	c.Spec.AcceptUnknownHosts, c.Spec.Hosts = true, c.Spec.Hosts[:3]
+	w := newWorld(&install.Desired{Spec: c})
+	for range 8 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+	}
+	plan := w.decide()
+	if hasKind(plan, install.StartInstall) || !w.observed.Cluster.InstallStarted.IsZero() {
+		t.Fatal("the install was started without the two machines that the file counts")
+	}
+	if !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.HasPrefix(x.For, "2 more hosts") }) {
+		t.Errorf("waits %+v", plan.Waits)
+	}
+}
+
+// TestHostsThatCannotTakePart before the install: nobody waits in silence.
+func TestHostsThatCannotTakePart(t *testing.T) {
+	for _, test := range []struct {
+		state   install.HostState
+		status  string
+		reason  string // of the blocker, or
+		waitFor string
+	}{
+		{install.HostFailed, "error", "LeftFromEarlierInstall", ""},
+		{install.HostCancelled, "cancelled", "LeftFromEarlierInstall", ""},
+		{install.HostInstalled, "installed", "LeftFromEarlierInstall", ""},
+		{install.HostAdded, "added-to-existing-cluster", "LeftFromEarlierInstall", ""},
+		{install.HostReleasing, "unbinding-pending-user-action", "BootDiscoveryImage", ""},
+		{install.HostResetting, "resetting-pending-user-action", "BootDiscoveryImage", ""},
+		{install.HostNeedsUser, "installing-pending-user-action", "BootedDiscoveryImage", ""},
+		{install.HostDisconnected, "disconnected", "HostDisconnected", ""},
+		{install.HostUnbound, "disconnected-unbound", "HostDisconnected", ""},
+		{install.HostUnbound, "insufficient-unbound", "", "to pass the checks"},
+		{install.HostUnbound, "discovering-unbound", "", "to be discovered"},
+		{install.HostBinding, "binding", "BindingTakesLong", ""},
+		{install.HostPreparing, "preparing-for-installation", "", "to be ready"},
+		{install.HostInstalling, "installing", "", "to be ready"},
+		{install.HostUnknown, "levitating", "", `"levitating"`},
+	} {
+		w := readyWorld(t, sample(3, 0))
+		h := &w.observed.Hosts[1]
+		h.State, h.Status, h.Since = test.state, test.status, w.observed.At.Add(-time.Hour)
+		plan := w.decide()
+		if hasKind(plan, install.StartInstall) {
+			t.Errorf("%s: the install is started", test.status)
+		}
+		if test.reason != "" && !hasReason(plan, test.reason) {
+			t.Errorf("%s: blockers %+v; want %s", test.status, plan.Blockers, test.reason)
+		}
+		if test.waitFor != "" && !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.Contains(x.For, test.waitFor) }) {
+			t.Errorf("%s: waits %+v; want %q", test.status, plan.Waits, test.waitFor)
+		}
+		// A machine that nobody named is no different where it may take part.
+		w.desired.Spec.Spec.Hosts, w.desired.Spec.Spec.AcceptUnknownHosts = nil, true
+		if test.state == install.HostUnbound || test.state == install.HostReleasing {
+			continue
+		}
+		if plan := w.decide(); hasKind(plan, install.StartInstall) || len(plan.Blockers)+len(plan.Waits) == 0 {
+			t.Errorf("%s, unnamed: actions %v, and nobody is told why", test.status, keys(plan.Actions))
+		}
+	}
+}
+
+// TestOneMachineForTwoHosts can't become both.
+func TestOneMachineForTwoHosts(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	w.desired.Spec.Spec.Hosts[1].Match = spec.Match{Serial: "SNcp-0"}
+	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })
+	plan := w.decide()
+	if !hasReason(plan, "AmbiguousHost") || hasKind(plan, install.StartInstall) {
+		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+	for _, x := range plan.Waits {
+		if strings.Contains(x.For, "cp-1 to boot") {
+			t.Errorf("a person is asked to boot cp-1, which is there: %q", x.For)
+		}
+	}
+}
+
+// TestAmbiguousMachinesAreNotWrittenTo: which of the two is cp-0 is for a
+// person to say.
+func TestAmbiguousMachinesAreNotWrittenTo(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	w.observed.Hosts[0].Settings = install.Settings{}
+	w.observed.Hosts = append(w.observed.Hosts, machine("twin", w.desired.Spec.Spec.Hosts[0].Match.MAC, 7))
+	plan := w.decide()
+	if len(plan.Actions) > 0 || !hasReason(plan, "AmbiguousHost") {
+		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+}
+
+// TestOldPool waits for optional workers since the cluster is there, not since
+// somebody made the pool.
+func TestOldPool(t *testing.T) {
+	c := sample(3, 1)
+	none := 0
+	c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(30 * time.Minute)}
+	w := readyWorld(t, c)
+	w.observed.InfraEnvs[0].Created = start.Add(-1000 * time.Hour)
+	w.observed.Cluster.Created = w.observed.At
+	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-0" })
+	if plan := w.decide(); hasKind(plan, install.StartInstall) {
+		t.Error("the worker was not waited for at all")
+	}
+	w.observed.At = w.observed.At.Add(31 * time.Minute)
+	if plan := w.decide(); !hasKind(plan, install.StartInstall) {
+		t.Errorf("the worker is waited for too long: %+v", plan)
+	}
+}
+
+// TestUnreadMachineThatFellSilent has nobody wait for its inventory for ever.
+func TestUnreadMachineThatFellSilent(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	silent := machine("silent", "", 9)
+	silent.Inventory, silent.State = install.Inventory{}, install.HostDisconnected
+	w.observed.Hosts = append(w.observed.Hosts, silent)
+	if plan := w.decide(); !hasReason(plan, "HostDisconnected") {
+		t.Errorf("plan %+v", plan)
+	}
+}
