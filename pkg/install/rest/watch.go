@@ -250,14 +250,18 @@ func (w *watch) keepHost(read install.Host) {
 	switch {
 	case read.Inventory.Known:
 		delete(w.inventory, read.ID)
-	case known && old.Inventory.Known:
-		read.Inventory = old.Inventory
-		read.Hostname = cmp.Or(read.Hostname, old.Inventory.Hostname)
-		if settled(read.State) && !settled(old.State) {
+	default:
+		// What was known still tells which machine it is. A host that registers
+		// again has no inventory with the service, though, and a setting that
+		// goes by the old one would be refused.
+		if known {
+			read.Inventory = old.Inventory
+			read.Inventory.Known = old.Inventory.Known && read.State != install.HostDiscovering
+			read.Hostname = cmp.Or(read.Hostname, old.Inventory.Hostname)
+		}
+		if settled(read.State) && (!read.Inventory.Known || !settled(old.State)) {
 			w.inventory[read.ID] = true // it may have come back as another machine
 		}
-	case settled(read.State):
-		w.inventory[read.ID] = true
 	}
 	if len(read.Progress.Stages) == 0 && known && read.Role == old.Role {
 		read.Progress.Stages = old.Progress.Stages
