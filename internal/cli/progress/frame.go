@@ -38,7 +38,7 @@ func (f frame) lines() []string {
 
 // title says how the whole is doing.
 func (f frame) title() string {
-	name, state := "", "Absent"
+	name, state := "", absent
 	if d := f.view.Desired; d != nil && d.Spec != nil {
 		name = d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain
 	}
@@ -85,11 +85,11 @@ func (f frame) foot() string {
 	plan := f.view.Plan
 	switch {
 	case len(plan.Blockers) > 0:
-		text := plan.Blockers[0].Message
-		if more := len(plan.Blockers) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %d more: oaictl why)", more)
+		text := firstLine(plan.Blockers[0].Message)
+		if n := len(plan.Blockers); n > 1 {
+			text = fmt.Sprintf("1 of %d: %s", n, text)
 		}
-		return f.paint.text(styleWarn, cut("  ! "+firstLine(text), f.width))
+		return f.paint.text(styleWarn, cut("  ! "+text, f.width))
 	case len(plan.Actions) > 0:
 		return f.paint.text(styleFaint, cut("  "+firstLine(plan.Message), f.width))
 	default:
@@ -126,8 +126,13 @@ func (f frame) hosts(room int) []string {
 		hosts = f.view.Hosts
 	}
 	columns := f.columns(hosts)
-	lines := []string{f.paint.text(styleFaint, strings.TrimRight(columns.row("HOST", "ROLE", "STAGE", "%", "AGE", "WAITS FOR"), " "))}
+	names := map[string]bool{}
+	for _, host := range f.view.Hosts {
+		names[host.Name] = true
+	}
+	lines := []string{f.paint.text(styleFaint, cut(columns.row("HOST", "ROLE", "STAGE", "%", "AGE", "WAITS FOR"), f.width))}
 	for _, host := range hosts {
+		host.Waiting = withoutHosts(firstLine(host.Waiting), names)
 		lines = append(lines, f.host(host, columns))
 	}
 	if rest != "" {
@@ -194,13 +199,26 @@ func (f frame) columns(hosts []install.HostView) columns {
 	room := func() int { return f.width - gaps - c.host - c.role - c.stage - c.percent - c.age }
 	c.host = min(c.host, max(12, f.width/4))
 	if room() < least {
-		c.role = min(c.role, 7)
+		c.role = min(c.role, narrowRole)
 	}
 	if room() < least {
 		c.stage = max(20, c.stage-(least-room()))
 	}
 	c.waits = max(0, room())
 	return c
+}
+
+// narrowRole is how much of a role a narrow terminal shows: control, worker,
+// arbiter.
+const narrowRole = 7
+
+// roleOf is a role in at most so many cells. Its beginning says enough.
+func roleOf(role install.Role, cells int) string {
+	text := clean(string(role))
+	if width(text) > cells {
+		text, _, _ = strings.Cut(text, "-")
+	}
+	return text
 }
 
 func (c columns) row(host, role, stage, percent, age, waits string) string {
@@ -231,7 +249,7 @@ func (f frame) host(h install.HostView, c columns) string {
 	if !h.Since.IsZero() {
 		age = printer.Age(f.now.Sub(h.Since))
 	}
-	row := strings.TrimRight(c.row(clean(h.Name), string(h.Role), clean(stageOf(h)), percent, age, firstLine(h.Waiting)), " ")
+	row := strings.TrimRight(c.row(clean(h.Name), roleOf(h.Role, c.role), clean(stageOf(h)), percent, age, h.Waiting), " ")
 	return f.paint.text(hostStyle(h), cut(row, f.width))
 }
 

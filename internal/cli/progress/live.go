@@ -105,9 +105,18 @@ func (l *live) above(e install.Event, text string) {
 	}
 	var out strings.Builder
 	l.home(&out)
-	out.WriteString(paint.text(styleFaint, e.Time.In(l.screen.Zone).Format(time.TimeOnly)) + " " + paint.text(style, mark(e.Severity)+text) + lineEnd)
-	if e.Next != "" {
-		out.WriteString("         " + paint.text(styleStrong, "Next: ") + firstLine(e.Next) + lineEnd)
+	cells, _ := l.size()
+	for i, line := range wrap(mark(e.Severity)+text, cells-1-hanging) {
+		begin := strings.Repeat(" ", hanging)
+		if i == 0 {
+			begin = paint.text(styleFaint, e.Time.In(l.screen.Zone).Format(time.TimeOnly)) + " "
+		}
+		out.WriteString(begin + paint.text(style, line) + lineEnd)
+	}
+	for _, line := range wrap("Next: "+firstLine(e.Next), cells-1-hanging) {
+		if e.Next != "" {
+			out.WriteString(strings.Repeat(" ", hanging) + paint.text(styleStrong, line) + lineEnd)
+		}
 	}
 	l.draw(&out)
 	l.write(&out)
@@ -149,6 +158,9 @@ func (l *live) home(out *strings.Builder) {
 	l.drawn = nil
 }
 
+// hanging is how far lines are indented below the time of day.
+const hanging = len("15:04:05 ")
+
 // lineEnd clears the rest of a line that may have been longer before.
 const lineEnd = "\x1b[K\n"
 
@@ -164,9 +176,13 @@ func (l *live) draw(out *strings.Builder) {
 		width: cells - 1, height: rows, paint: paint(l.screen.Color), spin: spinner(l.turn),
 	}
 	l.drawn = picture.lines()
+	// Without wrapping, a terminal that has become narrower since it was asked
+	// cuts the lines off instead of tearing the table.
+	out.WriteString("\x1b[?7l")
 	for _, line := range l.drawn {
 		out.WriteString(line + lineEnd)
 	}
+	out.WriteString("\x1b[?7h")
 	out.WriteString("\x1b[J")
 }
 

@@ -3,6 +3,8 @@ package progress
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +16,9 @@ const step = 10
 
 // Plain writes a line a change, with the time of day in zone, and below it what
 // to do, where there is something.
-func Plain(w io.Writer, zone *time.Location) Sink { return &plain{w: w, zone: zone, said: -step} }
+func Plain(w io.Writer, zone *time.Location) Sink {
+	return &plain{w: w, zone: zone, said: -step, quarters: map[string]string{}}
+}
 
 type plain struct {
 	mu   sync.Mutex
@@ -22,14 +26,19 @@ type plain struct {
 	zone *time.Location
 	said int    // percent
 	last string // the last line: the same again says nothing
+	// quarters is how far the stage of each host had come when it was last told.
+	quarters map[string]string
 }
 
 func (p *plain) Event(e install.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := sentence(e)
-	if e.Type == install.EventProgress {
+	switch {
+	case e.Type == install.EventProgress:
 		text = p.percent(e)
+	case e.Type == install.EventStage && !p.stage(e):
+		return
 	}
 	if text == "" || text == p.last {
 		return
@@ -41,6 +50,20 @@ func (p *plain) Event(e install.Event) {
 	}
 	// A reader that went away must not end the install.
 	_, _ = io.WriteString(p.w, line)
+}
+
+// stage says whether a step of a stage is worth a line: its beginning, and each
+// quarter of one that counts in percent.
+func (p *plain) stage(e install.Event) bool {
+	at := e.Stage
+	if done, err := strconv.Atoi(strings.TrimSuffix(e.Message, "%")); err == nil {
+		at += " " + strconv.Itoa(done/25)
+	} else {
+		at += " " + e.Message
+	}
+	changed := p.quarters[e.Host] != at
+	p.quarters[e.Host] = at
+	return changed
 }
 
 // percent is a line about the whole, every now and then.

@@ -8,6 +8,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// absent is the state of a cluster that is not there.
+const absent = "Absent"
+
 // sentence is an event in words, without its time and its advice. It is "" for
 // an event that has nothing to say to a person: a step in percent, and the last
 // event of a run, whose place is the result.
@@ -17,6 +20,9 @@ func sentence(e install.Event) string {
 	case install.EventRun:
 		if e.ExitCode != nil {
 			return ""
+		}
+		if e.State == absent {
+			return "the service has no such cluster yet"
 		}
 		return joined(": ", "cluster is "+e.State, text)
 	case install.EventHost:
@@ -32,15 +38,24 @@ func sentence(e install.Event) string {
 		return joined(by, fmt.Sprintf("%s: %s", e.Host, e.Stage), text)
 	case install.EventProgress:
 		return ""
-	case install.EventValidation:
-		verdict := "fails"
-		if e.State == "success" {
-			verdict, text = "passes now", ""
-		}
-		return joined(": ", fmt.Sprintf("%s %s", joined(": ", subject(e), e.Reason), verdict), text)
 	default:
 		return joined(": ", subject(e), text)
 	}
+}
+
+// withoutHosts is a message without the list of hosts that it begins with, for
+// where the host is named already: "cp-0, cp-1: no NTP" is "no NTP".
+func withoutHosts(message string, names map[string]bool) string {
+	list, rest, found := strings.Cut(message, ": ")
+	if !found {
+		return message
+	}
+	for name := range strings.SplitSeq(list, ", ") {
+		if !names[name] {
+			return message
+		}
+	}
+	return rest
 }
 
 // subject is the host that an event is about, "" for the cluster. A message

@@ -50,3 +50,21 @@ func fit(text string, cells int) string {
 	}
 	return kept.String() + "…" + strings.Repeat(" ", room)
 }
+
+// wrap breaks a text between its words into lines of at most so many cells. A
+// word that is longer stays whole: it may be something to copy.
+func wrap(text string, cells int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case width(line)+1+width(word) > cells:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}

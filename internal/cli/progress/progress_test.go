@@ -1,0 +1,203 @@
+package progress
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+// golden compares with a file under testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
+
+func number(n int) *int { return &n }
+
+// events are a short install with some trouble.
+func events() []install.Event {
+	at := func(minute int, e install.Event) install.Event {
+		e.V, e.Cluster, e.Time = 1, "lab", noon().Add(time.Duration(minute)*time.Minute)
+		if e.Severity == "" {
+			e.Severity = install.SeverityInfo
+		}
+		return e
+	}
+	return []install.Event{
+		at(0, install.Event{Type: install.EventRun, Key: "cluster/state", State: "Absent"}),
+		at(0, install.Event{Type: install.EventAction, Key: "cluster/register", Message: "register the cluster"}),
+		at(1, install.Event{Type: install.EventRun, Key: "cluster/state", State: "Discovering", Message: "Cluster is not ready for install"}),
+		at(2, install.Event{Type: install.EventHint, Host: "cp-0", Key: "host/cp-0/registered", Message: "waiting for cp-0 to boot"}),
+		at(3, install.Event{Type: install.EventHost, Host: "cp-0", State: "Discovering", Message: "Waiting for host to send hardware details"}),
+		at(4, install.Event{Type: install.EventHint, Host: "cp-0", Reason: "DiskWillBeWiped", Message: "/dev/sda, 120 GB, will be installed on"}),
+		at(5, install.Event{
+			Type: install.EventValidation, State: "failure", Severity: install.SeverityWarning, Reason: "ValidationFails",
+			Message: "cp-0, cp-1: Host couldn't\nsynchronize with any NTP server", Next: "name servers in spec.network.ntp",
+		}),
+		at(6, install.Event{Type: install.EventProgress, State: "Installing", Percent: number(0)}),
+		at(7, install.Event{Type: install.EventProgress, State: "Installing", Percent: number(12), ETA: number(3660)}),
+		at(8, install.Event{Type: install.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(30)}),
+		at(8, install.Event{Type: install.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(31), Message: "5%"}),
+		at(9, install.Event{Type: install.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(35), Message: "15%"}),
+		at(9, install.Event{Type: install.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(40), Message: "55%"}),
+		at(10, install.Event{Type: install.EventProgress, State: "Installing", Percent: number(14)}),
+		at(11, install.Event{Type: install.EventStage, Host: "cp-0", Stage: "Waiting for control plane", Message: "waiting for masters to join"}),
+		at(12, install.Event{Type: install.EventHost, Host: "cp-1", State: "Failed", Severity: install.SeverityError, Message: "installation \x1b[31mfailed"}),
+		at(13, install.Event{Type: install.EventRun, Key: "run/end", State: "failed", ExitCode: number(7), Message: "said elsewhere"}),
+	}
+}
+
+func TestPlain(t *testing.T) {
+	var out strings.Builder
+	sink := Plain(&out, time.UTC)
+	for _, e := range events() {
+		sink.Event(e)
+		sink.Event(e) // the same again says nothing
+	}
+	sink.Close()
+	golden(t, "plain.txt", out.String())
+}
+
+func TestJSON(t *testing.T) {
+	var out strings.Builder
+	sink := JSON(&out)
+	for _, e := range events() {
+		e.View = &install.View{} // never part of the line
+		sink.Event(e)
+	}
+	sink.Close()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != len(events()) {
+		t.Fatalf("%d lines for %d events", len(lines), len(events()))
+	}
+	for i, line := range lines {
+		var back install.Event
+		if err := json.Unmarshal([]byte(line), &back); err != nil {
+			t.Fatalf("line %d: %v", i, err)
+		}
+		if diff := cmp.Diff(events()[i], back); diff != "" {
+			t.Errorf("line %d: %s", i, diff)
+		}
+	}
+}
+
+func TestAll(t *testing.T) {
+	var one, two strings.Builder
+	sink := All(JSON(&one), JSON(&two), None())
+	sink.Event(events()[0])
+	sink.Close()
+	if one.String() == "" || one.String() != two.String() {
+		t.Errorf("the sinks got %q and %q", one.String(), two.String())
+	}
+}
+
+// picture is a cluster of five hosts in the middle of an install.
+func picture() *install.View {
+	host := func(name string, role install.Role, state install.HostState, stage string, percent int, since time.Duration) install.HostView {
+		return install.HostView{Name: name, Role: role, State: state, Stage: stage, Percent: percent, Since: noon().Add(-since)}
+	}
+	view := &install.View{
+		Desired:  &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}},
+		Observed: &install.Observed{At: noon(), Cluster: &install.Cluster{State: install.ClusterInstalling}},
+		Percent:  42, ETA: 31 * time.Minute,
+		Hosts: []install.HostView{
+			host("cp-0", install.RoleControlPlane, install.HostInstalling, "Writing image to disk 45%", 37, 2*time.Minute),
+			host("cp-1", install.RoleControlPlane, install.HostInstalling, "Waiting for control plane", 60, 95*time.Minute),
+			host("cp-2", install.RoleControlPlane, install.HostInstalled, "Done", 100, 3*time.Minute),
+			host("worker-0", install.RoleWorker, install.HostNeedsUser, "Rebooting", 70, 50*time.Minute),
+			{Name: "worker-1", Role: install.RoleWorker, State: install.HostAbsent},
+		},
+		Plan: install.Plan{
+			Verdict: install.VerdictWaiting,
+			Blockers: []install.Blocker{
+				{Message: "worker-0: the host booted the discovery image again instead of its disk", Hosts: []string{"worker-0"}},
+				{Message: "another"},
+			},
+		},
+	}
+	view.Hosts[3].Waiting, view.Hosts[3].Trouble = view.Plan.Blockers[0].Message, true
+	view.Hosts[4].Waiting = "to boot the discovery image and register"
+	return view
+}
+
+func TestFrame(t *testing.T) {
+	large := picture()
+	large.Plan.Blockers = nil
+	for i := range 300 {
+		large.Hosts = append(large.Hosts, install.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: install.RoleWorker, State: install.HostInstalling, Stage: "Writing image to disk " + "45%"})
+		large.Hosts = append(large.Hosts, install.HostView{Name: "more", Role: install.RoleWorker, State: install.HostReady})
+	}
+	empty := &install.View{Plan: install.Plan{Actions: []install.Action{{}}, Message: "1 to do"}}
+	tests := []struct {
+		name          string
+		view          *install.View
+		width, height int
+		paint         paint
+	}{
+		{"frame-80.txt", picture(), 79, 24, false},
+		{"frame-160.txt", picture(), 159, 50, false},
+		{"frame-color.txt", picture(), 79, 24, true},
+		{"frame-narrow.txt", picture(), 39, 24, false},
+		{"frame-large.txt", large, 79, 14, false},
+		{"frame-empty.txt", empty, 79, 24, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := frame{view: tt.view, now: noon(), elapsed: 41 * time.Minute, width: tt.width, height: tt.height, paint: tt.paint, spin: "*"}.lines()
+			if len(lines) > tt.height-1 {
+				t.Errorf("%d lines on %d rows", len(lines), tt.height)
+			}
+			for _, line := range lines {
+				if have := width(bareText(line)); have > tt.width {
+					t.Errorf("a line of %d cells on a width of %d: %q", have, tt.width, line)
+				}
+			}
+			golden(t, tt.name, strings.Join(lines, "\n")+"\n")
+		})
+	}
+}
+
+func TestWidths(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "abc": 3, "über": 4, "日本": 4, "e\u0301": 1, "█░": 2, "🚀": 2} {
+		if got := width(text); got != want {
+			t.Errorf("width(%q) = %d, want %d", text, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		text  string
+		cells int
+		want  string
+	}{{"abc", 5, "abc  "}, {"abcdef", 4, "abc…"}, {"日本語", 4, "日… "}, {"x", 0, ""}, {"ab", 1, "…"}} {
+		if got := fit(tt.text, tt.cells); got != tt.want {
+			t.Errorf("fit(%q, %d) = %q, want %q", tt.text, tt.cells, got, tt.want)
+		}
+	}
+	if diff := cmp.Diff([]string{"one two", "three", "a-very-long-word", "x"}, wrap("one two three a-very-long-word x", 8)); diff != "" {
+		t.Error(diff)
+	}
+}
