@@ -27,8 +27,8 @@ test: ## run the tests
 race: ## run the tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race $(PACKAGES)
 
-bench: ## run the benchmarks whose numbers docs/performance.md gives
-	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
+bench: ## run the benchmarks of docs/performance.md
+	go test -p 1 -timeout 60m -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; for package in $$(go list $(PACKAGES)); do \
