@@ -33,7 +33,10 @@ type place struct {
 	method, path, phase string
 }
 
-func (p place) String() string { return p.phase + " " + p.method + " " + p.path }
+// String has no slashes: they would part the names of subtests.
+func (p place) String() string {
+	return p.phase + " " + p.method + " " + strings.ReplaceAll(strings.TrimPrefix(p.path, "/v2/"), "/", ".")
+}
 
 func (p place) writes() bool { return p.method != http.MethodGet }
 
@@ -267,6 +270,17 @@ func TestFaultsAtEveryCall(t *testing.T) {
 					return answer(r, fault.status, "application/json", fault.body), nil
 				}}
 				result, events, err := x.run(t, 0)
+				switch {
+				case x.wire.struck == 0:
+					t.Skip("this install made no such request: it is made now and then only")
+				case at.path == "/v2/events" && fault.status == http.StatusBadRequest:
+					// A service that does not understand the question for events
+					// is asked for everything else the more often.
+					if err != nil || result.Verdict != install.VerdictInstalled {
+						t.Fatalf("verdict %q: %v\n%s", result.Verdict, err, story(events))
+					}
+					return
+				}
 				var said *install.Fault
 				if !errors.As(err, &said) || install.CodeOf(err) != fault.code || result.ExitCode != int(fault.code) || install.NextOf(err) == "" {
 					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, install.CodeOf(err), install.NextOf(err), fault.code, story(events))

@@ -161,7 +161,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch) error {
 			w.need(func(n *needs) { raise(&n.infraEnvs, wanted) })
 			continue
 		} else if err != nil {
-			return err
+			return p.withoutEvents(w, err)
 		}
 		seen, known := w.log.pools[env.ID]
 		if w.log.pools == nil {
