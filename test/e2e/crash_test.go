@@ -18,7 +18,7 @@ import (
 
 // crashSpeed is how much faster than life the service and its machines run
 // while oaictl, a real process, runs in real time.
-const crashSpeed = 1500
+const crashSpeed = 1000 / slower
 
 // TestKilledAtEveryWrite kills a real oaictl before and after every write it
 // makes to the service. The next run finishes the install, and there is one
@@ -26,59 +26,64 @@ const crashSpeed = 1500
 func TestKilledAtEveryWrite(t *testing.T) {
 	binary := build(t)
 	for _, example := range []string{"sno", "compact"} {
-		for n, more := 0, true; more; n++ {
+		writes := writesToInstall(t, binary, example)
+		if writes < 3 { // cluster, InfraEnv, install
+			t.Errorf("%s is installed with %d writes only", example, writes)
+		}
+		for n := range writes {
 			for _, when := range []string{"before", "after"} {
-				t.Run(fmt.Sprintf("%s/%s write %d", example, when, n), func(t *testing.T) {
-					more = killedAt(t, binary, example, n, when)
+				t.Run(fmt.Sprintf("%s %s write %d", example, when, n), func(t *testing.T) {
+					t.Parallel()
+					killedAt(t, binary, example, n, when)
 				})
-				if t.Failed() {
-					return
-				}
 			}
 		}
 	}
 }
 
-// killedAt kills oaictl at its n-th write and runs it again. It reports
-// whether there was such a write.
-func killedAt(t *testing.T, binary, example string, n int, when string) bool {
+// writesToInstall is how many writes an install makes that nobody kills.
+func writesToInstall(t *testing.T, binary, example string) int {
+	t.Helper()
+	address, file := simulate(t, example, crashSpeed)
+	w := newWire(t, address)
+	if output, err := createCluster(t.Context(), binary, w.URL, file, t.TempDir()).CombinedOutput(); err != nil {
+		t.Fatalf("oaictl, which nobody killed: %v\n%s", err, output)
+	}
+	once(t, address, w.noted())
+	return len(writesOf(w.noted()))
+}
+
+// killedAt kills oaictl at its n-th write and runs it again.
+func killedAt(t *testing.T, binary, example string, n int, when string) {
+	t.Helper()
 	address, file := simulate(t, example, crashSpeed)
 	w := newWire(t, address)
 	dir := t.TempDir()
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
 
-	first := createCluster(ctx, binary, w.URL, file, dir)
-	killed := make(chan struct{})
-	shoot := func(at int, r *http.Request) {
+	first := createCluster(t.Context(), binary, w.URL, file, dir)
+	killed, gone := make(chan struct{}), make(chan struct{})
+	shoot := func(at int, r *http.Request) bool {
 		if at != n || !(call{method: r.Method}).writes() {
-			return
+			return false
 		}
 		_ = first.Process.Kill()
-		_, _ = first.Process.Wait()
 		close(killed)
+		<-gone
+		return true
 	}
+	w.mu.Lock()
 	if when == "before" {
-		w.before = func(at int, _ http.ResponseWriter, r *http.Request) bool {
-			shoot(at, r)
-			select {
-			case <-killed:
-				return true // the request never left
-			default:
-				return false
-			}
-		}
+		w.before = func(at int, _ http.ResponseWriter, r *http.Request) bool { return shoot(at, r) } // it never left
 	} else {
-		w.after = shoot
+		w.after = func(at int, r *http.Request) { shoot(at, r) }
 	}
+	w.mu.Unlock()
 	output, err := first.CombinedOutput()
+	close(gone)
 	select {
 	case <-killed:
 	default:
-		if err != nil {
-			t.Fatalf("oaictl, which nobody killed: %v\n%s", err, output)
-		}
-		return false
+		t.Fatalf("there was no write %d to kill oaictl at (%v):\n%s", n, err, output)
 	}
 
 	w.mu.Lock()
@@ -88,7 +93,6 @@ func killedAt(t *testing.T, binary, example string, n int, when string) bool {
 		t.Fatalf("the run after the kill: %v\n%s", err, output)
 	}
 	once(t, address, w.noted())
-	return true
 }
 
 // once checks that a service has one cluster, installed once, and one InfraEnv.
@@ -136,7 +140,7 @@ func simulate(t *testing.T, example string, speed float64) (address, file string
 
 func createCluster(ctx context.Context, binary, address, file, dir string) *exec.Cmd {
 	command := exec.CommandContext(ctx, binary, "create", "cluster", "-f", file, "--service-url", address, "--dir", dir,
-		"--poll-interval", "50ms", "--progress", "plain", "--timeout", "2m")
+		"--poll-interval", "50ms", "--progress", "plain", "--timeout", "5m")
 	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
 	command.WaitDelay = 10 * time.Second
 	return command

@@ -12,6 +12,10 @@ import (
 	"time"
 )
 
+// processSpeed is how much faster than life service and machines run in
+// processes of their own, which wait for each other and for a processor.
+const processSpeed = 500 / slower
+
 // TestExamplesInstall installs every example with three processes: the service,
 // its machines and oaictl. A second run writes nothing.
 func TestExamplesInstall(t *testing.T) {
@@ -22,8 +26,9 @@ func TestExamplesInstall(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
 			address := serve(t, binary)
-			start(t, binary, "simulator", "hosts", "--service-url", address, "-f", file, "--speed", fmt.Sprint(crashSpeed))
+			start(t, binary, "simulator", "hosts", "--service-url", address, "-f", file, "--speed", fmt.Sprint(processSpeed))
 			w := newWire(t, address)
 			dir := t.TempDir()
 			for run := range 2 {
@@ -70,7 +75,7 @@ func serve(t *testing.T, binary string, more ...string) (address string) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	arguments := append([]string{"simulator", "serve", "--listen", address[len("http://"):], "--speed", fmt.Sprint(crashSpeed)}, more...)
+	arguments := append([]string{"simulator", "serve", "--listen", address[len("http://"):], "--speed", fmt.Sprint(processSpeed)}, more...)
 	start(t, binary, arguments...)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		response, err := http.Get(address + "/ready")

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	faultSpeed = 1500
+	faultSpeed = 1000 / slower
 	// hangSpeed is lower: a client waits some seconds of real time for an
 	// answer, which are hours at the other speed.
-	hangSpeed = 400
+	hangSpeed = 400 / slower
 )
 
 // place is where a fault strikes: a request and the phase that the cluster is in.
