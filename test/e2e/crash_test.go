@@ -66,8 +66,8 @@ func killedAt(t *testing.T, binary, example string, n int, when string) {
 		if at != n || !(call{method: r.Method}).writes() {
 			return false
 		}
-		_ = first.Process.Kill()
 		close(killed)
+		_ = first.Process.Kill()
 		<-gone
 		return true
 	}
