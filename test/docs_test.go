@@ -213,6 +213,29 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestExitCodes holds the page about exit codes to the program's own list.
+func TestExitCodes(t *testing.T) {
+	topic, _, err := cli.Tree().Find([]string{"exit-codes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "docs", "exit-codes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := func(pattern, text string) []string {
+		var found []string
+		for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			found = append(found, match[1])
+		}
+		return found
+	}
+	want, got := codes(`(?m)^ +(\d+) `, topic.Long), codes(`(?m)^\| (\d+) \|`, string(page))
+	if len(want) < 10 || !slices.Equal(want, got) {
+		t.Errorf("the page has the codes %v, the program %v", got, want)
+	}
+}
+
 // understood tells whether oaictl has the command and every flag of a line.
 func understood(line string) error {
 	line, _, _ = strings.Cut(line, " #")

@@ -3,7 +3,7 @@
 // every word comes from the commands.
 package manual
 
-//go:generate go run ./gen --markdown ../../../docs/reference
+//go:generate go run ./gen --markdown ../../../docs/reference --validations ../../../docs/validations.md
 
 import (
 	"io"

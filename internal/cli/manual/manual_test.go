@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
 )
 
 // tree is a small program with all that a page can hold.
@@ -129,6 +131,27 @@ func TestEscapeStartsNoRequest(t *testing.T) {
 	for text, want := range map[string]string{".so x": `\&.so x`, "'br": `\&'br`, `a\b`: `a\eb`, "--x": `\-\-x`, "a.b": "a.b"} {
 		if got := escape(text); got != want {
 			t.Errorf("escape(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestValidations finds every validation in its part of the page, in a row
+// that is whole.
+func TestValidations(t *testing.T) {
+	var text strings.Builder
+	if err := Validations(&text); err != nil {
+		t.Fatal(err)
+	}
+	hosts, clusters, found := strings.Cut(text.String(), "\n## Of a cluster\n")
+	if !found {
+		t.Fatal("no part about clusters")
+	}
+	for _, entry := range catalogue.All(catalogue.KindValidation) {
+		part := map[catalogue.Subject]string{catalogue.SubjectHost: hosts, catalogue.SubjectCluster: clusters}[entry.Subject]
+		_, row, found := strings.Cut(part, "\n| `"+entry.Name+"` | ")
+		row, _, _ = strings.Cut(row, "\n")
+		if !found || strings.Count(row, " | ") != 3 {
+			t.Errorf("%s %s has the row %q", entry.Subject, entry.Name, row)
 		}
 	}
 }

@@ -19,8 +19,13 @@ func main() {
 	markdown := flag.String("markdown", "", "`folder` for Markdown pages")
 	man := flag.String("man", "", "`folder` for man pages")
 	completions := flag.String("completions", "", "`folder` for completion scripts")
+	validations := flag.String("validations", "", "`file` for the page about validations")
 	flag.Parse()
-	if err := generate(cli.Tree(), *markdown, *man, *completions); err != nil {
+	err := generate(cli.Tree(), *markdown, *man, *completions)
+	if err == nil && *validations != "" {
+		err = writeFile(*validations, manual.Validations)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "write the manual:", err)
 		os.Exit(1)
 	}
