@@ -55,7 +55,7 @@ func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
 	code := codeOf(err)
 	fmt.Fprintf(a.io.Err, "%s: %s\n", a.identity.name, plainError(err))
 	var usage *usageError
-	next := install.NextOf(err)
+	next := nextOf(err)
 	if errors.As(err, &usage) {
 		fmt.Fprintf(a.io.Err, "Usage: %s\n", useLine(command))
 		next = command.CommandPath() + " --help"
@@ -66,10 +66,32 @@ func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
 	return int(code)
 }
 
+// nextOf is what to type next: what the error advises, or the explanation of
+// the first field that a file has wrong.
+func nextOf(err error) string {
+	var problems *spec.Problems
+	if !errors.As(err, &problems) {
+		return install.NextOf(err)
+	}
+	for _, p := range problems.List {
+		if p.Field == "" {
+			continue
+		}
+		if doc, err := spec.Explain(p.Field); err == nil {
+			return "oaictl explain " + doc.Path
+		}
+	}
+	return ""
+}
+
 // useLine is the first line of a command's usage.
 func useLine(command *cobra.Command) string {
-	if command.HasAvailableSubCommands() && command.HasParent() {
+	switch {
+	case !command.HasAvailableSubCommands():
+	case command.HasParent():
 		return command.CommandPath() + " " + strings.Join(subcommandNames(command), "|")
+	default:
+		return command.CommandPath() + " COMMAND"
 	}
 	return command.UseLine()
 }

@@ -63,7 +63,7 @@ func (g *globals) declare(flags *pflag.FlagSet, backend string) {
 	flags.StringVar(&g.ClientSecretFile, "client-secret-file", "", "`FILE` with the secret of the service account")
 	flags.StringVar(&g.CAFile, "ca-file", "", "`FILE` with certificates (PEM) to trust besides the system's")
 	flags.BoolVar(&g.Insecure, "insecure", false, "do not verify the service's certificate")
-	flags.StringVarP(&g.Output, "output", "o", "table", "how results are written: `table|wide|json|yaml|name|jsonpath=…`")
+	flags.StringVarP(&g.Output, "output", "o", "table", "write results as `FORMAT`: table, wide, json, yaml, name or jsonpath=TEMPLATE")
 	flags.StringVar(&g.Progress, "progress", progressAuto, "how progress is shown: `auto|tty|plain|json`")
 	flags.BoolVar(&g.Quiet, "quiet", false, "show nothing but results and errors")
 	flags.CountVarP(&g.Verbose, "verbose", "v", "say more; twice: every request")

@@ -11,10 +11,7 @@ import (
 // the root: they are the same everywhere.
 const usageTemplate = `Usage:{{if .Runnable}}{{if .HasParent}}
   {{.UseLine}}{{end}}{{end}}{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} COMMAND{{end}}{{if gt (len .Aliases) 0}}
-
-Also called:
-  {{.NameAndAliases}}{{end}}{{if .HasExample}}
+  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
 
 Examples:
 {{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{if eq (len .Groups) 0}}

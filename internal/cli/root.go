@@ -89,7 +89,7 @@ func unknownSubcommand(command *cobra.Command, args []string) error {
 		if !command.HasParent() {
 			return command.Help()
 		}
-		return usagef("%s what? one of %s", command.CommandPath(), strings.Join(subcommandNames(command), ", "))
+		return usagef("%s what? one of %s", command.Name(), strings.Join(subcommandNames(command), ", "))
 	}
 	hint := ""
 	if near := closest(args[0], allNames(command)); near != "" {

@@ -48,8 +48,9 @@ func (a *app) applySettings(command *cobra.Command) error {
 		if from == "" {
 			return
 		}
-		if err := command.Flags().Set(flag.Name, value); err != nil {
-			failed = usagef("read %s: value %q for --%s: %w", from, value, flag.Name, errors.Unwrap(err))
+		// Set on the value alone: Changed goes on to mean the command line.
+		if err := flag.Value.Set(value); err != nil {
+			failed = usagef("read %s: value %q for --%s: %w", from, value, flag.Name, err)
 		}
 	})
 	return failed

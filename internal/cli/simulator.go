@@ -32,8 +32,8 @@ type simulatorOptions struct {
 
 func (o *simulatorOptions) declare(command *cobra.Command) {
 	flags := command.Flags()
-	flags.Float64Var(&o.Speed, "speed", 1, "how much faster than in life")
-	flags.Int64Var(&o.Seed, "seed", 1, "what decides chance")
+	flags.Float64Var(&o.Speed, "speed", 1, "`N` times as fast as in life")
+	flags.Int64Var(&o.Seed, "seed", 1, "`N` that decides chance")
 	flags.StringVar(&o.Scenario, "scenario", "", "`FILE` with trouble to make")
 }
 

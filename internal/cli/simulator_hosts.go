@@ -40,7 +40,7 @@ assisted-service. The command ends when each of them has come to its end.`,
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the machines")
 	flags.StringVar(&o.InfraEnv, "infra-env", "", "InfraEnv `NAME` or ID whose image is booted")
-	flags.IntVar(&o.Count, "count", 0, "how many machines boot it")
+	flags.IntVar(&o.Count, "count", 0, "`N` machines boot it")
 	flags.StringVar(&o.Boot, "boot", string(host.Day1), "when they boot: `day1|day2`, at once or once the cluster takes more hosts")
 	flags.StringVar(&o.HostTokenFile, "host-token-file", "", "`FILE` with the token that agents send, where the service wants one")
 	return command

@@ -112,7 +112,10 @@ func (w *waiting) degraded() error {
 	}
 	observed := *w.seen.observed
 	observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true, ClusterID: observed.Cluster.ID}
-	plan := install.Decide(w.seen.desired(), &observed, observed.At)
+	observed.Others = nil
+	desired := w.seen.desired()
+	desired.Options.Adopt = observed.Cluster.ID // whoever made it
+	plan := install.Decide(desired, &observed, observed.At)
 	if plan.Verdict != install.VerdictDegraded {
 		return nil
 	}

@@ -5,12 +5,15 @@ package runlog
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,7 +168,7 @@ func pairs(secrets []spec.Secret) []string {
 	var out []string
 	for _, secret := range secrets {
 		whole := strings.TrimSpace(secret.Reveal())
-		for _, text := range append([]string{whole}, strings.Split(whole, "\n")...) {
+		for _, text := range slices.Concat([]string{whole}, strings.Split(whole, "\n"), credentials(whole)) {
 			if text = strings.TrimSpace(text); len(text) < shortest {
 				continue
 			}
@@ -173,5 +176,28 @@ func pairs(secrets []spec.Secret) []string {
 			out = append(out, quoted[1:len(quoted)-1], "[redacted]", text, "[redacted]")
 		}
 	}
+	return out
+}
+
+// credentials are what a pull secret consists of: the auth of each registry,
+// and the password in it.
+func credentials(text string) []string {
+	var document struct {
+		Auths map[string]struct {
+			Auth string `json:"auth"`
+		} `json:"auths"`
+	}
+	if json.Unmarshal([]byte(text), &document) != nil {
+		return nil
+	}
+	var out []string
+	for _, entry := range document.Auths {
+		out = append(out, entry.Auth)
+		if login, err := base64.StdEncoding.DecodeString(entry.Auth); err == nil {
+			_, password, _ := strings.Cut(string(login), ":")
+			out = append(out, password)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
 	return out
 }

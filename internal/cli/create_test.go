@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// clusterYAML is a file for the cluster of lab, with a secret in it that must
+// not come out.
+const clusterYAML = `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  openshift: {version: "4.20"}
+  baseDomain: example.com
+  pullSecret: {file: pull-secret.json}
+  network: {machine: [192.168.10.0/24]}
+  hosts:
+  - name: node-1
+    role: control-plane
+    match: {mac: "52:54:00:00:00:01"}
+    disk: {hints: {deviceName: /dev/sda}}
+`
+
+// hidden is the password in the pull secret.
+const hidden = "aGlkZGVuOmhpZGRlbi1wYXNzd29yZA=="
+
+// here makes a folder with the file, and goes there.
+func here(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"cluster.yaml":     clusterYAML,
+		"pull-secret.json": `{"auths":{"quay.io":{"auth":"` + hidden + `"},"cloud.openshift.com":{"auth":"` + hidden + `"}}}`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// looksOf are observations of the cluster in these states, one after the other.
+func looksOf(states ...install.ClusterState) []*install.Observed {
+	var out []*install.Observed
+	for i, state := range states {
+		c := &install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is", Owned: true}, State: state, StatusInfo: "look " + string(state)}
+		c.Kubeconfig, c.NoIngress = state == install.ClusterInstalled, state != install.ClusterPreparing
+		c.Operators = []install.Operator{{Name: "console", Status: "available"}}
+		host := install.Host{
+			ID: "h1", Hostname: "node-1", ClusterID: "c1", State: install.HostInstalling, Role: install.RoleControlPlane,
+			Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:00:00:01"}}},
+			Progress:  install.HostProgress{Stage: "Writing image to disk", Percent: 30 + i, Stages: []string{"Starting installation", "Writing image to disk", "Done"}, Info: "45%"},
+		}
+		if state == install.ClusterInstalled {
+			host.State, host.Progress.Stage = install.HostInstalled, "Done"
+		}
+		out = append(out, &install.Observed{At: noon().Add(time.Duration(i) * time.Minute), Cluster: c, Hosts: []install.Host{host}})
+	}
+	return out
+}
+
+func TestCreateCluster(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = looksOf(install.ClusterInstalling, install.ClusterInstalling, install.ClusterFinalizing, install.ClusterInstalled)
+	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--dir", "out", "-o", "json")
+	if got.code != 0 {
+		t.Fatalf("code %d:\n%s", got.code, got.errors)
+	}
+	var result struct {
+		Cluster, State, Kubeconfig, PasswordFile, Log string
+		ExitCode                                      int
+	}
+	if err := json.Unmarshal([]byte(got.out), &result); err != nil {
+		t.Fatalf("%v: %s", err, got.out)
+	}
+	if result.State != "Installed" || result.Kubeconfig != filepath.Join("out", "lab", "auth", "kubeconfig") || result.ExitCode != 0 {
+		t.Errorf("result %+v", result)
+	}
+	for _, path := range []string{result.Kubeconfig, result.PasswordFile, result.Log} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	for _, words := range []string{"cluster is Finalizing", "node-1: Writing image to disk", "lab.example.com is installed."} {
+		if !strings.Contains(got.errors, words) {
+			t.Errorf("stderr does not say %q:\n%s", words, got.errors)
+		}
+	}
+	log, err := os.ReadFile(result.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"create cluster -f cluster.yaml", "stage=\"Writing image to disk\"", "exitCode=0"} {
+		if !bytes.Contains(log, []byte(words)) {
+			t.Errorf("the log does not say %q:\n%s", words, log)
+		}
+	}
+}
+
+// TestEnds holds every end to its exit code, and to the command that comes
+// next.
+func TestEnds(t *testing.T) {
+	here(t)
+	for _, tt := range []struct {
+		name  string
+		looks []*install.Observed
+		fails error
+		more  []string
+		code  int
+		says  string
+	}{
+		{"failed", looksOf(install.ClusterInstalling, install.ClusterFailed), nil, nil, 7, "Next: "},
+		{"cancelled", looksOf(install.ClusterCancelled), nil, nil, 7, "Next: oaictl reset cluster lab"},
+		{"timed out", looksOf(install.ClusterInstalling), nil, []string{"--timeout", "5m"}, 8, "Next: oaictl create cluster -f cluster.yaml --timeout 5m"},
+		{"unauthorised", nil, &install.Fault{Code: install.CodeAuth, Op: "list", On: "clusters", Err: errors.New("401"), Permanent: true, Next: "get a token"}, nil, 4, "Next: get a token"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			service := lab()
+			service.looks, service.fails = tt.looks, tt.fails
+			got := run(t, service, "", append([]string{"create", "cluster", "-f", "cluster.yaml"}, tt.more...)...)
+			if got.code != tt.code || !strings.Contains(got.errors, tt.says) {
+				t.Errorf("code %d, want %d and %q:\n%s", got.code, tt.code, tt.says, got.errors)
+			}
+			if strings.Count(got.errors, "oaictl: ") != 1 {
+				t.Errorf("the error is not told once:\n%s", got.errors)
+			}
+		})
+	}
+}
+
+func TestInterruptSaysHowToResume(t *testing.T) {
+	here(t)
+	for code, by := range map[int]*install.Interrupt{130: {Signal: "interrupt", Code: 130}, 143: {Signal: "terminated", Code: 143}} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		service := lab()
+		service.looks = looksOf(install.ClusterInstalling)
+		stop(by)
+		got := runIn(ctx, t, service, "", false, "create", "cluster", "-f", "cluster.yaml")
+		if got.code != code || !strings.Contains(got.errors, "Next: oaictl create cluster -f cluster.yaml\n") {
+			t.Errorf("code %d, want %d:\n%s", got.code, code, got.errors)
+		}
+	}
+}
+
+func TestNothingSecretComesOut(t *testing.T) {
+	here(t)
+	for _, more := range [][]string{{"-vv"}, {"--progress", "json"}, {"--dry-run"}, {"--dry-run", "-o", "json"}} {
+		service := lab()
+		service.clusters = nil
+		service.fails = &install.Fault{Code: install.CodeAuth, Op: "send", On: hidden, Err: errors.New("the pull secret " + hidden), Permanent: true}
+		if more[0] == "--dry-run" {
+			service.fails = nil
+		}
+		got := run(t, service, "", append([]string{"create", "cluster", "-f", "cluster.yaml"}, more...)...)
+		if more[0] == "--dry-run" && strings.Contains(got.out+got.errors, hidden) {
+			t.Errorf("%v shows the pull secret:\n%s%s", more, got.out, got.errors)
+		}
+	}
+	log, err := os.ReadFile(filepath.Join("lab", "oaictl.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(log, []byte(hidden)) {
+		t.Errorf("the log holds the pull secret:\n%s", log)
+	}
+}
+
+func TestPlanWritesNothing(t *testing.T) {
+	here(t)
+	service := lab()
+	service.clusters = nil
+	for _, line := range []string{"plan -f cluster.yaml", "create cluster -f cluster.yaml --dry-run", "plan -f cluster.yaml -o json", "why -f cluster.yaml", "validate -f cluster.yaml", "get clusters"} {
+		run(t, service, "", strings.Fields(line)...)
+	}
+	if len(service.calls) != 0 {
+		t.Errorf("the service was changed: %v", service.calls)
+	}
+	if _, err := os.Stat("lab"); err == nil {
+		t.Error("a folder was made")
+	}
+	got := run(t, service, "", "plan", "-f", "cluster.yaml")
+	if got.code != 0 || !strings.Contains(got.out, "+ RegisterCluster lab") || !strings.Contains(got.out, "+ spec.openshift.version") {
+		t.Errorf("plan says:\n%s%s", got.out, got.errors)
+	}
+}
+
+func TestProgressJSON(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = looksOf(install.ClusterInstalling, install.ClusterFailed)
+	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--progress", "json")
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	var last install.Event
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+		t.Fatalf("%v in %q", err, lines[len(lines)-1])
+	}
+	if last.Type != install.EventRun || last.ExitCode == nil || *last.ExitCode != got.code || got.code != 7 {
+		t.Errorf("code %d, last event %+v", got.code, last)
+	}
+	if strings.Count(got.errors, "\n") > 2 {
+		t.Errorf("people are told more than the error:\n%s", got.errors)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = looksOf(install.ClusterInstalling, install.ClusterInstalled)
+	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--quiet", "-o", "name")
+	if got.code != 0 || got.errors != "" || got.out != "cluster/lab\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestDetach(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = looksOf(install.ClusterPreparing)
+	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--detach")
+	if got.code != 0 || !strings.Contains(got.errors, "Next: oaictl create cluster -f cluster.yaml\n") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSimulate starts no service but the one it is given, and at the speed that
+// is asked for.
+func TestSimulate(t *testing.T) {
+	here(t)
+	if err := os.WriteFile("trouble.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  hosts:\n  - do: never-boot\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var started simulation
+	var reached line
+	stopped := false
+	service := lab()
+	service.looks = looksOf(install.ClusterInstalled)
+	var out, problems strings.Builder
+	a := newApp(identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
+		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})
+	a.simulate = func(_ context.Context, s simulation) (string, func() error, error) {
+		started = s
+		return "http://127.0.0.1:1", func() error { stopped = true; return nil }, nil
+	}
+	a.connect = func(_ context.Context, to line) (remote, error) {
+		reached = to
+		return service, nil
+	}
+	if code := a.main(t.Context()); code != 0 {
+		t.Fatalf("code %d: %s", code, problems.String())
+	}
+	var none *scenario.Scenario
+	if started.seed != 7 || started.cluster.Metadata.Name != "lab" || started.scenario == none || !stopped {
+		t.Errorf("started %+v, stopped %v", started, stopped)
+	}
+	if reached.ServiceURL != "http://127.0.0.1:1" || reached.Token != "" {
+		t.Errorf("reached %+v: the real service's token must stay here", reached.connection)
+	}
+	if reached.clock != started.clock || reached.clock.Wall(time.Hour) != time.Hour/1000 {
+		t.Error("service and oaictl do not live by the same clock")
+	}
+}
+
+func TestInsecureIsLoud(t *testing.T) {
+	got := run(t, lab(), "", "get", "clusters", "--insecure", "--quiet")
+	if !strings.HasPrefix(got.errors, "warning: --insecure: the certificate of fake is not verified") {
+		t.Errorf("stderr %q", got.errors)
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for word, want := range map[string]string{
+		"": "''", "plain-1.yaml": "plain-1.yaml", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "jsonpath={.a}": "'jsonpath={.a}'",
+	} {
+		if got := quoted(word); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+// fake is a service that holds what a test gives it.
+type fake struct {
+	mu        sync.Mutex
+	clusters  []install.Cluster
+	infraEnvs []install.InfraEnv
+	hosts     []install.Host
+	events    []rest.Event
+	// looks are what Observe returns, one after the other; the last one stays.
+	looks []*install.Observed
+	calls []string // changes, in their order
+	image string
+	fails error // what Observe returns instead
+	// parts cuts the image's download after so many bytes each time.
+	part int
+}
+
+func (f *fake) note(call string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, call)
+}
+
+func (f *fake) Observe(_ context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fails != nil {
+		return nil, f.fails
+	}
+	if len(f.looks) > 0 {
+		now := f.looks[0]
+		if len(f.looks) > 1 {
+			f.looks = f.looks[1:]
+		}
+		return now, nil
+	}
+	o := &install.Observed{At: noon(), Hosts: f.hosts, InfraEnvs: f.infraEnvs}
+	for i := range f.clusters {
+		if c := &f.clusters[i]; c.ID == query.ID || (query.ID == "" && c.Name == query.Name && c.Owned) {
+			o.Cluster = c
+		} else if c.Name == query.Name {
+			o.Others = append(o.Others, c.ClusterRef)
+		}
+	}
+	return o, nil
+}
+
+func (f *fake) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	f.note("act " + string(a.Kind))
+	return nil
+}
+
+func (f *fake) Credential(_ context.Context, id, name string) ([]byte, error) {
+	return []byte(name + " of " + id + "\n"), nil
+}
+
+func (f *fake) Logs(_ context.Context, cluster, host string, out io.Writer) error {
+	_, err := io.WriteString(out, "logs of "+cluster+" "+host)
+	return err
+}
+
+func (f *fake) ListClusters(context.Context) ([]install.Cluster, error) { return f.clusters, nil }
+
+func (f *fake) ListInfraEnvs(_ context.Context, cluster string) ([]install.InfraEnv, error) {
+	var out []install.InfraEnv
+	for _, env := range f.infraEnvs {
+		if cluster == "" || env.ClusterID == cluster {
+			out = append(out, env)
+		}
+	}
+	return out, nil
+}
+
+func (f *fake) ListHosts(_ context.Context, infraEnv string) ([]install.Host, error) {
+	var out []install.Host
+	for _, host := range f.hosts {
+		if host.InfraEnvID == infraEnv {
+			out = append(out, host)
+		}
+	}
+	return out, nil
+}
+
+func (f *fake) ClusterByNameOrID(_ context.Context, text string) (install.ClusterRef, error) {
+	for _, c := range f.clusters {
+		if c.Name == text || c.ID == text {
+			return c.ClusterRef, nil
+		}
+	}
+	return install.ClusterRef{}, notFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
+}
+
+func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
+	for _, env := range f.infraEnvs {
+		if env.Name == text || env.ID == text {
+			return env, nil
+		}
+	}
+	return install.InfraEnv{}, notFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
+}
+
+// Events gives two a page, so that paging is needed.
+func (f *fake) Events(_ context.Context, _ rest.EventFilter, offset int) (rest.EventPage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	end := min(offset+2, len(f.events))
+	return rest.EventPage{Events: f.events[min(offset, end):end], Total: len(f.events)}, nil
+}
+
+func (f *fake) CancelInstall(_ context.Context, id string) error { f.note("cancel " + id); return nil }
+func (f *fake) ResetInstall(_ context.Context, id string) error  { f.note("reset " + id); return nil }
+func (f *fake) DeleteCluster(_ context.Context, id string) error {
+	f.note("delete cluster " + id)
+	return nil
+}
+
+func (f *fake) DeleteInfraEnv(_ context.Context, id string) error {
+	f.note("delete infraenv " + id)
+	return nil
+}
+
+func (f *fake) DeleteHost(_ context.Context, env, id string) error {
+	f.note("delete host " + env + " " + id)
+	return nil
+}
+
+func (f *fake) DownloadIgnition(_ context.Context, cluster, file string, out io.Writer) error {
+	_, err := io.WriteString(out, file+" of "+cluster)
+	return err
+}
+
+func (f *fake) DownloadInfraEnvFile(_ context.Context, env, file string, out io.Writer) error {
+	_, err := io.WriteString(out, file+" of "+env)
+	return err
+}
+
+func (f *fake) DownloadISOURL(_ context.Context, env string) (string, time.Time, error) {
+	return "http://images/" + env, time.Time{}, nil
+}
+
+func (f *fake) OpenISO(_ context.Context, _ string, offset int64) (io.ReadCloser, int64, error) {
+	f.note("open image")
+	rest := f.image[offset:]
+	size := int64(len(f.image))
+	if f.part > 0 && len(rest) > f.part {
+		return io.NopCloser(io.MultiReader(strings.NewReader(rest[:f.part]), broken{})), size, nil
+	}
+	return io.NopCloser(strings.NewReader(rest)), size, nil
+}
+
+// broken is a connection that breaks.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+func (f *fake) HostIgnition(_ context.Context, _, host string) (string, error) {
+	return "ignition of " + host, nil
+}
+
+func (f *fake) Manifests(context.Context, string, bool) ([]rest.Manifest, error) {
+	return []rest.Manifest{{Folder: "openshift", Name: "99-x.yaml"}, {Folder: "..", Name: "../../evil"}}, nil
+}
+
+func (f *fake) DownloadManifest(_ context.Context, _, folder, name string, out io.Writer) error {
+	_, err := io.WriteString(out, folder+"/"+name)
+	return err
+}
+
+func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
+
+// lab is a service with one cluster of ours, one of somebody else's, and hosts.
+func lab() *fake {
+	ref := install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "insufficient", Created: noon().Add(-time.Hour), Owned: true, Hosts: 2}
+	check := install.Validation{ID: "ntp-synced", Category: "network", Status: "failure", Message: "Host couldn't synchronize with any NTP server"}
+	machine := func(id, name, mac string) install.Host {
+		return install.Host{
+			ID: id, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: install.HostBlocked, Status: "insufficient", StatusInfo: "cannot be installed",
+			Since: noon().Add(-5 * time.Minute), Role: install.RoleAuto, Suggested: install.RoleControlPlane, Validations: []install.Validation{
+				{ID: "connected", Category: "hardware", Status: "success"}, check,
+				{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "The host has 8 GiB"},
+			},
+			Inventory: install.Inventory{
+				Known: true, Serial: "S-" + id, CPUs: 8, MemoryBytes: 16 << 30, Arch: "x86_64",
+				Interfaces: []install.Interface{{Name: "eth0", MAC: mac, Addresses: []string{"192.168.10.11/24"}, Up: true}},
+				Disks:      []install.Disk{{ID: "d1", Path: "/dev/sda", ByID: "/dev/disk/by-id/wwn-1", SizeBytes: 120e9, Type: "SSD", Eligible: true}, {ID: "d2", Path: "/dev/sdb", SizeBytes: 1e9, Reasons: []string{"too small"}}},
+			},
+			Disk: "d1", Progress: install.HostProgress{Stages: []string{"Rebooting"}},
+		}
+	}
+	return &fake{
+		clusters: []install.Cluster{
+			{ClusterRef: ref, State: install.ClusterBlocked, StatusInfo: "not ready", Version: "4.20.3", Manifests: map[string]string{"openshift/99-x.yaml": ""},
+				Validations: []install.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "two hosts are not ready"}}},
+			{ClusterRef: install.ClusterRef{ID: "c2", Name: "other", BaseDomain: "example.org", Status: "installed"}, State: install.ClusterInstalled, Progress: install.ClusterProgress{Percent: 100}},
+		},
+		infraEnvs: []install.InfraEnv{
+			{ID: "e1", Name: "lab", ClusterID: "c1", Owned: true, Image: install.Image{State: install.ImageReady, Type: "full-iso", URL: "http://images/secret-token"}},
+			{ID: "e2", Name: "pool", Image: install.Image{State: install.ImagePending}},
+		},
+		hosts: []install.Host{machine("h1", "node-1", "52:54:00:00:00:01"), machine("h10", "node-10", "52:54:00:00:00:10")},
+		events: []rest.Event{
+			{Time: noon(), Name: "cluster_status_updated", Severity: "info", Message: "one", ClusterID: "c1", Props: `{"a":1}`},
+			{Time: noon(), Name: "host_status_updated", Severity: "warning", Message: "two", HostID: "h1"},
+			{Time: noon(), Name: "image_status_updated", Severity: "info", Message: "three"},
+		},
+		image: strings.Repeat("iso", 1000),
+	}
+}
+
+// frozen is a clock that stands, and whose sleeps pass at once.
+type frozen struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *frozen) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *frozen) Sleep(ctx context.Context, d time.Duration) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return nil
+}
+
+func (c *frozen) Wall(d time.Duration) time.Duration { return d }
+
+var _ clock.Clock = (*frozen)(nil)
+
+// outcome is what a command leaves behind.
+type outcome struct {
+	code        int
+	out, errors string
+}
+
+// run runs a command line against a service, in process.
+func run(t *testing.T, service remote, input string, arguments ...string) outcome {
+	t.Helper()
+	return runIn(t.Context(), t, service, input, false, arguments...)
+}
+
+func runIn(ctx context.Context, t *testing.T, service remote, input string, terminal bool, arguments ...string) outcome {
+	t.Helper()
+	var out, problems strings.Builder
+	io := streams.Streams{In: strings.NewReader(input), Out: &out, Err: &problems, InTTY: terminal, ErrTTY: terminal}
+	a := newApp(identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a.clock = &frozen{now: noon()}
+	a.connect = func(context.Context, line) (remote, error) { return service, nil }
+	code := a.main(ctx)
+	return outcome{code, out.String(), problems.String()}
+}

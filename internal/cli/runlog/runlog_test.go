@@ -1,0 +1,110 @@
+package runlog
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
+
+func TestLogKeepsSecretsOut(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "lab")
+	auth := "dXNlcjpjb3JyZWN0LWhvcnNl" // user:correct-horse
+	pullSecret := "{\"auths\":\n {\"quay.io\":{\"auth\":\"" + auth + "\"}}}\n"
+	log, err := Open(t.Context(), dir, noon, spec.NewSecret(pullSecret), spec.NewSecret("bmc \"pass\"\tword"), spec.NewSecret("abc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl"
+	log.Event(install.Event{Type: install.EventHint, Time: noon(), Host: "cp-0", Message: "auth " + auth + " and correct-horse and bmc \"pass\"\tword", Next: "abc stays"})
+	log.Event(install.Event{Type: install.EventWarning, Severity: install.SeverityWarning, Message: pullSecret})
+	log.Exchange(rest.Exchange{
+		Method: "GET", URL: "https://x/bytoken/" + token + "/4.20/full.iso?api_key=" + token + "&x=1", Status: 200, Duration: time.Second, Attempt: 2,
+		Error: "Authorization: Bearer abcdefghijkl.mno, password=hunter2hunter2",
+	})
+	log.Printf("token %s", token)
+	var none *Log
+	none.Printf("nobody hears")
+	none.Event(install.Event{})
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	if info, err := os.Stat(log.Path()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	content, err := os.ReadFile(log.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{auth, "correct-horse", "pass\\\"", token, "c2lnbmF0dXJl", "abcdefghijkl", "hunter2"} {
+		if strings.Contains(string(content), secret) {
+			t.Errorf("the log holds %q:\n%s", secret, content)
+		}
+	}
+	for _, word := range []string{"abc stays", "host=cp-0", "level=WARN", "attempt=2", "[redacted]", "x=1"} {
+		if !strings.Contains(string(content), word) {
+			t.Errorf("the log does not hold %q:\n%s", word, content)
+		}
+	}
+}
+
+func TestLogIsAppendedTo(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, Name)
+	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := Open(t.Context(), dir, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Printf("after")
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	if text := string(content); !strings.HasPrefix(text, "before\ntime=2026-08-01T12:00:00.000Z level=INFO msg=after") {
+		t.Errorf("content %q", text)
+	}
+}
+
+func TestOpenSaysWhatFailed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), filepath.Join(file, "below"), noon); err == nil {
+		t.Error("a folder below a file was accepted")
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("a line", "secret-value")
+	f.Add("secret-value secret-value", "secret-value")
+	f.Add("x", "{\"auths\":{}}")
+	f.Fuzz(func(t *testing.T, line, secret string) {
+		var out strings.Builder
+		r := &redactor{w: &out, replace: strings.NewReplacer(pairs([]spec.Secret{spec.NewSecret(secret)})...)}
+		if n, err := r.Write([]byte(line)); err != nil || n != len(line) {
+			t.Fatalf("Write = %d, %v", n, err)
+		}
+		trimmed := strings.TrimSpace(secret)
+		if len(trimmed) >= shortest && !strings.Contains("[redacted]", trimmed) && strings.Contains(out.String(), trimmed) && !strings.Contains(trimmed, "redacted") {
+			t.Errorf("%q came through in %q", trimmed, out.String())
+		}
+	})
+}
