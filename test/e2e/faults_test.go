@@ -16,6 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -181,14 +182,30 @@ type trial struct {
 	dir     string
 }
 
+// newTrial starts a service, and the machines of a cluster.
 func newTrial(t *testing.T, file string, speed float64) *trial {
+	t.Helper()
+	return startTrial(t, file, speed, func(*simulator.Config) {})
+}
+
+// newQuietTrial starts a service whose machines are never switched on.
+func newQuietTrial(t *testing.T, file string, speed float64) *trial {
+	t.Helper()
+	return startTrial(t, file, speed, func(c *simulator.Config) {
+		c.Scenario = &scenario.Scenario{Name: "dark", Hosts: []scenario.Rule{{Do: scenario.DoNeverBoot}}}
+	})
+}
+
+func startTrial(t *testing.T, file string, speed float64, change func(*simulator.Config)) *trial {
 	t.Helper()
 	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
 	}
 	time := clock.Scaled(speed)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
+	config := simulator.Config{Clock: time, Seed: 1, Cluster: cluster}
+	change(&config)
+	s, err := simulator.Start(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,18 +219,28 @@ func newTrial(t *testing.T, file string, speed float64) *trial {
 	return &trial{address: s.URL(), wire: &faulty{address: s.URL(), next: transport}, time: time, cluster: cluster, dir: t.TempDir()}
 }
 
-// run installs, as `oaictl create cluster` does.
+// run installs, as `oaictl create cluster` does. A total of zero is no limit.
 func (x *trial) run(t *testing.T, total time.Duration) (install.Result, []install.Event, error) {
+	t.Helper()
+	var events []install.Event
+	result, err := x.installer(t, install.WithTimeouts(total, 0), install.WithEvents(func(e install.Event) { events = append(events, e) })).
+		Run(t.Context(), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
+	return result, events, err
+}
+
+// runUntil installs until ctx ends, or the install does.
+func (x *trial) runUntil(ctx context.Context, t *testing.T) (install.Result, error) {
+	t.Helper()
+	return x.installer(t, install.WithTimeouts(0, 0)).Run(ctx, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
+}
+
+func (x *trial) installer(t *testing.T, options ...install.Option) *install.Installer {
 	t.Helper()
 	plane, err := rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var events []install.Event
-	installer := install.New(plane, install.WithClock(x.time), install.WithFiles(install.NewFiles(x.dir)), install.WithTimeouts(total, 0),
-		install.WithEvents(func(e install.Event) { events = append(events, e) }))
-	result, err := installer.Run(t.Context(), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
-	return result, events, err
+	return install.New(plane, append([]install.Option{install.WithClock(x.time), install.WithFiles(install.NewFiles(x.dir))}, options...)...)
 }
 
 // story is what a run told, for a test that failed.
