@@ -37,7 +37,7 @@ func (a *app) progress(ctx context.Context, of clock.Clock) progress.Sink {
 			W: a.io.Err, Size: a.io.Size, Color: a.io.Color(a.env), Zone: time.Local, Clock: of, Wall: clock.Real(),
 		})
 	default:
-		return progress.Plain(a.io.Err, time.Local)
+		return progress.Plain(a.io.Err, time.Local, a.globals.Verbose > 0)
 	}
 }
 

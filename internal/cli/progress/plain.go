@@ -15,17 +15,20 @@ import (
 const step = 10
 
 // Plain writes a line a change, with the time of day in zone, and below it what
-// to do, where there is something.
-func Plain(w io.Writer, zone *time.Location) Sink {
-	return &plain{w: w, zone: zone, said: -step, quarters: map[string]string{}}
+// to do, where there is something. Percentages are told every now and then, or
+// every one of them.
+func Plain(w io.Writer, zone *time.Location, every bool) Sink {
+	return &plain{w: w, zone: zone, every: every, said: -step, quarters: map[string]string{}}
 }
 
 type plain struct {
 	mu   sync.Mutex
 	w    io.Writer
 	zone *time.Location
-	said int    // percent
-	last string // the last line: the same again says nothing
+	// every says that each step of a percentage is told.
+	every bool
+	said  int    // percent
+	last  string // the last line: the same again says nothing
 	// quarters is how far the stage of each host had come when it was last told.
 	quarters map[string]string
 }
@@ -37,7 +40,7 @@ func (p *plain) Event(e install.Event) {
 	switch {
 	case e.Type == install.EventProgress:
 		text = p.percent(e)
-	case e.Type == install.EventStage && !p.stage(e):
+	case e.Type == install.EventStage && !p.stage(e) && !p.every:
 		return
 	}
 	if text == "" || text == p.last {
@@ -75,7 +78,7 @@ func (p *plain) percent(e install.Event) string {
 	if *e.Percent < p.said {
 		p.said = -step
 	}
-	if *e.Percent-p.said < step {
+	if *e.Percent-p.said < step && !p.every {
 		return ""
 	}
 	p.said = *e.Percent - *e.Percent%step

@@ -74,13 +74,26 @@ func events() []install.Event {
 
 func TestPlain(t *testing.T) {
 	var out strings.Builder
-	sink := Plain(&out, time.UTC)
+	sink := Plain(&out, time.UTC, false)
 	for _, e := range events() {
 		sink.Event(e)
 		sink.Event(e) // the same again says nothing
 	}
 	sink.Close()
 	golden(t, "plain.txt", out.String())
+}
+
+func TestPlainVerbose(t *testing.T) {
+	var out strings.Builder
+	sink := Plain(&out, time.UTC, true)
+	for _, e := range events() {
+		sink.Event(e)
+	}
+	for _, line := range []string{"Writing image to disk 15%", "14% done"} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("%q is left out:\n%s", line, out.String())
+		}
+	}
 }
 
 func TestJSON(t *testing.T) {

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// leaves are the commands that do something.
+func leaves(command *cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, sub := range command.Commands() {
+		switch {
+		case sub.HasSubCommands():
+			out = append(out, leaves(sub)...)
+		case sub.IsAvailableCommand() && sub.Name() != "help":
+			out = append(out, sub)
+		}
+	}
+	return out
+}
+
+// exampleService is one in which every name of the examples is found.
+func exampleService() *fake {
+	service := lab()
+	const id = "6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10"
+	for _, name := range []string{"cp-0", "worker-3", id} {
+		host := service.hosts[0]
+		host.ID, host.Hostname = name, name
+		service.hosts = append(service.hosts, host)
+	}
+	pooled := service.hosts[0]
+	pooled.ID, pooled.Hostname, pooled.InfraEnvID = "h20", "spare", "e2"
+	service.hosts = append(service.hosts, pooled)
+	service.infraEnvs = append(service.infraEnvs, install.InfraEnv{ID: id, Name: "another"})
+	return service
+}
+
+// TestExamples runs every example of every command, as far as a shell leaves it
+// alone.
+func TestExamples(t *testing.T) {
+	here(t)
+	examples := 0
+	for _, command := range leaves(Tree()) {
+		lines := strings.Split(strings.TrimSpace(command.Example), "\n")
+		if len(lines) < 2 {
+			t.Errorf("%s has %d examples, not two", command.CommandPath(), len(lines))
+		}
+		for _, line := range lines {
+			examples++
+			t.Run(strings.TrimSpace(line), func(t *testing.T) { runExample(t, command, line) })
+		}
+	}
+	if examples < 50 {
+		t.Errorf("only %d examples were found", examples)
+	}
+}
+
+func runExample(t *testing.T, command *cobra.Command, text string) {
+	words := shellWords(text)
+	found, rest, err := Tree().Find(words[1:])
+	if err != nil || found.CommandPath() != command.CommandPath() {
+		t.Fatalf("is no example of %s: %v %v", command.CommandPath(), found.CommandPath(), err)
+	}
+	if found.Parent().Name() == "simulator" { // these run until they are stopped
+		if err := found.ParseFlags(rest); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	service := exampleService()
+	want := 0
+	switch {
+	case found.Name() == "cluster" && (found.Parent().Name() == "create" || found.Parent().Name() == "wait"):
+		service.looks = looksOf(install.ClusterInstalled)
+		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: install.HostInstalled}, install.Host{ID: "c", State: install.HostInstalled})
+	case strings.HasSuffix(text, " -w"):
+		stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+		want = 130
+	}
+	input, err := os.Open("cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = input.Close() }()
+	var out, problems strings.Builder
+	a := newApp(identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
+	a.clock = &frozen{now: noon()}
+	a.connect = func(context.Context, line) (remote, error) { return service, nil }
+	a.simulate = func(context.Context, simulation) (string, func() error, error) {
+		return "http://fake", func() error { return nil }, nil
+	}
+	if code := a.main(ctx); code != want {
+		t.Errorf("ends with %d, not %d:\n%s", code, want, problems.String())
+	}
+	if want == 0 && out.Len() == 0 && !strings.Contains(text, "--to") {
+		t.Error("prints nothing")
+	}
+}
+
+// shellWords splits a line at its blanks, with "quotes", and ends it where a
+// shell would pipe or redirect.
+func shellWords(text string) []string {
+	var words []string
+	quoted := false
+	fields := strings.FieldsFunc(strings.TrimSpace(text), func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return r == ' ' && !quoted
+	})
+	for _, word := range fields {
+		if word == "|" || word == ">" || word == "<" {
+			break
+		}
+		words = append(words, strings.ReplaceAll(word, `"`, ""))
+	}
+	return words
+}
+
+// TestHelpIsQuick holds help and version to touching nothing: no configuration,
+// no service, no catalogue of explanations.
+func TestHelpIsQuick(t *testing.T) {
+	for _, text := range []string{"--help", "version", "help environment", "create cluster --help", "completion fish"} {
+		var out, problems strings.Builder
+		a := newApp(identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
+			streams.Env{"OAICTL_CONFIG": t.TempDir()}) // a folder cannot be read as a file
+		a.connect = func(context.Context, line) (remote, error) {
+			t.Errorf("%s reaches for the service", text)
+			return nil, context.Canceled
+		}
+		began := time.Now()
+		if code := a.main(t.Context()); code != 0 || out.Len() == 0 {
+			t.Errorf("%s ends with %d:\n%s", text, code, problems.String())
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("%s takes %v", text, took)
+		}
+	}
+}
