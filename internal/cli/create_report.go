@@ -59,10 +59,10 @@ func (o *createOptions) report(result install.Result, log string, cluster *spec.
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
-		if next := result.Plan.Next; next != "" {
+		// The library knows no folders: its advice is for the current one.
+		own := cluster.Metadata.Name + "/auth/kubeconfig"
+		if next := strings.ReplaceAll(result.Plan.Next, own, quoted(doc.Kubeconfig)); next != "" {
 			o.say("Next: %s", next)
-		} else if doc.Kubeconfig != "" {
-			o.say("Next: export KUBECONFIG=%s", quoted(doc.Kubeconfig))
 		}
 	case o.Detach:
 		for _, wait := range result.Plan.Waits {

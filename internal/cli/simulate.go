@@ -26,7 +26,8 @@ type simulation struct {
 type simulatorFunc func(ctx context.Context, s simulation) (url string, stop func() error, err error)
 
 func startSimulator(ctx context.Context, s simulation) (string, func() error, error) {
-	running, err := simulator.Start(ctx, simulator.Config{Clock: s.clock, Seed: s.seed, Scenario: s.scenario, Cluster: s.cluster, Logf: s.log})
+	// It is stopped by stop alone: what ends ctx ends the watching first.
+	running, err := simulator.Start(context.WithoutCancel(ctx), simulator.Config{Clock: s.clock, Seed: s.seed, Scenario: s.scenario, Cluster: s.cluster, Logf: s.log})
 	if err != nil {
 		return "", nil, err
 	}

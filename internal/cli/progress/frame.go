@@ -19,6 +19,7 @@ type frame struct {
 	width, height int
 	paint         paint
 	spin          string
+	last          bool // nothing more will happen
 }
 
 // widest is how much of a broad terminal is used: lines that are longer are
@@ -32,6 +33,9 @@ func (f frame) lines() []string {
 	lines := []string{f.title()}
 	if len(f.view.Hosts) > 0 {
 		lines = append(lines, f.hosts(f.height-3)...)
+	}
+	if f.last && len(f.view.Plan.Blockers) == 0 {
+		return lines
 	}
 	return append(lines, f.foot())
 }

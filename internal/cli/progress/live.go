@@ -53,6 +53,7 @@ type live struct {
 	view   *install.View
 	offset time.Duration // service's clock minus ours
 	drawn  []string      // lines of the table on the screen
+	cells  int           // the terminal's width when they were drawn
 	turn   int
 	closed bool
 	last   string
@@ -105,17 +106,19 @@ func (l *live) above(e install.Event, text string) {
 	}
 	var out strings.Builder
 	l.home(&out)
+	out.WriteString(clearBelow)
+	l.drawn = nil
 	cells, _ := l.size()
 	for i, line := range wrap(mark(e.Severity)+text, cells-1-hanging) {
 		begin := strings.Repeat(" ", hanging)
 		if i == 0 {
 			begin = paint.text(styleFaint, e.Time.In(l.screen.Zone).Format(time.TimeOnly)) + " "
 		}
-		out.WriteString(begin + paint.text(style, line) + lineEnd)
+		out.WriteString(begin + paint.text(style, line) + "\n")
 	}
 	for _, line := range wrap("Next: "+firstLine(e.Next), cells-1-hanging) {
 		if e.Next != "" {
-			out.WriteString(strings.Repeat(" ", hanging) + paint.text(styleStrong, line) + lineEnd)
+			out.WriteString(strings.Repeat(" ", hanging) + paint.text(styleStrong, line) + "\n")
 		}
 	}
 	l.draw(&out)
@@ -141,10 +144,8 @@ func (l *live) tick() {
 	l.write(&out)
 }
 
-// home puts the cursor where the table began. What is written from there on
-// clears each line's rest, and draw clears what is left below, so that nothing
-// flickers. A terminal that was made narrower has wrapped the table's lines, so
-// they are counted as they stand now.
+// home puts the cursor where the table began. A terminal that was made narrower
+// has wrapped the table's lines, so they are counted as they stand now.
 func (l *live) home(out *strings.Builder) {
 	if len(l.drawn) == 0 {
 		return
@@ -155,14 +156,22 @@ func (l *live) home(out *strings.Builder) {
 		rows += 1 + max(0, width(bareText(line))-1)/max(cells, 1)
 	}
 	out.WriteString("\r\x1b[" + strconv.Itoa(rows) + "A")
-	l.drawn = nil
+	if cells != l.cells { // what was wrapped anew lies everywhere
+		out.WriteString(clearBelow)
+		l.drawn = nil
+	}
 }
+
+// clearBelow clears everything from the cursor on, clearLine the rest of a
+// line. They are written where something is to be cleared and nowhere else:
+// cleared cells count as text when a terminal wraps its lines anew.
+const (
+	clearBelow = "\x1b[J"
+	clearLine  = "\x1b[K"
+)
 
 // hanging is how far lines are indented below the time of day.
 const hanging = len("15:04:05 ")
-
-// lineEnd clears the rest of a line that may have been longer before.
-const lineEnd = "\x1b[K\n"
 
 func (l *live) draw(out *strings.Builder) {
 	if l.view == nil {
@@ -173,17 +182,24 @@ func (l *live) draw(out *strings.Builder) {
 	picture := frame{
 		view: l.view, now: now.Add(l.offset), elapsed: now.Sub(l.started),
 		// The last column stays free: some terminals wrap when it is written.
-		width: cells - 1, height: rows, paint: paint(l.screen.Color), spin: spinner(l.turn),
+		width: cells - 1, height: rows, paint: paint(l.screen.Color), spin: spinner(l.turn), last: l.turn < 0,
 	}
-	l.drawn = picture.lines()
+	before := l.drawn
+	l.drawn, l.cells = picture.lines(), cells
 	// Without wrapping, a terminal that has become narrower since it was asked
 	// cuts the lines off instead of tearing the table.
 	out.WriteString("\x1b[?7l")
-	for _, line := range l.drawn {
-		out.WriteString(line + lineEnd)
+	for i, line := range l.drawn {
+		out.WriteString(line)
+		if i < len(before) && width(bareText(before[i])) > width(bareText(line)) {
+			out.WriteString(clearLine)
+		}
+		out.WriteString("\n")
 	}
 	out.WriteString("\x1b[?7h")
-	out.WriteString("\x1b[J")
+	if len(before) > len(l.drawn) {
+		out.WriteString(clearBelow)
+	}
 }
 
 func (l *live) write(out *strings.Builder) {
