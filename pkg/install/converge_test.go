@@ -92,6 +92,9 @@ func wellFormed(plan install.Plan) error {
 	if plan.Verdict == "" {
 		return fmt.Errorf("a plan without a verdict")
 	}
+	if plan.Verdict == install.VerdictWaiting && len(plan.Waits) == 0 {
+		return fmt.Errorf("a plan that waits and does not say for what: %+v", plan)
+	}
 	seen := map[string]bool{}
 	for _, a := range plan.Actions {
 		if a.Key == "" || a.Scope == "" || a.Kind == "" || a.Reason == "" || seen[a.Key] {

@@ -98,7 +98,7 @@ func (p *planner) others() {
 	for _, other := range p.observed.Others {
 		switch {
 		case !other.Owned:
-			foreign = append(foreign, fmt.Sprintf("%s (%s, created %s)", other.ID, other.Status, other.Created.UTC().Format(time.RFC3339)))
+			foreign = append(foreign, other.label())
 		case p.desired.Options.Run != "" && other.Run == p.desired.Options.Run && other.Empty:
 			p.act(Action{
 				Key: "cluster/withdraw/" + other.ID, Scope: ScopeCluster, Kind: WithdrawCluster, Target: other.ID, Name: p.name(),
@@ -113,6 +113,9 @@ func (p *planner) others() {
 		}
 	}
 	switch {
+	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt:
+		foreign = append(foreign, p.cluster.label())
+		p.foreign(foreign)
 	case p.cluster == nil && p.desired.Options.Adopt != "":
 		p.block(Blocker{
 			Key: "cluster/adopt", Scope: ScopeCluster, Reason: "AdoptNotFound", Cure: CureOwner,
@@ -120,12 +123,21 @@ func (p *planner) others() {
 			Remedy:  "oaictl get clusters",
 		})
 	case p.cluster == nil && len(foreign) > 0:
-		p.block(Blocker{
-			Key: "cluster/foreign", Scope: ScopeCluster, Reason: "ForeignCluster", Cure: CureOwner,
-			Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(foreign, ", ")),
-			Remedy:  "oaictl create cluster -f FILE --adopt ID, or another metadata.name",
-		})
+		p.foreign(foreign)
 	}
+}
+
+// foreign refuses to touch what oaictl did not make and nobody let it adopt.
+func (p *planner) foreign(clusters []string) {
+	p.block(Blocker{
+		Key: "cluster/foreign", Scope: ScopeCluster, Reason: "ForeignCluster", Cure: CureOwner,
+		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(clusters, ", ")),
+		Remedy:  "oaictl create cluster -f FILE --adopt ID, or another metadata.name",
+	})
+}
+
+func (r ClusterRef) label() string {
+	return fmt.Sprintf("%s (%s, created %s)", r.ID, r.Status, r.Created.UTC().Format(time.RFC3339))
 }
 
 // register makes the cluster.
@@ -149,6 +161,15 @@ func (p *planner) beforeInstall() {
 	p.clusterChecks()
 	p.resend()
 	p.start()
+	p.otherwise("the service to check the cluster and its hosts")
+}
+
+// otherwise says what is waited for where nothing else does: nobody is to wait
+// without knowing for what.
+func (p *planner) otherwise(what string) {
+	if p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
+		p.wait(Wait{Key: "cluster/service", Scope: ScopeCluster, For: what, Since: p.cluster.StatusSince, Who: WhoService})
+	}
 }
 
 // configureCluster brings the cluster's own settings to what the file says:
@@ -207,14 +228,18 @@ func (p *planner) overrides() {
 }
 
 // resend sends again the secrets that the service does not give back to be
-// compared. It can't be seen whether that was done: Run ends the wish.
+// compared. It can't be seen whether that was done: Run remembers it.
 func (p *planner) resend() {
 	if !p.desired.Options.ResendSecrets || !p.idle() {
 		return
 	}
 	send := func(scope Scope, kind Kind, target, infraEnv, name string, setting Setting, value Value) {
+		key := string(scope) + resendSuffix
+		if p.desired.Options.resent[key] {
+			return
+		}
 		p.act(Action{
-			Key: string(scope) + "/resend", Scope: scope, Kind: kind, Target: target, InfraEnv: infraEnv, Name: name, Reason: "--resend-secrets",
+			Key: key, Scope: scope, Kind: kind, Target: target, InfraEnv: infraEnv, Name: name, Reason: "--resend-secrets",
 			Settings: Settings{setting: value}, Changes: []Change{{Field: string(setting), From: "[redacted]", To: "[redacted]"}},
 		})
 	}
@@ -235,6 +260,9 @@ func (p *planner) resend() {
 // resent is the value of a secret's setting: the secret itself is read from
 // the desired cluster.
 const resent = "resend"
+
+// resendSuffix ends the keys of the actions that send secrets again.
+const resendSuffix = "/resend"
 
 // manifests uploads the extra manifests that the service has not, or not so.
 func (p *planner) manifests() {

@@ -27,6 +27,7 @@ func (p *planner) running() {
 			p.runningHost(h)
 		}
 	}
+	p.otherwise("the service to go on with the installation")
 }
 
 // missingHosts names the hosts of the file that the service has not seen.
@@ -229,9 +230,6 @@ func (p *planner) degradations() []string {
 // failed ends the run with the reason, and with what can still be had.
 func (p *planner) failed() {
 	p.saveNoIngress()
-	if !p.idle() {
-		return
-	}
 	reasons := []string{firstOf(p.cluster.StatusInfo, p.cluster.Status)}
 	for _, h := range p.matches.part {
 		if h.State == HostFailed {

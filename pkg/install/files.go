@@ -29,7 +29,7 @@ func (d directory) Observe(_ context.Context, cluster string) (Results, error) {
 		case err == nil:
 			*there = true
 		case !errors.Is(err, fs.ErrNotExist):
-			return Results{}, &Fault{Op: "look for results in", On: filepath.Dir(d.path(cluster, name)), Err: err, Next: "check the folder given with --dir"}
+			return Results{}, &Fault{Op: "look for results in", On: filepath.Dir(d.path(cluster, name)), Code: CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
 		}
 	}
 	return results, nil
@@ -39,7 +39,7 @@ func (d directory) Save(_ context.Context, cluster, name string, data []byte) (e
 	path := d.path(cluster, name)
 	defer func() {
 		if err != nil {
-			err = &Fault{Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
+			err = &Fault{Code: CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
 		}
 	}()
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {

@@ -182,6 +182,8 @@ type Options struct {
 	// Started is when the run began, on the service's clock: preparations that
 	// failed before are not held against it. Zero: all count.
 	Started time.Time
+
+	resent map[string]bool // keys of what ResendSecrets has sent already
 }
 
 // Desired is what the cluster shall become.

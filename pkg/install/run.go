@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Result is how a run ended.
@@ -23,7 +19,7 @@ type Result struct {
 // How often a run looks, and how long it bears what it cannot change.
 const (
 	soonest        = time.Second
-	latest         = 10 * time.Second
+	seldom         = 10 * time.Second
 	blockedBear    = 5 * time.Minute  // a failing validation that only the file can cure
 	firstContact   = 45 * time.Second // a service that has never answered
 	detailInterval = 10 * time.Minute // everything is read anew this often
@@ -37,7 +33,9 @@ type run struct {
 	watch    *watcher
 	offset   time.Duration // service's clock minus ours
 	started  time.Time
-	standing map[string]time.Time // blocker key → first seen
+	detailed time.Time            // when everything was last read anew
+	latest   Result               // as of the last look
+	standing map[string]time.Time // blocker or wait → first seen, on our clock
 	telling  sync.Mutex
 	quiet    time.Duration // how long nothing has changed
 }
@@ -77,9 +75,6 @@ func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Re
 	r.watch = newWatcher(r.tell)
 
 	result, err := r.steps(ctx, detach)
-	if err != nil && context.Cause(ctx) != nil {
-		err = r.interrupted(ctx)
-	}
 	result.ExitCode = 0
 	if err != nil {
 		result.ExitCode = int(CodeOf(err))
@@ -89,53 +84,55 @@ func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Re
 }
 
 // steps is the loop itself.
-func (r *run) steps(ctx context.Context, detach bool) (Result, error) {
-	var (
-		result     Result
-		lastDetail time.Time
-	)
+func (r *run) steps(ctx context.Context, detach bool) (result Result, err error) {
 	for {
-		detail := r.clock.Now().Sub(lastDetail) >= detailInterval
-		observed, err := r.look(ctx, result.Observed, detail)
+		observed, err := r.look(ctx, result.Observed)
 		if err != nil {
-			return result, err
-		}
-		if detail {
-			lastDetail = r.clock.Now()
+			return result, r.left(ctx, err)
 		}
 		if r.desired.Options.Started.IsZero() {
 			r.desired.Options.Started = observed.At
 		}
 		observed.Standing = standing(r.desired, result.Observed, observed)
 		plan := Decide(r.desired, observed, observed.At)
-		r.memory.apply(&plan, observed.At)
+		retry := r.memory.apply(&plan, observed.At)
 		changed := r.watch.see(r.desired, result.Observed, observed, plan)
 		result.Observed, result.Plan, result.Verdict = observed, plan, plan.Verdict
+		r.latest = result
 
-		if done, err := r.verdict(plan); done || err != nil {
+		acted := r.act(ctx, plan.Actions) > 0
+		r.desired.Options.resent = r.memory.resent()
+		switch done, err := r.verdict(plan); {
+		case acted: // what it led to is looked at before anything is said of it
+		case done || err != nil:
 			return result, err
-		}
-		if len(plan.Actions) > 0 {
-			if r.act(ctx, plan.Actions) > 0 {
-				r.quiet = 0
-				continue
+		case detach && len(plan.Actions) == 0:
+			if done, err := r.detached(plan, retry); done || err != nil {
+				return result, err
 			}
-		} else if detach {
-			return result, nil
+		default:
+			if err := r.limits(plan); err != nil {
+				return result, err
+			}
 		}
-		if err := r.limits(plan, observed.At); err != nil {
+		if err := r.timedOut(); err != nil {
 			return result, err
+		}
+		if acted {
+			r.quiet = 0
+			continue
 		}
 		if err := r.clock.Sleep(ctx, r.pause(changed)); err != nil {
-			return result, err
+			return result, r.left(ctx, err)
 		}
 	}
 }
 
 // look observes, and bears a service that does not answer for a while.
-func (r *run) look(ctx context.Context, prior *Observed, detail bool) (*Observed, error) {
+func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
-	for wait := soonest; ; wait = min(2*wait, latest) {
+	detail := began.Sub(r.detailed) >= detailInterval
+	for wait := soonest; ; wait = min(2*wait, seldom) {
 		observed, err := r.observe(ctx, r.desired, prior, detail)
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old picture: deciding
@@ -144,6 +141,9 @@ func (r *run) look(ctx context.Context, prior *Observed, detail bool) (*Observed
 		}
 		if err == nil {
 			r.offset = observed.At.Sub(r.clock.Now())
+			if detail {
+				r.detailed = began
+			}
 			r.watch.answered()
 			return observed, nil
 		}
@@ -178,138 +178,5 @@ func (r *run) pause(changed bool) time.Duration {
 		r.quiet = 0
 	}
 	r.quiet += max(soonest, r.quiet/2)
-	return min(latest, max(soonest, r.quiet/2))
-}
-
-// verdict says whether the plan is an end.
-func (r *run) verdict(plan Plan) (done bool, err error) {
-	end := func(code Code) error {
-		return &Fault{Code: code, Op: "install", On: r.name(), Err: errors.New(plan.Message), Next: plan.Next}
-	}
-	switch plan.Verdict {
-	case VerdictInstalled:
-		return true, nil
-	case VerdictDegraded:
-		return true, end(CodeDegraded)
-	case VerdictFailed, VerdictCancelled:
-		return true, end(CodeFailed)
-	case VerdictUnknown:
-		return true, end(CodeFailure)
-	}
-	return false, nil
-}
-
-func (r *run) name() string {
-	return r.desired.Spec.Metadata.Name + "." + r.desired.Spec.Spec.BaseDomain
-}
-
-// limits ends the run when a blocker has stood for too long, or all of it has
-// taken too long.
-func (r *run) limits(plan Plan, now time.Time) error {
-	seen := map[string]time.Time{}
-	for _, b := range plan.Blockers {
-		first, known := r.standing[b.Key]
-		if !known {
-			first = now
-		}
-		seen[b.Key] = first
-		if err := r.limit(b, now.Sub(first)); err != nil {
-			return err
-		}
-	}
-	r.standing = seen
-	return r.timedOut()
-}
-
-// limit says whether a blocker that has stood for so long ends the run.
-func (r *run) limit(b Blocker, stood time.Duration) error {
-	end := func(code Code) error {
-		message := b.Message
-		if b.Field != "" {
-			if file, line, column := r.desired.Spec.Position(specField(r.desired.Spec, b.Field)); line > 0 {
-				message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
-			}
-		}
-		return &Fault{Code: code, Op: "install", On: r.name(), Err: errors.New(message), Next: b.Remedy}
-	}
-	switch b.Cure {
-	case CureNow:
-		return end(CodeInput)
-	case CureOwner:
-		return end(CodeNotFound)
-	case CureAuth:
-		return end(CodeAuth)
-	case CureNone:
-		return end(CodeFailure)
-	case CureFile:
-		if stood >= blockedBear {
-			return end(CodeBlocked)
-		}
-	case CurePerson:
-		if r.userTimeout > 0 && stood >= r.userTimeout {
-			return end(CodeNeedsUser)
-		}
-	}
-	return nil
-}
-
-func (r *run) timedOut() error {
-	if r.timeout <= 0 || r.clock.Now().Sub(r.started) < r.timeout {
-		return nil
-	}
-	return &Fault{
-		Code: CodeTimeout, Op: "install", On: r.name(), Err: fmt.Errorf("not done after %s; the installation goes on without oaictl", r.timeout),
-		Next: "run the same command again, which goes on from here",
-	}
-}
-
-// Interrupt causes a context to end with a signal's exit code.
-type Interrupt struct {
-	Signal string // "interrupt", "terminated"
-	Code   Code
-}
-
-func (i *Interrupt) Error() string { return "stopped by signal: " + i.Signal }
-
-func (r *run) interrupted(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	var interrupt *Interrupt
-	code := CodeInterrupted
-	if errors.As(cause, &interrupt) {
-		code = interrupt.Code
-	}
-	return &Fault{Code: code, Op: "watch", On: r.name(), Err: cause, Next: "run the same command again, which goes on from here; nothing was undone"}
-}
-
-func (r *run) lastEvent(result Result, err error) Event {
-	code := result.ExitCode
-	event := Event{Type: EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
-	if err != nil {
-		event.Severity, event.Message, event.Next = SeverityError, err.Error(), NextOf(err)
-		switch CodeOf(err) {
-		case CodeTimeout:
-			event.State = "timed-out"
-		case CodeNeedsUser:
-			event.State = "needs-user"
-		case CodeInterrupted, CodeTerminated:
-			event.State = "interrupted"
-		case CodeFailed, CodeDegraded:
-		default:
-			if !slices.Contains([]Verdict{VerdictBlocked, VerdictUnknown}, result.Verdict) {
-				event.State = "error"
-			}
-		}
-	}
-	return event
-}
-
-// specField is a field with hosts by their place instead of their name, as
-// the file's positions are kept.
-func specField(c *spec.Cluster, field string) string {
-	for i := range c.Spec.Hosts {
-		if rest, ok := strings.CutPrefix(field, "spec.hosts["+c.Spec.Hosts[i].Name+"]"); ok {
-			return fmt.Sprintf("spec.hosts[%d]%s", i, rest)
-		}
-	}
-	return field
+	return min(seldom, max(soonest, r.quiet/2))
 }

@@ -20,7 +20,8 @@ type plane struct {
 	refuse  func(a install.Action) error // before an action has its effect
 	lose    func(a install.Action) error // after it had
 	observe func(looks int) error
-	still   bool // the world does not move
+	still   bool                          // the world does not move
+	ahead   func(looks int) time.Duration // how far the service's clock is ahead
 	looks   int
 }
 
@@ -35,6 +36,9 @@ func (p *plane) Observe(context.Context, install.Query, *install.Observed) (*ins
 		p.pass()
 	}
 	p.observed.At = time.Now()
+	if p.ahead != nil {
+		p.observed.At = p.observed.At.Add(p.ahead(p.looks))
+	}
 	o := p.observed
 	o.Hosts = slices.Clone(o.Hosts)
 	for i := range o.Hosts {
@@ -129,7 +133,16 @@ func TestRunEnds(t *testing.T) {
 			change: func(p *plane) { p.observed.Others = []install.ClusterRef{{ID: "theirs", Name: "lab"}} },
 			code:   install.CodeNotFound, text: "theirs", state: "blocked",
 		},
-		"nothing ever moves":          {change: func(p *plane) { p.still = true }, code: install.CodeTimeout, text: "4h", state: "timed-out"},
+		"nobody boots a host": {change: func(p *plane) { p.still = true }, code: install.CodeNeedsUser, text: "waited 1h0m0s for cp-0 to boot", state: "needs-user"},
+		"nothing ever moves": {
+			change: func(p *plane) {
+				p.lose = func(a install.Action) error {
+					p.still = p.still || a.Kind == install.StartInstall
+					return nil
+				}
+			},
+			code: install.CodeTimeout, text: "not done after 4h0m0s, waiting for the service to prepare the installation; the installation goes on", state: "timed-out",
+		},
 		"secrets that are sent again": {change: func(p *plane) { p.desired.Options.ResendSecrets = true }, state: "installed"},
 		"failed": {
 			change: func(p *plane) {

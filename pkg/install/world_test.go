@@ -17,6 +17,7 @@ type world struct {
 	desired  *install.Desired
 	observed install.Observed
 	writes   []install.Action
+	absent   string // a machine that is never switched on
 }
 
 var start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
@@ -129,7 +130,11 @@ func (w *world) pass() {
 	switch o.Cluster.State {
 	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked:
 		o.Cluster.State = install.ClusterDiscovering
-		if ready && len(o.Hosts) >= len(w.desired.Spec.Spec.Hosts) {
+		expected := len(w.desired.Spec.Spec.Hosts)
+		if w.absent != "" {
+			expected--
+		}
+		if ready && len(o.Hosts) >= expected {
 			o.Cluster.State = install.ClusterReady
 		}
 	case install.ClusterReady:
@@ -152,7 +157,7 @@ func (w *world) pass() {
 func (w *world) bootHosts() {
 	late := w.desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
 	for i, want := range w.desired.Spec.Spec.Hosts {
-		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) {
+		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent {
 			continue
 		}
 		host := machine(want.Name, want.Match.MAC, i)
@@ -282,7 +287,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Others = append(o.Others, install.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
 	}
 	if random.IntN(8) == 0 {
-		o.Cluster.Owned = false // adopted
+		o.Cluster.Owned, w.desired.Options.Adopt = false, o.Cluster.ID
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
 		o.InfraEnvs[0].Settings[install.SetKernelArgs] = install.ValueOf([]string{"somebody=else"})

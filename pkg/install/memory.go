@@ -1,0 +1,214 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+)
+
+// memory is what a run remembers: what was refused, and what was done. Losing
+// it costs one repeated attempt, never a wrong write.
+type memory struct {
+	mu        sync.Mutex
+	refusals  map[string]refusal
+	successes map[string]success
+	sent      map[string]bool // keys of what --resend-secrets has sent
+}
+
+// refusal is an action that did not succeed.
+type refusal struct {
+	inputs   string // fingerprint of what the action was to write
+	err      error
+	attempts int
+	first    time.Time
+	at       time.Time
+	until    time.Time // not to be tried again before
+	forGood  bool      // not to be tried again with the same inputs
+}
+
+// success is an action that was carried out. Should it be asked for again at
+// once, the service has not shown it yet, or does not keep it.
+type success struct {
+	inputs string
+	times  int
+	at     time.Time
+}
+
+func newMemory() *memory {
+	return &memory{refusals: map[string]refusal{}, successes: map[string]success{}, sent: map[string]bool{}}
+}
+
+// fingerprint tells whether an action is still the one that was refused.
+func fingerprint(a Action) string {
+	data, err := json.Marshal(struct {
+		Kind     Kind
+		Target   string
+		Settings map[Setting]Value
+		Changes  []Change
+	}{a.Kind, a.Target, a.Settings, a.Changes})
+	if err != nil {
+		return a.Key
+	}
+	return Digest(data)
+}
+
+const (
+	firstBackoff = 2 * time.Second
+	lastBackoff  = time.Minute
+	// keptAfter is how often an action is carried out that the service does
+	// not keep, and forgotten how long one stays a repetition.
+	keptAfter = 6
+	forgotten = time.Hour
+)
+
+func backoff(attempts int) time.Duration {
+	return min(lastBackoff, firstBackoff<<min(attempts-1, 6))
+}
+
+// refused remembers that an action failed.
+func (m *memory) refused(a Action, err error, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.refusals[a.Key]
+	if r.inputs != fingerprint(a) {
+		r = refusal{inputs: fingerprint(a), first: now}
+	}
+	r.err, r.at = err, now
+	r.attempts++
+	wait := backoff(r.attempts)
+	var fault *Fault
+	if errors.As(err, &fault) {
+		r.forGood = fault.Permanent || fault.Code == CodeAuth
+		wait = max(wait, fault.RetryAfter)
+	}
+	r.until = now.Add(wait)
+	m.refusals[a.Key] = r
+}
+
+func (m *memory) succeeded(a Action, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.refusals, a.Key)
+	s := m.successes[a.Key]
+	if s.inputs != fingerprint(a) || now.Sub(s.at) > forgotten {
+		s = success{inputs: fingerprint(a)}
+	}
+	s.times, s.at = s.times+1, now
+	m.successes[a.Key] = s
+	if strings.HasSuffix(a.Key, resendSuffix) {
+		m.sent[a.Key] = true
+	}
+}
+
+// resent are the keys of the secrets that were sent again.
+func (m *memory) resent() map[string]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.sent)
+}
+
+// apply takes out of a plan what was refused: for good, it becomes a blocker;
+// for a while, a wait. So with what was just done. It returns the refusal that
+// is still to be tried again, if any.
+func (m *memory) apply(plan *Plan, now time.Time) (retry *refusal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := plan.Actions[:0:0]
+	for _, a := range plan.Actions {
+		r, refused := m.refusals[a.Key]
+		refused = refused && r.inputs == fingerprint(a)
+		switch {
+		case refused && r.forGood:
+			plan.Blockers = append(plan.Blockers, r.blocker(a))
+		case refused && now.Before(r.until):
+			retry = &r
+			plan.Waits = append(plan.Waits, Wait{
+				Key: a.Key + "/retry", Scope: a.Scope, Since: r.at, Who: WhoService,
+				For: fmt.Sprintf("another try to %s: %v", a.Kind.phrase(), r.err),
+			})
+		case !m.repeated(plan, a, now):
+			kept = append(kept, a)
+		}
+	}
+	plan.Actions = kept
+	if plan.Verdict == VerdictWorking && len(kept) == 0 {
+		plan.Verdict = ""
+		p := planner{plan: *plan}
+		*plan = p.finish()
+	}
+	return retry
+}
+
+// repeated says whether an action was carried out only just now, and is not to
+// be again: the service needs a while to show it or, if it never does, does
+// not keep it. Without this a difference that nothing removes would be written
+// for ever.
+func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
+	s, known := m.successes[a.Key]
+	if !known || s.inputs != fingerprint(a) || now.Sub(s.at) > forgotten {
+		return false
+	}
+	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage // which count for themselves
+	switch {
+	case s.times >= keptAfter && !mayRepeat:
+		b := Blocker{
+			Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: CureNone, Since: s.at,
+			Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.times, a.Kind.phrase(), changesText(a.Changes)),
+			Remedy:  "leave these fields out of the file, or look at what changes them back: oaictl get events",
+		}
+		if len(a.Changes) == 1 {
+			b.Field = a.Changes[0].Field
+		}
+		plan.Blockers = append(plan.Blockers, b)
+		return true
+	case now.Before(s.at.Add(backoff(s.times))):
+		plan.Waits = append(plan.Waits, Wait{
+			Key: a.Key + "/shown", Scope: a.Scope, Since: s.at, Who: WhoService, For: "the service to show what was just done: to " + a.Kind.phrase(),
+		})
+		return true
+	}
+	return false
+}
+
+func changesText(changes []Change) string {
+	texts := make([]string, 0, len(changes))
+	for _, c := range changes {
+		texts = append(texts, fmt.Sprintf("%s is %s, not %s", c.Field, orNothing(c.From), orNothing(c.To)))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// blocker is what a refusal for good is to the plan. Where the error has a
+// code of its own, the run ends with that.
+func (r refusal) blocker(a Action) Blocker {
+	b := Blocker{
+		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: CureNow, Since: r.at, Remedy: NextOf(r.err),
+		Message: fmt.Sprintf("could not %s: %v", a.Kind.phrase(), r.err),
+	}
+	var fault *Fault
+	if errors.As(r.err, &fault) {
+		switch fault.Code {
+		case CodeAuth:
+			b.Cure = CureAuth
+		case CodeNotFound:
+			b.Cure = CureOwner
+		case CodeFailure:
+			b.Cure = CureNone
+		}
+	}
+	switch {
+	case b.Remedy != "":
+	case b.Cure == CureNow:
+		b.Remedy = "change the file and run the same command again"
+	default:
+		b.Remedy = "see to that and run the same command again"
+	}
+	if len(a.Changes) == 1 && b.Cure == CureNow {
+		b.Field = a.Changes[0].Field
+	}
+	return b
+}

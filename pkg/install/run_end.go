@@ -1,0 +1,188 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// verdict says whether the plan is an end.
+func (r *run) verdict(plan Plan) (done bool, err error) {
+	end := func(code Code) error {
+		return &Fault{Code: code, Op: "install", On: r.name(), Err: errors.New(plan.Message), Next: plan.Next}
+	}
+	switch plan.Verdict {
+	case VerdictInstalled:
+		return true, nil
+	case VerdictDegraded:
+		return true, end(CodeDegraded)
+	case VerdictFailed, VerdictCancelled:
+		return true, end(CodeFailed)
+	case VerdictUnknown:
+		return true, end(CodeFailure)
+	}
+	return false, nil
+}
+
+func (r *run) name() string {
+	return r.desired.Spec.Metadata.Name + "." + r.desired.Spec.Spec.BaseDomain
+}
+
+// detached says whether a run that waits for nothing may leave: not while an
+// action is still to be tried again, and not without saying what it could not do.
+func (r *run) detached(plan Plan, retry *refusal) (done bool, err error) {
+	for _, b := range plan.Blockers {
+		if err := r.limit(b, 0); err != nil {
+			return true, err
+		}
+	}
+	if retry == nil {
+		return true, nil
+	}
+	if retry.at.Sub(retry.first) < firstContact {
+		return false, nil
+	}
+	return true, &Fault{
+		Code: CodeOf(retry.err), Op: "install", On: r.name(), Err: retry.err,
+		Next: firstOf(NextOf(retry.err), "run the same command again in a while"),
+	}
+}
+
+// limits ends the run when a blocker, or a person, has been waited for too long.
+func (r *run) limits(plan Plan) error {
+	now, seen := r.clock.Now(), map[string]time.Time{}
+	stood := func(key string) time.Duration {
+		first, known := r.standing[key]
+		if !known {
+			first = now
+		}
+		seen[key] = first
+		return now.Sub(first)
+	}
+	for _, b := range plan.Blockers {
+		if err := r.limit(b, stood(b.Key)); err != nil {
+			return err
+		}
+	}
+	for _, w := range plan.Waits {
+		if w.Who != WhoUser || !w.Until.IsZero() {
+			continue
+		}
+		if waited := stood("wait/" + w.Key); r.userTimeout > 0 && waited >= r.userTimeout {
+			return &Fault{
+				Code: CodeNeedsUser, Op: "install", On: r.name(), Err: fmt.Errorf("waited %s for %s", r.userTimeout, w.For),
+				Next: "see to that, and run the same command again; the discovery image: oaictl download iso " + r.desired.Spec.Metadata.Name,
+			}
+		}
+	}
+	r.standing = seen
+	return nil
+}
+
+// limit says whether a blocker that has stood for so long ends the run.
+func (r *run) limit(b Blocker, stood time.Duration) error {
+	end := func(code Code) error {
+		message := b.Message
+		if b.Field != "" {
+			if file, line, column := r.desired.Spec.Position(specField(r.desired.Spec, b.Field)); line > 0 {
+				message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
+			}
+		}
+		return &Fault{Code: code, Op: "install", On: r.name(), Err: errors.New(message), Next: b.Remedy}
+	}
+	switch b.Cure {
+	case CureNow:
+		return end(CodeInput)
+	case CureOwner:
+		return end(CodeNotFound)
+	case CureAuth:
+		return end(CodeAuth)
+	case CureNone:
+		return end(CodeFailure)
+	case CureFile:
+		if stood >= blockedBear {
+			return end(CodeBlocked)
+		}
+	case CurePerson:
+		if r.userTimeout > 0 && stood >= r.userTimeout {
+			return end(CodeNeedsUser)
+		}
+	}
+	return nil
+}
+
+// timedOut ends a run that has taken too long, and says what it waited for.
+func (r *run) timedOut() error {
+	if r.timeout <= 0 || r.clock.Now().Sub(r.started) < r.timeout {
+		return nil
+	}
+	text := fmt.Sprintf("not done after %s", r.timeout)
+	if message := r.latest.Plan.Message; message != "" {
+		text += ", " + message
+	}
+	if o := r.latest.Observed; o != nil && o.Cluster != nil && o.Cluster.State.running() {
+		text += "; the installation goes on without oaictl"
+	}
+	return &Fault{Code: CodeTimeout, Op: "install", On: r.name(), Err: errors.New(text), Next: "run the same command again, which goes on from here"}
+}
+
+// Interrupt causes a context to end with a signal's exit code.
+type Interrupt struct {
+	Signal string // "interrupt", "terminated"
+	Code   Code
+}
+
+func (i *Interrupt) Error() string { return "stopped by signal: " + i.Signal }
+
+// left is the error of a run that could not look or wait: because it was told
+// to stop, or because of err.
+func (r *run) left(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause == nil {
+		return err
+	}
+	var interrupt *Interrupt
+	code := CodeInterrupted
+	if errors.As(cause, &interrupt) {
+		code = interrupt.Code
+	}
+	return &Fault{Code: code, Op: "watch", On: r.name(), Err: cause, Next: "run the same command again, which goes on from here; nothing was undone"}
+}
+
+func (r *run) lastEvent(result Result, err error) Event {
+	code := result.ExitCode
+	event := Event{Type: EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
+	if err != nil {
+		event.Severity, event.Message, event.Next = SeverityError, err.Error(), NextOf(err)
+		switch CodeOf(err) {
+		case CodeTimeout:
+			event.State = "timed-out"
+		case CodeNeedsUser:
+			event.State = "needs-user"
+		case CodeInterrupted, CodeTerminated:
+			event.State = "interrupted"
+		case CodeFailed, CodeDegraded:
+		default:
+			if !slices.Contains([]Verdict{VerdictBlocked, VerdictUnknown}, result.Verdict) {
+				event.State = "error"
+			}
+		}
+	}
+	return event
+}
+
+// specField is a field with hosts by their place instead of their name, as
+// the file's positions are kept.
+func specField(c *spec.Cluster, field string) string {
+	for i := range c.Spec.Hosts {
+		if rest, ok := strings.CutPrefix(field, "spec.hosts["+c.Spec.Hosts[i].Name+"]"); ok {
+			return fmt.Sprintf("spec.hosts[%d]%s", i, rest)
+		}
+	}
+	return field
+}
