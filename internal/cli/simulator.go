@@ -145,9 +145,7 @@ func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service
 		}
 	}()
 	go func() {
-		if err := service.Run(ctx); err != nil {
-			stop(err)
-		}
+		stop(service.Run(ctx)) // which always ends with a cause
 	}()
 	<-ctx.Done()
 	cause := context.Cause(ctx)

@@ -52,6 +52,7 @@ func ParseMode(text string) (Mode, error) {
 // service's API description.
 type Scheme string
 
+// The schemes, and where their credentials go.
 const (
 	UserAuth     Scheme = "userAuth"     // header Authorization
 	AgentAuth    Scheme = "agentAuth"    // header X-Secret-Key

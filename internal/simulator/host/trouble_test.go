@@ -249,7 +249,7 @@ func TestOperatorsTimeout(t *testing.T) {
 	out.wantInstalled(t, time.Hour, 100*time.Minute)
 	fake = newFake(t, 1, 1)
 	fake.operators["lvm"] = ""
-	out = play(t, fake, list, "  - {do: operators-timeout, args: {operators: [lvm]}}\n", 5*time.Hour)
+	play(t, fake, list, "  - {do: operators-timeout, args: {operators: [lvm]}}\n", 5*time.Hour)
 	if fake.status != "installed" || fake.operators["lvm"] != "failed" {
 		t.Errorf("cluster %s, operators %v", fake.status, fake.operators)
 	}

@@ -13,8 +13,6 @@ func (t millis) MarshalJSON() ([]byte, error) {
 	return time.Time(t).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
 }
 
-func (t millis) isZero() bool { return time.Time(t).IsZero() }
-
 // micros is a time as the fields that come straight from the database print it:
 // up to microseconds, without trailing zeros.
 type micros time.Time

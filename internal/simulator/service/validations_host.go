@@ -174,9 +174,6 @@ func checkHostname(name string) error {
 	return nil
 }
 
-// diskSpeedLimit is the longest time that a write may take to reach the disk.
-const diskSpeedLimit = 10
-
 func (e *hostCheck) diskSpeed() (string, string) {
 	switch {
 	case e.c == nil:

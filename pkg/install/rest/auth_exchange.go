@@ -61,6 +61,9 @@ func (e Exchanger) source(address string, form func() url.Values, next string) *
 	if e.Clock == nil {
 		e.Clock = clock.Real()
 	}
+	if e.Clock == nil {
+		e.Clock = clock.Real()
+	}
 	return &exchanged{Exchanger: e, url: address, form: form, next: next, slot: make(chan struct{}, 1)}
 }
 

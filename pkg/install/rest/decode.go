@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/openshift/assisted-service/models"
 
@@ -17,7 +16,7 @@ func clusterRef(c *clusterWire, run string) install.ClusterRef {
 	owned, mark, _ := readTags(c.Tags, run)
 	return install.ClusterRef{
 		ID: value(c.ID).String(), Name: c.Name, BaseDomain: c.BaseDNSDomain, Status: value(c.Status),
-		Created: time.Time(c.CreatedAt).UTC(), Owned: owned, Run: mark,
+		Created: c.CreatedAt.UTC(), Owned: owned, Run: mark,
 		Hosts: int(max(c.TotalHostCount, c.EnabledHostCount)),
 	}
 }
@@ -103,10 +102,10 @@ func (t *tables) infraEnvOf(e *infraEnvWire) install.InfraEnv {
 		},
 	}
 	if e.CreatedAt != nil {
-		out.Created = time.Time(*e.CreatedAt).UTC()
+		out.Created = e.CreatedAt.UTC()
 	}
 	if e.UpdatedAt != nil {
-		out.Image.Created = time.Time(*e.UpdatedAt).UTC()
+		out.Image.Created = e.UpdatedAt.UTC()
 	}
 	if e.DownloadURL != "" {
 		out.Image.State = install.ImageReady

@@ -37,7 +37,7 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 	var out []Manifest
 	for _, m := range answer.Payload {
 		if m != nil {
-			out = append(out, Manifest{Folder: m.Folder, Name: m.FileName, Source: string(m.ManifestSource)})
+			out = append(out, Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
 		}
 	}
 	return out, nil

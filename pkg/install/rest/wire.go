@@ -84,9 +84,7 @@ type bundleList []string
 func (b *bundleList) UnmarshalJSON(data []byte) error {
 	*b = nil
 	var items []json.RawMessage
-	if json.Unmarshal(data, &items) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(data, &items) // what is no list has no items
 	for _, item := range items {
 		var id string
 		var object struct {
