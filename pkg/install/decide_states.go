@@ -43,15 +43,8 @@ func (p *planner) waitHost(h *Host, what string, who Who) {
 	})
 }
 
-// hostName is what people call a host: by its name in the file, or else by the
-// one that the service has for it.
-func (p *planner) hostName(h *Host) string {
-	return firstOf(p.matches.names[h.ID], h.Hostname, h.ID)
-}
-
-// hostID is what keys and scopes call a host: by its name in the file, or else
-// by its id, since the service's names are neither unique nor stable.
-func (p *planner) hostID(h *Host) string { return firstOf(p.matches.names[h.ID], h.ID) }
+func (p *planner) hostName(h *Host) string { return p.matches.call(h) }
+func (p *planner) hostID(h *Host) string   { return p.matches.id(h) }
 
 // bind binds a machine of a pool to the cluster. The service does that only
 // once it knows the machine.

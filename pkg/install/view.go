@@ -22,9 +22,9 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 		}
 		view.Hosts = append(view.Hosts, line)
 	}
-	for i := range observed.Hosts {
-		if h := &observed.Hosts[i]; names.names[h.ID] == "" {
-			view.Hosts = append(view.Hosts, hostView(firstOf(h.Hostname, h.ID), h))
+	for _, h := range names.part {
+		if names.names[h.ID] == "" {
+			view.Hosts = append(view.Hosts, hostView(names.call(h), h))
 		}
 	}
 	for i := range view.Hosts {

@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -9,14 +10,15 @@ import (
 // watcher turns what changes between two observations into events.
 type watcher struct {
 	tell    func(Event)
-	told    map[string]bool      // warnings and blockers that were told, by key
+	told    map[string]bool      // warnings, wipes and waits that were told
 	since   map[string]time.Time // blocker → first seen
+	stands  map[string]Blocker   // blockers that were told
 	percent int
 	silence bool
 }
 
 func newWatcher(tell func(Event)) *watcher {
-	return &watcher{tell: tell, told: map[string]bool{}, since: map[string]time.Time{}, percent: -1}
+	return &watcher{tell: tell, told: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, percent: -1}
 }
 
 // silent tells, once, that the service does not answer.
@@ -34,32 +36,61 @@ func (w *watcher) answered() {
 	}
 }
 
-// see tells what is new and says whether anything is.
+// see tells what is new and says whether anything is. What happened first is
+// told first: the last stages of the hosts before the end of the cluster.
 func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
-	changed := w.cluster(before, now)
+	ended := now.Cluster != nil && !now.Cluster.State.beforeInstall() && !now.Cluster.State.running()
+	changed := !ended && w.cluster(before, now)
 	names := matchHosts(desired.Spec.Spec.Hosts, now)
-	for i := range now.Hosts {
-		host := &now.Hosts[i]
-		name := names.names[host.ID]
-		if name == "" {
-			name = firstOf(host.Hostname, host.ID)
-		}
+	for _, host := range names.part {
 		var old *Host
 		if before != nil {
 			old = before.host(host.ID)
 		}
-		changed = w.host(name, old, host) || changed
+		changed = w.host(names.call(host), old, host) || changed
 	}
+	changed = w.gone(desired, before, now) || changed
+	changed = ended && w.cluster(before, now) || changed
 	changed = w.standing(plan, now.At) || changed
-	view := newView(desired, now, plan)
-	if changed || view.Percent != w.percent {
-		changed = true
-		w.percent = view.Percent
-		event := Event{Type: EventProgress, Key: "cluster/progress", State: clusterWord(now), Percent: &view.Percent, Message: plan.Message, View: view}
-		if seconds := int(view.ETA / time.Second); seconds > 0 {
-			event.ETA = &seconds
+	return w.progress(newView(desired, now, plan), changed)
+}
+
+// progress gives the whole picture when something changed. The percentage
+// never goes back, even where the service begins a preparation anew.
+func (w *watcher) progress(view *View, changed bool) bool {
+	view.Percent = max(view.Percent, w.percent)
+	if !changed && view.Percent == w.percent {
+		return false
+	}
+	w.percent = view.Percent
+	event := Event{Type: EventProgress, Key: "cluster/progress", State: clusterWord(view.Observed), Percent: &view.Percent, Message: view.Plan.Message, View: view}
+	if seconds := int(view.ETA / time.Second); seconds > 0 {
+		event.ETA = &seconds
+	}
+	w.tell(event)
+	return true
+}
+
+// gone tells of hosts that the service no longer has.
+func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
+	if before == nil {
+		return false
+	}
+	names, changed := matches{}, false
+	for i := range before.Hosts {
+		host := &before.Hosts[i]
+		if now.host(host.ID) != nil {
+			continue
 		}
-		w.tell(event)
+		if names.names == nil {
+			names = matchHosts(desired.Spec.Spec.Hosts, before)
+		}
+		if !slices.Contains(names.part, host) {
+			continue
+		}
+		changed = true
+		name := names.call(host)
+		w.tell(Event{Type: EventHost, Host: name, Key: "host/" + name + "/state", State: string(HostAbsent), Message: "the service no longer has this host"})
 	}
 	return changed
 }
@@ -90,66 +121,67 @@ func (w *watcher) cluster(before, now *Observed) bool {
 	return true
 }
 
+// host tells of a host's new state and stages. A host that has left the
+// install has gone through its stages before.
 func (w *watcher) host(name string, before, now *Host) bool {
-	changed := false
-	if before == nil || before.State != now.State {
-		changed = true
-		event := Event{Type: EventHost, Host: name, Key: "host/" + name + "/state", State: string(now.State), Message: now.StatusInfo}
-		switch now.State {
-		case HostFailed:
-			event.Severity = SeverityError
-		case HostBlocked:
-			event.Message = "" // most checks fail for a moment; those that stand are explained as blockers
-		case HostNeedsUser, HostDisconnected, HostUnknown:
-			event.Severity = SeverityWarning
-		}
-		if now.State == HostUnknown {
-			event.Message = fmt.Sprintf("the service says %q, which this oaictl does not know", now.Status)
-		}
-		w.tell(event)
+	left := before != nil && (before.State == HostInstalling || before.State == HostNeedsUser) && now.State != HostInstalling
+	if left {
+		stages := w.stages(name, before, now)
+		return w.state(name, before, now) || stages
 	}
-	return w.stages(name, before, now) || changed
+	state := w.state(name, before, now)
+	return w.stages(name, before, now) || state
+}
+
+func (w *watcher) state(name string, before, now *Host) bool {
+	if before != nil && before.State == now.State {
+		return false
+	}
+	event := Event{Type: EventHost, Host: name, Key: "host/" + name + "/state", State: string(now.State), Message: now.StatusInfo}
+	switch now.State {
+	case HostFailed:
+		event.Severity = SeverityError
+	case HostBlocked:
+		event.Message = "" // most checks fail for a moment; those that stand are explained as blockers
+	case HostNeedsUser, HostDisconnected, HostUnknown:
+		event.Severity = SeverityWarning
+	}
+	if now.State == HostUnknown {
+		event.Message = fmt.Sprintf("the service says %q, which this oaictl does not know", now.Status)
+	}
+	w.tell(event)
+	return true
 }
 
 // stages tells of every stage that a host has gone through since it was last
 // seen, those between two looks included: the service's list of the role's
-// stages is in order, and none is left out.
+// stages is in order, and none is left out. Of a host that is seen for the
+// first time, only where it is: the rest was told by the run that saw it.
 func (w *watcher) stages(name string, before, now *Host) bool {
-	at := func(h *Host) int {
-		if h == nil {
-			return -1
-		}
-		return slices.Index(h.Progress.Stages, h.Progress.Stage)
+	tell := func(stage, info string, percent int) {
+		w.tell(Event{Type: EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
 	}
-	stage := func(s, info string, percent int, when time.Time) {
-		w.tell(Event{Type: EventStage, Time: when, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: s, Percent: &percent, Message: info})
-	}
-	from, to := at(before), at(now)
-	switch {
-	case now.Progress.Stage == "":
-		return false
-	case to < 0: // a stage outside of the role's list: Failed, or one we don't know
-		if before == nil || before.Progress.Stage != now.Progress.Stage {
-			stage(now.Progress.Stage, now.Progress.Info, now.Progress.Percent, time.Time{})
-			return true
-		}
-		return false
-	case to == from:
-		if before.Progress.Info == now.Progress.Info {
+	is := now.Progress
+	to := slices.Index(is.Stages, is.Stage)
+	from := to - 1
+	if before != nil {
+		if before.Progress.Stage == is.Stage && before.Progress.Info == is.Info {
 			return false
 		}
-		stage(now.Progress.Stage, now.Progress.Info, now.Progress.Percent, time.Time{})
-		return true
-	case to < from:
+		from = slices.Index(is.Stages, before.Progress.Stage) // in the list of now: roles change
+	}
+	if is.Stage == "" {
+		return false
+	}
+	if to < from {
 		from = -1 // the host began again
 	}
 	for i := from + 1; i < to; i++ {
-		if skippable(now.Progress.Stages[i]) {
-			continue
+		if !skippable(is.Stages[i]) {
+			tell(is.Stages[i], "", (i+1)*100/len(is.Stages))
 		}
-		stage(now.Progress.Stages[i], "", (i+1)*100/len(now.Progress.Stages), time.Time{})
 	}
-	stage(now.Progress.Stage, now.Progress.Info, now.Progress.Percent, time.Time{})
+	tell(is.Stage, is.Info, is.Percent)
 	return true
 }
 
@@ -208,21 +240,21 @@ func (w *watcher) blockers(list []Blocker, now time.Time) bool {
 				continue
 			}
 		}
-		if key := "blocker/" + x.Key; !w.told[key] {
-			w.told[key], changed = true, true
+		if _, told := w.stands[x.Key]; !told {
+			w.stands[x.Key], changed = x, true
 			w.tell(event)
 		}
 	}
-	for key := range w.since {
+	for _, key := range slices.Sorted(maps.Keys(w.since)) {
 		if there[key] {
 			continue
 		}
-		if w.told["blocker/"+key] {
+		if x, told := w.stands[key]; told {
 			changed = true
-			w.tell(Event{Type: EventHint, Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + key})
+			w.tell(Event{Type: EventHint, Host: hostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
-		delete(w.told, "blocker/"+key) // told again should it come back
+		delete(w.stands, key) // told again should it come back
 	}
 	return changed
 }

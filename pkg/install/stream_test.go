@@ -1,0 +1,193 @@
+package install_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// stagesOf is a role's list, as the service gives it.
+var controlPlaneStages = []string{
+	"Starting installation", "Installing", "Writing image to disk", "Copying registry data to disk", "Rebooting", "Configuring", "Joined", "Done",
+}
+
+// watched runs on a world that script changes look by look, and gives the
+// lines of the event stream.
+func watched(t *testing.T, w *world, script func(look int, o *install.Observed)) []install.Event {
+	t.Helper()
+	var events []install.Event
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{world: w, still: true}
+		p.observe = func(look int) error {
+			script(look, &p.observed)
+			return nil
+		}
+		_, _, _ = runFor(t, p, false, install.WithEvents(func(e install.Event) { events = append(events, e) }))
+	})
+	return events
+}
+
+// lines are the events of some types, short.
+func lines(events []install.Event, types ...install.EventType) []string {
+	var out []string
+	for _, e := range events {
+		if slices.Contains(types, e.Type) {
+			out = append(out, strings.Join(strings.Fields(fmt.Sprint(e.Host, " ", e.Stage, " ", e.State)), " "))
+		}
+	}
+	return out
+}
+
+func installing(t *testing.T) *world {
+	w := readyWorld(t, sample(1, 0))
+	w.observed.Cluster.State = install.ClusterInstalling
+	h := &w.observed.Hosts[0]
+	h.State, h.Role = install.HostInstalling, install.RoleControlPlane
+	h.Progress = install.HostProgress{Stage: "Installing", Stages: controlPlaneStages, Percent: 25}
+	return w
+}
+
+// TestStreamTellsStagesInOrder: none is missed between two looks, what happened
+// first is told first, and nothing twice.
+func TestStreamTellsStagesInOrder(t *testing.T) {
+	events := watched(t, installing(t), func(look int, o *install.Observed) {
+		h := &o.Hosts[0]
+		switch look {
+		case 2:
+			h.Progress.Stage, h.Progress.Percent = "Rebooting", 62
+		case 4:
+			h.Progress.Stage, h.Progress.Percent, h.State = "Done", 100, install.HostInstalled
+			o.Cluster.State = install.ClusterInstalled
+		}
+	})
+	want := []string{
+		"Installing", "cp-0 Installing", "cp-0 Installing Installing", // where it is, not how it came there
+		"cp-0 Writing image to disk Installing", "cp-0 Rebooting Installing",
+		"cp-0 Configuring Installed", "cp-0 Joined Installed", "cp-0 Done Installed", "cp-0 Installed", "Installed", "installed",
+	}
+	if got := lines(events, install.EventHost, install.EventStage, install.EventRun); !slices.Equal(got, want) {
+		t.Errorf("lines\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestStreamOfAnInstalledCluster: who comes back later is not told it all again.
+func TestStreamOfAnInstalledCluster(t *testing.T) {
+	w := installing(t)
+	w.observed.Cluster.State = install.ClusterInstalled
+	w.observed.Hosts[0].State, w.observed.Hosts[0].Progress.Stage = install.HostInstalled, "Done"
+	events := watched(t, w, func(int, *install.Observed) {})
+	if got := lines(events, install.EventStage); len(got) != 1 {
+		t.Errorf("stages %q", got)
+	}
+	last := events[len(events)-1]
+	if last.Type != install.EventRun || last.ExitCode == nil || *last.ExitCode != 0 || last.State != "installed" {
+		t.Errorf("the last event is %+v", last)
+	}
+}
+
+// TestStreamWhenARoleIsDecided: the stage before is looked for in the list of
+// the role that the host has now.
+func TestStreamWhenARoleIsDecided(t *testing.T) {
+	bootstrap := slices.Insert(slices.Clone(controlPlaneStages), 4, "Waiting for control plane", "Waiting for bootkube", "Waiting for controller")
+	events := watched(t, installing(t), func(look int, o *install.Observed) {
+		h := &o.Hosts[0]
+		switch look {
+		case 1:
+			h.Progress.Stage = "Rebooting"
+		case 2:
+			h.Progress.Stages = bootstrap
+		case 3:
+			h.Progress.Stage, o.Cluster.State = "Configuring", install.ClusterFailed
+		}
+	})
+	if got := lines(events, install.EventStage); !slices.Equal(got, []string{"cp-0 Rebooting Installing", "cp-0 Configuring Installing"}) {
+		t.Errorf("stages %q", got)
+	}
+}
+
+// TestPercentNeverGoesBack, even where the service begins anew.
+func TestPercentNeverGoesBack(t *testing.T) {
+	events := watched(t, installing(t), func(look int, o *install.Observed) {
+		o.Cluster.Progress.Percent = []int{0, 5, 40, 12, 41, 66, 60}[min(look, 6)]
+		if look > 6 {
+			o.Cluster.State = install.ClusterFailed
+		}
+	})
+	before := -1
+	for _, e := range events {
+		if e.Type != install.EventProgress {
+			continue
+		}
+		if *e.Percent < before || e.View.Percent != *e.Percent {
+			t.Errorf("%d%% after %d%%, in the view %d%%", *e.Percent, before, e.View.Percent)
+		}
+		before = *e.Percent
+	}
+	if before != 66 {
+		t.Errorf("the last percentage is %d", before)
+	}
+}
+
+// TestStreamOfAHostThatIsTakenAway says so.
+func TestStreamOfAHostThatIsTakenAway(t *testing.T) {
+	events := watched(t, readyWorld(t, sample(3, 0)), func(look int, o *install.Observed) {
+		o.Cluster.State = install.ClusterDiscovering
+		if look == 3 {
+			o.Hosts = o.Hosts[1:]
+		}
+	})
+	if got := lines(events, install.EventHost); !slices.Contains(got, "cp-0 Absent") {
+		t.Errorf("lines %q", got)
+	}
+}
+
+// TestStreamLeavesOutThePool: the machines of others are no news.
+func TestStreamLeavesOutThePool(t *testing.T) {
+	w := installing(t)
+	other := machine("other", "52:54:00:ff:ff:ff", 90)
+	other.State, other.Status, other.ClusterID, other.Hostname = install.HostUnbound, "known-unbound", "", "other"
+	w.observed.Hosts = append(w.observed.Hosts, other)
+	for _, e := range watched(t, w, func(look int, o *install.Observed) {
+		if look > 2 {
+			o.Cluster.State = install.ClusterFailed
+		}
+	}) {
+		if e.Host == "other" || e.View != nil && len(e.View.Hosts) != 1 {
+			t.Errorf("event %+v", e)
+		}
+	}
+}
+
+// TestStreamOfWhatIsCured says in words what no longer stands in the way, and
+// tells it again should it come back.
+func TestStreamOfWhatIsCured(t *testing.T) {
+	events := watched(t, readyWorld(t, sample(1, 0)), func(look int, o *install.Observed) {
+		o.Cluster.State = install.ClusterDiscovering
+		o.Hosts[0].State = install.HostReady
+		if look%4 < 2 {
+			o.Hosts[0].State = install.HostDisconnected
+		}
+		if look > 9 {
+			o.Cluster.State = install.ClusterFailed
+		}
+	})
+	var told, cured int
+	for _, e := range events {
+		switch {
+		case e.Reason == "HostDisconnected":
+			told++
+		case e.Reason == "Cured":
+			cured++
+			if e.Host != "cp-0" || !strings.Contains(e.Message, "does not answer") {
+				t.Errorf("cured: %+v", e)
+			}
+		}
+	}
+	if told != 3 || cured < 2 || cured > 3 {
+		t.Errorf("told %d times, cured %d times", told, cured)
+	}
+}
