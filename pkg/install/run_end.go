@@ -65,7 +65,11 @@ func (r *run) limits(plan Plan) error {
 		return now.Sub(first)
 	}
 	for _, b := range plan.Blockers {
-		if err := r.limit(b, stood(b.Key)); err != nil {
+		waited := stood(b.Key)
+		if b.Cure == CurePerson {
+			b = foremost(plan.Blockers)
+		}
+		if err := r.limit(b, waited); err != nil {
 			return err
 		}
 	}
@@ -82,6 +86,13 @@ func (r *run) limits(plan Plan) error {
 	}
 	r.standing = seen
 	return nil
+}
+
+// foremost is the first thing that a person is to see to. Others may have been
+// seen before it, as its consequences: hosts miss a machine's answers before
+// the service calls it disconnected.
+func foremost(blockers []Blocker) Blocker {
+	return blockers[slices.IndexFunc(blockers, func(b Blocker) bool { return b.Cure == CurePerson })]
 }
 
 // limit says whether a blocker that has stood for so long ends the run.
