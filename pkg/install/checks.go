@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,11 @@ func (p *planner) clusterChecks() {
 		return
 	}
 	report := p.explain(p.matches.part)
+	silent := slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == HostDisconnected })
 	for _, cause := range report.Causes {
+		if silent && mutual(cause.ID) {
+			continue // the host that does not answer is named itself
+		}
 		p.block(causeBlocker(cause))
 	}
 	for _, cause := range report.Waits {
@@ -120,6 +125,15 @@ func (p *planner) clusterChecks() {
 		}
 		p.wait(Wait{Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), For: causeText(cause), Who: WhoService})
 	}
+}
+
+// mutual says whether a check is about the ways between hosts and to the service.
+func mutual(id string) bool {
+	switch id {
+	case "connected", "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role", "mtu-valid":
+		return true
+	}
+	return false
 }
 
 // reasonValidation is the reason of blockers that are failing checks.

@@ -296,10 +296,14 @@ func (p *planner) ignored() {
 	}
 }
 
-func (p *planner) drift(scope Scope, d difference, why string) {
+func (p *planner) drift(scope Scope, d difference, why string) { p.driftOf(scope, "", d, why) }
+
+// driftOf reports a difference that is not written. prefix is the path that the
+// setting is relative to.
+func (p *planner) driftOf(scope Scope, prefix string, d difference, why string) {
 	p.warn(Warning{
 		Key: "drift/" + string(scope) + "/" + string(d.setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", d.setting, orNothing(d.want.show(d.setting)), orNothing(d.have.show(d.setting)), why),
+		Message: fmt.Sprintf("%s%s is %s in the file and %s in the service; it %s", prefix, d.setting, orNothing(d.want.show(d.setting)), orNothing(d.have.show(d.setting)), why),
 	})
 }
 

@@ -75,7 +75,7 @@ func (p *planner) absent(want *spec.Host) {
 	}
 	wait := Wait{
 		Key: "host/" + want.Name + "/register", Scope: HostScope(want.Name), Who: WhoUser, Since: p.imageSince(),
-		For: want.Name + " to boot the discovery image and register",
+		For: want.Name + " to boot the discovery image and register", Next: "oaictl download iso " + p.name(),
 	}
 	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
 		wait.Until = p.optionalEnds()
@@ -112,7 +112,7 @@ func (p *planner) unnamedAbsent() {
 	}
 	wait := Wait{
 		Key: "hosts/register", Scope: ScopeCluster, Who: WhoUser, Since: p.imageSince(),
-		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing),
+		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: "oaictl download iso " + p.name(),
 	}
 	if len(p.matches.part) >= p.counts().required() {
 		wait.Until = p.optionalEnds()
@@ -129,11 +129,9 @@ func (p *planner) unnamedMissing() int {
 	return p.counts().total() - len(p.matches.part) - len(p.missingHosts())
 }
 
-// imagesReady says whether machines can be booted: every InfraEnv has an image.
+// imagesReady says whether machines can be booted: there is an image.
 func (p *planner) imagesReady() bool {
-	return len(p.observed.InfraEnvs) > 0 && !slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool {
-		return e.Image.State != ImageReady
-	})
+	return slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Image.State == ImageReady })
 }
 
 // imageSince is when the first image could have been booted for this cluster.

@@ -28,16 +28,25 @@ func (p *planner) images() {
 		return
 	}
 	for _, image := range intended {
-		i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Name == image.name })
-		if i < 0 {
+		env := p.infraEnv(image.name)
+		if env == nil {
 			p.act(Action{
 				Key: "infraenv/" + image.name + "/register", Scope: InfraEnvScope(image.name), Kind: RegisterInfraEnv, Name: image.name,
 				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.settings, Changes: allChanges("", image.settings),
 			})
 			continue
 		}
-		p.updateImage(image, &p.observed.InfraEnvs[i])
+		p.updateImage(image, env)
 	}
+}
+
+// infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.
+func (p *planner) infraEnv(name string) *InfraEnv {
+	i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &p.observed.InfraEnvs[i]
 }
 
 // bindTo is the cluster that a new InfraEnv's hosts belong to from the start,
@@ -76,25 +85,42 @@ func (p *planner) updateImage(image intendedImage, env *InfraEnv) {
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(""))
 	}
-	booted := p.bootedFrom(env.ID)
-	switch {
-	case len(update.Settings) == 0:
-	case len(booted) > 0 && !p.desired.Options.Reimage:
-		fields := make([]string, 0, len(update.Changes))
-		for _, c := range update.Changes {
-			fields = append(fields, c.Field)
-		}
-		p.block(Blocker{
-			Key: "infraenv/" + env.Name + "/reimage", Scope: scope, Reason: "NewImageNeeded", Cure: CureNow, Field: fields[0], Hosts: booted,
-			Message: fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), strings.Join(booted, ", ")),
-			Remedy:  "add --reimage and boot those hosts from the new image, or undo the change",
-		})
-		return
-	default:
-		p.act(update)
+	if len(update.Settings) > 0 {
+		p.newImage(update)
 		return
 	}
+	if p.missingFrom(image) {
+		p.usableImage(env)
+	}
+}
 
+// newImage sends a change that makes a new image. Hosts that booted the old one
+// hold the old settings until they boot again, which nobody but a person sees
+// to: that needs --reimage.
+func (p *planner) newImage(update Action) {
+	booted := p.bootedFrom(update.Target)
+	fields := make([]string, 0, len(update.Changes))
+	for _, c := range update.Changes {
+		fields = append(fields, c.Field)
+	}
+	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), strings.Join(booted, ", "))
+	switch {
+	case len(booted) == 0:
+		p.act(update)
+	case p.desired.Options.Reimage:
+		p.act(update)
+		p.warn(Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: oaictl download iso " + p.name()})
+	default:
+		p.block(Blocker{
+			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: CureNow, Field: fields[0], Hosts: booted,
+			Message: what, Remedy: "add --reimage and boot those hosts from the new image, or undo the change",
+		})
+	}
+}
+
+// usableImage sees to an image that hosts have still to boot.
+func (p *planner) usableImage(env *InfraEnv) {
+	scope := InfraEnvScope(env.Name)
 	switch {
 	case env.Image.State == ImageFailed:
 		p.block(Blocker{
@@ -103,7 +129,7 @@ func (p *planner) updateImage(image intendedImage, env *InfraEnv) {
 		})
 	case env.Image.State == ImagePending:
 		p.wait(Wait{Key: "infraenv/" + env.Name + "/image", Scope: scope, For: "the discovery image " + env.Name, Since: env.Created, Who: WhoService})
-	case !env.Image.Expires.IsZero() && env.Image.Expires.Before(p.now.Add(renewAhead)) && p.missingFrom(image):
+	case !env.Image.Expires.IsZero() && env.Image.Expires.Before(p.now.Add(renewAhead)):
 		p.act(Action{
 			Key: "infraenv/" + env.Name + "/renew", Scope: scope, Kind: RenewImage, Target: env.ID, Name: env.Name,
 			Reason: "the discovery image's URL ends at " + env.Image.Expires.UTC().Format(time.RFC3339) + " and hosts have still to boot it",

@@ -30,26 +30,17 @@ func (p *planner) running() {
 	p.otherwise("the service to go on with the installation")
 }
 
-// missingHosts names the hosts of the file that the service has not seen.
+// missingHosts names the hosts of the file that the service has not seen, or
+// that came too late for the install and have not been added since.
 func (p *planner) missingHosts() []string {
 	var missing []string
 	for i := range p.spec.Spec.Hosts {
-		if name := p.spec.Spec.Hosts[i].Name; p.matches.byName[name] == nil {
+		name := p.spec.Spec.Hosts[i].Name
+		if have := p.matches.byName[name]; have == nil || have.Day2 && have.State != HostAdded {
 			missing = append(missing, name)
 		}
 	}
 	return missing
-}
-
-// driftAfterStart reports what the file says differently once it is too late.
-func (p *planner) driftAfterStart() {
-	want := clusterSettings(p.spec)
-	delete(want, SetTags)
-	for _, d := range differences(want, p.cluster.Settings) {
-		if d.known {
-			p.drift(ScopeCluster, d, "cannot be changed after the installation was started")
-		}
-	}
 }
 
 func (p *planner) finalizing() {
@@ -92,7 +83,7 @@ func (p *planner) runningHost(h *Host) {
 	case HostFailed:
 		p.warn(Warning{
 			Key: "host/" + p.hostID(h) + "/failed", Scope: HostScope(p.hostID(h)), Reason: "HostFailed",
-			Message: fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status)), Next: "oaictl logs " + p.name() + " --host " + name,
+			Message: fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status)), Next: "oaictl logs host " + name,
 		})
 	case HostInstalled, HostAdded, HostCancelled:
 	default:
@@ -206,7 +197,7 @@ func (p *planner) degradations() []string {
 		name := p.hostName(h)
 		why := fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status))
 		switch {
-		case h.Day2:
+		case h.Day2 && h.State != HostAdded:
 		case h.State == HostFailed && h.Role == RoleWorker:
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
@@ -232,12 +223,16 @@ func (p *planner) failed() {
 	p.saveNoIngress()
 	reasons := []string{firstOf(p.cluster.StatusInfo, p.cluster.Status)}
 	for _, h := range p.matches.part {
-		if h.State == HostFailed {
+		if h.State == HostFailed && h.StatusInfo != failedWithCluster {
 			reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
 		}
 	}
+	slices.Sort(reasons[1:])
 	p.end(VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then oaictl reset cluster "+p.name())
 }
+
+// failedWithCluster is what the service says of a host that did nothing wrong.
+const failedWithCluster = "Host is part of a cluster that failed to install"
 
 func firstOf(texts ...string) string {
 	for _, t := range texts {

@@ -80,6 +80,7 @@ type Wait struct {
 	Since time.Time // zero: unknown
 	Who   Who
 	Until time.Time // when it is given up, without harm; zero: never
+	Next  string    // the command that helps, "" if none
 }
 
 // Who must act for a wait to end.

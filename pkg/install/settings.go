@@ -3,6 +3,8 @@ package install
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -128,6 +130,27 @@ type Value string
 
 // Settings are values by setting. An absent key means: not said.
 type Settings map[Setting]Value
+
+// String shows settings without their secrets, so that a plan can be printed.
+func (s Settings) String() string {
+	texts := make([]string, 0, len(s))
+	for _, setting := range slices.Sorted(maps.Keys(s)) {
+		texts = append(texts, string(setting)+"="+s[setting].show(setting))
+	}
+	return "{" + strings.Join(texts, " ") + "}"
+}
+
+// GoString is String: %#v shows no secrets either.
+func (s Settings) GoString() string { return s.String() }
+
+// MarshalJSON writes each setting as it may be shown, a text, without secrets.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	shown := make(map[string]string, len(s))
+	for setting, value := range s {
+		shown[string(setting)] = value.show(setting)
+	}
+	return json.Marshal(shown)
+}
 
 // ValueOf encodes v, which must be encodable as JSON.
 func ValueOf(v any) Value {

@@ -214,7 +214,7 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 	changed = w.blockers(plan.Blockers, now) || changed
 	for _, x := range plan.Waits {
 		if x.Who == WhoUser {
-			once("wait/"+x.Key, Event{Type: EventHint, Host: hostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For})
+			once("wait/"+x.Key, Event{Type: EventHint, Host: hostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
 		}
 	}
 	return changed

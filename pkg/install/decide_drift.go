@@ -1,0 +1,93 @@
+package install
+
+import "fmt"
+
+// late is why a difference is told and not removed once the install runs.
+const late = "cannot be changed after the installation was started"
+
+// driftAfterStart reports what the file says differently once it is too late,
+// of the cluster, its images and its hosts.
+func (p *planner) driftAfterStart() {
+	want := clusterSettings(p.spec)
+	delete(want, SetTags)
+	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" {
+		want[SetInstallConfig] = ValueOf(overrides)
+	}
+	if list := p.spec.Spec.IgnoreValidations; list.Cluster != nil || list.Hosts != nil {
+		want[SetIgnored] = ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})
+	}
+	told := map[Setting]bool{}
+	for _, d := range differences(want, p.cluster.Settings) {
+		if d.known {
+			told[d.setting] = true
+			p.drift(ScopeCluster, d, late)
+		}
+	}
+	p.manifestDrift()
+	p.imageDrift(told)
+	p.hostDrift()
+	if p.desired.Options.ResendSecrets {
+		p.warn(Warning{
+			Key: "drift/secrets", Scope: ScopeCluster, Reason: "Drift", Message: "the secrets are not sent again: they " + late,
+		})
+	}
+}
+
+func (p *planner) manifestDrift() {
+	if p.cluster.Manifests == nil {
+		return // not read
+	}
+	for _, m := range p.spec.ManifestFiles() {
+		name := string(m.Folder) + "/" + m.Name
+		have, there := p.cluster.Manifests[name]
+		switch {
+		case !there:
+			p.warn(Warning{Key: "drift/manifest/" + name, Scope: ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
+		case have != "" && have != Digest([]byte(m.Content)):
+			p.warn(Warning{Key: "drift/manifest/" + name, Scope: ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
+		}
+	}
+}
+
+// imageDrift reports of the InfraEnvs what was not reported of the cluster.
+func (p *planner) imageDrift(told map[Setting]bool) {
+	intended, err := intendedImages(p.spec)
+	if err != nil || p.spec.Spec.InfraEnv.Ref != "" {
+		return
+	}
+	for _, image := range intended {
+		env := p.infraEnv(image.name)
+		if env == nil {
+			continue
+		}
+		for _, d := range differences(image.settings, env.Settings) {
+			if d.known && !told[d.setting] {
+				p.drift(InfraEnvScope(env.Name), d, late)
+			}
+		}
+	}
+}
+
+func (p *planner) hostDrift() {
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		have := p.matches.byName[want.Name]
+		if have == nil || !have.Inventory.Known {
+			continue
+		}
+		id := ""
+		if disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks); err == nil && disk != nil {
+			id = disk.ID // a disk that has been installed on may fit no more
+		}
+		keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
+		settings := hostSettings(want, id, keep)
+		if err != nil {
+			delete(settings, SetKeepDisks)
+		}
+		for _, d := range differences(settings, have.Settings) {
+			if d.known {
+				p.driftOf(HostScope(want.Name), p.hostField(want.Name), d, late)
+			}
+		}
+	}
+}
