@@ -43,16 +43,13 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	// Only an observation says which InfraEnvs are the cluster's own.
+	seen, err := o.look(ctx, service, o.target)
 	if err != nil {
 		return err
 	}
-	infraEnvs, err := service.ListInfraEnvs(ctx, seen.ref.ID)
-	if err != nil {
-		return err
-	}
-	ours := infraEnvs[:0:0]
-	for _, env := range infraEnvs {
+	var ours []install.InfraEnv
+	for _, env := range seen.observed.InfraEnvs {
 		if env.Owned {
 			ours = append(ours, env)
 		}

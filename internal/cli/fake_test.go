@@ -50,12 +50,17 @@ func (f *fake) Observe(_ context.Context, query install.Query, _ *install.Observ
 		}
 		return now, nil
 	}
-	o := &install.Observed{At: noon(), Hosts: f.hosts, InfraEnvs: f.infraEnvs}
+	o := &install.Observed{At: noon(), Hosts: f.hosts}
 	for i := range f.clusters {
 		if c := &f.clusters[i]; c.ID == query.ID || (query.ID == "" && c.Name == query.Name && c.Owned) {
 			o.Cluster = c
 		} else if c.Name == query.Name {
 			o.Others = append(o.Others, c.ClusterRef)
+		}
+	}
+	for _, env := range f.infraEnvs {
+		if o.Cluster != nil && (env.ClusterID == o.Cluster.ID || env.ClusterID == "") {
+			o.InfraEnvs = append(o.InfraEnvs, env)
 		}
 	}
 	return o, nil
@@ -81,6 +86,7 @@ func (f *fake) ListInfraEnvs(_ context.Context, cluster string) ([]install.Infra
 	var out []install.InfraEnv
 	for _, env := range f.infraEnvs {
 		if cluster == "" || env.ClusterID == cluster {
+			env.Owned = false // only an observation says it
 			out = append(out, env)
 		}
 	}
