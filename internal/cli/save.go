@@ -1,45 +1,142 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // stdoutName stands for standard output where a file is asked for.
 const stdoutName = "-"
 
 // saveTo writes a download to a file that its owner alone may read, whole or
-// not at all; to standard output for "-". It returns what there is to say of
-// it.
+// not at all; to standard output for "-"; and into what is no regular file, a
+// device or a pipe, as it is. It returns what there is to say of it.
 func (a *app) saveTo(path string, write func(io.Writer) error) (document.Download, error) {
 	if path == stdoutName {
 		if a.io.OutTTY {
 			return document.Download{}, usagef("standard output is a terminal; redirect it, or give --to FILE")
 		}
-		return document.Download{}, write(a.io.Out)
+		return document.Download{}, filling("standard output", a.io.Out, write)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return document.Download{}, notWritten(path, errors.New("it is a folder"))
+	case err == nil && !info.Mode().IsRegular():
+		return document.Download{File: path}, pourInto(path, write)
+	}
+	target, err := behindLinks(path)
 	if err != nil {
-		return document.Download{}, fileFault("write", path, err)
+		return document.Download{}, notWritten(path, err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	failed := write(file)
-	size, _ := file.Seek(0, io.SeekEnd)
-	if err := file.Close(); failed == nil && err != nil {
-		failed = fileFault("write", path, err)
-	}
-	if failed != nil {
-		return document.Download{}, failed
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return document.Download{}, fileFault("write", path, err)
+	size, err := replace(path, target, write)
+	if err != nil {
+		return document.Download{}, err
 	}
 	return document.Download{File: path, Bytes: size}, nil
+}
+
+// behindLinks is the regular file that path leads to, whether or not it exists
+// yet.
+func behindLinks(path string) (string, error) {
+	const most = 40 // as Linux has it
+	for range most {
+		next, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link: the file, or where it will be
+		}
+		if !filepath.IsAbs(next) {
+			next = filepath.Join(filepath.Dir(path), next)
+		}
+		path = next
+	}
+	return "", errors.New("too many links lead to one another")
+}
+
+// pourInto writes into a device or a pipe. It is opened by the name that the
+// user gave: what stands behind /dev/stdout need not have one of its own.
+func pourInto(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return notWritten(path, err)
+	}
+	failed := filling(path, file, write)
+	if err := file.Close(); failed == nil && err != nil {
+		failed = notWritten(path, err)
+	}
+	return failed
+}
+
+// replace writes a file beside target and gives it target's name once it is
+// whole. path is what the user calls it.
+func replace(path, target string, write func(io.Writer) error) (size int64, err error) {
+	file, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
+	if err != nil {
+		return 0, notWritten(path, err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	failed := filling(path, file, write)
+	size, _ = file.Seek(0, io.SeekEnd)
+	if err := file.Close(); failed == nil && err != nil {
+		failed = notWritten(path, err)
+	}
+	if failed != nil {
+		return 0, failed
+	}
+	if err := os.Rename(file.Name(), target); err != nil {
+		return 0, notWritten(path, err)
+	}
+	return size, nil
+}
+
+// filling lets write write to w. Where w was what failed, that is the error,
+// whatever write made of it.
+func filling(path string, w io.Writer, write func(io.Writer) error) error {
+	disk := &sink{path: path, w: w}
+	if err := write(disk); disk.failed == nil {
+		return err
+	}
+	return disk.failed
+}
+
+// sink tells its own failures from those of the service, so that a full disk
+// is not taken for a broken connection and tried again.
+type sink struct {
+	path   string
+	w      io.Writer
+	failed error
+}
+
+func (s *sink) Write(data []byte) (int, error) {
+	if s.failed != nil {
+		return 0, s.failed
+	}
+	n, err := s.w.Write(data)
+	if err != nil {
+		s.failed = notWritten(s.path, err)
+		err = s.failed
+	}
+	return n, err
+}
+
+// notWritten is the fault that a file of the user's cannot be written.
+func notWritten(path string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true,
+		Next: "make room, or name with --to or --dir a place that exists and can be written to",
+	}
 }
 
 // saved prints what was downloaded: the files, one a line.
@@ -69,7 +166,7 @@ func (a *app) saved(files []document.Download) error {
 func folder(parts ...string) (string, error) {
 	dir := filepath.Join(parts...)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fileFault("make the folder", dir, err)
+		return "", notWritten(dir, err)
 	}
 	return dir, nil
 }

@@ -1,0 +1,101 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestToLeavesSpecialFilesAsTheyAre writes into what is no regular file, and
+// never puts a file in its place.
+func TestToLeavesSpecialFilesAsTheyAre(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	arrived := make(chan string, 1)
+	go func() {
+		content, _ := os.ReadFile("pipe")
+		arrived <- string(content)
+	}()
+	if got := run(t, lab(), "", "logs", "lab", "--to", "pipe"); got.code != 0 || got.out != "pipe\n" {
+		t.Errorf("got %+v", got)
+	}
+	if content := <-arrived; content != "logs of c1 " {
+		t.Errorf("the pipe carried %q", content)
+	}
+	if info, err := os.Lstat("pipe"); err != nil || info.Mode().Type() != os.ModeNamedPipe {
+		t.Errorf("the pipe has become %v, %v", info.Mode(), err)
+	}
+	if got := run(t, lab(), "", "logs", "lab", "--to", "/dev/null"); got.code != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		t.Fatalf("/dev/null has become %v, %v", info, err)
+	}
+}
+
+func TestToFollowsLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("there", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"there/second": "file", "first": "there/second", "round": "round"} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, when := range []string{"the target is missing", "the target is there"} {
+		if got := run(t, lab(), "", "logs", "lab", "--to", "first"); got.code != 0 {
+			t.Fatalf("%s: %+v", when, got)
+		}
+		for _, link := range []string{"first", "there/second"} {
+			if info, err := os.Lstat(link); err != nil || info.Mode().Type() != os.ModeSymlink {
+				t.Errorf("%s: %s has become %v, %v", when, link, info, err)
+			}
+		}
+		if info, err := os.Lstat(filepath.Join("there", "file")); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: the target is %v, %v", when, info, err)
+		}
+	}
+	if got := run(t, lab(), "", "logs", "lab", "--to", "round"); got.code != 1 {
+		t.Errorf("links that lead nowhere: %+v", got)
+	}
+}
+
+// TestFullDiskEndsAtOnce holds a download onto a full disk to one error that
+// names the disk, and to one try.
+func TestFullDiskEndsAtOnce(t *testing.T) {
+	if info, err := os.Stat("/dev/full"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		t.Skip("there is no /dev/full to write to")
+	}
+	t.Chdir(t.TempDir())
+	for _, line := range []string{"download iso lab --to /dev/full", "logs lab --to /dev/full", "download kubeconfig lab --to /dev/full"} {
+		service := lab()
+		got := run(t, service, "", strings.Fields(line)...)
+		if got.code != 1 || !strings.Contains(got.errors, "could not write /dev/full: no space left on device\nNext: make room") {
+			t.Errorf("%s: %+v", line, got)
+		}
+		if strings.Count(got.errors, "\n") != 2 || strings.Count(strings.Join(service.calls, " "), "open image") > 1 {
+			t.Errorf("%s is told or tried more than once: %v\n%s", line, service.calls, got.errors)
+		}
+	}
+}
+
+func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"logs lab --to /nonexistent/x", "logs lab --to .", "download iso lab --dir file", "download kubeconfig lab --dir file"} {
+		got := run(t, lab(), "", strings.Fields(line)...)
+		if got.code != 1 || !strings.Contains(got.errors, "could not write") || !strings.Contains(got.errors, "Next: make room, or name with --to or --dir") {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
