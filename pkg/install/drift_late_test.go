@@ -1,0 +1,162 @@
+package install_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestDriftAfterTheStart is told of the cluster, its images and its hosts, once
+// each, and nothing is written.
+func TestDriftAfterTheStart(t *testing.T) {
+	for _, state := range []install.ClusterState{install.ClusterInstalling, install.ClusterInstalled} {
+		c := sample(3, 0)
+		c.Spec.Network.Defaults.NTP = []string{"old.example.com"}
+		c.Spec.Network.MTU = 1400
+		c.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
+		c.Spec.Hosts[1].Labels = map[string]string{"rack": "a"}
+		w := readyWorld(t, c)
+		w.observed.Cluster.State = state
+		if plan := w.decide(); len(plan.Warnings) > 0 {
+			t.Errorf("%s: nothing was edited, and yet: %+v", state, plan.Warnings)
+		}
+		c.Spec.Network.Defaults.NTP = []string{"new.example.com"} // of cluster and image: told once
+		c.Spec.Network.MTU = 1500
+		c.Spec.Discovery.KernelArgs = []string{"console=ttyS1"}
+		c.Spec.Hosts[1].Labels = map[string]string{"rack": "b"}
+		plan := w.decide()
+		var told []string
+		for _, x := range plan.Warnings {
+			told = append(told, string(x.Scope)+" "+strings.Fields(x.Message)[0])
+		}
+		slices.Sort(told)
+		want := []string{
+			"cluster spec.network.defaults.ntp", "cluster spec.overrides.installConfig",
+			"host/cp-1 spec.hosts[cp-1].labels", "infraenv/lab spec.discovery.kernelArgs",
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("%s: told %q; want %q", state, told, want)
+		}
+		for _, a := range plan.Actions {
+			if !strings.HasPrefix(string(a.Kind), "Save") {
+				t.Errorf("%s: %s is written", state, a.Key)
+			}
+		}
+	}
+}
+
+// TestImageThatNobodyHasToBoot may fail, end or still be made.
+func TestImageThatNobodyHasToBoot(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	for _, image := range []install.Image{
+		{State: install.ImageFailed, Info: "no space"}, {State: install.ImagePending}, {State: install.ImageReady, Expires: w.observed.At},
+	} {
+		w.observed.InfraEnvs[0].Image = image
+		if plan := w.decide(); !hasKind(plan, install.StartInstall) {
+			t.Errorf("%+v: actions %v, blockers %+v", image, keys(plan.Actions), plan.Blockers)
+		}
+	}
+	w.observed.InfraEnvs[0].Image = install.Image{State: install.ImageFailed, Info: "no space"}
+	w.observed.Hosts = w.observed.Hosts[1:]
+	if plan := w.decide(); !hasReason(plan, "ImageFailed") {
+		t.Errorf("an image that cp-0 has still to boot failed: %+v", plan)
+	}
+}
+
+// TestReimageNamesWhoHasToBoot: nobody else will.
+func TestReimageNamesWhoHasToBoot(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	w.desired.Spec.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
+	if plan := w.decide(); !hasReason(plan, "NewImageNeeded") || len(plan.Actions) > 0 {
+		t.Errorf("without --reimage: %+v", plan)
+	}
+	w.desired.Options.Reimage = true
+	plan := w.decide()
+	if !hasKind(plan, install.UpdateInfraEnv) || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
+		t.Errorf("with --reimage: %v, %+v", keys(plan.Actions), plan.Warnings)
+	}
+}
+
+// TestLateWorkers count once they were added, and not before.
+func TestLateWorkers(t *testing.T) {
+	w := readyWorld(t, sample(3, 1))
+	w.observed.Cluster.State = install.ClusterAddingHosts
+	w.observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true}
+	for i := range w.observed.Hosts {
+		h := &w.observed.Hosts[i]
+		h.State, h.Role = install.HostInstalled, install.Role(h.Settings[install.SetRole].Text())
+	}
+	late := &w.observed.Hosts[3]
+	late.Day2 = true
+	for state, verdict := range map[install.HostState]install.Verdict{
+		install.HostReady: install.VerdictDegraded, install.HostInstalling: install.VerdictDegraded, install.HostAdded: install.VerdictInstalled,
+	} {
+		late.State = state
+		if plan := w.decide(); plan.Verdict != verdict || (verdict == install.VerdictInstalled) != (len(plan.Missing) == 0) {
+			t.Errorf("%s: verdict %s (%s), missing %v", state, plan.Verdict, plan.Message, plan.Missing)
+		}
+	}
+}
+
+// TestPlansHoldNoSecrets however they are printed.
+func TestPlansHoldNoSecrets(t *testing.T) {
+	c := sample(3, 0)
+	c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(`{"auths":{"hunter2":{}}}`))
+	c.Spec.Proxy = spec.Proxy{HTTP: "http://user:hunter2@proxy.example.com:3128"}
+	w := newWorld(&install.Desired{Spec: c, Options: install.Options{ResendSecrets: true}})
+	for range 30 {
+		plan := w.decide()
+		asJSON, err := json.Marshal(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, text := range map[string]string{"%v": fmt.Sprintf("%v", plan), "%+v": fmt.Sprintf("%+v", plan), "%#v": fmt.Sprintf("%#v", plan), "JSON": string(asJSON)} {
+			if strings.Contains(text, "hunter2") {
+				t.Fatalf("as %s the plan holds a secret: %s", form, text)
+			}
+		}
+		for _, a := range plan.Actions {
+			if !strings.HasSuffix(a.Key, "/resend") {
+				_ = w.apply(a)
+			}
+		}
+		w.pass()
+	}
+}
+
+// TestFaultsNameThePlaceInTheFile gives an error the place in the file that it belongs to.
+func TestFaultsNameThePlaceInTheFile(t *testing.T) {
+	text := `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  baseDomain: example.com
+  openshift: {version: "4.20"}
+  pullSecret: {env: PULL}
+  topology: {controlPlane: 1}
+  network: {machine: [192.168.127.0/24]}
+  hosts:
+    - name: cp-0
+      match: {mac: "52:54:00:00:00:00"}
+      disk:
+        hints: {deviceName: /dev/none}
+`
+	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"x":{"auth":"dTpw"}}}`, true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &plane{world: newWorld(&install.Desired{Spec: c})}
+	synctest.Test(t, func(t *testing.T) {
+		_, err, took := runFor(t, p, false)
+		if install.CodeOf(err) != install.CodeBlocked || !strings.Contains(err.Error(), "cluster.yaml:14:") || took < 5*time.Minute {
+			t.Errorf("Run: %v (code %d) after %s", err, install.CodeOf(err), took)
+		}
+	})
+}
