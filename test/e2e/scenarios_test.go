@@ -179,7 +179,7 @@ func scrub(text, dir string) string {
 	for _, change := range []struct{ pattern, with string }{
 		{`[0-9a-f]{8}-[0-9a-f-]{27}`, "ID"},
 		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"},
-		{`( )\d\d:\d\d:\d\d\b`, " TIME"},
+		{`( )\d\d:\d\d:\d\d([, ]|$)`, " TIME$2"},
 		{`wwn-0x[0-9a-f]+`, "WWN"},
 		{`/[^ ]*/(oaictl|e2e\.test)\b`, "oaictl"},
 		{`/tmp/[^ ]*`, "FILE"},
