@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,8 +32,11 @@ func (o *changeOptions) confirm(question string) error {
 	}
 	fmt.Fprintf(o.io.Err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(o.io.In).ReadString('\n')
-	if err != nil && answer == "" {
+	if err != nil {
 		fmt.Fprintln(o.io.Err)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -56,4 +57,42 @@ func interruptOf(ctx context.Context) *install.Interrupt {
 		return by
 	}
 	return nil
+}
+
+// untilDone is r, whose reads end when ctx does: a person at a prompt, or a pipe
+// that nobody writes to, must not hold up an interrupt. The read that was cut
+// short stays behind and gets what would have come; the process is about to
+// end.
+func untilDone(ctx context.Context, r io.Reader) io.Reader {
+	if r == nil {
+		return nil
+	}
+	return &endingReader{ctx: ctx, from: r}
+}
+
+type endingReader struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *endingReader) Read(into []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	type result struct {
+		data []byte
+		err  error
+	}
+	arrived := make(chan result, 1)
+	own := make([]byte, len(into)) // into is the caller's again once Read returns
+	go func() {
+		n, err := r.from.Read(own)
+		arrived <- result{own[:n], err}
+	}()
+	select {
+	case got := <-arrived:
+		return copy(into, got.data), got.err
+	case <-r.ctx.Done():
+		return 0, context.Cause(r.ctx)
+	}
 }

@@ -15,6 +15,7 @@ func Main(ctx context.Context, argv []string, io streams.Streams, environ []stri
 }
 
 func (a *app) main(ctx context.Context) int {
+	a.io.In = untilDone(ctx, a.io.In)
 	root := a.rootCommand()
 	root.SetArgs(a.identity.args)
 	root.SetIn(a.io.In)
