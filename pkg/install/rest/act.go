@@ -28,7 +28,9 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	// the state from before.
 	defer p.touched(desired, action)
 	p.touched(desired, action)
-	return act(ctx, desired, action)
+	call := callOf(ctx)
+	call.file = ofFile(action.Kind)
+	return act(withCall(ctx, call), desired, action)
 }
 
 type actFunc func(context.Context, *install.Desired, install.Action) error
@@ -66,6 +68,17 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 		return p.installHost
 	}
 	return nil
+}
+
+// ofFile says whether what an action of a kind writes comes from the user's
+// file, so that a refusal of it is the file's fault.
+func ofFile(kind install.Kind) bool {
+	switch kind {
+	case install.RegisterCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
+		install.RegisterInfraEnv, install.UpdateInfraEnv, install.UpdateHost:
+		return true
+	}
+	return false
 }
 
 // touched says to the watches what an action made stale.

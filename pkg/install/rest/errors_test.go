@@ -43,6 +43,9 @@ func TestFaults(t *testing.T) {
 		"service shape":   {with(400, `{"kind":"Error","id":400,"href":"","code":"400","reason":"Invalid NTP source: x"}`), want{install.CodeInput, true, false, "Invalid NTP source: x (400)", "change the file"}},
 		"framework shape": {with(400, `{"code":400,"message":"name in body is required"}`), want{install.CodeInput, true, false, "name in body is required (400)", "change the file"}},
 		"unknown field":   {with(400, `{"code":400,"message":"parsing body failed, because json: unknown field \"ntp_sources\""}`), want{install.CodeFailure, true, false, "unknown field", "too old to know ntp_sources"}},
+		"plain to TLS":    {with(400, "Client sent an HTTP request to an HTTPS server.\n"), want{install.CodeFailure, true, false, "HTTPS server. (400)", "use https:// in --service-url"}},
+		"plain to nginx":  {with(400, "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"), want{install.CodeFailure, true, false, "HTTPS port (400)", "use https:// in --service-url"}},
+		"not a service":   {with(404, "404 page not found\n"), want{install.CodeFailure, true, false, "there is no assisted-service at http://", "check --service-url"}},
 		"unauthorized":    {with(401, `{"code":401,"message":"unauthenticated for invalid credentials"}`), want{install.CodeAuth, true, false, "unauthenticated", "--offline-token-file"}},
 		"forbidden":       {with(403, `{"code":403,"message":"no access"}`), want{install.CodeAuth, true, false, "no access (403)", "a user who may"}},
 		"not found":       {with(404, `{"code":"404","reason":"Object Not Found"}`), want{install.CodeNotFound, true, false, "Object Not Found (404)", "get clusters"}},
@@ -53,7 +56,7 @@ func TestFaults(t *testing.T) {
 		"500 of a proxy":  {with(502, "<html><head><title>502 Bad\n Gateway</title></head></html>"), want{install.CodeFailure, false, true, "502 Bad Gateway (502)", "in a while"}},
 		"empty 503":       {with(503, ""), want{install.CodeFailure, false, true, "Service Unavailable (503)", ""}},
 		"not implemented": {with(501, `{"code":"501","reason":"not here"}`), want{install.CodeFailure, true, false, "not here (501)", ""}},
-		"login page":      {with(200, "<!DOCTYPE html><title>Log in</title>"), want{install.CodeFailure, false, true, "web page, not the service's: Log in", "--service-url"}},
+		"login page":      {with(200, "<!DOCTYPE html><title>Log in</title>"), want{install.CodeFailure, false, true, "/api/assisted-install: the answer is a web page, not the service's: Log in", "check --service-url"}},
 		"plain text":      {with(201, "ok"), want{install.CodeFailure, false, true, "not JSON", ""}},
 		"redirect": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://login.example.com/?token=abcdefgh")
@@ -87,6 +90,22 @@ func TestFaults(t *testing.T) {
 				t.Errorf("a POST that was answered, or may have been carried out, was sent %d times", len(calls))
 			}
 		})
+	}
+}
+
+// Only what was made from the user's file is the file's fault.
+func TestRefusalOfWhatIsNotInTheFile(t *testing.T) {
+	f := newFake(t)
+	f.on("DELETE /v2/infra-envs/"+infraEnvID, with(400, `{"code":"400","reason":"2 hosts are still associated"}`))
+	f.on("POST /v2/clusters/"+clusterID+"/actions/install", with(400, `{"code":"400","reason":"not now"}`))
+	p := f.plane(t)
+	for _, err := range []error{
+		p.DeleteInfraEnv(t.Context(), infraEnvID),
+		p.Act(t.Context(), desired(t), install.Action{Kind: install.StartInstall, Target: clusterID}),
+	} {
+		if fault := faultOf(t, err); fault.Code != install.CodeFailure || !fault.Permanent || strings.Contains(fault.Next, "file") {
+			t.Errorf("got %+v", fault)
+		}
 	}
 }
 
@@ -199,7 +218,7 @@ func TestTLS(t *testing.T) {
 		"unknown CA":  {Config{URL: server.URL}, "--ca-file"},
 		"given CA":    {Config{URL: server.URL, CAFile: ca}, ""},
 		"insecure":    {Config{URL: server.URL, Insecure: true}, ""},
-		"plain to it": {Config{URL: strings.Replace(server.URL, "https:", "http:", 1)}, "change the file"},
+		"plain to it": {Config{URL: strings.Replace(server.URL, "https:", "http:", 1)}, "use https://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.config.Clock = newFakeClock()

@@ -53,6 +53,7 @@ type answerError struct {
 	header     http.Header
 	kind       answerKind
 	reason     string
+	page       bool // it is a web page
 	retryAfter time.Duration
 }
 
@@ -162,7 +163,7 @@ func check(req *http.Request, resp *http.Response, now time.Time) (*http.Respons
 		bad.reason = "the answer is empty"
 		return nil, bad
 	case trimmed[0] == '<':
-		bad.reason = "the answer is a web page, not the service's: " + title(trimmed)
+		bad.page, bad.reason = true, "the answer is a web page, not the service's: "+title(trimmed)
 		return nil, bad
 	case !strings.ContainsRune(`{["-0123456789tfn`, rune(trimmed[0])):
 		bad.reason = "the answer is not JSON"

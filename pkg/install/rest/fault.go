@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-openapi/runtime"
+
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -122,12 +124,13 @@ func passing(status int) bool {
 type label struct{ op, on string }
 
 // fault makes the error that callers see of what went wrong with a request.
-func (p *Plane) fault(l label, method string, try *attempt, err error) *install.Fault {
+func (p *Plane) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *install.Fault {
+	method := operation.Method
 	var made *install.Fault
 	if errors.As(err, &made) {
 		return made // by whoever read the answer
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: l.op, On: l.on}
+	f := &install.Fault{Code: install.CodeFailure, Op: call.op, On: call.on}
 	var answer *answerError
 	if !errors.As(err, &answer) {
 		p.noAnswer(f, method, try, err)
@@ -135,6 +138,10 @@ func (p *Plane) fault(l label, method string, try *attempt, err error) *install.
 	}
 	f.Status, f.Err, f.RetryAfter = answer.status, answer, answer.retryAfter
 	switch {
+	case isElsewhere(operation, answer):
+		f.Ambiguous, f.Permanent = method == http.MethodPost && answer.kind == notAnAnswer, answer.kind != notAnAnswer
+		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", p.URL(), answer)
+		f.Next = "check --service-url"
 	case answer.kind == notAnAnswer:
 		f.Ambiguous = method == http.MethodPost
 		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", p.URL())
@@ -142,13 +149,37 @@ func (p *Plane) fault(l label, method string, try *attempt, err error) *install.
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
 		f.Next = "run the same command again in a while"
 	default:
-		p.refused(f, answer)
+		p.refused(f, answer, call.file && method != http.MethodGet && method != http.MethodDelete)
 	}
 	return f
 }
 
-// refused fills in a fault for a 4xx.
-func (p *Plane) refused(f *install.Fault, answer *answerError) {
+// isElsewhere says whether an answer shows that something else is at the
+// service's address: every service has its collections, and sends no web pages.
+func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
+	if strings.Contains(operation.PathPattern, "{") {
+		return false
+	}
+	return answer.kind == notAnAnswer && answer.page || answer.kind == shapeless && answer.status == http.StatusNotFound
+}
+
+// speaksTLS says whether an answer is that of a server that was spoken to
+// without TLS where it speaks TLS, in the words of Go, nginx and Apache.
+func speaksTLS(answer *answerError) bool {
+	if answer.kind != shapeless {
+		return false
+	}
+	for _, words := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "plain HTTP to an SSL-enabled"} {
+		if strings.Contains(answer.reason, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// refused fills in a fault for a 4xx; ofFile says whether the request was made
+// from the user's file.
+func (p *Plane) refused(f *install.Fault, answer *answerError, ofFile bool) {
 	f.Permanent = true
 	switch answer.status {
 	case http.StatusUnauthorized:
@@ -164,9 +195,16 @@ func (p *Plane) refused(f *install.Fault, answer *answerError) {
 			strings.Contains(answer.reason, "duplicate setting of installation path")
 		f.Code = install.CodeFailure
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
-		if field := unknownField(answer.reason); field != "" {
-			f.Code, f.Next = install.CodeFailure, fmt.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", field)
+		field := unknownField(answer.reason)
+		switch {
+		case speaksTLS(answer):
+			f.Next = "use https:// in --service-url"
+		case field != "":
+			f.Next = fmt.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", field)
+		case ofFile:
+			f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
+		default:
+			f.Next = "run the same command with -vv to see what was asked"
 		}
 	}
 }

@@ -35,6 +35,7 @@ const (
 // calling is what a request carries in its context.
 type calling struct {
 	label
+	file   bool           // what it writes is the user's file
 	tries  int            // how often it may be tried if it may be repeated; 0: tries
 	charge func()         // told of every try
 	seen   func(*attempt) // told of every answer
@@ -82,7 +83,7 @@ func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
 		if errors.As(err, &unsent) {
 			return nil, unsent.error // the token source has tried for long enough
 		}
-		fault := p.fault(call.label, operation.Method, try, err)
+		fault := p.fault(call, operation, try, err)
 		if fault.Status == http.StatusUnauthorized && !refreshed && p.auth.Refused(try.value) {
 			refreshed = true
 			number--
