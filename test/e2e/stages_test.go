@@ -21,10 +21,10 @@ func TestEveryStageIsShown(t *testing.T) {
 	dir := t.TempDir()
 	command := exec.CommandContext(t.Context(), build(t), "create", "cluster", "-f", "../../examples/compact/cluster.yaml", "--simulate", "--dir", dir, "--progress", "json")
 	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
-	var stream bytes.Buffer
-	command.Stderr = &stream
+	var stream, said bytes.Buffer
+	command.Stdout, command.Stderr = &stream, &said
 	if err := command.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, stream.String())
+		t.Fatalf("%v\n%s", err, said.String())
 	}
 
 	form := eventForm(t)
