@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +70,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	for _, env := range ours {
 		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
 			_ = o.changed(done...) // the error says what is left
-			return err
+			return stillInUse(ctx, service, env, err)
 		}
 		done = append(done, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 	}
@@ -113,9 +115,32 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 		return err
 	}
 	if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
-		return err
+		return stillInUse(ctx, service, env, err)
 	}
 	return o.changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+}
+
+// stillInUse names the hosts for which the service kept an InfraEnv; any other
+// error stays as it is.
+func stillInUse(ctx context.Context, service remote, env install.InfraEnv, err error) error {
+	var fault *install.Fault
+	if !errors.As(err, &fault) || fault.Status != http.StatusBadRequest {
+		return err
+	}
+	hosts, listErr := service.ListHosts(ctx, env.ID)
+	if listErr != nil || len(hosts) == 0 {
+		return err
+	}
+	names, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
+	for _, host := range hosts {
+		name := document.OfHost(host, "").Name
+		names, commands = append(names, name), append(commands, "oaictl delete host "+name)
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: fault.Status, Permanent: true,
+		Err:  fmt.Errorf("it still has %s: %s", counted(len(hosts), "host"), strings.Join(names, ", ")),
+		Next: strings.Join(commands, "; "),
+	}
 }
 
 func (a *app) deleteHostCommand() *cobra.Command {

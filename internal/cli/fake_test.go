@@ -27,6 +27,8 @@ type fake struct {
 	calls []string // changes, in their order
 	image string
 	fails error // what Observe returns instead
+	// refuses are what changes and downloads return instead, by what note has of them.
+	refuses map[string]error
 	// parts cuts the image's download after so many bytes each time.
 	part int
 }
@@ -138,7 +140,7 @@ func (f *fake) DeleteCluster(_ context.Context, id string) error {
 
 func (f *fake) DeleteInfraEnv(_ context.Context, id string) error {
 	f.note("delete infraenv " + id)
-	return nil
+	return f.refuses["delete infraenv"]
 }
 
 func (f *fake) DeleteHost(_ context.Context, env, id string) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -167,6 +168,18 @@ func TestVerbsThatUndo(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// An InfraEnv with hosts stays; the hosts are named with the commands that
+// delete them.
+func TestDeleteInfraEnvWithHosts(t *testing.T) {
+	service := lab()
+	service.refuses = map[string]error{"delete infraenv": &install.Fault{Code: install.CodeFailure, Op: "delete InfraEnv", On: "e1", Status: 400, Err: errors.New("2 hosts are still associated (400)")}}
+	got := run(t, service, "", "delete", "infraenv", "lab", "--yes")
+	want := "oaictl: delete InfraEnv lab: it still has 2 hosts: node-1, node-10\nNext: oaictl delete host node-1; oaictl delete host node-10\n"
+	if got.code != 1 || got.errors != want {
+		t.Errorf("%+v", got)
 	}
 }
 
