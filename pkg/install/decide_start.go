@@ -27,7 +27,10 @@ func (p *planner) start() {
 	p.plan.Missing = missing
 	present := len(p.matches.part)
 	reason := fmt.Sprintf("all %d hosts are ready", present)
-	if len(missing) > 0 {
+	switch {
+	case present == 1:
+		reason = "the host is ready"
+	case len(missing) > 0:
 		reason = fmt.Sprintf("%d hosts are ready; not required and missing: %s", present, strings.Join(missing, ", "))
 	}
 	p.act(Action{Key: "cluster/install", Scope: ScopeCluster, Kind: StartInstall, Target: p.cluster.ID, Name: p.name(), Reason: reason, Destructive: true})

@@ -31,8 +31,8 @@ const (
 // Event is the library's only output. Its JSON form is version 1 of the event
 // line and is described by docs/event.schema.json.
 type Event struct {
-	V        int       `json:"v"`
-	Time     time.Time `json:"time"`
+	V        int       `json:"v"`    // 1
+	Time     time.Time `json:"time"` // on the service's clock
 	Type     EventType `json:"type"`
 	Cluster  string    `json:"cluster,omitempty"`
 	Host     string    `json:"host,omitempty"`
@@ -56,20 +56,20 @@ type View struct {
 	Desired  *Desired
 	Observed *Observed
 	Plan     Plan
-	Percent  int
+	Percent  int           // of the whole; never less than before
 	ETA      time.Duration // zero: unknown
 	Hosts    []HostView
 }
 
 // HostView is one line of a live display.
 type HostView struct {
-	Name    string
-	ID      string
-	Role    Role
+	Name    string // in the file, or else the service's
+	ID      string // the service's, "" while the host is absent
+	Role    Role   // as set, or as the service suggests
 	State   HostState
-	Stage   string
+	Stage   string // with the part of it that is done: "Writing image to disk 45%"
 	Percent int
-	Since   time.Time
-	Waiting string // the one thing it waits for
-	Trouble bool
+	Since   time.Time // when the stage, or else the state, began
+	Waiting string    // the one thing it waits for
+	Trouble bool      // Waiting is a blocker
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// Installer drives one service. It is safe to use for several clusters, one
-// after the other or at once.
+// Installer drives the loop over one service. It is safe to use for several
+// clusters, one after the other or at once; events of clusters that run at once
+// come from several goroutines.
 type Installer struct {
 	service     Service
 	files       Files
@@ -37,7 +38,8 @@ func WithFiles(files Files) Option { return func(i *Installer) { i.files = files
 // WithClock replaces the machine's clock.
 func WithClock(c Clock) Option { return func(i *Installer) { i.clock = c } }
 
-// WithEvents receives every event, one at a time and in order.
+// WithEvents receives every event, one at a time and in order. The run waits
+// for receive to return.
 func WithEvents(receive func(Event)) Option { return func(i *Installer) { i.emit = receive } }
 
 // WithPollInterval fixes the time between observations. Zero lets it adapt,
@@ -45,7 +47,8 @@ func WithEvents(receive func(Event)) Option { return func(i *Installer) { i.emit
 func WithPollInterval(d time.Duration) Option { return func(i *Installer) { i.poll = d } }
 
 // WithTimeouts limits a run: total for all of it (exit code 8), user for
-// waiting for a person (exit code 9). Zero: no limit.
+// waiting for a person (exit code 9). Zero: no limit. Without it they are four
+// hours and one. Both are measured on the Installer's own clock.
 func WithTimeouts(total, user time.Duration) Option {
 	return func(i *Installer) { i.timeout, i.userTimeout = total, user }
 }
@@ -99,7 +102,8 @@ func (i *Installer) observeFiles(ctx context.Context, observed *Observed) error 
 	return err
 }
 
-// Plan observes once and decides, and writes nothing.
+// Plan observes once and decides, and writes nothing. What it returns beside
+// the plan is what it decided on.
 func (i *Installer) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
 	observed, err := i.observe(ctx, desired, nil, true)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 
 // Result is how a run ended.
 type Result struct {
-	Verdict  Verdict
-	Plan     Plan
-	Observed *Observed
-	ExitCode int
+	Verdict  Verdict   // of the last plan
+	Plan     Plan      // the last one
+	Observed *Observed // what it was decided on, nil if the service never answered
+	ExitCode int       // 0 for success, else the code of the error
 }
 
 // How often a run looks, and how long it bears what it cannot change.
@@ -64,7 +64,10 @@ func (i *Installer) Run(ctx context.Context, desired *Desired) (Result, error) {
 	return i.loop(ctx, desired, false)
 }
 
-// Detach carries out every action that needs no waiting and leaves.
+// Detach carries out every action that needs no waiting and leaves: the waits
+// and blockers of the result's plan say what is left. Its error is nil even
+// where a person is needed, but not where the install has failed, nor where an
+// action was refused.
 func (i *Installer) Detach(ctx context.Context, desired *Desired) (Result, error) {
 	return i.loop(ctx, desired, true)
 }

@@ -100,7 +100,7 @@ func (r *run) limit(b Blocker, stood time.Duration) error {
 	end := func(code Code) error {
 		message := b.Message
 		if b.Field != "" {
-			if file, line, column := r.desired.Spec.Position(specField(r.desired.Spec, b.Field)); line > 0 {
+			if file, line, column := r.desired.Spec.Position(placeOf(r.desired.Spec, b)); line > 0 {
 				message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
 			}
 		}
@@ -187,13 +187,17 @@ func (r *run) lastEvent(result Result, err error) Event {
 	return event
 }
 
-// specField is a field with hosts by their place instead of their name, as
-// the file's positions are kept.
-func specField(c *spec.Cluster, field string) string {
+// placeOf is a blocker's field with hosts by their place instead of their name,
+// as the file's positions are kept. Of all hosts, it is the first concerned.
+func placeOf(c *spec.Cluster, b Blocker) string {
 	for i := range c.Spec.Hosts {
-		if rest, ok := strings.CutPrefix(field, "spec.hosts["+c.Spec.Hosts[i].Name+"]"); ok {
+		name := c.Spec.Hosts[i].Name
+		if rest, ok := strings.CutPrefix(b.Field, "spec.hosts["+name+"]"); ok {
+			return fmt.Sprintf("spec.hosts[%d]%s", i, rest)
+		}
+		if rest, ok := strings.CutPrefix(b.Field, "spec.hosts[]"); ok && slices.Contains(b.Hosts, name) {
 			return fmt.Sprintf("spec.hosts[%d]%s", i, rest)
 		}
 	}
-	return field
+	return b.Field
 }

@@ -1,0 +1,36 @@
+// Package install installs OpenShift clusters on bare metal through an
+// Assisted Installer.
+//
+// Installing is a control loop: look at what is there, decide what is still
+// missing, start the next things, look again. The parts of the loop are the
+// parts of this package:
+//
+//   - [Desired] is what the cluster shall become: a cluster.yaml, read by
+//     [github.com/oaictl/oaictl/pkg/install/spec], and what the person running
+//     it has allowed.
+//   - [Observed] is all that is known of the cluster at one moment.
+//   - [Decide] is a pure function of the two. Its [Plan] names what to do next
+//     (actions), what can only be waited for (waits), what stands in the way
+//     and who can remove it (blockers), and where things stand in one word
+//     (verdict).
+//   - [Service] is the plane that observes and acts. The package
+//     [github.com/oaictl/oaictl/pkg/install/rest] speaks to an
+//     assisted-service; a small one of your own will do for tests.
+//   - [Installer] drives the loop: [Installer.Plan] looks once and decides,
+//     [Installer.Run] goes on until the cluster is installed, has failed or
+//     needs a person, [Installer.Detach] does what needs no waiting.
+//
+// Nothing is remembered that cannot be observed. A run that is interrupted, by
+// a context that ends or by a crash, undoes nothing, and the next run, on
+// whatever machine, goes on from there. A run of an installed cluster writes
+// nothing.
+//
+// Each [Event] is one thing that happened; together they are the only output.
+// Every unsuccessful end is a [Fault], with the exit code that [CodeOf] reads
+// and the advice that [NextOf] reads.
+//
+// Three more things are part of the promise. No machine is installed that the
+// cluster.yaml does not name, unless it says acceptUnknownHosts. What oaictl did
+// not make is not touched, unless [Options].Adopt names it. And no secret is
+// in an event, an error or a printed plan.
+package install

@@ -1,0 +1,170 @@
+package install_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// labService is a service plane as small as it can be: one cluster, one image
+// and one machine, which are a step further at each look.
+type labService struct {
+	seen install.Observed
+}
+
+func (s *labService) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	s.seen.At = s.seen.At.Add(time.Minute)
+	s.advance()
+	now := s.seen
+	now.Hosts = append([]install.Host(nil), s.seen.Hosts...)
+	if s.seen.Cluster != nil {
+		cluster := *s.seen.Cluster
+		now.Cluster = &cluster
+	}
+	return &now, nil
+}
+
+// advance is what the service and the machine do by themselves.
+func (s *labService) advance() {
+	cluster, hosts := s.seen.Cluster, s.seen.Hosts
+	switch {
+	case len(s.seen.InfraEnvs) == 0:
+	case len(hosts) == 0: // somebody boots the image
+		s.seen.Hosts = []install.Host{{
+			ID: "6b2f", InfraEnvID: "image-1", State: install.HostReady, Role: install.RoleControlPlane,
+			Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}},
+		}}
+		cluster.State = install.ClusterReady
+	case cluster.State == install.ClusterPreparing:
+		cluster.State, hosts[0].State = install.ClusterInstalling, install.HostInstalling
+		hosts[0].Progress = install.HostProgress{Stage: "Writing image to disk", Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
+	case cluster.State == install.ClusterInstalling:
+		cluster.State, hosts[0].State, hosts[0].Progress.Stage = install.ClusterInstalled, install.HostInstalled, "Done"
+	}
+}
+
+func (s *labService) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	switch a.Kind {
+	case install.RegisterCluster:
+		s.seen.Cluster = &install.Cluster{
+			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: install.ClusterDiscovering, Settings: a.Settings,
+		}
+	case install.RegisterInfraEnv:
+		s.seen.InfraEnvs = []install.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: install.Image{State: install.ImageReady}}}
+	case install.UpdateHost:
+		s.seen.Hosts[0].Settings = a.Settings
+	case install.StartInstall:
+		s.seen.Cluster.State = install.ClusterPreparing
+	}
+	return nil
+}
+
+func (s *labService) Credential(context.Context, string, string) ([]byte, error) {
+	return nil, fmt.Errorf("there are none")
+}
+
+// lab is what spec.Load makes of a cluster.yaml like this one.
+func lab() *install.Desired {
+	cluster, err := spec.Read(context.Background(), "cluster.yaml", strings.NewReader(`
+apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  baseDomain: example.com
+  openshift: {version: "4.20"}
+  pullSecret: {env: PULL_SECRET}
+  topology: {controlPlane: 1}
+  network: {machine: [192.168.127.0/24]}
+  hosts:
+    - {name: node-0, match: {mac: "52:54:00:aa:00:01"}}
+`), spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }})
+	if err != nil {
+		panic(err)
+	}
+	return &install.Desired{Spec: cluster}
+}
+
+// atOnce is a clock on which waiting takes no time.
+type atOnce struct{ now time.Time }
+
+func (c *atOnce) Now() time.Time { return c.now }
+
+func (c *atOnce) Sleep(ctx context.Context, d time.Duration) error {
+	c.now = c.now.Add(d)
+	return context.Cause(ctx)
+}
+
+// A plan says what would be done next and writes nothing.
+func ExampleInstaller_Plan() {
+	service := &labService{}
+	plan, _, err := install.New(service).Plan(context.Background(), lab())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(plan.Verdict)
+	for _, action := range plan.Actions {
+		fmt.Printf("%s: %s\n", action.Kind, action.Reason)
+	}
+	// Output:
+	// working
+	// RegisterCluster: the service has no cluster lab.example.com
+}
+
+// A run tells what happens by events, and ends with the cluster installed or
+// with the reason why not.
+func ExampleInstaller_Run() {
+	installer := install.New(&labService{},
+		install.WithClock(&atOnce{}),
+		install.WithEvents(func(e install.Event) {
+			switch e.Type {
+			case install.EventAction:
+				fmt.Println("-", e.Message)
+			case install.EventHost:
+				fmt.Println("-", e.Host, "is", e.State)
+			case install.EventStage:
+				fmt.Println("-", e.Host, "is at:", e.Stage)
+			}
+		}),
+	)
+	result, err := installer.Run(context.Background(), lab())
+	fmt.Println(result.Verdict, result.ExitCode, err)
+	// Output:
+	// - register the cluster
+	// - register the InfraEnv lab
+	// - node-0 is Ready
+	// - configure the host node-0
+	// - start the installation: the host is ready
+	// - node-0 is Installing
+	// - node-0 is at: Writing image to disk
+	// - node-0 is at: Rebooting
+	// - node-0 is at: Done
+	// - node-0 is Installed
+	// installed 0 <nil>
+}
+
+// A machine that the file does not name is never installed: the plan says what
+// stands in the way and what a person can do.
+func ExampleDecide() {
+	desired, service := lab(), &labService{}
+	for range 3 {
+		observed, _ := service.Observe(context.Background(), install.Query{}, nil)
+		for _, action := range install.Decide(desired, observed, observed.At).Actions {
+			_ = service.Act(context.Background(), desired, action)
+		}
+	}
+	service.seen.Hosts[0].Inventory.Interfaces[0].MAC = "52:54:00:ff:ff:ff"
+	observed, _ := service.Observe(context.Background(), install.Query{}, nil)
+
+	for _, blocker := range install.Decide(desired, observed, observed.At).Blockers {
+		fmt.Println(blocker.Reason+":", blocker.Message)
+		fmt.Println("remedy:", blocker.Remedy)
+	}
+	// Output:
+	// UnknownHost: 6b2f (MAC 52:54:00:ff:ff:ff) registered, but the file does not name it; installing would wipe it
+	// remedy: power it off and `oaictl delete host 6b2f --yes`, or add it to spec.hosts
+}
