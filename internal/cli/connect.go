@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -107,15 +111,18 @@ func connectREST(_ context.Context, to line) (remote, error) {
 func (c connection) credentials() (rest.Credentials, error) {
 	out := rest.Credentials{ClientID: c.ClientID, SSOURL: c.SSOURL}
 	files := []struct {
-		path string
-		to   *spec.Secret
-	}{{c.TokenFile, &out.Token}, {c.OfflineTokenFile, &out.OfflineToken}, {c.ClientSecretFile, &out.ClientSecret}}
+		flag, path string
+		to         *spec.Secret
+	}{
+		{"--token-file", c.TokenFile, &out.Token}, {"--offline-token-file", c.OfflineTokenFile, &out.OfflineToken},
+		{"--client-secret-file", c.ClientSecretFile, &out.ClientSecret},
+	}
 	given := false
 	for _, f := range files {
 		if f.path == "" {
 			continue
 		}
-		secret, err := readSecret(f.path)
+		secret, err := readSecret(f.flag, f.path)
 		if err != nil {
 			return rest.Credentials{}, err
 		}
@@ -131,20 +138,44 @@ func (c connection) credentials() (rest.Credentials, error) {
 	return out, nil
 }
 
-// readSecret reads a file that holds one secret.
-func readSecret(path string) (spec.Secret, error) {
-	data, err := os.ReadFile(path)
+// readSecret reads the file of a flag, which holds one token or other secret in
+// one line. What it says of another file never holds a part of it.
+func readSecret(flag, path string) (spec.Secret, error) {
+	data, err := readBounded(path, largestSecret)
 	text := strings.TrimSpace(string(data))
-	if err == nil && text == "" {
+	switch {
+	case err != nil:
+	case text == "":
 		err = errors.New("it is empty")
+	case strings.ContainsAny(text, "\r\n"):
+		err = errors.New("it is not a token: it has more than one line")
+	case len(data) > largestSecret:
+		err = errors.New("it is not a token: it is too large")
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		err = errors.New("it is not a token: it is binary")
+	default:
+		return spec.NewSecret(text), nil
 	}
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return spec.Secret{}, &install.Fault{
+		Code: install.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: err,
+		Next: "give " + flag + " a file with one line that is the secret",
+	}
+}
+
+// largestSecret bounds a file with a token, in bytes: tokens go into a header,
+// and servers take few larger ones.
+const largestSecret = 64 << 10
+
+// readBounded reads a file, and one byte more than limit at most.
+func readBounded(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		fault := fileFault("read", path, err)
-		var f *install.Fault
-		if errors.As(fault, &f) {
-			f.Code = install.CodeAuth
-		}
-		return spec.Secret{}, fault
+		return nil, err
 	}
-	return spec.NewSecret(text), nil
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, limit+1))
 }

@@ -109,7 +109,7 @@ func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig)
 		config.UserToken = value
 	}
 	if o.HostTokenFile != "" {
-		secret, err := readSecret(o.HostTokenFile)
+		secret, err := readSecret("--host-token-file", o.HostTokenFile)
 		if err != nil {
 			return err
 		}
