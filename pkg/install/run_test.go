@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 // plane is a service plane over the model world: each look lets time pass.
 type plane struct {
 	*world
+	mu      sync.Mutex                   // scopes are acted on side by side
 	refuse  func(a install.Action) error // before an action has its effect
 	lose    func(a install.Action) error // after it had
 	observe func(looks int) error
@@ -52,6 +54,8 @@ func (p *plane) Observe(context.Context, install.Query, *install.Observed) (*ins
 }
 
 func (p *plane) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.refuse != nil {
 		if err := p.refuse(a); err != nil {
 			return err

@@ -37,7 +37,9 @@ func (f *forgetful) Observe(ctx context.Context, query install.Query, prior *ins
 }
 
 func (f *forgetful) Act(ctx context.Context, desired *install.Desired, a install.Action) error {
+	f.mu.Lock()
 	f.wrote = true
+	f.mu.Unlock()
 	return f.plane.Act(ctx, desired, a)
 }
 
