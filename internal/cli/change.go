@@ -97,9 +97,9 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 		return err
 	}
 	if err := service.CancelInstall(ctx, seen.ref.ID); err != nil {
-		return err
+		return cancelRefused(err, seen)
 	}
-	o.say("Next: oaictl reset %s", seen.ref.Name)
+	o.say("Next: %s", o.hint("oaictl reset "+seen.ref.Name))
 	return o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"})
 }
 
@@ -136,8 +136,8 @@ func (o *changeOptions) reset(ctx context.Context) error {
 		return err
 	}
 	if err := service.ResetInstall(ctx, seen.ref.ID); err != nil {
-		return err
+		return resetRefused(err, seen)
 	}
-	o.say("Next: boot the hosts from the discovery image, then oaictl create cluster -f FILE")
+	o.say("Next: %s", o.hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))
 	return o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "reset"})
 }

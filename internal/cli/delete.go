@@ -64,7 +64,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return err
 	}
 	if err := service.DeleteCluster(ctx, seen.ref.ID); err != nil {
-		return err
+		return deleteRefused(err, seen)
 	}
 	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
 	for _, env := range ours {

@@ -72,7 +72,7 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	}
 	content, err := service.Credential(ctx, seen.ref.ID, name)
 	if err != nil {
-		return err
+		return notThereYet(err, name, seen)
 	}
 	to := o.To
 	if to == "" {
@@ -150,7 +150,7 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 			return service.DownloadIgnition(ctx, seen.ref.ID, name, w)
 		})
 		if err != nil {
-			return err
+			return notThereYet(err, name, seen)
 		}
 		files = append(files, file)
 	}
@@ -168,7 +168,7 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	}
 	text, err := service.HostIgnition(ctx, host.InfraEnvID, host.ID)
 	if err != nil {
-		return err
+		return hostNotThatFar(err, host)
 	}
 	file, err := o.saveTo(firstOf(o.To, fileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// phase is how far a cluster's install has come, as far as verbs care.
+type phase int
+
+const (
+	beforeInstall phase = iota
+	duringInstall
+	brokenInstall // failed or cancelled
+	afterInstall
+	unknownPhase
+)
+
+// phaseOf is the phase that a status of the service stands for.
+func phaseOf(status string) phase {
+	switch status {
+	case "insufficient", "pending-for-input", "ready":
+		return beforeInstall
+	case "preparing-for-installation", "installing", "installing-pending-user-action", "finalizing":
+		return duringInstall
+	case "error", "cancelled":
+		return brokenInstall
+	case "installed", "adding-hosts":
+		return afterInstall
+	}
+	return unknownPhase
+}
+
+// advice is why a verb does not suit a phase, and what does.
+type advice struct{ why, next string }
+
+// outOfTurn makes what a service says to a verb that comes at the wrong time,
+// 409, into the state that the cluster is in and what suits it. Errors of other
+// kinds, and phases that there is no advice for, stay as they are, save for the
+// cluster's name.
+func outOfTurn(err error, op string, seen *sight, by map[phase]advice) error {
+	var fault *install.Fault
+	if !errors.As(err, &fault) || fault.Status != http.StatusConflict {
+		return err
+	}
+	out := *fault
+	out.Op, out.On, out.Next = op, seen.name(), "oaictl describe cluster "+seen.ref.Name
+	if a, found := by[phaseOf(seen.ref.Status)]; found {
+		out.Err, out.Next = fmt.Errorf("it is %s: %s", seen.ref.Status, a.why), a.next
+	} else {
+		out.Err = fmt.Errorf("it is %s: %w", seen.ref.Status, fault.Err)
+	}
+	return &out
+}
+
+func cancelRefused(err error, seen *sight) error {
+	return outOfTurn(err, "cancel the install of", seen, map[phase]advice{
+		beforeInstall: {"no install runs, so there is nothing to cancel", "oaictl why " + seen.ref.Name},
+		brokenInstall: {"the install has ended, so there is nothing to cancel", "oaictl reset " + seen.ref.Name},
+		afterInstall:  {"the install is done, so there is nothing to cancel", "oaictl download kubeconfig " + seen.ref.Name},
+	})
+}
+
+func resetRefused(err error, seen *sight) error {
+	return outOfTurn(err, "reset the install of", seen, map[phase]advice{
+		beforeInstall: {"no install was begun, so there is nothing to reset", "oaictl why " + seen.ref.Name},
+		duringInstall: {"the install runs", "oaictl cancel " + seen.ref.Name},
+		afterInstall:  {"an installed cluster cannot be reset", "oaictl describe cluster " + seen.ref.Name},
+	})
+}
+
+func deleteRefused(err error, seen *sight) error {
+	return outOfTurn(err, "delete cluster", seen, map[phase]advice{
+		duringInstall: {"the service keeps a cluster while it is being installed", "oaictl cancel " + seen.ref.Name},
+	})
+}
+
+// notThereYet is for the files that an install makes.
+func notThereYet(err error, file string, seen *sight) error {
+	wait := "oaictl wait cluster " + seen.ref.Name + " --for installed"
+	during := wait
+	if file == "kubeconfig" {
+		during += ", or take the one without the ingress certificate: oaictl download kubeconfig " + seen.ref.Name + " --no-ingress"
+	}
+	return outOfTurn(err, "download "+file+" of", seen, map[phase]advice{
+		beforeInstall: {"it is made by the install, which has not begun", wait},
+		duringInstall: {"the install has not made it yet", during},
+		brokenInstall: {"the install ended before it was made", "oaictl why " + seen.ref.Name},
+	})
+}
+
+// hostNotThatFar is for the Ignition that an install makes for a host.
+func hostNotThatFar(err error, host install.Host) error {
+	var fault *install.Fault
+	if !errors.As(err, &fault) || fault.Status != http.StatusConflict {
+		return err
+	}
+	out := *fault
+	out.On, out.Next = document.OfHost(host, "").Name, "oaictl get hosts"
+	out.Err = fmt.Errorf("it is %s, and its Ignition is made once its cluster's install runs", host.Status)
+	return &out
+}
