@@ -151,6 +151,7 @@ func (o *createOptions) run(ctx context.Context) error {
 func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (remote, func(), error) {
 	to := line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)}
 	o.clusterClock = o.clock
+	o.globals.vanishes = o.Simulate
 	if !o.Simulate {
 		service, err := o.dialWith(ctx, to)
 		return service, func() {}, err

@@ -20,6 +20,10 @@ import (
 
 // progress is how the run is shown, as --progress and --quiet say.
 func (a *app) progress(ctx context.Context, of clock.Clock) progress.Sink {
+	return hintedSink{Sink: a.sink(ctx, of), hint: a.hint}
+}
+
+func (a *app) sink(ctx context.Context, of clock.Clock) progress.Sink {
 	kind := a.globals.Progress
 	if kind == progressAuto {
 		kind = progressPlain
@@ -62,7 +66,7 @@ func (o *createOptions) report(result install.Result, log string, cluster *spec.
 		// The library knows no folders: its advice is for the current one.
 		own := cluster.Metadata.Name + "/auth/kubeconfig"
 		if next := strings.ReplaceAll(result.Plan.Next, own, quoted(doc.Kubeconfig)); next != "" {
-			o.say("Next: %s", next)
+			o.say("Next: %s", o.hint(next))
 		}
 	case o.Detach:
 		for _, wait := range result.Plan.Waits {
@@ -91,6 +95,7 @@ func (o *createOptions) result(result install.Result, log string, cluster *spec.
 	auth := filepath.Join(o.clusterDir(cluster), "auth")
 	doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
 	doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
+	doc.Next = o.hint(doc.Next)
 	return doc
 }
 

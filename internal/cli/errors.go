@@ -55,7 +55,7 @@ func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
 	code := codeOf(err)
 	fmt.Fprintf(a.io.Err, "%s: %s\n", a.identity.name, plainError(err))
 	var usage *usageError
-	next := nextOf(err)
+	next := a.hint(nextOf(err))
 	if errors.As(err, &usage) {
 		fmt.Fprintf(a.io.Err, "Usage: %s\n", useLine(command))
 		next = command.CommandPath() + " --help"

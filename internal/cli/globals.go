@@ -33,7 +33,9 @@ type globals struct {
 	Quiet    bool
 	Verbose  int
 
-	format printer.Format // Output, parsed
+	format   printer.Format // Output, parsed
+	typed    []string       // the flags of the connection that were typed, for hints
+	vanishes bool           // the service ends with this command
 }
 
 // connection is how a service is reached. No field holds a secret: tokens are
@@ -101,6 +103,7 @@ func (a *app) prepare(command *cobra.Command) error {
 	if err := a.applySettings(command); err != nil {
 		return err
 	}
+	a.globals.typed = typedConnection(command)
 	return a.globals.check()
 }
 

@@ -75,6 +75,7 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 	if err != nil {
 		return err
 	}
+	plan = o.hinted(plan)
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)

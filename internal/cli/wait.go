@@ -140,7 +140,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 func (w *waiting) result(code install.Code, failed error) document.Result {
 	doc := document.Result{Cluster: w.seen.ref.Name, ID: w.seen.ref.ID, State: string(w.seen.observed.Cluster.State), Version: w.seen.observed.Cluster.Version, ExitCode: int(code)}
 	if failed != nil {
-		doc.Message, doc.Next = plainError(failed), install.NextOf(failed)
+		doc.Message, doc.Next = plainError(failed), w.hint(install.NextOf(failed))
 	}
 	return doc
 }

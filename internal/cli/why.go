@@ -72,6 +72,7 @@ func (a *app) whyHost(ctx context.Context, t target) error {
 
 func (a *app) printWhy(seen *sight, name string) error {
 	reason := reasonOf(seen)
+	reason.blockers = a.remedies(reason.blockers)
 	state := string(install.HostAbsent)
 	if seen.observed.Cluster != nil {
 		state = string(seen.observed.Cluster.State)
@@ -79,6 +80,9 @@ func (a *app) printWhy(seen *sight, name string) error {
 		state = string(seen.observed.Hosts[0].State)
 	}
 	doc := document.OfWhy(name, state, reason.blockers, reason.waits, reason.report)
+	for i := range doc.Warnings {
+		doc.Warnings[i].Next = a.hint(doc.Warnings[i].Next)
+	}
 	names := make([]string, 0, len(doc.Blockers))
 	for _, blocker := range doc.Blockers {
 		names = append(names, blocker.Reason)

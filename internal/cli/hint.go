@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// typedConnection is the flags of this command line that the next one needs as
+// well, to reach the same service. What the environment or the configuration
+// says holds there by itself.
+func typedConnection(command *cobra.Command) []string {
+	var words []string
+	for _, name := range []string{"service-url", "token-file", "offline-token-file", "ca-file", "insecure"} {
+		flag := command.Flags().Lookup(name)
+		switch {
+		case flag == nil || !flag.Changed:
+		case flag.Value.Type() == "bool" && flag.Value.String() == "true":
+			words = append(words, "--"+name)
+		case flag.Value.Type() == "bool":
+			words = append(words, "--"+name+"="+flag.Value.String())
+		default:
+			words = append(words, "--"+name, quoted(flag.Value.String()))
+		}
+	}
+	return words
+}
+
+// serviceCommands finds the commands in a hint that speak to a service: at its
+// beginning, quoted, or after the words that lead to what is to be typed. What
+// stands elsewhere is prose about a command.
+var serviceCommands = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(^|`|: |\\bthen |\\brun )(oaictl)( (?:create|plan|wait|why|get|describe|logs|download|cancel|reset|delete)\\b)")
+})
+
+// lookAround is what to type where the service that a hint is about was
+// simulated, and is gone.
+const lookAround = "simulate it with `oaictl simulator serve` and `oaictl simulator hosts` to look around"
+
+// hint completes what to type next, so that it works as it stands: with the
+// connection that was typed, and without a service that has ended.
+func (a *app) hint(text string) string {
+	switch {
+	case a.globals.typed == nil && !a.globals.vanishes, strings.HasPrefix(text, a.commandLine()):
+		return text // this very command line has its flags
+	case !serviceCommands().MatchString(text):
+		return text
+	case a.globals.vanishes:
+		return lookAround
+	}
+	flags := strings.ReplaceAll(strings.Join(a.globals.typed, " "), "$", "$$")
+	return serviceCommands().ReplaceAllString(text, "${1}${2} "+flags+"${3}")
+}
+
+// hinted completes the hints of a plan.
+func (a *app) hinted(plan install.Plan) install.Plan {
+	plan.Next = a.hint(plan.Next)
+	plan.Blockers = a.remedies(plan.Blockers)
+	warnings := make([]install.Warning, 0, len(plan.Warnings))
+	for _, w := range plan.Warnings {
+		w.Next = a.hint(w.Next)
+		warnings = append(warnings, w)
+	}
+	plan.Warnings = warnings
+	return plan
+}
+
+func (a *app) remedies(blockers []install.Blocker) []install.Blocker {
+	out := make([]install.Blocker, 0, len(blockers))
+	for _, b := range blockers {
+		b.Remedy = a.hint(b.Remedy)
+		out = append(out, b)
+	}
+	return out
+}
+
+// hintedSink completes the hints of what is shown.
+type hintedSink struct {
+	progress.Sink
+	hint func(string) string
+}
+
+func (s hintedSink) Event(e install.Event) {
+	e.Next = s.hint(e.Next)
+	s.Sink.Event(e)
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func TestHint(t *testing.T) {
+	const flags = "--service-url http://x --token-file 'my token' --offline-token-file o --ca-file ca.pem --insecure"
+	tests := []struct{ name, line, hint, want string }{
+		{"typed", flags, "oaictl logs lab", "oaictl " + flags + " logs lab"},
+		{"two commands", "--service-url http://x", "oaictl logs lab, then oaictl reset cluster lab", "oaictl --service-url http://x logs lab, then oaictl --service-url http://x reset cluster lab"},
+		{"quoted in a sentence", "--insecure", "power it off and `oaictl delete host 1 --yes`", "power it off and `oaictl --insecure delete host 1 --yes`"},
+		{"after a sentence", "--insecure", "boot cp-0: oaictl download iso lab", "boot cp-0: oaictl --insecure download iso lab"},
+		{"a dollar", "--ca-file $1", "oaictl get hosts", "oaictl --ca-file '$1' get hosts"},
+		{"no service needed", flags, "oaictl explain validation ntp-synced", "oaictl explain validation ntp-synced"},
+		{"another of those", flags, "oaictl validate -f FILE", "oaictl validate -f FILE"},
+		{"prose", flags, "cure what oaictl why lists", "cure what oaictl why lists"},
+		{"nothing typed", "", "oaictl logs lab", "oaictl logs lab"},
+		{"this very line", "--insecure", "oaictl get clusters --insecure", "oaictl get clusters --insecure"},
+		{"no hint", flags, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			words := append([]string{"oaictl", "get", "clusters"}, strings.Fields(strings.ReplaceAll(tt.line, "'my token'", "my%20token"))...)
+			for i := range words {
+				words[i] = strings.ReplaceAll(words[i], "%20", " ")
+			}
+			// Of the environment nothing is repeated.
+			a := newApp(identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{"OAICTL_SERVICE_URL": "http://environment", "OAICTL_CA_FILE": "environment.pem"})
+			command, _, err := a.rootCommand().Find(words[1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.ParseFlags(words[3:]); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.prepare(command); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.hint(tt.hint); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestNextCommandsReachTheSameService follows hints of each origin to standard
+// error and to JSON.
+func TestNextCommandsReachTheSameService(t *testing.T) {
+	here(t)
+	typed := []string{"--service-url", "http://typed", "--insecure"}
+	const want = "oaictl --service-url http://typed --insecure "
+	for line, hint := range map[string]string{
+		"describe cluster nowhere":                         "get clusters",
+		"cancel lab --yes":                                 "reset lab",
+		"wait cluster other --for hosts=9 --timeout 1s":    "",
+		"create cluster -f cluster.yaml":                   "reset cluster lab",
+		"create cluster -f cluster.yaml -o json":           "reset cluster lab",
+		"create cluster -f cluster.yaml --progress json":   "reset cluster lab",
+		"wait cluster lab --for installed -o json":         "reset lab",
+		"wait cluster lab --for installed --progress json": "reset lab",
+		"plan -f cluster.yaml -o json":                     "reset cluster lab",
+	} {
+		service := lab()
+		if strings.Contains(line, "cluster.yaml") || strings.HasPrefix(line, "wait cluster lab") {
+			service.looks = looksOf(install.ClusterCancelled)
+		}
+		got := run(t, service, "", append(strings.Fields(line), typed...)...)
+		if hint == "" {
+			if strings.Count(got.errors, "--service-url") != 1 {
+				t.Errorf("%s: its own flags are doubled:\n%s", line, got.errors)
+			}
+			continue
+		}
+		text := got.errors
+		if strings.Contains(line, "json") {
+			text = got.out
+		}
+		if !strings.Contains(text, want+hint) || strings.Contains(text, "oaictl "+hint) {
+			t.Errorf("%s does not end in %q:\n%s\n%s", line, want+hint, got.out, got.errors)
+		}
+	}
+}
+
+// TestSimulatedHintsNeedNoService holds what is said after --simulate to
+// commands that can work.
+func TestSimulatedHintsNeedNoService(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = looksOf(install.ClusterInstalling, install.ClusterFailed)
+	var out, problems strings.Builder
+	a := newApp(identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
+	a.clock = &frozen{now: noon()}
+	a.simulate = func(context.Context, simulation) (string, func() error, error) {
+		return "http://127.0.0.1:1", func() error { return nil }, nil
+	}
+	a.connect = func(context.Context, line) (remote, error) { return service, nil }
+	if code := a.main(t.Context()); code != 7 {
+		t.Fatalf("code %d: %s", code, problems.String())
+	}
+	var result struct{ Next string }
+	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.Next != lookAround || !strings.Contains(problems.String(), "Next: "+lookAround+"\n") || strings.Contains(problems.String(), "oaictl logs") {
+		t.Errorf("next %q\n%s", result.Next, problems.String())
+	}
+}
