@@ -101,7 +101,7 @@ func connectREST(_ context.Context, to line) (remote, error) {
 		return nil, err
 	}
 	return rest.New(rest.Config{
-		URL: to.ServiceURL, HTTPClient: client, Auth: auth, Clock: to.clock, Trace: to.trace,
+		URL: to.ServiceURL, HTTPClient: client, CAFile: to.CAFile, Auth: auth, Clock: to.clock, Trace: to.trace,
 		UserAgent: "oaictl/" + readBuildInfo().Version,
 	})
 }

@@ -41,7 +41,8 @@ type Config struct {
 	// HTTPClient, if given, is used instead of one made from CAFile and
 	// Insecure. Its redirect policy is replaced: a token follows no redirect.
 	HTTPClient *http.Client
-	// CAFile holds certificates (PEM) to trust beside the system's.
+	// CAFile holds certificates (PEM) to trust beside the system's. Where
+	// HTTPClient is given, it is only named in errors.
 	CAFile string
 	// Insecure switches the verification of the service's certificate off.
 	Insecure bool
@@ -66,6 +67,7 @@ type Plane struct {
 	auth    TokenSource
 	clock   Clock
 	agent   string
+	caFile  string
 	trace   func(Exchange)
 	rate    rate
 
@@ -98,7 +100,7 @@ func New(config Config) (*Plane, error) {
 		}
 	}
 	p := &Plane{
-		base: base, auth: config.Auth, clock: config.Clock, agent: config.UserAgent, trace: config.Trace,
+		base: base, auth: config.Auth, clock: config.Clock, agent: config.UserAgent, caFile: config.CAFile, trace: config.Trace,
 		rate:    rate{perMinute: config.PollsPerMinute, burst: config.PollBurst}.orDefaults(),
 		tables:  newTables(),
 		watches: map[string]*watch{},

@@ -2,12 +2,18 @@ package rest
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -211,14 +217,21 @@ func TestTLS(t *testing.T) {
 	if err := os.WriteFile(ca, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	wrong := filepath.Join(t.TempDir(), "wrong.pem")
+	if err := os.WriteFile(wrong, otherCA(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		config Config
 		next   string
+		text   string
 	}{
-		"unknown CA":  {Config{URL: server.URL}, "--ca-file"},
-		"given CA":    {Config{URL: server.URL, CAFile: ca}, ""},
-		"insecure":    {Config{URL: server.URL, Insecure: true}, ""},
-		"plain to it": {Config{URL: strings.Replace(server.URL, "https:", "http:", 1)}, "use https://"},
+		"unknown CA":  {Config{URL: server.URL}, "--ca-file", "the certificate of " + server.Listener.Addr().String() + " is signed by nobody"},
+		"wrong CA":    {Config{URL: server.URL, CAFile: wrong}, "--ca-file", "the certificate of " + server.Listener.Addr().String() + " is signed by none in " + wrong},
+		"wrong name":  {Config{URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), CAFile: ca}, "a name that the certificate was made for", "the certificate of localhost:"},
+		"given CA":    {Config{URL: server.URL, CAFile: ca}, "", ""},
+		"insecure":    {Config{URL: server.URL, Insecure: true}, "", ""},
+		"plain to it": {Config{URL: strings.Replace(server.URL, "https:", "http:", 1)}, "use https://", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.config.Clock = newFakeClock()
@@ -233,7 +246,7 @@ func TestTLS(t *testing.T) {
 				}
 				return
 			}
-			if fault := faultOf(t, err); !strings.Contains(fault.Next, test.next) || !fault.Permanent {
+			if fault := faultOf(t, err); !strings.Contains(fault.Next, test.next) || !fault.Permanent || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("got %v, next %q", fault, fault.Next)
 			}
 		})
@@ -246,6 +259,21 @@ func TestTLS(t *testing.T) {
 	if fault := faultOf(t, listAll(p)); !strings.Contains(fault.Next, "does not speak TLS") {
 		t.Errorf("got %v, next %q", fault, fault.Next)
 	}
+}
+
+// otherCA is a certificate that has signed nothing, in PEM.
+func otherCA(t *testing.T) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "other"}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, made, made, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 func TestServiceURL(t *testing.T) {

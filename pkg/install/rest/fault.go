@@ -224,10 +224,11 @@ func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err erro
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
 	f.Err = errors.New(short(scrub(cause(err).Error())))
 	host := p.base.Host
+	if text, next := distrust(err, host, p.caFile); next != "" {
+		f.Permanent, f.Next, f.Err = true, next, fmt.Errorf("%s: %w", text, f.Err)
+		return
+	}
 	var (
-		unknown   x509.UnknownAuthorityError
-		name      x509.HostnameError
-		invalid   x509.CertificateInvalidError
 		record    tls.RecordHeaderError
 		dns       *net.DNSError
 		syntax    *json.SyntaxError
@@ -235,10 +236,6 @@ func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err erro
 		operation *net.OpError
 	)
 	switch {
-	case errors.As(err, &unknown):
-		f.Permanent, f.Next = true, "give the certificate that signed the service's own with --ca-file"
-	case errors.As(err, &name), errors.As(err, &invalid):
-		f.Permanent, f.Next = true, "use the name that the service's certificate was made for in --service-url, or renew the certificate"
 	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		f.Permanent, f.Next = true, "the service does not speak TLS there: check http or https, and the port, in --service-url"
 	case errors.As(err, &dns):
@@ -255,6 +252,28 @@ func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err erro
 	default:
 		f.Next = "run the same command again in a while"
 	}
+}
+
+// distrust says of which host, and why, a certificate was not believed, and
+// what to do about it; nothing if that is not what went wrong. caFile is the
+// file of certificates that the user gave, if any.
+func distrust(err error, host, caFile string) (text, next string) {
+	var (
+		unknown x509.UnknownAuthorityError
+		name    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(err, &unknown) && caFile != "":
+		return fmt.Sprintf("the certificate of %s is signed by none in %s", host, caFile), "give the certificate that signed that of " + host + " with --ca-file"
+	case errors.As(err, &unknown):
+		return fmt.Sprintf("the certificate of %s is signed by nobody that this machine trusts", host), "give the certificate that signed that of " + host + " with --ca-file"
+	case errors.As(err, &name):
+		return fmt.Sprintf("the certificate of %s was made for another name", host), "use a name that the certificate was made for, or have it made for " + host
+	case errors.As(err, &invalid):
+		return fmt.Sprintf("the certificate of %s is not valid", host), "renew the certificate of " + host + ", and check this machine's clock"
+	}
+	return "", ""
 }
 
 // cause is an error without the method and URL that net/http puts before it.
