@@ -211,7 +211,7 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 	for _, x := range plan.Warnings {
 		once("warning/"+x.Key+x.Message, Event{Type: EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
-	changed = w.blockers(plan.Blockers, now) || changed
+	changed = w.blockers(plan, now) || changed
 	for _, x := range plan.Waits {
 		if x.Who == WhoUser {
 			once("wait/"+x.Key, Event{Type: EventHint, Host: hostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
@@ -224,11 +224,13 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 // fail for a moment while hosts find each other.
 const steady = 90 * time.Second
 
-// blockers tells of what begins to stand in the way, and of what no longer does.
-func (w *watcher) blockers(list []Blocker, now time.Time) bool {
+// blockers tells of what begins to stand in the way, and of what no longer
+// does. What an install has failed over is not cured by that.
+func (w *watcher) blockers(plan Plan, now time.Time) bool {
 	changed := false
+	lost := plan.Verdict == VerdictFailed || plan.Verdict == VerdictCancelled || plan.Verdict == VerdictUnknown
 	there := map[string]bool{}
-	for _, x := range list {
+	for _, x := range plan.Blockers {
 		there[x.Key] = true
 		if _, known := w.since[x.Key]; !known {
 			w.since[x.Key] = now
@@ -249,7 +251,7 @@ func (w *watcher) blockers(list []Blocker, now time.Time) bool {
 		if there[key] {
 			continue
 		}
-		if x, told := w.stands[key]; told {
+		if x, told := w.stands[key]; told && !lost {
 			changed = true
 			w.tell(Event{Type: EventHint, Host: hostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
