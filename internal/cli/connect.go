@@ -96,7 +96,7 @@ func connectREST(_ context.Context, to line) (remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: client, Clock: to.clock})
+	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: client, Clock: to.clock, CAFile: to.CAFile})
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (g *globals) declare(flags *pflag.FlagSet, backend string) {
 	flags.StringVar(&g.ServiceURL, "service-url", "", "`URL` of the assisted-service, with or without /api/assisted-install")
 	flags.StringVar(&g.TokenFile, "token-file", "", "`FILE` with an access token, or one of an agent-based installer")
 	flags.StringVar(&g.OfflineTokenFile, "offline-token-file", "", "`FILE` with an offline token")
-	flags.StringVar(&g.SSOURL, "sso-url", "", "`URL` that exchanges tokens (default: Red Hat's)")
+	flags.StringVar(&g.SSOURL, "sso-url", "", "`URL` that exchanges tokens, or only its server (default: Red Hat's)")
 	flags.StringVar(&g.ClientID, "client-id", "", "`ID` of a service account")
 	flags.StringVar(&g.ClientSecretFile, "client-secret-file", "", "`FILE` with the secret of the service account")
 	flags.StringVar(&g.CAFile, "ca-file", "", "`FILE` with certificates (PEM) to trust besides the system's")

@@ -97,7 +97,7 @@ func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig)
 	if err != nil {
 		return err
 	}
-	source, err := rest.Authorise(credentials, rest.Exchanger{Client: config.HTTPClient, Clock: o.clock})
+	source, err := rest.Authorise(credentials, rest.Exchanger{Client: config.HTTPClient, Clock: o.clock, CAFile: o.globals.CAFile})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,8 @@ type Credentials struct {
 	// ClientID and ClientSecret are those of a service account.
 	ClientID     string
 	ClientSecret spec.Secret
-	// SSOURL is where tokens are exchanged; Red Hat's if empty.
+	// SSOURL is where tokens are exchanged; Red Hat's if empty. Without a path,
+	// it is the server of Red Hat's realm.
 	SSOURL string
 }
 

@@ -18,8 +18,10 @@ import (
 )
 
 const (
+	// ssoPath is where, under Red Hat's single sign-on, tokens are exchanged.
+	ssoPath = "/auth/realms/redhat-external/protocol/openid-connect/token"
 	// ssoURL is where console.redhat.com's offline tokens are exchanged.
-	ssoURL = "https://sso.redhat.com/auth/realms/redhat-external/protocol/openid-connect/token"
+	ssoURL = "https://sso.redhat.com" + ssoPath
 	// ssoClient is the OAuth client that they are issued to.
 	ssoClient = "cloud-services"
 	// offlinePage is where a person gets a new one.
@@ -35,6 +37,7 @@ const (
 type Exchanger struct {
 	Client *http.Client // http.DefaultClient if nil
 	Clock  Clock        // the machine's own if nil
+	CAFile string       // what Client was told to trust, for errors
 }
 
 // exchanged is a source of access tokens that are exchanged for something.
@@ -61,10 +64,18 @@ func (e Exchanger) source(address string, form func() url.Values, next string) *
 	if e.Clock == nil {
 		e.Clock = clock.Real()
 	}
-	if e.Clock == nil {
-		e.Clock = clock.Real()
+	return &exchanged{Exchanger: e, url: tokenURL(address), form: form, next: next, slot: make(chan struct{}, 1)}
+}
+
+// tokenURL is where tokens are exchanged, for the address that the user gave:
+// that itself, or only the server, which has them where Red Hat's has them.
+func tokenURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+		return address
 	}
-	return &exchanged{Exchanger: e, url: address, form: form, next: next, slot: make(chan struct{}, 1)}
+	u.Path = ssoPath
+	return u.String()
 }
 
 // offline exchanges an offline or refresh token.
@@ -147,22 +158,35 @@ func (e *exchanged) renew(ctx context.Context) error {
 func (e *exchanged) exchange(ctx context.Context) (token string, life time.Duration, fault *install.Fault) {
 	fail := func(permanent bool, code install.Code, status int, err error) (string, time.Duration, *install.Fault) {
 		f := &install.Fault{Code: code, Op: "exchange token at", On: hostOf(e.url), Status: status, Permanent: permanent, Err: err}
-		if code == install.CodeAuth {
+		switch {
+		case code == install.CodeAuth:
 			f.Next = e.next
+		case permanent:
+			f.Next = "check --sso-url"
+		case status == 0:
+			f.Next = "check that " + hostOf(e.url) + " can be reached, and --sso-url"
+		default:
+			f.Next = "run the same command again in a while, or check --sso-url"
 		}
 		return "", 0, f
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(e.Clock.Wall(answerTime), leastAnswerTime))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(e.form().Encode()))
-	if err != nil {
-		return fail(true, install.CodeUsage, 0, errors.New("its URL cannot be used"))
+	if err != nil || req.URL.Host == "" || req.URL.Scheme != "https" && req.URL.Scheme != "http" {
+		return fail(true, install.CodeUsage, 0, errors.New("its URL is not https://HOST[:PORT][/PATH]"))
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
 	resp, err := e.Client.Do(req)
 	if err != nil {
-		return fail(false, install.CodeFailure, 0, errors.New(short(scrub(cause(err).Error()))))
+		reason := errors.New(short(scrub(cause(err).Error())))
+		if text, next := distrust(err, hostOf(e.url), e.CAFile); next != "" {
+			_, _, fault := fail(true, install.CodeFailure, 0, fmt.Errorf("%s: %w", text, reason))
+			fault.Next = next
+			return "", 0, fault
+		}
+		return fail(false, install.CodeFailure, 0, reason)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -177,6 +201,8 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	}
 	decodeErr := json.Unmarshal(body, &answer)
 	switch {
+	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || speaksTLS(readError(resp, body, e.Clock.Now()))):
+		return fail(true, install.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %s (%d)", short(scrub(title(body))), resp.StatusCode))
 	case resp.StatusCode >= 400 && resp.StatusCode < 500 && !passing(resp.StatusCode):
 		text := strings.Trim(answer.Error+": "+answer.Description, ": ")
 		if text == "" {
@@ -197,7 +223,7 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 
 func hostOf(address string) string {
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil || u.Host == "" {
 		return "the token service"
 	}
 	return u.Host

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -207,6 +209,48 @@ func TestExchangeFails(t *testing.T) {
 				t.Errorf("asked %d times, want %d", len(s.forms), test.asked)
 			}
 		})
+	}
+}
+
+// The token service may be given by its server alone; one that is not there, or
+// is another server, says what to check.
+func TestTokenServiceAddress(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://sso.example.com":          "https://sso.example.com" + ssoPath,
+		"https://sso.example.com/":         "https://sso.example.com" + ssoPath,
+		"https://sso.example.com/my/token": "https://sso.example.com/my/token",
+		"sso.example.com":                  "sso.example.com",
+	} {
+		if got := tokenURL(address); got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+	f, s := newFake(t), newSSO(t, 900)
+	s.answer = with(404, "404 page not found\n")
+	gone := newSSO(t, 900)
+	gone.Close()
+	secure := httptest.NewUnstartedServer(with(200, "{}"))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	for name, test := range map[string]struct {
+		address, next string
+		code          install.Code
+	}{
+		"another server": {s.URL, "check --sso-url", install.CodeFailure},
+		"not there":      {gone.URL, "check that " + strings.TrimPrefix(gone.URL, "http://") + " can be reached, and --sso-url", install.CodeFailure},
+		"no URL":         {"sso.example.com", "check --sso-url", install.CodeUsage},
+		"unknown CA":     {secure.URL, "--ca-file", install.CodeFailure},
+		"plain to TLS":   {strings.Replace(secure.URL, "https:", "http:", 1), "check --sso-url", install.CodeFailure},
+	} {
+		source, err := Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}, Exchanger{Clock: f.clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fault := faultOf(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
+		if fault.Code != test.code || !strings.Contains(fault.Next, test.next) {
+			t.Errorf("%s: code %d, %v, next %q", name, fault.Code, fault, fault.Next)
+		}
 	}
 }
 
