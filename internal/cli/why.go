@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,38 +102,66 @@ type reason struct {
 	causes   map[string]diagnose.Cause // by the key of their blocker
 }
 
-// reasonOf decides as create cluster would where there is a file, and goes by
-// the service's checks and states where there is none.
+// reasonOf goes by the service's checks and states, and where there is a file,
+// by the decision of create cluster as well: a file adds to the causes, and
+// takes none away.
 func reasonOf(seen *sight) reason {
 	desired := seen.desired()
 	r := reason{report: install.Explain(desired, seen.observed), causes: map[string]diagnose.Cause{}}
+	causes, waits := r.report.Causes, r.report.Waits
 	if seen.spec != nil {
 		plan := install.Decide(desired, seen.observed, seen.observed.At)
 		r.blockers, r.waits = plan.Blockers, plan.Waits
+		causes, waits = agreed(r.report, install.Explain((&sight{ref: seen.ref}).desired(), seen.observed))
 	}
 	have := map[string]bool{}
+	told := map[install.Scope]bool{}
 	for _, b := range r.blockers {
 		have[b.Key] = true
+		told[b.Scope] = told[b.Scope] || b.Scope != install.ScopeCluster && b.Reason != validationFails
 	}
-	for _, cause := range r.report.Causes {
+	for _, cause := range causes {
 		b := blockerOf(cause)
 		r.causes[b.Key] = cause
 		if !have[b.Key] {
 			r.blockers = append(r.blockers, b)
 		}
 	}
-	if seen.spec == nil {
-		for _, cause := range r.report.Waits {
+	for _, b := range statesOf(seen.observed) {
+		if !told[b.Scope] {
+			r.blockers = append(r.blockers, b)
+		}
+	}
+	if len(r.waits) == 0 { // a decision waits for the hosts by their names
+		for _, cause := range waits {
 			r.waits = append(r.waits, install.Wait{Scope: scopeOf(cause), For: firstOf(messageOf(cause), cause.Title), Who: install.WhoService})
 		}
-		r.blockers = append(r.blockers, statesOf(seen.observed)...)
 	}
 	return r
 }
 
+// agreed sorts what the file's report takes for a wait, because hosts are still
+// to come, under the causes where the service's checks alone make it one: both
+// ways to ask must name the same causes.
+func agreed(file, alone diagnose.Report) (causes, waits []diagnose.Cause) {
+	causes = slices.Clone(file.Causes)
+	for _, wait := range file.Waits {
+		same := func(c diagnose.Cause) bool { return c.Subject == wait.Subject && c.ID == wait.ID }
+		if slices.ContainsFunc(alone.Causes, same) {
+			causes = append(causes, wait)
+		} else {
+			waits = append(waits, wait)
+		}
+	}
+	return causes, waits
+}
+
+// validationFails is the reason of a blocker that is a failing check.
+const validationFails = "ValidationFails"
+
 func blockerOf(cause diagnose.Cause) install.Blocker {
 	return install.Blocker{
-		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: scopeOf(cause), Reason: "ValidationFails",
+		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: scopeOf(cause), Reason: validationFails,
 		Message: withHosts(cause.Hosts, firstOf(messageOf(cause), cause.Title)), Field: cause.Field, Hosts: cause.Hosts,
 		Remedy: firstOf(cause.Remedy, "oaictl explain validation "+cause.ID), Validations: []string{cause.ID},
 	}
@@ -197,10 +226,13 @@ func statesOf(o *install.Observed) []install.Blocker {
 func whyText(seen *sight, doc document.Why, r reason) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
-	if len(r.blockers) == 0 {
-		text.WriteString("nothing stands in the way.\n")
-	} else {
+	switch {
+	case len(r.blockers) > 0:
 		fmt.Fprintf(&text, "%s in the way.\n", counted(len(r.blockers), "thing"))
+	case len(r.waits) > 0:
+		fmt.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(r.waits[0].For, "."))
+	default:
+		text.WriteString("nothing stands in the way.\n")
 	}
 	for i, b := range r.blockers {
 		fmt.Fprintf(&text, "\n%d. %s\n", i+1, b.Message)

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// causesOf is the blockers that why names, by reason and check.
+func causesOf(t *testing.T, service *fake, target ...string) []string {
+	t.Helper()
+	got := run(t, service, "", append(append([]string{"why"}, target...), "-o", "json")...)
+	var doc struct {
+		Blockers []struct {
+			Reason      string
+			Validations []string
+		}
+	}
+	if err := json.Unmarshal([]byte(got.out), &doc); err != nil {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	var causes []string
+	for _, b := range doc.Blockers {
+		causes = append(causes, b.Reason+" "+strings.Join(b.Validations[:min(1, len(b.Validations))], ""))
+	}
+	slices.Sort(causes)
+	return causes
+}
+
+// TestBothWaysToAskWhyAgree holds what why says of a file to naming every cause
+// that it names of the cluster.
+func TestBothWaysToAskWhyAgree(t *testing.T) {
+	here(t)
+	lacking := install.Validation{ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "Clusters must have exactly 3 dedicated control plane nodes"}
+	tests := map[string]func(*fake){
+		"failing checks": func(*fake) {},
+		"hosts to come": func(f *fake) {
+			f.hosts = f.hosts[:1]
+			f.hosts[0].Validations = nil
+			f.clusters[0].Validations = []install.Validation{lacking}
+		},
+		"no hosts": func(f *fake) {
+			f.hosts = nil
+			f.clusters[0].Validations = []install.Validation{lacking}
+		},
+		"failed": func(f *fake) {
+			f.clusters[0].State, f.clusters[0].Validations, f.hosts[0].State = install.ClusterFailed, nil, install.HostFailed
+		},
+		"cancelled": func(f *fake) { f.clusters[0].State, f.clusters[0].Validations = install.ClusterCancelled, nil },
+	}
+	file := strings.Replace(clusterYAML, "  - name: node-1", "  - name: node-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:02\"}\n    disk: {hints: {deviceName: /dev/sda}}\n  - name: node-3\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:03\"}\n    disk: {hints: {deviceName: /dev/sda}}\n  - name: node-1", 1)
+	file = strings.Replace(file, "{machine: [192.168.10.0/24]}", "{machine: [192.168.10.0/24], vips: {api: [192.168.10.5], ingress: [192.168.10.6]}}", 1)
+	if err := os.WriteFile("three.yaml", []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			service := lab()
+			change(service)
+			byName, byFile := causesOf(t, service, "lab"), causesOf(t, service, "-f", "three.yaml")
+			for _, cause := range byName {
+				if !slices.Contains(byFile, cause) {
+					t.Errorf("why -f does not name %q: %v", cause, byFile)
+				}
+			}
+			for _, target := range [][]string{{"lab"}, {"-f", "three.yaml"}} {
+				if got := run(t, service, "", append([]string{"why"}, target...)...); strings.Contains(got.out, "nothing stands in the way") {
+					t.Errorf("why %v: %s", target, got.out)
+				}
+			}
+		})
+	}
+}
+
+func TestWhyTellsWhatIsWaitedFor(t *testing.T) {
+	here(t)
+	service := lab()
+	service.hosts, service.clusters[0].Validations, service.clusters[0].State = nil, nil, install.ClusterDiscovering
+	got := run(t, service, "", "why", "-f", "cluster.yaml")
+	if !strings.HasPrefix(got.out, "lab.example.com is Discovering: waiting for: node-1 to boot") {
+		t.Errorf("got %+v", got)
+	}
+}
