@@ -51,10 +51,22 @@ func (a *app) hint(text string) string {
 	case !serviceCommands().MatchString(text):
 		return text
 	case a.globals.vanishes:
-		return lookAround
+		return withoutService(text)
 	}
 	flags := strings.ReplaceAll(strings.Join(a.globals.typed, " "), "$", "$$")
 	return serviceCommands().ReplaceAllString(text, "${1}${2} "+flags+"${3}")
+}
+
+// withoutService keeps the parts of a hint that need no service.
+func withoutService(text string) string {
+	const or = ", or "
+	var kept []string
+	for _, part := range strings.Split(strings.ReplaceAll(text, or, "; "), "; ") {
+		if !serviceCommands().MatchString(part) {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(append(kept, lookAround), "; ")
 }
 
 // hinted completes the hints of a plan.

@@ -98,4 +98,3 @@ func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
 		}
 	}
 }
-
