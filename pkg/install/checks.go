@@ -55,7 +55,7 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, host st
 		}
 		to = append(to, diagnose.Check{
 			Subject: subject, Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
-			Seen: p.seen(checkKey(subject, host, v)),
+			Seen: p.seen(subject, host, v),
 		})
 	}
 	return to
@@ -70,8 +70,11 @@ func checkKey(subject catalogue.Subject, host string, v Validation) string {
 const evaluation = 20 * time.Second
 
 // seen is in how many evaluations in a row a check has had its status.
-func (p *planner) seen(key string) int {
-	since, known := p.observed.Standing[key]
+func (p *planner) seen(subject catalogue.Subject, host string, v Validation) int {
+	if len(p.observed.Standing) == 0 {
+		return 1
+	}
+	since, known := p.observed.Standing[checkKey(subject, host, v)]
 	if !known {
 		return 1
 	}
