@@ -87,7 +87,7 @@ func (o *eventsOptions) run(ctx context.Context) error {
 				continue
 			}
 			if err := o.globals.format.PrintLine(o.io.Out, o.result([]document.Event{item}, item), first); err != nil {
-				return err
+				return printed(err)
 			}
 			first = false
 		}

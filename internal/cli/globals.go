@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // The backends that --backend names.
@@ -109,7 +111,16 @@ func (a *app) prepare(command *cobra.Command) error {
 
 // print writes a result to standard output as -o says.
 func (a *app) print(result printer.Result) error {
-	return a.globals.format.Print(a.io.Out, result)
+	return printed(a.globals.format.Print(a.io.Out, result))
+}
+
+// printed makes a template that does not fit a mistake of the command line.
+func printed(err error) error {
+	var template *printer.TemplateError
+	if !errors.As(err, &template) {
+		return err
+	}
+	return &install.Fault{Code: install.CodeUsage, Err: template, Permanent: true, Next: "look with -o json at what there is, and name that in the template"}
 }
 
 // say writes a line for a person to standard error, unless --quiet.

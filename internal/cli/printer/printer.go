@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
@@ -24,6 +26,7 @@ func Formats() []string {
 type Format struct {
 	kind     string
 	template *jsonpath.JSONPath
+	text     string // the template as it was given
 }
 
 // Result is what a verb found.
@@ -61,12 +64,19 @@ func parseTemplate(text string) (Format, error) {
 	if !strings.Contains(text, "{") {
 		text = "{." + strings.TrimPrefix(strings.TrimPrefix(text, "$"), ".") + "}"
 	}
+	given := text
+	// The parser takes a lone dot for a field without a name; the document as a
+	// whole is the current object.
+	text = wholeDocument().ReplaceAllString(text, "{@}")
 	template := jsonpath.New("output")
 	if err := template.Parse(text); err != nil {
-		return Format{}, fmt.Errorf("read jsonpath template %q: %w", text, err)
+		return Format{}, fmt.Errorf("read jsonpath template %q: %w", given, err)
 	}
-	return Format{kind: "jsonpath", template: template}, nil
+	return Format{kind: "jsonpath", template: template, text: given}, nil
 }
+
+// wholeDocument finds {.} in a template.
+var wholeDocument = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\s*\.\s*\}`) })
 
 // Machine says whether the output is for a program rather than for a person.
 func (f Format) Machine() bool { return f.kind != "table" && f.kind != "wide" }
@@ -175,8 +185,23 @@ func (f Format) printTemplate(w io.Writer, data any) error {
 	if err := json.Unmarshal(text, &generic); err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	if err := f.template.Execute(w, generic); err != nil {
-		return fmt.Errorf("apply jsonpath template: %w", err)
+	// Of a template that fails nothing is written, rather than its first half.
+	var found bytes.Buffer
+	if err := f.template.Execute(&found, generic); err != nil {
+		return &TemplateError{Template: f.text, Err: err}
 	}
-	return nil
+	_, err = w.Write(found.Bytes())
+	return err
 }
+
+// TemplateError is a jsonpath template that does not fit what was found.
+type TemplateError struct {
+	Template string // as it was given
+	Err      error
+}
+
+func (e *TemplateError) Error() string {
+	return fmt.Sprintf("apply jsonpath template %s: %v", e.Template, e.Err)
+}
+
+func (e *TemplateError) Unwrap() error { return e.Err }

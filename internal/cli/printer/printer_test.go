@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,9 @@ func TestPrint(t *testing.T) {
 		{"json", "{\n  \"items\": [\n    {\n      \"name\": \"lab\",\n      \"state\": \"Ready\",\n      \"note\": \"a < b\"\n    },\n    {\n      \"name\": \"edge-42\",\n      \"state\": \"Installed\"\n    }\n  ]\n}\n"},
 		{"yaml", "items:\n- name: lab\n  note: a < b\n  state: Ready\n- name: edge-42\n  state: Installed\n"},
 		{"jsonpath={.items[*].name}", "lab edge-42"},
+		{"jsonpath={.}", `{"items":[{"name":"lab","note":"a \u003c b","state":"Ready"},{"name":"edge-42","state":"Installed"}]}`},
+		{"jsonpath=.", `{"items":[{"name":"lab","note":"a \u003c b","state":"Ready"},{"name":"edge-42","state":"Installed"}]}`},
+		{"jsonpath={range .items[1:]}{ . }{end}", `{"name":"edge-42","state":"Installed"}`},
 		{"jsonpath=.items[1].state", "Installed"},
 		{"jsonpath=items[0].name", "lab"},
 		{`jsonpath={range .items[*]}{.name}{"\n"}{end}`, "lab\nedge-42\n"},
@@ -71,8 +75,13 @@ func TestTemplateThatFindsNothingIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := format.Print(&strings.Builder{}, sample()); err == nil {
-		t.Error("a missing field was accepted")
+	var out strings.Builder
+	var unfit *TemplateError
+	if err := format.Print(&out, sample()); !errors.As(err, &unfit) || unfit.Template != "{.nothing}" {
+		t.Errorf("a missing field: %v", err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("wrote %q before it failed", out.String())
 	}
 }
 
