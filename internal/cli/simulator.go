@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -111,6 +113,9 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := o.checkTLS(); err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: "choose another address with --listen"}
@@ -126,11 +131,31 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if err := o.writeTokens(mode, service.Callers()); err != nil {
+	if err := o.writeTokens(mode, service.Callers(), address); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	fmt.Fprintln(o.io.Out, address)
 	return o.serve(ctx, listener, service)
+}
+
+// checkTLS reads the certificate and its key before anybody is told that the
+// service can be reached.
+func (o *serveOptions) checkTLS() error {
+	if o.Cert == "" {
+		return nil
+	}
+	_, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	if err == nil {
+		return nil
+	}
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = fmt.Errorf("%s: %w", cause.Path, cause.Err)
+	}
+	return &install.Fault{
+		Code: install.CodeUsage, Op: "use --tls-cert and --tls-key", Permanent: true, Err: err,
+		Next: "give --tls-cert a file with a certificate (PEM), and --tls-key one with its key",
+	}
 }
 
 // serve answers until ctx ends, which is how it is meant to end.

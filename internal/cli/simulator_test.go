@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// spoken is what a command that still runs has said.
+type spoken struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *spoken) Write(data []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(data)
+}
+
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// until waits for something to be said.
+func (s *spoken) until(t *testing.T, words string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(s.String(), words); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never said %q:\n%s", words, s)
+		}
+	}
+}
+
+// begin runs a command line until it is terminated; end says how it ended.
+func begin(t *testing.T, arguments ...string) (out, problems *spoken, end func() int) {
+	t.Helper()
+	out, problems = &spoken{}, &spoken{}
+	ctx, stop := context.WithCancelCause(t.Context())
+	a := newApp(identify(append([]string{"oaictl"}, arguments...)), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{"TERM": "dumb"})
+	ended := make(chan int, 1)
+	go func() { ended <- a.main(ctx) }()
+	end = sync.OnceValue(func() int {
+		stop(&install.Interrupt{Signal: "terminated", Code: install.CodeTerminated})
+		return <-ended
+	})
+	t.Cleanup(func() { end() })
+	return out, problems, end
+}
+
+// The command line that serve gives with its tokens is one that works.
+func TestServeSaysHowToBeLetIn(t *testing.T) {
+	for _, mode := range []string{"rhsso", "agent-installer-local"} {
+		dir := t.TempDir()
+		out, problems, _ := begin(t, "simulator", "serve", "--listen", "127.0.0.1:0", "--auth", mode, "--token-dir", dir, "--speed", "1000")
+		out.until(t, "\n")
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) < 3 {
+			t.Fatalf("%s: %v, %v", mode, files, err)
+		}
+		for _, file := range files {
+			if !strings.Contains(problems.String(), filepath.Join(dir, file.Name())+": ") {
+				t.Errorf("%s: %s is not named:\n%s", mode, file.Name(), problems)
+			}
+		}
+		_, line, found := strings.Cut(problems.String(), "Next: oaictl ")
+		if !found {
+			t.Fatalf("%s: no command line:\n%s", mode, problems)
+		}
+		for range 2 { // the second with a token that is past its 15 minutes, if it has such
+			if got := runLive(t, "", "", false, strings.Fields(line)...); got.code != 0 || got.out != "no clusters\n" {
+				t.Errorf("%s: %s: %+v", mode, line, got)
+			}
+			time.Sleep(time.Second)
+		}
+	}
+}
+
+// A certificate that cannot be used is said before an address is.
+func TestServeChecksItsCertificate(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	var out, problems strings.Builder
+	arguments := []string{"oaictl", "simulator", "serve", "--listen", taken.Addr().String(), "--tls-cert", "nowhere.pem", "--tls-key", "nowhere.key"}
+	a := newApp(identify(arguments), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{})
+	if code := a.main(t.Context()); code != 2 || !strings.Contains(problems.String(), "nowhere.pem: no such file") || out.String() != "" {
+		t.Errorf("code %d, said %q and %q", code, out.String(), problems.String())
+	}
+}
