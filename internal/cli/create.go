@@ -131,9 +131,9 @@ func (o *createOptions) run(ctx context.Context) error {
 		defer stop()
 		return (&planOptions{app: o.app, Dir: o.Dir}).show(ctx, service, desired)
 	}
-	log, err := runlog.Open(ctx, o.clusterDir(cluster), o.clock.Now, secretsOf(cluster)...)
+	log, err := o.openLog(ctx, cluster)
 	if err != nil {
-		return fileFault("open the log in", o.clusterDir(cluster), err)
+		return err
 	}
 	defer func() { _ = log.Close() }()
 	log.Printf("%s, %s", readBuildInfo(), o.commandLine())
@@ -145,6 +145,29 @@ func (o *createOptions) run(ctx context.Context) error {
 	defer stop()
 	result, err := o.install(ctx, service, desired, log)
 	return o.report(result, log.Path(), cluster, err)
+}
+
+// openLog opens the log. A folder that takes no files would not take the
+// kubeconfig either, and ends the run before it begins; a log alone that cannot
+// be written is no reason to install nothing: it is told once.
+func (o *createOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
+	dir, err := folder(o.clusterDir(cluster))
+	if err != nil {
+		return nil, err
+	}
+	failed := func(err error) {
+		o.warn("the log of this run cannot be written: %v", err)
+	}
+	log, err := runlog.Open(ctx, dir, o.clock.Now, secretsOf(cluster)...)
+	if err != nil {
+		if err := takesFiles(dir); err != nil {
+			return nil, err
+		}
+		failed(err)
+		return nil, nil
+	}
+	log.OnFailure(failed)
+	return log, nil
 }
 
 // service is the one that the flags name, or a simulated one.

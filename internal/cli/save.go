@@ -162,6 +162,17 @@ func (a *app) saved(files []document.Download) error {
 	}})
 }
 
+// takesFiles is the fault that nothing can be written to a folder.
+func takesFiles(dir string) error {
+	probe, err := os.CreateTemp(dir, ".oaictl.*")
+	if err != nil {
+		return notWritten(dir, err)
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	return nil
+}
+
 // folder makes a folder for results.
 func folder(parts ...string) (string, error) {
 	dir := filepath.Join(parts...)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestToLeavesSpecialFilesAsTheyAre writes into what is no regular file, and
@@ -96,5 +98,49 @@ func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
 		if got.code != 1 || !strings.Contains(got.errors, "could not write") || !strings.Contains(got.errors, "Next: make room, or name with --to or --dir") {
 			t.Errorf("%s: %+v", line, got)
 		}
+	}
+}
+
+// TestLogThatCannotBeWritten installs nevertheless, and says so once.
+func TestLogThatCannotBeWritten(t *testing.T) {
+	for name, spoil := range map[string]func() error{
+		"not opened": func() error { return os.MkdirAll("lab/oaictl.log", 0o700) },
+		"not filled": func() error {
+			if err := os.Mkdir("lab", 0o700); err != nil {
+				return err
+			}
+			return os.Symlink("/dev/full", "lab/oaictl.log")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if info, err := os.Stat("/dev/full"); name == "not filled" && (err != nil || info.Mode()&os.ModeCharDevice == 0) {
+				t.Skip("there is no /dev/full to log to")
+			}
+			here(t)
+			if err := spoil(); err != nil {
+				t.Fatal(err)
+			}
+			service := lab()
+			service.looks = looksOf(install.ClusterInstalling, install.ClusterInstalled)
+			got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "-o", "name")
+			if got.code != 0 || got.out != "cluster/lab\n" || strings.Count(got.errors, "warning: the log of this run cannot be written: ") != 1 {
+				t.Errorf("got %+v", got)
+			}
+			if info, err := os.Stat("/dev/full"); err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode().Perm() == 0o600 {
+				t.Error("the device has been closed to others")
+			}
+		})
+	}
+}
+
+func TestResultsFolderThatCannotBe(t *testing.T) {
+	here(t)
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := lab()
+	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--dir", "file")
+	if got.code != 1 || !strings.Contains(got.errors, "could not write file/lab: not a directory\nNext: ") || len(service.calls) != 0 {
+		t.Errorf("got %+v, %v", got, service.calls)
 	}
 }

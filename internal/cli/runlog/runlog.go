@@ -34,6 +34,9 @@ type Log struct {
 	handler slog.Handler
 	now     func() time.Time
 	ctx     context.Context // of the run, for the handler
+
+	trouble sync.Once
+	failed  func(error) // hears of the first line that cannot be written
 }
 
 // Open opens DIR/oaictl.log and makes the folder if need be. now is the time
@@ -48,8 +51,7 @@ func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec
 	if err != nil {
 		return nil, err
 	}
-	// A file that was there already may be readable by others.
-	if err := file.Chmod(0o600); err != nil {
+	if err := closeToOthers(file); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
@@ -57,11 +59,35 @@ func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec
 	return &Log{path: path, file: file, now: now, ctx: context.WithoutCancel(ctx), handler: slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}, nil
 }
 
-// Path is where the file is.
-func (l *Log) Path() string { return l.path }
+// closeToOthers makes a file that was there already readable by its owner alone.
+// A device or a pipe is not ours to close.
+func closeToOthers(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return file.Chmod(0o600)
+}
+
+// OnFailure has the first line that cannot be written told to failed. It is
+// called before the log is used.
+func (l *Log) OnFailure(failed func(error)) { l.failed = failed }
+
+// Path is where the file is, "" for a nil Log.
+func (l *Log) Path() string {
+	if l == nil {
+		return ""
+	}
+	return l.path
+}
 
 // Close closes the file.
-func (l *Log) Close() error { return l.file.Close() }
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	return l.file.Close()
+}
 
 // Event notes an event.
 func (l *Log) Event(e install.Event) {
@@ -120,7 +146,9 @@ func (l *Log) write(at time.Time, level slog.Level, message string, attrs ...slo
 	record := slog.NewRecord(at, level, message, 0)
 	record.AddAttrs(attrs...)
 	// A full disk must not end the install.
-	_ = l.handler.Handle(l.ctx, record)
+	if err := l.handler.Handle(l.ctx, record); err != nil && l.failed != nil {
+		l.trouble.Do(func() { l.failed(err) })
+	}
 }
 
 // redactor takes secrets out of what is written through it. slog writes a line
