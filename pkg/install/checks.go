@@ -28,6 +28,7 @@ func (p *planner) explain(hosts []*Host) diagnose.Report {
 		Registered: len(hosts), Expected: p.counts().total(),
 		Roles:          diagnose.Roles{Wanted: p.counts().controlPlane},
 		IgnoredCluster: ignored.Cluster, IgnoredHosts: ignored.Hosts,
+		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
 	}
 	if p.cluster != nil {
 		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, "", p.cluster.Validations)
@@ -48,14 +49,28 @@ func (p *planner) explain(hosts []*Host) diagnose.Report {
 	return diagnose.Explain(in)
 }
 
+// openChecks counts, to make room at once, what does not pass of many hosts.
+func openChecks(hosts []*Host) int {
+	n := 0
+	for _, h := range hosts {
+		for i := range h.Validations {
+			if !h.Validations[i].passes() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, host string, list []Validation) []diagnose.Check {
-	for _, v := range list {
+	for i := range list {
+		v := &list[i]
 		if v.passes() {
 			continue
 		}
 		to = append(to, diagnose.Check{
 			Subject: subject, Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
-			Seen: p.seen(subject, host, v),
+			Seen: p.seen(subject, host, *v),
 		})
 	}
 	return to

@@ -208,7 +208,7 @@ type Validation struct {
 func (v Validation) failing() bool { return v.Status == "failure" || v.Status == "error" }
 
 // passes says whether the check is out of the way.
-func (v Validation) passes() bool {
+func (v *Validation) passes() bool {
 	return v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled"
 }
 

@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -146,30 +146,63 @@ func check(req *http.Request, resp *http.Response, now time.Time) (*http.Respons
 		resp.Header.Set("Content-Type", "application/octet-stream")
 		return resp, nil
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, largestAnswer+1))
+	// Only the beginning is looked at here: what hundreds of hosts say of
+	// themselves is decoded as it comes, never held whole.
+	body := bufio.NewReader(resp.Body)
+	first, err := firstByte(body)
+	if err != nil && !errors.Is(err, io.EOF) {
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
 	bad := &answerError{status: resp.StatusCode, header: resp.Header, kind: notAnAnswer}
 	switch {
+	case err != nil && (req.Method != http.MethodGet || resp.StatusCode == http.StatusNoContent):
 	case err != nil:
-		return nil, fmt.Errorf("read the answer: %w", err)
-	case len(body) > largestAnswer:
-		bad.reason = fmt.Sprintf("the answer is larger than %d MiB", largestAnswer>>20)
-		return nil, bad
-	}
-	trimmed := bytes.TrimSpace(body)
-	switch {
-	case len(trimmed) == 0 && (req.Method != http.MethodGet || resp.StatusCode == http.StatusNoContent):
-	case len(trimmed) == 0:
 		bad.reason = "the answer is empty"
-		return nil, bad
-	case trimmed[0] == '<':
-		bad.page, bad.reason = true, "the answer is a web page, not the service's: "+title(trimmed)
-		return nil, bad
-	case !strings.ContainsRune(`{["-0123456789tfn`, rune(trimmed[0])):
+	case first == '<':
+		page, _ := io.ReadAll(io.LimitReader(body, 1<<20)) // its title stands at the beginning
+		bad.page, bad.reason = true, "the answer is a web page, not the service's: "+title(page)
+	case !strings.ContainsRune(`{["-0123456789tfn`, rune(first)):
 		bad.reason = "the answer is not JSON"
+	}
+	if bad.reason != "" {
+		_ = resp.Body.Close()
 		return nil, bad
 	}
 	resp.Header.Set("Content-Type", "application/json")
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = &bounded{Reader: body, Closer: resp.Body, left: largestAnswer, refuse: bad}
 	return resp, nil
+}
+
+// firstByte is the first byte that is no white space; it stays to be read.
+func firstByte(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return b, r.UnreadByte()
+		}
+	}
+}
+
+// bounded is an answer's body that may not be endless.
+type bounded struct {
+	io.Reader
+	io.Closer
+	left   int
+	refuse *answerError
+}
+
+func (b *bounded) Read(data []byte) (int, error) {
+	if b.left <= 0 {
+		b.refuse.reason = fmt.Sprintf("the answer is larger than %d MiB", largestAnswer>>20)
+		return 0, b.refuse
+	}
+	n, err := b.Reader.Read(data[:min(len(data), b.left)])
+	b.left -= n
+	return n, err
 }
