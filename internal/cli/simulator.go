@@ -158,6 +158,15 @@ func (o *serveOptions) checkTLS() error {
 	}
 }
 
+// stopped is the end of something that plays until it is stopped: by whom, if
+// by a signal, with nothing that would have to be taken up again.
+func stopped(ctx context.Context, op string, err error) error {
+	if by := interruptOf(ctx); by != nil {
+		return &install.Fault{Code: by.Code, Op: op, Err: by}
+	}
+	return err
+}
+
 // serve answers until ctx ends, which is how it is meant to end.
 func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service *simulator.Service) error {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -176,7 +185,7 @@ func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service
 	cause := context.Cause(ctx)
 	_ = server.Close()
 	if interruptOf(ctx) != nil || errors.Is(cause, context.Canceled) {
-		return watchEnded(ctx, cause)
+		return stopped(ctx, "simulator serve", cause)
 	}
 	return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: cause}
 }

@@ -57,6 +57,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 	config := simulator.BootConfig{
 		ServiceURL: o.globals.ServiceURL, Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble,
 		InfraEnv: o.InfraEnv, Count: o.Count, Day: host.BootDay(o.Boot), Logf: o.note,
+		Waits: func(what string) { o.say("Waiting for %s", what) },
 	}
 	if o.File != "" {
 		if config.Cluster, err = spec.Load(ctx, o.File, o.specEnv()); err != nil {
@@ -73,7 +74,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		return err
 	}
 	if err := simulator.Boot(ctx, config); err != nil {
-		return watchEnded(ctx, err)
+		return stopped(ctx, "simulator hosts", err)
 	}
 	return nil
 }

@@ -60,6 +60,7 @@ func begin(t *testing.T, arguments ...string) (out, problems *spoken, end func()
 
 // The command line that serve gives with its tokens is one that works.
 func TestServeSaysHowToBeLetIn(t *testing.T) {
+	t.Parallel() // with another that waits
 	for _, mode := range []string{"rhsso", "agent-installer-local"} {
 		dir := t.TempDir()
 		out, problems, _ := begin(t, "simulator", "serve", "--listen", "127.0.0.1:0", "--auth", mode, "--token-dir", dir, "--speed", "1000")
@@ -98,5 +99,21 @@ func TestServeChecksItsCertificate(t *testing.T) {
 	a := newApp(identify(arguments), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{})
 	if code := a.main(t.Context()); code != 2 || !strings.Contains(problems.String(), "nowhere.pem: no such file") || out.String() != "" {
 		t.Errorf("code %d, said %q and %q", code, out.String(), problems.String())
+	}
+}
+
+// Machines say what they wait for, once, and again when it is another thing;
+// and end with a plain word.
+func TestHostsSayWhatTheyWaitFor(t *testing.T) {
+	t.Parallel() // with another that waits
+	service := newLive(t)
+	_, problems, end := begin(t, "simulator", "hosts", "--service-url", service.URL, "--infra-env", "nosuch", "--count", "1", "--speed", "100")
+	problems.until(t, "Waiting for an InfraEnv nosuch; the service has none\n")
+	service.post(t, "infra-envs", map[string]any{"name": "pool", "openshift_version": "4.20", "cpu_architecture": "x86_64"})
+	problems.until(t, "Waiting for an InfraEnv nosuch; the service has pool\n")
+	service.Close()
+	problems.until(t, "Waiting for the service at "+service.URL+" to answer (")
+	if code := end(); code != 143 || !strings.HasSuffix(problems.String(), "oaictl: simulator hosts: stopped by signal: terminated\n") || strings.Count(problems.String(), "Waiting") != 3 {
+		t.Errorf("code %d:\n%s", code, problems)
 	}
 }

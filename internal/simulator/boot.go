@@ -3,10 +3,12 @@ package simulator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,6 +37,9 @@ type BootConfig struct {
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
 	Logf                 func(format string, args ...any)
+	// Waits is told what is waited for once that takes longer than a moment,
+	// and again when it is another thing. It may be nil.
+	Waits func(what string)
 }
 
 // Boot waits until there is an image for every machine, switches all of them
@@ -109,15 +114,84 @@ type infraEnv struct {
 // findImages gives every machine the InfraEnv that it boots, waiting for those
 // that are not registered yet.
 func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) error {
+	pause := lookAgain
+	if wall := c.Clock.Wall(lookAgain); wall > soon {
+		pause = time.Duration(float64(lookAgain) * float64(soon) / float64(wall)) // who boots machines may look on
+	}
+	waits := waiting{tell: c.Waits, pause: c.Clock.Wall(pause)}
 	for {
 		list, err := c.infraEnvs(ctx)
 		if err == nil && c.assign(list, machines) {
 			return nil
 		}
-		if err := c.Clock.Sleep(ctx, lookAgain); err != nil {
+		waits.look(c.missing(list, machines, err))
+		if err := c.Clock.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
+}
+
+// waiting tells what is waited for: not what is there a moment later, and the
+// same thing once.
+type waiting struct {
+	tell   func(what string)
+	told   string
+	before string
+	stood  time.Duration // real time for which it has been the same
+	pause  time.Duration // real time between two looks
+}
+
+// soon is how long somebody at a terminal does not wonder, in real time.
+const soon = 3 * time.Second
+
+// look takes what is waited for now.
+func (w *waiting) look(what string) {
+	w.stood += w.pause
+	if what != w.before {
+		w.before, w.stood = what, 0
+	}
+	if w.tell != nil && what != w.told && w.stood >= soon {
+		w.told = what
+		w.tell(what)
+	}
+}
+
+// missing says what has to come before the machines can boot.
+func (c *BootConfig) missing(list []infraEnv, machines []host.Machine, err error) string {
+	if err != nil {
+		var request *url.Error
+		if errors.As(err, &request) {
+			err = request.Err
+		}
+		return fmt.Sprintf("the service at %s to answer (%v)", c.ServiceURL, err)
+	}
+	name := c.InfraEnv
+	if c.Cluster != nil {
+		name = c.Cluster.Metadata.Name
+	}
+	for i := range machines {
+		if machines[i].InfraEnvID == "" && c.Cluster != nil {
+			return fmt.Sprintf("an InfraEnv %s for %s, architecture %s; the service has %s", name, machines[i].Name, machines[i].CPUArch, named(list))
+		}
+	}
+	return fmt.Sprintf("an InfraEnv %s; the service has %s", name, named(list))
+}
+
+// named are the names of InfraEnvs, as far as they fit a line.
+func named(list []infraEnv) string {
+	const most = 10
+	if len(list) == 0 {
+		return "none"
+	}
+	names := make([]string, 0, most+1)
+	for _, env := range list {
+		if len(names) == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, env.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // assign says whether every machine has found its image.
