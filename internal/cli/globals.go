@@ -109,8 +109,15 @@ func (a *app) prepare(command *cobra.Command) error {
 	return a.globals.check()
 }
 
-// print writes a result to standard output as -o says.
+// print writes a result to standard output as -o says. That there is nothing in
+// a table is for people, and not for a pipe to count as a line.
 func (a *app) print(result printer.Result) error {
+	if !a.globals.format.Machine() && result.Text == nil {
+		if table := result.Table(); len(table.Rows) == 0 && table.Empty != "" {
+			a.say("%s", table.Empty)
+			return nil
+		}
+	}
 	return printed(a.globals.format.Print(a.io.Out, result))
 }
 

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,8 +96,18 @@ func unknownSubcommand(command *cobra.Command, args []string) error {
 	hint := ""
 	if near := closest(args[0], allNames(command)); near != "" {
 		hint = "; did you mean " + near + "?"
+	} else if takesClusterName(command) && len(args) == 1 {
+		hint = fmt.Sprintf("; did you mean `%s cluster %s`?", command.CommandPath(), quoted(args[0]))
 	}
 	return usagef("unknown command %q for %s%s", args[0], command.CommandPath(), hint)
+}
+
+// takesClusterName says whether command has one for clusters that are named on
+// the command line.
+func takesClusterName(command *cobra.Command) bool {
+	return slices.ContainsFunc(command.Commands(), func(sub *cobra.Command) bool {
+		return sub.Name() == "cluster" && strings.Contains(sub.Use, "NAME")
+	})
 }
 
 // subcommandNames is what a person may write after command.

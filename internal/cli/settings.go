@@ -34,8 +34,9 @@ func (a *app) applySettings(command *cobra.Command) error {
 	file := viper.New()
 	path := ""
 	if command.Annotations[bare] == "" {
-		path = a.configPath()
-		if err := readConfig(file, path, command.Root()); err != nil {
+		var named bool
+		path, named = a.configPath()
+		if err := readConfig(file, path, named, command.Root()); err != nil {
 			return err
 		}
 	}
@@ -91,30 +92,33 @@ func firstSet(env map[string]string, names ...string) string {
 }
 
 // configPath is where the configuration file would be, "" where there is no
-// home to look in.
-func (a *app) configPath() string {
+// home to look in, and whether the user named it, so that it has to be there.
+func (a *app) configPath() (path string, named bool) {
 	if path := a.env.Get("OAICTL_CONFIG"); path != "" {
-		return path
+		return path, true
 	}
 	base := a.env.Get("XDG_CONFIG_HOME")
 	if base == "" {
 		home := firstSet(a.env, "HOME", "USERPROFILE")
 		if home == "" {
-			return ""
+			return "", false
 		}
 		base = filepath.Join(home, ".config")
 	}
-	return filepath.Join(base, "oaictl", "config.yaml")
+	return filepath.Join(base, "oaictl", "config.yaml"), false
 }
 
 // readConfig reads the configuration file, if there is one. Its keys are the
 // names of flags; one that is none is refused, for a setting that is silently
 // not applied is worse than an error.
-func readConfig(file *viper.Viper, path string, root *cobra.Command) error {
+func readConfig(file *viper.Viper, path string, named bool, root *cobra.Command) error {
 	if path == "" {
 		return nil
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	switch _, err := os.Stat(path); {
+	case named && err != nil:
+		return usagef("read the configuration that OAICTL_CONFIG names: %w", err)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	}
 	file.SetConfigFile(path)

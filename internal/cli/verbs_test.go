@@ -29,7 +29,6 @@ func TestVerbsThatLook(t *testing.T) {
 		{"get clusters -o jsonpath={.items[*].id}", "c1 c2"},
 		{"get hosts", "NAME      ROLE            STATE     STAGE   %   SINCE\nnode-1    control-plane   Blocked   -       -   2026-08-01T11:55:00Z\nnode-10   control-plane   Blocked   -       -   2026-08-01T11:55:00Z\n"},
 		{"get hosts lab -o name", "host/node-1\nhost/node-10\n"},
-		{"get host --infra-env pool", "no hosts\n"},
 		{"get infraenvs", "NAME   ARCH   IMAGE     TYPE       MADE   EXPIRES\nlab    -      Ready     full-iso   -      -\npool   -      Pending   -          -      -\n"},
 		{"get infraenv pool -o jsonpath={.image}", "Pending"},
 		{"get infraenvs --cluster lab -o name", "infraenv/lab\n"},
