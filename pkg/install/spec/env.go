@@ -59,14 +59,14 @@ func readLimited(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxSourceSize+1))
 }
 
-// run starts argv without a shell. The program may ask for a pass phrase on the
-// terminal, so it keeps standard error; what it prints there is not part of the
-// error, for it could hold the secret.
+// run starts argv without a shell. What it prints on standard error is thrown
+// away, for it could hold the secret; a program that asks for a pass phrase has
+// the terminal itself (/dev/tty) for that. Of its failure only the exit status
+// is told.
 func run(ctx context.Context, argv []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var out strings.Builder
 	cmd.Stdout = &limitedWriter{to: &out, left: maxSourceSize + 1}
-	cmd.Stderr = os.Stderr
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

@@ -1,0 +1,35 @@
+package spec
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// What a program prints beside its result may hold the secret: it reaches
+// neither the terminal nor the error, which tells the exit status.
+func TestProgramsStandardErrorIsNotShown(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal := os.Stderr
+	os.Stderr = write
+	out, failed := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo result"})
+	_, status := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo geheim; exit 7"})
+	os.Stderr = terminal
+	if err := write.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := io.ReadAll(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shown) != 0 || failed != nil || string(out) != "result\n" {
+		t.Errorf("shown %q, result %q, error %v", shown, out, failed)
+	}
+	if status == nil || !strings.Contains(status.Error(), "exit status 7") || strings.Contains(status.Error(), "geheim") {
+		t.Errorf("error %v", status)
+	}
+}
