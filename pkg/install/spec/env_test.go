@@ -7,6 +7,16 @@ import (
 	"testing"
 )
 
+// A file that is no document may be a secret that was given by mistake.
+func TestWhatIsNoDocumentIsNotRepeated(t *testing.T) {
+	for _, text := range []string{"geheim", "*geheim", "!geheim x", "- geheim", "\"geheim", "a: b: geheim", "geheim: [", "&geheim x", "12\tgeheim"} {
+		_, err := Parse(t.Context(), "x", []byte(text), Env{})
+		if err == nil || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // What a program prints beside its result may hold the secret: it reaches
 // neither the terminal nor the error, which tells the exit status.
 func TestProgramsStandardErrorIsNotShown(t *testing.T) {

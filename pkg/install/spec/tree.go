@@ -116,6 +116,13 @@ func parseTrees(data []byte) (docs []*node, problems []treeError) {
 		}
 		b := &treeBuilder{anchors: map[string]*node{}}
 		root := b.build(doc.Body, 0)
+		switch doc.Body.(type) {
+		case *ast.AliasNode, *ast.TagNode:
+			// A password may look like one: what is no document is not repeated.
+			if root.kind == brokenNode {
+				b.problems = []treeError{{at: root.at, message: "is not a document: it has neither fields nor entries"}}
+			}
+		}
 		if root.size > maxNodes {
 			b.report(root.at, "grows too large when its aliases are followed", "")
 		}
