@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -125,8 +127,13 @@ func (a *app) downloadIgnitionCommand() *cobra.Command {
 	return command
 }
 
+// arbiterFile is the one that only a cluster with an arbiter has.
+const arbiterFile = "arbiter.ign"
+
 // clusterFiles are the files of a cluster that hold Ignition, by role.
-func clusterFiles() []string { return []string{"bootstrap.ign", "master.ign", "worker.ign"} }
+func clusterFiles() []string {
+	return []string{"bootstrap.ign", "master.ign", "worker.ign", arbiterFile}
+}
 
 func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if o.To != "" {
@@ -149,12 +156,28 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 		file, err := o.saveTo(filepath.Join(dir, name), func(w io.Writer) error {
 			return service.DownloadIgnition(ctx, seen.ref.ID, name, w)
 		})
+		if name == arbiterFile && missing(err) {
+			continue
+		}
 		if err != nil {
 			return notThereYet(err, name, seen)
 		}
 		files = append(files, file)
 	}
 	return o.saved(files)
+}
+
+// missing says whether the service has no such file, or is older than the name.
+func missing(err error) bool {
+	var fault *install.Fault
+	if !errors.As(err, &fault) {
+		return false
+	}
+	switch fault.Status {
+	case http.StatusNotFound, http.StatusConflict, http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {

@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestNothingFoundIsNoData keeps the words for an empty list off standard
@@ -21,6 +26,31 @@ func TestNothingFoundIsNoData(t *testing.T) {
 		}
 		if got := run(t, service, "", append(strings.Fields(line), "-o", "json")...); got.out != "{\n  \"items\": []\n}\n" || got.errors != "" {
 			t.Errorf("%s -o json: %+v", line, got)
+		}
+	}
+}
+
+// noArbiter is a service whose cluster has no arbiter.
+type noArbiter struct {
+	*fake
+	status int
+}
+
+func (n noArbiter) DownloadIgnition(ctx context.Context, cluster, file string, out io.Writer) error {
+	if file == arbiterFile {
+		return &install.Fault{Code: install.CodeFailure, Op: "download", On: file, Status: n.status, Err: errors.New("no such file")}
+	}
+	return n.fake.DownloadIgnition(ctx, cluster, file, out)
+}
+
+// TestIgnitionWithoutArbiter leaves out the file that the cluster does not have,
+// and hides no other failure.
+func TestIgnitionWithoutArbiter(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for status, code := range map[int]int{404: 0, 409: 0, 400: 0, 422: 0, 403: 1, 500: 1} {
+		got := run(t, noArbiter{lab(), status}, "", "download", "ignition", "lab", "-o", "name")
+		if got.code != code || code == 0 && strings.Count(got.out, "\n") != 3 {
+			t.Errorf("%d: %+v", status, got)
 		}
 	}
 }

@@ -195,7 +195,7 @@ func TestDownloads(t *testing.T) {
 		{"logs host node-1 --to one.tar", map[string]string{"one.tar": "logs of c1 h1"}},
 		{"download kubeconfig lab", map[string]string{"lab/auth/kubeconfig": "kubeconfig of c1\n"}},
 		{"download kubeconfig lab --no-ingress --dir x", map[string]string{"x/lab/auth/kubeconfig-noingress": "kubeconfig-noingress of c1\n"}},
-		{"download ignition lab", map[string]string{"lab/ignition/bootstrap.ign": "bootstrap.ign of c1", "lab/ignition/master.ign": "master.ign of c1", "lab/ignition/worker.ign": "worker.ign of c1"}},
+		{"download ignition lab", map[string]string{"lab/ignition/bootstrap.ign": "bootstrap.ign of c1", "lab/ignition/master.ign": "master.ign of c1", "lab/ignition/worker.ign": "worker.ign of c1", "lab/ignition/arbiter.ign": "arbiter.ign of c1"}},
 		{"download ignition --host node-1", map[string]string{"node-1.ign": "ignition of h1"}},
 		{"download ignition --discovery pool", map[string]string{"pool-discovery.ign": "discovery.ign of e2"}},
 		{"download manifests lab", map[string]string{"lab/manifests/openshift/99-x.yaml": "openshift/99-x.yaml", "lab/manifests/_../.._.._evil": "../../../evil"}},
