@@ -79,7 +79,7 @@ func TestServeSaysHowToBeLetIn(t *testing.T) {
 			t.Fatalf("%s: no command line:\n%s", mode, problems)
 		}
 		for range 2 { // the second with a token that is past its 15 minutes, if it has such
-			if got := runLive(t, "", "", false, strings.Fields(line)...); got.code != 0 || got.out != "no clusters\n" {
+			if got := runLive(t, "", "", false, strings.Fields(line)...); got.code != 0 || got.errors != "no clusters\n" {
 				t.Errorf("%s: %s: %+v", mode, line, got)
 			}
 			time.Sleep(time.Second)
