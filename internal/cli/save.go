@@ -49,8 +49,8 @@ func (a *app) saveTo(path string, write func(io.Writer) error) (document.Downloa
 func behindLinks(path string) (string, error) {
 	const most = 40 // as Linux has it
 	for range most {
-		next, err := os.Readlink(path)
-		if err != nil {
+		next, _ := os.Readlink(path)
+		if next == "" {
 			return path, nil // no link: the file, or where it will be
 		}
 		if !filepath.IsAbs(next) {

@@ -154,7 +154,7 @@ spec:
 	}
 	p := &plane{world: newWorld(&install.Desired{Spec: c})}
 	synctest.Test(t, func(t *testing.T) {
-		_, err, took := runFor(t, p, false)
+		_, took, err := runFor(t, p, false)
 		if install.CodeOf(err) != install.CodeBlocked || !strings.Contains(err.Error(), "cluster.yaml:14:") || took < 5*time.Minute {
 			t.Errorf("Run: %v (code %d) after %s", err, install.CodeOf(err), took)
 		}

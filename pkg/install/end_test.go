@@ -35,7 +35,7 @@ func count(w *world, kind install.Kind) int {
 }
 
 // runFor runs on the model world in a bubble and gives what came of it.
-func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (install.Result, error, time.Duration) {
+func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (install.Result, time.Duration, error) {
 	t.Helper()
 	began := time.Now()
 	installer := install.New(p, options...)
@@ -44,7 +44,7 @@ func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (ins
 		run = installer.Detach
 	}
 	result, err := run(t.Context(), p.desired)
-	return result, err, time.Since(began)
+	return result, time.Since(began), err
 }
 
 // TestWhatTheServiceDoesNotKeep is not written for ever: the run ends, soon,
@@ -58,7 +58,7 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 			}
 			return nil
 		}
-		_, err, took := runFor(t, p, false)
+		_, took, err := runFor(t, p, false)
 		if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") || install.NextOf(err) == "" {
 			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
 		}
@@ -81,7 +81,7 @@ func TestAnImageThatNeverLastsLong(t *testing.T) {
 			}
 			return nil
 		}
-		_, err, _ := runFor(t, p, false)
+		_, _, err := runFor(t, p, false)
 		if install.CodeOf(err) != install.CodeNeedsUser {
 			t.Errorf("Run: %v", err)
 		}
@@ -110,7 +110,7 @@ func TestServiceThatShowsLate(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err, _ := runFor(t, p, false, install.WithPollInterval(500*time.Millisecond)); err != nil {
+		if _, _, err := runFor(t, p, false, install.WithPollInterval(500*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 		if n := count(p.world, install.RegisterInfraEnv); n != 1 {
@@ -156,7 +156,7 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
 				test.change(p)
-				result, err, took := runFor(t, p, true)
+				result, took, err := runFor(t, p, true)
 				switch {
 				case test.code == 0 && err != nil:
 					t.Fatalf("Detach: %v", err)
@@ -185,16 +185,16 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 		}
 		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
 		p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: install.ClusterFailed, StatusInfo: "cluster has hosts in error", NoIngress: true}
-		_, err, _ := runFor(t, p, false, install.WithFiles(unwritable{}))
+		_, _, err := runFor(t, p, false, install.WithFiles(unwritable{}))
 		if install.CodeOf(err) != install.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
 			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
 		}
 		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = install.ClusterInstalled, true
-		_, err, _ = runFor(t, p, false, install.WithFiles(unwritable{}))
+		_, _, err = runFor(t, p, false, install.WithFiles(unwritable{}))
 		if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, install.CodeOf(err))
 		}
-		_, err, took := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)))
+		_, took, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)))
 		if install.CodeOf(err) != install.CodeFailure || took > time.Minute {
 			t.Errorf("Run: %v (code %d) after %s; a folder that is a file stays one", err, install.CodeOf(err), took)
 		}
@@ -224,7 +224,7 @@ func TestSecretsAreSentAgainOnce(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err, _ := runFor(t, p, false); err != nil {
+		if _, _, err := runFor(t, p, false); err != nil {
 			t.Fatal(err)
 		}
 		sent := map[string]int{}
@@ -247,7 +247,7 @@ func TestSecretsThatAreRefused(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err, _ := runFor(t, p, false); install.CodeOf(err) != install.CodeInput {
+		if _, _, err := runFor(t, p, false); install.CodeOf(err) != install.CodeInput {
 			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
 		}
 	})
@@ -274,7 +274,7 @@ func TestOptionalWorkerNeedsNoPerson(t *testing.T) {
 		c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(2 * time.Hour)}
 		p := &plane{world: newWorld(&install.Desired{Spec: c})}
 		p.absent = "worker-0"
-		result, err, _ := runFor(t, p, false, install.WithTimeouts(0, 10*time.Minute))
+		result, _, err := runFor(t, p, false, install.WithTimeouts(0, 10*time.Minute))
 		if err != nil || result.Verdict != install.VerdictInstalled {
 			t.Errorf("Run: %v (%s)", err, result.Verdict)
 		}
@@ -292,7 +292,7 @@ func TestClockThatLeaps(t *testing.T) {
 			}
 			return 0
 		}
-		_, err, took := runFor(t, p, false)
+		_, took, err := runFor(t, p, false)
 		if install.CodeOf(err) != install.CodeNeedsUser || took < time.Hour {
 			t.Errorf("Run: %v after %s", err, took)
 		}

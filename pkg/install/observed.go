@@ -204,9 +204,6 @@ type Validation struct {
 	Message  string
 }
 
-// failing says whether the check stands in the way.
-func (v Validation) failing() bool { return v.Status == "failure" || v.Status == "error" }
-
 // passes says whether the check is out of the way.
 func (v *Validation) passes() bool {
 	return v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled"

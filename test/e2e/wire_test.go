@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -143,16 +142,4 @@ func fetch(ctx context.Context, address, path string) ([]map[string]any, error) 
 		return nil, fmt.Errorf("GET %s: %w", path, err)
 	}
 	return out, nil
-}
-
-// breakOff breaks a connection off, as a dying network does.
-func breakOff(w http.ResponseWriter) {
-	connection, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	if tcp, ok := connection.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = connection.Close()
 }
