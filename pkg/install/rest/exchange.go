@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// largestAnswer bounds what is read of a JSON answer: 500 hosts with their
-// inventories take about a tenth of it.
+// largestAnswer bounds what is read of an answer in JSON to a question: 500
+// hosts with their inventories take about a tenth of it.
 const largestAnswer = 64 << 20
 
 // Exchange is one request and its answer, for a debug log. It holds no secret:
@@ -170,7 +170,13 @@ func check(req *http.Request, resp *http.Response, now time.Time) (*http.Respons
 		return nil, bad
 	}
 	resp.Header.Set("Content-Type", "application/json")
-	resp.Body = &bounded{Reader: body, Closer: resp.Body, left: largestAnswer, refuse: bad}
+	most := largestAnswer
+	if req.Method != http.MethodGet {
+		// To a write the service answers with the whole object, all that its
+		// hosts ever said included. Little or nothing of that is kept.
+		most *= 8
+	}
+	resp.Body = &bounded{next: body, body: resp.Body, left: most, refuse: bad}
 	return resp, nil
 }
 
@@ -191,18 +197,26 @@ func firstByte(r *bufio.Reader) (byte, error) {
 
 // bounded is an answer's body that may not be endless.
 type bounded struct {
-	io.Reader
-	io.Closer
+	next   io.Reader
+	body   io.ReadCloser
 	left   int
 	refuse *answerError
 }
 
 func (b *bounded) Read(data []byte) (int, error) {
 	if b.left <= 0 {
-		b.refuse.reason = fmt.Sprintf("the answer is larger than %d MiB", largestAnswer>>20)
+		b.refuse.reason = "the answer does not end"
 		return 0, b.refuse
 	}
-	n, err := b.Reader.Read(data[:min(len(data), b.left)])
+	n, err := b.next.Read(data[:min(len(data), b.left)])
 	b.left -= n
 	return n, err
+}
+
+// Close reads the little that a decoder leaves, so that the connection can be
+// used again.
+func (b *bounded) Close() error {
+	const little = 4 << 10
+	_, _ = io.CopyN(io.Discard, b.next, little)
+	return b.body.Close()
 }

@@ -212,7 +212,8 @@ func (p *Plane) do(ctx context.Context, r request, into any) error {
 			r.header(headerOf(response))
 		}
 		if into == nil {
-			return nil, nil
+			_, err := io.Copy(io.Discard, response.Body()) // an answer that breaks off is none
+			return nil, err
 		}
 		if stream, ok := into.(func(*json.Decoder) error); ok {
 			return nil, stream(json.NewDecoder(response.Body()))
