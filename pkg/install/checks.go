@@ -191,5 +191,14 @@ func causeText(cause diagnose.Cause) string {
 	if len(cause.Hosts) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %s", strings.Join(cause.Hosts, ", "), text)
+	return fmt.Sprintf("%s: %s", few(cause.Hosts), text)
+}
+
+// few are names for a sentence: nobody reads hundreds of them.
+func few(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most-1], ", "), len(names)-most+1)
 }

@@ -103,7 +103,7 @@ func (p *planner) newImage(update Action) {
 	for _, c := range update.Changes {
 		fields = append(fields, c.Field)
 	}
-	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), strings.Join(booted, ", "))
+	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), few(booted))
 	switch {
 	case len(booted) == 0:
 		p.act(update)
