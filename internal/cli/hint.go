@@ -91,13 +91,16 @@ func (a *app) remedies(blockers []install.Blocker) []install.Blocker {
 	return out
 }
 
-// hintedSink completes the hints of what is shown.
+// hintedSink completes the hints of what is shown. How to look around later is
+// said once, at the end, and not at each step of a simulation.
 type hintedSink struct {
 	progress.Sink
 	hint func(string) string
 }
 
 func (s hintedSink) Event(e install.Event) {
-	e.Next = s.hint(e.Next)
+	if e.Next = s.hint(e.Next); e.ExitCode == nil {
+		e.Next = strings.TrimSuffix(strings.TrimSuffix(e.Next, lookAround), "; ")
+	}
 	s.Sink.Event(e)
 }

@@ -94,7 +94,8 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 func TestSimulatedHintsNeedNoService(t *testing.T) {
 	here(t)
 	service := lab()
-	service.looks = looksOf(install.ClusterInstalling, install.ClusterFailed)
+	service.looks = looksOf(install.ClusterDiscovering, install.ClusterInstalling, install.ClusterFailed)
+	service.looks[0].Hosts = nil
 	var out, problems strings.Builder
 	a := newApp(identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
 	a.clock = &frozen{now: noon()}
@@ -108,6 +109,9 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	var result struct{ Next string }
 	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
 		t.Fatal(err)
+	}
+	if strings.Count(problems.String(), lookAround) != 1 {
+		t.Errorf("it is not said once how to look around:\n%s", problems.String())
 	}
 	if result.Next != lookAround || !strings.Contains(problems.String(), "Next: "+lookAround+"\n") || strings.Contains(problems.String(), "oaictl logs") {
 		t.Errorf("next %q\n%s", result.Next, problems.String())
