@@ -46,13 +46,18 @@ func failed(err error) answer { return answer{exitCode: 1, errText: err.Error()}
 func (l *life) instructionsPath(poll bool) string {
 	p := hostPath(l.spec.InfraEnvID, l.spec.UUID) + "/instructions"
 	if poll {
-		now := l.fleet.serviceTime()
-		if t := l.trouble(doUnreachableNTP); t != nil {
-			now = now.Add(t.rule.Args.Duration("skew", 0))
-		}
-		p += "?timestamp=" + strconv.FormatInt(now.Unix(), 10)
+		p += "?timestamp=" + strconv.FormatInt(l.clock().Unix(), 10)
 	}
 	return p
+}
+
+// clock is the time that the machine believes it is.
+func (l *life) clock() time.Time {
+	now := l.fleet.serviceTime()
+	if t := l.trouble(doUnreachableNTP); t != nil {
+		now = now.Add(t.rule.Args.Duration("skew", 0))
+	}
+	return now
 }
 
 // perform starts a step. Its reply comes after the time that the step takes.
@@ -168,7 +173,7 @@ func (l *life) answer(s step) answer {
 	switch s.Type {
 	case stepInventory:
 		m, patch := l.present()
-		text, err := m.inventory(l.fleet.serviceTime()).encode(patch)
+		text, err := m.inventory(l.clock()).encode(patch)
 		if err != nil {
 			return failed(err)
 		}
