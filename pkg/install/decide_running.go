@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,8 +28,15 @@ func (p *planner) running() {
 			p.runningHost(h)
 		}
 	}
+	// A host that takes too long may well wait for another, in whose way
+	// something stands: that goes first.
+	slices.SortStableFunc(p.plan.Blockers, func(a, b Blocker) int { return cmp.Compare(bit(slow(a)), bit(slow(b))) })
 	p.otherwise("the service to go on with the installation")
 }
+
+// slow says whether a blocker is that something takes too long, and no more is
+// known.
+func slow(b Blocker) bool { return b.Reason == "StageTimedOut" || b.Reason == "FinalizingTimedOut" }
 
 // missingHosts names the hosts of the file that the service has not seen, or
 // that came too late for the install and have not been added since.
