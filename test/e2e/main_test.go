@@ -9,7 +9,7 @@ import (
 
 // sideBySide is how many installs run at once. Most of their time goes by in
 // waiting for simulated machines, so that it is more than there are processors.
-const sideBySide = 5
+const sideBySide = 1 + 4/slower
 
 func TestMain(m *testing.M) {
 	flag.Parse()
