@@ -52,7 +52,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	var ours []install.InfraEnv
 	for _, env := range seen.observed.InfraEnvs {
-		if env.Owned {
+		if env.Owned && !seen.refersTo(env) {
 			ours = append(ours, env)
 		}
 	}

@@ -57,14 +57,11 @@ func describedCluster(seen *sight) document.Cluster {
 	doc := document.OfCluster(*seen.observed.Cluster)
 	doc.Hosts = len(seen.observed.Hosts)
 	detail := &document.ClusterDetail{
-		InfraEnvs: []document.InfraEnv{}, Hosts: []document.Host{}, Operators: document.OfOperators(seen.observed.Cluster.Operators),
+		InfraEnvs: []document.InfraEnv{}, Hosts: seen.hosts(), Operators: document.OfOperators(seen.observed.Cluster.Operators),
 		Validations: document.OfValidations("", seen.observed.Cluster.Validations), Manifests: []string{},
 	}
 	for _, env := range seen.observed.InfraEnvs {
 		detail.InfraEnvs = append(detail.InfraEnvs, document.OfInfraEnv(env))
-	}
-	for _, host := range seen.observed.Hosts {
-		detail.Hosts = append(detail.Hosts, document.OfHost(host, ""))
 	}
 	for name := range seen.observed.Cluster.Manifests {
 		detail.Manifests = append(detail.Manifests, name)

@@ -102,6 +102,8 @@ func (a *app) getHostsCommand() *cobra.Command {
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
 		Aliases: []string{"host"},
 		Short:   "List hosts: all, or those of a cluster or an InfraEnv",
+		Long: `List hosts: all, or those of a cluster or an InfraEnv. With -f hosts have the
+names of the file, and those of the file that have not come are Absent.`,
 		Example: `  oaictl get hosts
   oaictl get hosts lab -o wide
   oaictl get hosts --infra-env pool -o name`,
@@ -125,36 +127,45 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string) error {
 	if err != nil {
 		return err
 	}
-	hosts, err := a.hostsOf(ctx, service, t, infraEnv)
+	items, err := a.hostsOf(ctx, service, t, infraEnv)
 	if err != nil {
 		return err
 	}
-	items := make([]document.Host, 0, len(hosts))
-	names := make([]string, 0, len(hosts))
-	for _, host := range hosts {
-		item := document.OfHost(host, "")
-		items = append(items, item)
+	names := make([]string, 0, len(items))
+	for _, item := range items {
 		names = append(names, "host/"+item.Name)
 	}
 	return a.print(printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return a.hostTable(items) }})
 }
 
-func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv string) ([]install.Host, error) {
+// hostsOf are the hosts of a cluster, of an InfraEnv, or all.
+func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv string) ([]document.Host, error) {
+	var hosts []install.Host
+	var err error
 	switch {
 	case infraEnv != "":
-		env, err := service.InfraEnvByNameOrID(ctx, infraEnv)
-		if err != nil {
-			return nil, err
+		env, failed := service.InfraEnvByNameOrID(ctx, infraEnv)
+		if failed != nil {
+			return nil, failed
 		}
-		return service.ListHosts(ctx, env.ID)
+		hosts, err = service.ListHosts(ctx, env.ID)
 	case t.Name == "" && t.File == "":
-		return allHosts(ctx, service)
+		hosts, err = allHosts(ctx, service)
+	default:
+		seen, failed := a.look(ctx, service, t)
+		if failed != nil {
+			return nil, failed
+		}
+		return seen.hosts(), nil
 	}
-	seen, err := a.look(ctx, service, t)
 	if err != nil {
 		return nil, err
 	}
-	return seen.observed.Hosts, nil
+	items := make([]document.Host, 0, len(hosts))
+	for _, host := range hosts {
+		items = append(items, document.OfHost(host, ""))
+	}
+	return items, nil
 }
 
 func (a *app) hostTable(items []document.Host) printer.Table {

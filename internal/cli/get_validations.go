@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 func (a *app) getValidationsCommand() *cobra.Command {
@@ -41,8 +42,10 @@ func (a *app) getValidations(ctx context.Context, t target, all bool) error {
 		return err
 	}
 	items := document.OfValidations("", seen.observed.Cluster.Validations)
-	for _, host := range seen.observed.Hosts {
-		items = append(items, document.OfValidations(document.OfHost(host, "").Name, host.Validations)...)
+	for _, m := range install.Match(seen.desired().Spec, seen.observed) {
+		if m.Host != nil {
+			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
+		}
 	}
 	shown := items[:0:0]
 	var names []string

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -81,6 +82,31 @@ func (s *sight) name() string {
 	return strings.TrimSuffix(s.ref.Name+"."+s.ref.BaseDomain, ".")
 }
 
+// hosts are the cluster's hosts. With a file they have its names, and those of
+// it that have not come stand among them.
+func (s *sight) hosts() []document.Host {
+	matched := install.Match(s.desired().Spec, s.observed)
+	items := make([]document.Host, 0, len(matched))
+	for _, m := range matched {
+		host := m.Host
+		if host == nil {
+			host = &install.Host{State: install.HostAbsent, Role: m.Role}
+		}
+		items = append(items, document.OfHost(*host, m.Name))
+	}
+	return items
+}
+
+// refersTo says whether the file only borrows an InfraEnv, which is not to go
+// with the cluster.
+func (s *sight) refersTo(env install.InfraEnv) bool {
+	if s.spec == nil || s.spec.Spec.InfraEnv.Ref == "" {
+		return false
+	}
+	ref := s.spec.Spec.InfraEnv.Ref
+	return env.Name == ref || env.ID == ref
+}
+
 // find says which cluster the target is.
 func (a *app) find(ctx context.Context, service remote, t target) (*sight, error) {
 	if t.File == "" {
@@ -113,7 +139,7 @@ func (a *app) look(ctx context.Context, service remote, t target) (*sight, error
 func (a *app) observe(ctx context.Context, service remote, s *sight) (*sight, error) {
 	query := install.Query{ID: s.ref.ID, Name: s.ref.Name, BaseDomain: s.ref.BaseDomain, Detail: true}
 	if s.spec != nil {
-		query.Name, query.BaseDomain = s.spec.Metadata.Name, s.spec.Spec.BaseDomain
+		query.Name, query.BaseDomain, query.InfraEnv = s.spec.Metadata.Name, s.spec.Spec.BaseDomain, s.spec.Spec.InfraEnv.Ref
 	}
 	observed, err := service.Observe(ctx, query, nil)
 	if err != nil {

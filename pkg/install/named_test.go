@@ -1,0 +1,48 @@
+package install
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+func TestMatchNamesHosts(t *testing.T) {
+	machine := func(id, hostname, mac string) Host {
+		return Host{ID: id, Hostname: hostname, ClusterID: "c1", State: HostReady, Inventory: Inventory{Known: true, Interfaces: []Interface{{MAC: mac}}}}
+	}
+	cluster := &spec.Cluster{Spec: spec.ClusterSpec{Hosts: []spec.Host{
+		{Name: "cp-0", Role: spec.ControlPlane, Match: spec.Match{MAC: "52:54:00:00:00:01"}},
+		{Name: "cp-1", Role: spec.ControlPlane, Match: spec.Match{MAC: "52:54:00:00:00:02"}},
+		{Name: "w-0", Match: spec.Match{MAC: "52-54-00-00-00-03"}},
+	}}}
+	observed := &Observed{
+		Cluster: &Cluster{ClusterRef: ClusterRef{ID: "c1"}},
+		Hosts: []Host{
+			machine("stranger", "cp-0", "52:54:00:00:00:99"), // only called so
+			machine("third", "localhost", "52:54:00:00:00:03"),
+			machine("first", "localhost", "52:54:00:00:00:01"),
+			machine("double", "localhost", "52:54:00:00:00:01"),
+		},
+	}
+	type line struct {
+		Name, ID string
+		Role     Role
+	}
+	var got []line
+	for _, h := range Match(cluster, observed) {
+		l := line{Name: h.Name, Role: h.Role}
+		if h.Host != nil {
+			l.ID = h.Host.ID
+		}
+		got = append(got, l)
+	}
+	want := []line{
+		{"cp-0", "first", RoleControlPlane}, {"cp-1", "", RoleControlPlane}, {"w-0", "third", ""},
+		{"", "stranger", ""}, {"", "double", ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
