@@ -37,9 +37,10 @@ type life struct {
 	written *installArgs
 
 	mu       sync.Mutex
-	role     string // of the service, once known
-	status   string // of the service, as last seen
-	stage    string // as last reported
+	role     string   // of the service, once known
+	status   string   // of the service, as last seen
+	stage    string   // as last reported
+	answered []string // types of instructions, each once
 	troubles []*trouble
 }
 

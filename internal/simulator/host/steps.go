@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -137,6 +138,12 @@ func (l *life) reply(ctx context.Context, s step, a answer) {
 	if a.exitCode == 0 {
 		l.replied[s.Type] = replied{to: l.fingerprint(s), at: l.fleet.now()}
 	}
+	l.mu.Lock()
+	if !slices.Contains(l.answered, s.Type) {
+		l.answered = append(l.answered, s.Type)
+	}
+	l.mu.Unlock()
+	l.notice()
 }
 
 // afterReply is what some steps do to the agent itself.

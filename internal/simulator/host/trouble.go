@@ -67,7 +67,7 @@ func (l *life) notice() {
 	roleIndex := l.fleet.roleIndex(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	moment := scenario.Moment{State: l.status, Stage: l.stage, Elapsed: now.Sub(l.fleet.start)}
+	moment := scenario.Moment{State: l.status, Stage: l.stage, Answered: l.answered, Elapsed: now.Sub(l.fleet.start)}
 	who := scenario.Host{Name: l.spec.Name, Role: l.knownRole(), Index: l.index, RoleIndex: roleIndex}
 	for _, n := range l.spec.NICs {
 		who.MACs = append(who.MACs, n.MAC)

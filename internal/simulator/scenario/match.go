@@ -132,6 +132,9 @@ type At struct {
 	State string
 	// Stage is the install stage that a host has entered.
 	Stage string
+	// Answered is the type of an instruction that the host has answered at least
+	// once, such as inventory (steps[].step_type).
+	Answered string
 	// After is the time since the simulator's half started, in its own time.
 	After time.Duration
 	// Call is the number of the matching call, from 1.
@@ -141,6 +144,7 @@ type At struct {
 // Moment is what is the case when a rule is looked at.
 type Moment struct {
 	State, Stage string
+	Answered     []string
 	Elapsed      time.Duration
 	Call         int
 }
@@ -150,6 +154,7 @@ type Moment struct {
 func (a At) Reached(now Moment) bool {
 	return (a.State == "" || a.State == now.State) &&
 		(a.Stage == "" || a.Stage == now.Stage) &&
+		(a.Answered == "" || slices.Contains(now.Answered, a.Answered)) &&
 		now.Elapsed >= a.After &&
 		now.Call >= a.Call
 }

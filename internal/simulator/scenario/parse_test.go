@@ -98,7 +98,7 @@ func TestParseSaysWhatIsWrongAndWhere(t *testing.T) {
 			`t.yaml:9:17: spec.service[1].at.after must be a duration such as 90s or 10m, not "soon"`,
 		}},
 		{"misspelt stage", header + "spec:\n  hosts:\n  - do: stall\n    at: {stage: Rebooted}\n", []string{
-			`spec.hosts[0].at.stage is "Rebooted", which is no stage (did you mean "Rebooting"?)`,
+			`spec.hosts[0].at.stage is "Rebooted", which is not an install stage (did you mean "Rebooting"?)`,
 		}},
 		{"bad client", header + "spec:\n  service:\n  - do: hang\n    match: {client: me}\n", []string{`client is "me"; it must be user or agent`}},
 		{"bad role", header + "spec:\n  hosts:\n  - do: fail\n    match: {role: boss}\n", []string{`role is "boss"`}},

@@ -40,7 +40,8 @@ func (r *reader) rule(node ast.Node, what string, h half) Rule {
 	rule.Match = r.match(fields["match"], match)
 	rule.At = At{
 		State: Args(at).String("state", ""), Stage: Args(at).String("stage", ""),
-		After: Args(at).Duration("after", 0), Call: Args(at).Int("call", 0),
+		Answered: Args(at).String("answered", ""),
+		After:    Args(at).Duration("after", 0), Call: Args(at).Int("call", 0),
 	}
 	do, ok := fields["do"]
 	if !ok {
@@ -111,8 +112,8 @@ func (r *reader) value(node ast.Node, what string, want argType) any {
 		return nil
 	}
 	v, ok := convert(raw, want)
-	if ok && want == argStage && !slices.Contains(stages(), v.(string)) {
-		r.complain(node, "%s is %q, which is no stage%s", what, v, suggestion(v.(string), stages()))
+	if known := words(want); ok && known != nil && !slices.Contains(known, v.(string)) {
+		r.complain(node, "%s is %q, which is not %s%s", what, v, want, suggestion(v.(string), known))
 		return nil
 	}
 	if !ok {
@@ -125,7 +126,7 @@ func (r *reader) value(node ast.Node, what string, want argType) any {
 func convert(raw any, want argType) (any, bool) {
 	text, isText := raw.(string)
 	switch want {
-	case argText, argStage:
+	case argText, argStage, argInstruction:
 		return text, isText
 	case argBool:
 		v, ok := raw.(bool)

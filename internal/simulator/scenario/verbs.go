@@ -14,6 +14,8 @@ const (
 	argCIDR     argType = "a network such as 10.1.0.0/24"
 	argSize     argType = "a size such as 20GB or 8GiB"
 	argStage    argType = "an install stage"
+
+	argInstruction argType = "an instruction to agents"
 )
 
 // half is one side of the simulator with the words that it understands.
@@ -54,7 +56,7 @@ func hostsHalf() half {
 	return half{
 		name:  "hosts",
 		match: map[string]argType{"name": argText, "role": argText, "index": argInt, "mac": argMAC},
-		at:    map[string]argType{"state": argText, "stage": argStage, "after": argDuration},
+		at:    map[string]argType{"state": argText, "stage": argStage, "answered": argInstruction, "after": argDuration},
 		verbs: map[string]map[string]argType{
 			DoNeverBoot: lasting(map[string]argType{}),
 			DoInventory: lasting(map[string]argType{
@@ -73,6 +75,28 @@ func hostsHalf() half {
 			DoAppear:           {"name": argText, "mac": argMAC, "serial": argText, "bmc": argText},
 			DoOperatorsTimeout: lasting(map[string]argType{"operators": argTexts, "reason": argText}),
 		},
+	}
+}
+
+// words are those that an argument of a type may be; nil if it is no such type.
+func words(of argType) []string {
+	switch of {
+	case argStage:
+		return stages()
+	case argInstruction:
+		return instructions()
+	}
+	return nil
+}
+
+// instructions is every type of instruction that an agent answers, in the words
+// of the service (steps[].step_type).
+func instructions() []string {
+	return []string{
+		"inventory", "connectivity-check", "free-network-addresses", "dhcp-lease-allocate",
+		"api-vip-connectivity-check", "tang-connectivity-check", "ntp-synchronizer",
+		"installation-disk-speed-check", "container-image-availability",
+		"domain-resolution", "verify-vips", "upgrade-agent",
 	}
 }
 
