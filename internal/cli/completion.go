@@ -1,7 +1,14 @@
 package cli
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/host"
 )
 
 func (a *app) completionCommand() *cobra.Command {
@@ -36,15 +43,96 @@ PATH; kubectl then completes "kubectl oai" by itself.`,
 	}
 }
 
-// registerCompletions completes the values of flags that have few.
+// registerCompletions completes values of flags and names of things, all over
+// the tree. A command that takes no argument completes none: no shell is to
+// offer files for it.
 func (a *app) registerCompletions(root *cobra.Command) {
-	for flag, values := range map[string][]string{
-		"backend":  {backendREST, backendHub},
-		"progress": {progressAuto, progressTTY, progressPlain, progressJSON},
-		"output":   {"table", "wide", "json", "yaml", "name", "jsonpath="},
-	} {
-		if err := root.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic("cli: completion for a flag that is not there: " + err.Error())
+	flags := a.flagCompletions()
+	arguments := a.argumentCompletions()
+	var visit func(command *cobra.Command)
+	visit = func(command *cobra.Command) {
+		add := func(flag *pflag.Flag) {
+			if complete := flags[flag.Name]; complete != nil {
+				if err := command.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
+					panic("cli: completion of --" + flag.Name + ": " + err.Error())
+				}
+			}
+		}
+		command.LocalNonPersistentFlags().VisitAll(add)
+		command.PersistentFlags().VisitAll(add)
+		path := strings.TrimSpace(strings.TrimPrefix(command.CommandPath(), root.CommandPath()))
+		switch {
+		case command.ValidArgsFunction != nil, len(command.ValidArgs) > 0, command.HasSubCommands():
+		case arguments[path] != nil:
+			command.ValidArgsFunction = arguments[path]
+		default:
+			command.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		for _, sub := range command.Commands() {
+			visit(sub)
 		}
 	}
+	visit(root)
+}
+
+// flagCompletions complete flags by their names, which mean the same with every
+// command.
+func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
+	words := func(list ...string) cobra.CompletionFunc {
+		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return beginning(list, begun), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	// A value that ends with = goes on.
+	open := func(list ...string) cobra.CompletionFunc {
+		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			fits := beginning(list, begun)
+			if len(fits) == 1 && strings.HasSuffix(fits[0], "=") {
+				return fits, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			}
+			return fits, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	yaml := cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+	folders := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	return map[string]cobra.CompletionFunc{
+		"backend":   words(backendREST, backendHub),
+		"progress":  words(progressAuto, progressTTY, progressPlain, progressJSON),
+		"output":    open("table", "wide", "json", "yaml", "name", "jsonpath="),
+		"for":       open("installed", "ready", "hosts="),
+		"severity":  words("info", "warning", "error", "critical"),
+		"auth":      words(auth.Modes()...),
+		"boot":      words(string(host.Day1), string(host.Day2)),
+		"file":      yaml,
+		"scenario":  yaml,
+		"dir":       folders,
+		"token-dir": folders,
+		"cluster":   a.flagValue(clusterNames),
+		"infra-env": a.flagValue(infraEnvNames),
+		"discovery": a.flagValue(infraEnvNames),
+		"host":      a.flagValue(hostNames),
+		"adopt":     a.flagValue(foreignClusters),
+	}
+}
+
+// argumentCompletions complete the names that commands take.
+func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
+	complete := map[string]cobra.CompletionFunc{
+		"get infraenvs": a.argument(infraEnvNames), "delete infraenv": a.argument(infraEnvNames),
+		"describe host": a.argument(hostNames), "delete host": a.argument(hostNames),
+		"why": a.kindAndArgument("cluster", "host"), "logs": a.kindAndArgument("cluster", "host"),
+		"cancel": a.kindAndArgument("cluster"), "reset": a.kindAndArgument("cluster"),
+	}
+	for _, path := range []string{
+		"get clusters", "get hosts", "get events", "get validations", "describe cluster", "delete cluster", "wait cluster",
+		"download iso", "download kubeconfig", "download ignition", "download manifests",
+	} {
+		complete[path] = a.argument(clusterNames)
+	}
+	return complete
+}
+
+// beginning are the words that begin so.
+func beginning(words []string, begun string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, begun) })
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+)
+
+// namesWithin is how long a shell waits for names after a TAB: in real time,
+// since a person waits.
+const namesWithin = 2 * time.Second
+
+// candidate is a thing that may be meant.
+type candidate struct {
+	name, id string
+	note     string // what tells it from others: its state
+}
+
+// naming lists what there is of one kind. What it could read before it failed
+// is better than nothing.
+type naming func(context.Context, remote) []candidate
+
+func clusterNames(ctx context.Context, service remote) []candidate {
+	clusters, _ := service.ListClusters(ctx)
+	all := make([]candidate, 0, len(clusters))
+	for _, c := range clusters {
+		all = append(all, candidate{name: c.Name, id: c.ID, note: string(c.State)})
+	}
+	return all
+}
+
+// foreignClusters are those that --adopt takes, by their ids alone.
+func foreignClusters(ctx context.Context, service remote) []candidate {
+	clusters, _ := service.ListClusters(ctx)
+	var all []candidate
+	for _, c := range clusters {
+		if !c.Owned {
+			all = append(all, candidate{id: c.ID, note: strings.TrimSuffix(c.Name+"."+c.BaseDomain, ".")})
+		}
+	}
+	return all
+}
+
+func infraEnvNames(ctx context.Context, service remote) []candidate {
+	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
+	all := make([]candidate, 0, len(infraEnvs))
+	for _, e := range infraEnvs {
+		all = append(all, candidate{name: e.Name, id: e.ID, note: "image " + string(e.Image.State)})
+	}
+	return all
+}
+
+func hostNames(ctx context.Context, service remote) []candidate {
+	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
+	var all []candidate
+	for _, env := range infraEnvs {
+		hosts, err := service.ListHosts(ctx, env.ID)
+		if err != nil {
+			break
+		}
+		for _, h := range hosts {
+			all = append(all, candidate{name: h.Hostname, id: h.ID, note: string(h.State)})
+		}
+	}
+	return all
+}
+
+// argument completes the one name that a command takes, unless -f stands for it.
+func (a *app) argument(list naming) cobra.CompletionFunc {
+	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 || command.Flags().Changed("file") {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.offer(command, list, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// kindAndArgument completes [KIND] NAME, where the first kind may be left out.
+func (a *app) kindAndArgument(kinds ...string) cobra.CompletionFunc {
+	lists := map[string]naming{"cluster": clusterNames, "host": hostNames}
+	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(given) == 1 && slices.Contains(kinds, kindOf(given[0])) {
+			return a.argument(lists[kindOf(given[0])])(command, nil, begun)
+		}
+		names, directive := a.argument(lists[kinds[0]])(command, given, begun)
+		if len(given) == 0 {
+			names = append(names, beginning(kinds, begun)...)
+		}
+		return names, directive
+	}
+}
+
+// flagValue completes the value of a flag that names something.
+func (a *app) flagValue(list naming) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return a.offer(command, list, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// offer asks the service what there is and offers what begins so. A TAB is no
+// command: whatever fails, it is silent and offers nothing.
+func (a *app) offer(command *cobra.Command, list naming, begun string) []string {
+	if err := a.prepare(command); err != nil {
+		return nil
+	}
+	to := line{connection: a.globals.connection, clock: a.clock}
+	if to.Backend != backendREST || to.ServiceURL == "" {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(command.Context(), namesWithin)
+	defer stop()
+	service, err := a.connect(ctx, to)
+	if err != nil {
+		return nil
+	}
+	return choices(list(ctx, service), begun)
+}
+
+// choices are what may be typed for the candidates: their names or, where a
+// name is missing, not alone or not for a shell, their ids; and ids as well for
+// who has begun one.
+func choices(all []candidate, begun string) []string {
+	times := map[string]int{}
+	for _, c := range all {
+		times[c.name]++
+	}
+	var out []string
+	for _, c := range all {
+		switch {
+		case times[c.name] == 1 && typeable(c.name) && strings.HasPrefix(c.name, begun):
+			out = append(out, cobra.CompletionWithDesc(c.name, c.note))
+		case strings.HasPrefix(c.id, begun):
+			note := c.note
+			if typeable(c.name) {
+				note = c.name + ", " + note
+			}
+			out = append(out, cobra.CompletionWithDesc(c.id, note))
+		}
+	}
+	return out
+}
+
+// typeable says whether a shell takes a name as one word, and as nothing else.
+func typeable(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:", r)
+	})
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// completed is what a shell is offered for a line, without descriptions; the
+// last word is begun.
+func completed(t *testing.T, service remote, line ...string) (offers []string, directive string) {
+	t.Helper()
+	got := run(t, service, "", append([]string{"__complete"}, line...)...)
+	if got.code != 0 {
+		t.Fatalf("code %d, %s", got.code, got.errors)
+	}
+	for _, offer := range strings.Split(strings.TrimSpace(got.out), "\n") {
+		if strings.HasPrefix(offer, ":") {
+			directive = offer
+			continue
+		}
+		word, _, _ := strings.Cut(offer, "\t")
+		offers = append(offers, word)
+	}
+	return offers, directive
+}
+
+// The directives of a shell: no files, and no space after it.
+const (
+	noFiles        = ":4"
+	noFilesNoSpace = ":6"
+	byExtension    = ":8"
+	onlyFolders    = ":16"
+)
+
+func TestCompletion(t *testing.T) {
+	clusters, hosts, images := []string{"lab", "other"}, []string{"node-1", "node-10"}, []string{"lab", "pool"}
+	tests := []struct {
+		line      string
+		want      []string
+		directive string
+	}{
+		{"get clusters _", clusters, noFiles},
+		{"get clusters l", []string{"lab"}, noFiles},
+		{"get clusters lab _", nil, noFiles},
+		{"get clusters -f x.yaml _", nil, noFiles},
+		{"get cluster c", []string{"c1", "c2"}, noFiles}, // ids, once one is begun
+		{"get hosts _", clusters, noFiles},
+		{"get hosts --infra-env _", images, noFiles},
+		{"get infraenvs _", images, noFiles},
+		{"get infraenvs --cluster o", []string{"other"}, noFiles},
+		{"get events _", clusters, noFiles},
+		{"get events --host _", hosts, noFiles},
+		{"get events --severity w", []string{"warning"}, noFiles},
+		{"get validations _", clusters, noFiles},
+		{"describe cluster _", clusters, noFiles},
+		{"describe host node-10", []string{"node-10"}, noFiles},
+		{"delete cluster _", clusters, noFiles},
+		{"delete infraenv p", []string{"pool"}, noFiles},
+		{"delete host _", hosts, noFiles},
+		{"cancel _", []string{"lab", "other", "cluster"}, noFiles},
+		{"cancel cluster _", clusters, noFiles},
+		{"reset l", []string{"lab"}, noFiles},
+		{"wait cluster _", clusters, noFiles},
+		{"wait cluster lab --for _", []string{"installed", "ready", "hosts="}, noFiles},
+		{"wait cluster lab --for h", []string{"hosts="}, noFilesNoSpace},
+		{"why _", []string{"lab", "other", "cluster", "host"}, noFiles},
+		{"why host _", hosts, noFiles},
+		{"logs host node-1", hosts, noFiles},
+		{"download iso _", clusters, noFiles},
+		{"download kubeconfig _", clusters, noFiles},
+		{"download ignition --host _", hosts, noFiles},
+		{"download ignition --discovery _", images, noFiles},
+		{"download manifests _", clusters, noFiles},
+		{"create cluster --adopt _", []string{"c2"}, noFiles},
+		{"create cluster _", nil, noFiles},
+		{"create cluster -f _", []string{"yaml", "yml"}, byExtension},
+		{"create cluster --scenario _", []string{"yaml", "yml"}, byExtension},
+		{"create cluster --dir _", nil, onlyFolders},
+		{"plan -o j", []string{"json", "jsonpath="}, noFiles},
+		{"plan -o jsonp", []string{"jsonpath="}, noFilesNoSpace},
+		{"plan --progress p", []string{"plain"}, noFiles},
+		{"plan --backend _", []string{"rest", "hub"}, noFiles},
+		{"simulator hosts --boot _", []string{"day1", "day2"}, noFiles},
+		{"completion z", []string{"zsh"}, noFiles},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			words := strings.Fields(tt.line)
+			if last := len(words) - 1; words[last] == "_" {
+				words[last] = ""
+			}
+			offers, directive := completed(t, lab(), words...)
+			if diff := cmp.Diff(tt.want, offers); diff != "" || directive != tt.directive {
+				t.Errorf("directive %s\n%s", directive, diff)
+			}
+		})
+	}
+}
+
+// TestCompletionOfNamesThatAreNone offers ids for what cannot be named.
+func TestCompletionOfNamesThatAreNone(t *testing.T) {
+	service := lab()
+	service.hosts = append(service.hosts, install.Host{ID: "h2", InfraEnvID: "e1", Hostname: "node-1"}, install.Host{ID: "h3", InfraEnvID: "e1"}, install.Host{ID: "h4", InfraEnvID: "e1", Hostname: "$(reboot)\n"})
+	offers, _ := completed(t, service, "describe", "host", "")
+	if diff := cmp.Diff([]string{"h1", "node-10", "h2", "h3", "h4"}, offers); diff != "" {
+		t.Error(diff)
+	}
+	got := run(t, service, "", "__complete", "describe", "host", "h1")
+	if !strings.Contains(got.out, "h1\tnode-1, Blocked\n") {
+		t.Errorf("an id does not say whose it is: %s", got.out)
+	}
+}
+
+// TestCompletionIsSilent completes where nothing can be asked.
+func TestCompletionIsSilent(t *testing.T) {
+	tests := map[string]struct {
+		env     streams.Env
+		connect func(context.Context, line) (remote, error)
+		flags   []string
+	}{
+		"no service is named": {streams.Env{}, nil, nil},
+		"a hub":               {streams.Env{"OAICTL_SERVICE_URL": "http://fake", "OAICTL_BACKEND": "hub"}, nil, nil},
+		"a broken setting":    {streams.Env{"OAICTL_SERVICE_URL": "http://fake"}, nil, []string{"--progress", "loud"}},
+		"not certified":       {streams.Env{"OAICTL_SERVICE_URL": "http://fake"}, refusing, []string{"--insecure", "-vv"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out, problems strings.Builder
+			typed := append(append([]string{"oaictl", "__complete"}, tt.flags...), "get", "clusters", "")
+			a := newApp(identify(typed), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, tt.env)
+			a.connect = func(ctx context.Context, to line) (remote, error) {
+				if tt.connect == nil {
+					t.Errorf("a service was asked")
+					return nil, errors.New("nobody")
+				}
+				return tt.connect(ctx, to)
+			}
+			if code := a.main(t.Context()); code != 0 || out.String() != ":4\n" {
+				t.Errorf("code %d, %q", code, out.String())
+			}
+			if told := problems.String(); told != "Completion ended with directive: ShellCompDirectiveNoFileComp\n" {
+				t.Errorf("it is not silent: %q", told)
+			}
+		})
+	}
+}
+
+// TestCompletionWaitsNoLonger holds a service that never answers to the
+// deadline.
+func TestCompletionWaitsNoLonger(t *testing.T) {
+	service := &slow{fake: lab()}
+	if offers, _ := completed(t, service, "get", "clusters", ""); offers != nil || !service.limited {
+		t.Errorf("offers %v, limited %v", offers, service.limited)
+	}
+}
+
+type slow struct {
+	*fake
+	limited bool
+}
+
+func (s *slow) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+	_, s.limited = ctx.Deadline()
+	return nil, context.DeadlineExceeded
+}
+
+func refusing(context.Context, line) (remote, error) { return nil, errors.New("503") }
