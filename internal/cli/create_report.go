@@ -37,11 +37,11 @@ func (a *app) sink(ctx context.Context, of clock.Clock) progress.Sink {
 	case a.globals.Quiet:
 		return progress.None()
 	case kind == progressTTY:
-		return progress.Live(ctx, progress.Screen{
+		return progress.Once(progress.Live(ctx, progress.Screen{
 			W: a.io.Err, Size: a.io.Size, Color: a.io.Color(a.env), Zone: time.Local, Clock: of, Wall: clock.Real(),
-		})
+		}))
 	default:
-		return progress.Plain(a.io.Err, time.Local, a.globals.Verbose > 0)
+		return progress.Once(progress.Plain(a.io.Err, time.Local, a.globals.Verbose > 0))
 	}
 }
 

@@ -70,7 +70,7 @@ func (f *fake) Observe(_ context.Context, query install.Query, _ *install.Observ
 
 func (f *fake) Act(_ context.Context, _ *install.Desired, a install.Action) error {
 	f.note("act " + string(a.Kind))
-	return nil
+	return f.refuses["act "+string(a.Kind)]
 }
 
 func (f *fake) Credential(_ context.Context, id, name string) ([]byte, error) {

@@ -94,6 +94,9 @@ func (r *run) one(ctx context.Context, a Action) error {
 	if err != nil {
 		r.memory.refused(a, err, r.now())
 		event.State, event.Severity = "failed", SeverityWarning
+		if forGood(err) {
+			event.Severity = SeverityError
+		}
 		event.Message = fmt.Sprintf("could not %s: %v", a.Kind.phrase(), err)
 		event.Next = NextOf(err)
 	} else {

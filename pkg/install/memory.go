@@ -80,13 +80,19 @@ func (m *memory) refused(a Action, err error, now time.Time) {
 	r.err, r.at = err, now
 	r.attempts++
 	wait := backoff(r.attempts)
+	r.forGood = forGood(err)
 	var fault *Fault
 	if errors.As(err, &fault) {
-		r.forGood = fault.Permanent || fault.Code == CodeAuth
 		wait = max(wait, fault.RetryAfter)
 	}
 	r.until = now.Add(wait)
 	m.refusals[a.Key] = r
+}
+
+// forGood says whether the same request would be refused again.
+func forGood(err error) bool {
+	var fault *Fault
+	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
 }
 
 func (m *memory) succeeded(a Action, now time.Time) {

@@ -224,6 +224,15 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 // fail for a moment while hosts find each other.
 const steady = 90 * time.Second
 
+// severity is how bad it is to be blocked so: what nobody is waited for ends the
+// run, and is an error.
+func (c Cure) severity() Severity {
+	if c == CureFile || c == CurePerson {
+		return SeverityWarning
+	}
+	return SeverityError
+}
+
 // blockers tells of what begins to stand in the way, and of what no longer
 // does. What an install has failed over is not cured by that.
 func (w *watcher) blockers(plan Plan, now time.Time) bool {
@@ -235,7 +244,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		if _, known := w.since[x.Key]; !known {
 			w.since[x.Key] = now
 		}
-		event := Event{Type: EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Remedy}
+		event := Event{Type: EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: x.Cure.severity(), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
 		if x.Reason == reasonValidation {
 			event.Type, event.State = EventValidation, "failure"
 			if now.Sub(w.since[x.Key]) < steady {
