@@ -12,7 +12,7 @@ var (
 	tagWords = regexp.MustCompile(`^\w+( \w+)*$`)
 	// releaseVersion is 4.20, 4.20.3, 4.20.0-rc.1, 4.20.0-0.nightly-…, each with
 	// -multi behind it where the release is for several architectures.
-	releaseVersion = regexp.MustCompile(`^([0-9]+)\.([0-9]{1,2})(\.[0-9]+(-[0-9A-Za-z][0-9A-Za-z.-]*)?)?(-multi)?$`)
+	releaseVersion = regexp.MustCompile(`^([1-9][0-9]{0,2})\.(0|[1-9][0-9]?)(\.(0|[1-9][0-9]{0,2})(-[0-9A-Za-z][0-9A-Za-z.-]*)?)?(-multi)?$`)
 	imageReference = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w][\w.-]*)?(@sha256:[0-9a-f]{64})?$`)
 )
 
@@ -109,13 +109,33 @@ func (c *Cluster) olderThan(minor int) bool {
 	return known && major == 4 && is < minor
 }
 
-// oldestMinor is the oldest 4.x that the Assisted Installer ever installed.
-const oldestMinor = 8
+// The versions that there can be. 4.8 is the oldest that the Assisted Installer
+// ever installed; 4 goes on a little beside 5, which begins with 5.0. Which of
+// them a service has, only the service knows: what is refused here is a slip of
+// the finger, with room for the releases of several years.
+const (
+	oldestMinor     = 8
+	newestMinor     = 29
+	newestMinorOf5  = 15
+	possibleVersion = `write a version that the service has, such as "4.22"`
+)
+
+// impossible says whether there never was, and will not soon be, such a version.
+func impossible(major, minor int) bool {
+	switch major {
+	case 4:
+		return minor > newestMinor
+	case 5:
+		return minor > newestMinorOf5
+	default:
+		return major > 5
+	}
+}
 
 func (k *checker) openshift() {
 	o := k.cluster.Spec.OpenShift
 	const field = "spec.openshift.version"
-	major, _, known := k.cluster.version()
+	major, minor, known := k.cluster.version()
 	switch {
 	case o.Version == "":
 		if o.ImageSet == "" {
@@ -126,7 +146,9 @@ func (k *checker) openshift() {
 	case !known:
 		k.report(field, fmt.Sprintf("%q is not a version of OpenShift", o.Version), `write "4.20" for the newest 4.20.z, or "4.20.3" for exactly that`)
 	case major < 4 || k.cluster.olderThan(oldestMinor):
-		k.report(field, fmt.Sprintf("the Assisted Installer never installed OpenShift %s", o.Version), "")
+		k.report(field, fmt.Sprintf("the Assisted Installer never installed OpenShift %s", o.Version), possibleVersion)
+	case impossible(major, minor):
+		k.report(field, fmt.Sprintf("there is no OpenShift %s", o.Version), possibleVersion)
 	}
 	if o.ReleaseImage != "" && !imageReference.MatchString(o.ReleaseImage) {
 		k.report("spec.openshift.releaseImage", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")

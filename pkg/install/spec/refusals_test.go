@@ -119,8 +119,14 @@ func TestRefusesIdentity(t *testing.T) {
 		{"single label", edit{"example.com", "local"}, "has one part only"},
 		{"bad domain", edit{"example.com", "exa_mple.com"}, "is not a DNS domain"},
 		{"no version", edit{`{version: "4.20"}`, "{arch: arm64}"}, "spec.openshift.version: is missing"},
-		{"old version", edit{"4.20", "3.11"}, "never installed OpenShift 3.11"},
+		{"old version", edit{"4.20", "3.11"}, "never installed OpenShift 3.11; write a version that the service has"},
 		{"ancient version", edit{"4.20", "4.2"}, "never installed OpenShift 4.2"},
+		{"leading zero", edit{"4.20", "4.08"}, "is not a version of OpenShift"},
+		{"a patch that is none", edit{"4.20", "4.20.2026"}, "is not a version of OpenShift"},
+		{"two versions", edit{"4.20", "4.20 4.21"}, "is not a version of OpenShift"},
+		{"impossible version", edit{"4.20", "4.99"}, `5:24: spec.openshift.version: there is no OpenShift 4.99; write a version that the service has, such as "4.22"`},
+		{"impossible version of 5", edit{"4.20", "5.99.1"}, "there is no OpenShift 5.99.1"},
+		{"impossible major", edit{"4.20", "6.0"}, "there is no OpenShift 6.0"},
 		{"no version at all", edit{"4.20", "latest"}, "is not a version of OpenShift"},
 		{"version with v", edit{"4.20", "v4.20"}, `write "4.20"`},
 		{"three digits", edit{"4.20", "4.200"}, "is not a version of OpenShift"},
@@ -205,4 +211,12 @@ func TestRefusesVIPs(t *testing.T) {
 		{"the gateway's", edit{"[192.168.10.5]", "[192.168.10.1]"}, "192.168.10.1 is the gateway's address"},
 		{"a host's", edit{more, "    net: {ip: 192.168.10.5/24}\n"}, "spec.hosts[2].net.ip: 192.168.10.5 is a virtual address of the cluster already"},
 	}, nil)
+}
+
+func TestTakesVersions(t *testing.T) {
+	for _, version := range []string{"4.8", "4.20.3", "4.22.0-rc.4", "4.20.33-multi", "4.21-multi", "4.22.0-0.nightly-2026-05-01-101010", "4.23", "5.0", "5.0.0-rc.3", "5.1.12"} {
+		if _, err := parse(t, edit{"4.20", version}.apply(t, good), nil); err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
 }
