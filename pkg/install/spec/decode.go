@@ -120,6 +120,12 @@ func (d *decoder) want(n *node, kind nodeKind, at place, field string) bool {
 		remedy = "write true or false, without quotes"
 	case kind == intNode && n.kind == textNode:
 		remedy = "write the number without quotes"
+	case kind == listNode && field == "spec.hosts" && n.kind == intNode:
+		remedy = `list the machines, each as "- {name: cp-0, role: control-plane, match: {mac: MAC}}", or count them in topology and write acceptUnknownHosts: true`
+	case kind == listNode && n.kind == mapNode:
+		remedy = "put a dash before each item"
+	case kind == listNode:
+		remedy = "write it in brackets, as [ITEM], or put a dash before each item"
 	}
 	d.report(at, field, message, remedy)
 	return false

@@ -96,6 +96,8 @@ func TestRefusesDocuments(t *testing.T) {
 		{"key of another place in a host", edit{more, "    hints: {model: x}\n"}, "it belongs to spec.hosts[2].disk.hints"},
 		{"unknown key like nothing", edit{"{name: lab}", "{name: lab, zzzzzz: 1}"}, "known here: name, tags"},
 		{"float version", edit{`"4.20"`, "4.20"}, `5:24: spec.openshift.version: 4.20 without quotes is a number, and as a number 4.20 is 4.2; put the version in quotes: version: "4.20"`},
+		{"network as text", edit{"machine: [192.168.10.0/24]", "machine: 192.168.10.0/24"}, "spec.network.machine: has to be a list, but is text; write it in brackets, as [ITEM], or put a dash before each item"},
+		{"map for list", edit{"machine: [192.168.10.0/24]", "machine: {cidr: 192.168.10.0/24}"}, "has to be a list, but is a map; put a dash before each item"},
 		{"number for text", edit{"{name: lab}", "{name: 12}"}, "metadata.name: has to be text, but is a number; put it in quotes"},
 		{"text for number", edit{more, "    net: {vlan: ten}\n"}, "spec.hosts[2].net.vlan: has to be a number, but is text"},
 		{"text for truth", edit{"  baseDomain", "  schedulableControlPlane: yes\n  baseDomain"}, "write true or false, without quotes"},
@@ -218,5 +220,15 @@ func TestTakesVersions(t *testing.T) {
 		if _, err := parse(t, edit{"4.20", version}.apply(t, good), nil); err != nil {
 			t.Errorf("%s: %v", version, err)
 		}
+	}
+}
+
+// TestNumberOfHosts takes a number of hosts for what was meant.
+func TestNumberOfHosts(t *testing.T) {
+	text, _, _ := strings.Cut(good, "  hosts:\n")
+	_, err := parse(t, text+"  hosts: 3\n", nil)
+	want := "spec.hosts: has to be a list, but is a number; list the machines, each as "
+	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "acceptUnknownHosts: true") {
+		t.Errorf("got %v", err)
 	}
 }
