@@ -245,7 +245,7 @@ func (p *planner) resend() {
 	}
 	send(ScopeCluster, UpdateCluster, p.cluster.ID, "", p.name(), SetPullSecret, ValueOf(resent))
 	for _, env := range p.observed.InfraEnvs {
-		if env.Owned {
+		if env.Owned && p.mayResend(&env) {
 			send(InfraEnvScope(env.Name), UpdateInfraEnv, env.ID, "", env.Name, SetPullSecret, ValueOf(resent))
 		}
 	}

@@ -39,6 +39,8 @@ func (p *planner) hosts() {
 		case have == nil:
 			p.absent(want)
 		case p.ambiguous(want, have):
+		case p.runsOldImage(have):
+			p.bootNewImage(have)
 		case p.usable(have):
 			p.configureHost(want, have)
 		}

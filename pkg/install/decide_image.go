@@ -89,9 +89,45 @@ func (p *planner) updateImage(image intendedImage, env *InfraEnv) {
 		p.newImage(update)
 		return
 	}
-	if p.missingFrom(image) {
+	if p.missingFrom(image) || p.anyOldImage(env) {
 		p.usableImage(env)
 	}
+}
+
+// runsOldImage says whether a machine still runs a discovery image from before
+// its InfraEnv was changed: it registers whenever it boots, and that was before
+// the image of today was made. An agent that is restarted registers without a
+// boot and can't be told from one that came with the new image.
+func (p *planner) runsOldImage(h *Host) bool {
+	switch h.State {
+	case HostDiscovering, HostBlocked, HostReady, HostUnbound, HostDisconnected:
+	default:
+		return false // it has to register again anyhow, or does not take part
+	}
+	i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.ID == h.InfraEnvID })
+	if i < 0 || h.Registered.IsZero() {
+		return false
+	}
+	env := &p.observed.InfraEnvs[i]
+	return env.Owned && h.Registered.Before(env.Image.Created)
+}
+
+// anyOldImage says whether a machine has still to be booted from what the image
+// has become.
+func (p *planner) anyOldImage(env *InfraEnv) bool {
+	return slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.InfraEnvID == env.ID && p.runsOldImage(h) })
+}
+
+// bootNewImage waits for a machine that runs an old image. Until it comes back
+// nothing is written to it: it may come back as another one.
+func (p *planner) bootNewImage(h *Host) {
+	i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.ID == h.InfraEnvID })
+	id, name := p.hostID(h), p.hostName(h)
+	p.wait(Wait{
+		Key: "host/" + id + "/new-image", Scope: HostScope(id), Who: WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
+		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
+		Next: "reboot " + name + " into the new image: oaictl download iso " + p.name(),
+	})
 }
 
 // newImage sends a change that makes a new image. Hosts that booted the old one
@@ -118,6 +154,21 @@ func (p *planner) newImage(update Action) {
 	}
 }
 
+// mayResend says whether an InfraEnv's pull secret may be sent again. It is in
+// the image: what booted from the old one would have to boot again.
+func (p *planner) mayResend(env *InfraEnv) bool {
+	booted := p.bootedFrom(env.ID)
+	if len(booted) == 0 || p.desired.Options.Reimage || p.desired.Options.resent[string(InfraEnvScope(env.Name))+resendSuffix] {
+		return true
+	}
+	p.warn(Warning{
+		Key: "infraenv/" + env.Name + "/resend", Scope: InfraEnvScope(env.Name), Reason: "NewImageNeeded",
+		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, few(booted)),
+		Next:    "add --reimage to have it sent and the hosts rebooted",
+	})
+	return false
+}
+
 // usableImage sees to an image that hosts have still to boot.
 func (p *planner) usableImage(env *InfraEnv) {
 	scope := InfraEnvScope(env.Name)
@@ -137,11 +188,12 @@ func (p *planner) usableImage(env *InfraEnv) {
 	}
 }
 
-// bootedFrom names the hosts that have registered from an InfraEnv's image.
+// bootedFrom names the hosts that have registered from an InfraEnv's image and
+// still run it: what was added since runs from its disk.
 func (p *planner) bootedFrom(id string) []string {
 	var names []string
 	for _, h := range p.matches.part {
-		if h.InfraEnvID == id {
+		if h.InfraEnvID == id && !(h.Day2 && h.State == HostAdded) {
 			names = append(names, p.hostName(h))
 		}
 	}

@@ -16,7 +16,7 @@ func (p *planner) start() {
 		return
 	}
 	for _, host := range p.matches.part {
-		if host.State != HostReady {
+		if host.State != HostReady || p.runsOldImage(host) {
 			return
 		}
 	}

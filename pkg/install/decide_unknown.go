@@ -37,13 +37,15 @@ func (p *planner) unknownHosts() {
 // meant for others.
 func (p *planner) acceptUnknown() {
 	for _, host := range slices.Concat(p.matches.unknown, p.matches.unread) {
-		if p.usable(host) && host.State == HostReady {
+		if p.runsOldImage(host) {
+			p.bootNewImage(host)
+		} else if p.usable(host) && host.State == HostReady {
 			p.wipes(p.hostName(host), host)
 		}
 	}
 	wanted := p.unnamedMissing()
 	for _, host := range p.matches.pool {
-		if wanted > 0 && host.State == HostUnbound && host.Inventory.Known && host.Status == "known-unbound" {
+		if wanted > 0 && host.State == HostUnbound && host.Inventory.Known && host.Status == "known-unbound" && !p.runsOldImage(host) {
 			p.bind(host)
 			wanted--
 		}

@@ -215,7 +215,7 @@ func (unwritable) Save(context.Context, string, string, []byte) error {
 // TestSecretsAreSentAgainOnce, every one of them, even if one fails at first.
 func TestSecretsAreSentAgainOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{ResendSecrets: true}})}
+		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{ResendSecrets: true, Reimage: true}})}
 		failed := 0
 		p.refuse = func(a install.Action) error {
 			if a.Key == "infraenv/lab/resend" && failed < 2 {
@@ -240,7 +240,7 @@ func TestSecretsAreSentAgainOnce(t *testing.T) {
 // TestSecretsThatAreRefused end the run: they were asked for.
 func TestSecretsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{ResendSecrets: true}})}
+		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{ResendSecrets: true, Reimage: true}})}
 		p.refuse = func(a install.Action) error {
 			if a.Key == "infraenv/lab/resend" {
 				return &install.Fault{Code: install.CodeInput, Permanent: true, Err: errors.New("pull secret is malformed")}

@@ -111,6 +111,8 @@ type Image struct {
 	State   ImageState
 	URL     string // may carry a token: never logged
 	Type    string // full-iso, minimal-iso
+	// Created is when the image became what it is: what boots from it is older
+	// where it registered before. Zero: not known. A fresh URL is no new image.
 	Created time.Time
 	Expires time.Time // zero: never
 	Info    string

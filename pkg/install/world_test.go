@@ -59,7 +59,9 @@ func (w *world) apply(a install.Action) error {
 			Image: install.Image{State: install.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
 		})
 	case install.UpdateInfraEnv:
-		maps.Copy(w.infraEnv(a.Target).Settings, a.Settings)
+		env := w.infraEnv(a.Target)
+		maps.Copy(env.Settings, a.Settings)
+		env.Image.Created = o.At.Add(time.Second)
 	case install.RenewImage:
 		w.infraEnv(a.Target).Image.Expires = o.At.Add(4 * time.Hour)
 	case install.UpdateHost:
@@ -117,6 +119,9 @@ func (w *world) pass() {
 	ready := len(o.Hosts) > 0
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
+		if j := slices.IndexFunc(o.InfraEnvs, func(e install.InfraEnv) bool { return e.ID == h.InfraEnvID }); j >= 0 && h.Registered.Before(o.InfraEnvs[j].Image.Created) {
+			h.Registered = o.At // somebody reboots it into the new image
+		}
 		switch h.State {
 		case install.HostUnbound:
 			h.Status = "known-unbound"
@@ -161,7 +166,7 @@ func (w *world) bootHosts() {
 			continue
 		}
 		host := machine(want.Name, want.Match.MAC, i)
-		host.InfraEnvID = w.observed.InfraEnvs[0].ID
+		host.InfraEnvID, host.Registered = w.observed.InfraEnvs[0].ID, w.observed.At
 		if late {
 			host.State, host.Status, host.ClusterID = install.HostUnbound, "discovering-unbound", ""
 		}

@@ -296,7 +296,8 @@ func (s *Service) imageURL(c *call) (reply, error) {
 		return reply{}, err
 	}
 	url, expires := s.cfg.ImageURL(e.image())
-	e.DownloadURL, e.ExpiresAt = url, millis(expires)
+	// Keeping it is a change of the record, though not of the image.
+	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, millis(expires), micros(s.now())
 	return ok(presignedURL{ExpiresAt: millis(expires), URL: url})
 }
 

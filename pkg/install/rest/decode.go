@@ -105,7 +105,7 @@ func (t *tables) infraEnvOf(e *infraEnvWire) install.InfraEnv {
 		out.Created = e.CreatedAt.UTC()
 	}
 	if e.UpdatedAt != nil {
-		out.Image.Created = e.UpdatedAt.UTC()
+		out.Image.Created = e.UpdatedAt.UTC() // or before; see dateImages
 	}
 	if e.DownloadURL != "" {
 		out.Image.State = install.ImageReady

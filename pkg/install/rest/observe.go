@@ -103,7 +103,10 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 		}
 	}
 	w.refreshDue()
-	return p.reads(ctx, w, wanted, false)
+	if err := p.reads(ctx, w, wanted, false); err != nil {
+		return err
+	}
+	return p.dateImages(ctx, w)
 }
 
 // reads reads the parts that are at least so urgent; those that are not

@@ -45,6 +45,7 @@ type watch struct {
 	inventory map[string]bool // hosts whose inventory has to be read again
 	manifests map[string]string
 	log       eventLog
+	images    map[string]imageDate // when images became what they are, by InfraEnv
 	at        time.Time // of the last observation
 	listed    time.Time // when clusters were last listed
 	read      struct{ cluster, hosts time.Time }
@@ -166,7 +167,7 @@ func raise(n *urgency, to urgency) { *n = max(*n, to) }
 func (w *watch) forget() {
 	w.id, w.cluster, w.infraEnvs, w.manifests = "", nil, nil, nil
 	w.hosts, w.inventory = map[string]install.Host{}, map[string]bool{}
-	w.log = eventLog{}
+	w.log, w.images = eventLog{}, nil
 	w.need(func(n *needs) { *n = needs{lookup: overdue} })
 }
 
@@ -198,7 +199,7 @@ func (w *watch) picture() *install.Observed {
 	if w.cluster == nil {
 		return out
 	}
-	out.InfraEnvs = slices.Clone(w.infraEnvs)
+	out.InfraEnvs = w.datedInfraEnvs()
 	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
 	cluster := *w.cluster
 	cluster.Hosts = len(out.Hosts)
