@@ -58,20 +58,26 @@ func (f frame) title() string {
 	case install.ClusterInstalled, install.ClusterAddingHosts:
 		style = styleGood
 	}
-	right := printer.Age(f.elapsed)
+	// What can be done without goes first: the bar, then how long it took.
+	age, progress := printer.Age(f.elapsed), ""
+	rights := []string{age, ""}
 	if f.view.ETA > 0 {
-		right = "about " + left(f.view.ETA) + " left  " + right
+		rights = []string{"about " + left(f.view.ETA) + " left  " + age, left(f.view.ETA) + " left", ""}
 	}
-	progress := ""
 	if f.view.Percent > 0 {
 		progress = fmt.Sprintf("  %s %3d%%", bar(f.view.Percent, clamp(f.width/5, 8, 24)), f.view.Percent)
 	}
-	room := f.width - width(f.spin) - 1 - width(state) - 2 - width(progress) - width(right) - 2
-	if room < width(name) { // the bar is the first thing that can be done without
+	right := rights[0]
+	room := func() int { return f.width - width(f.spin) - 1 - width(state) - 2 - width(progress) - width(right) - 2 }
+	if room() < width(name) {
 		progress = ""
-		room = f.width - width(f.spin) - 1 - width(state) - 2 - width(right) - 2
 	}
-	name = strings.TrimRight(fit(name, min(width(name), room)), " ")
+	for _, right = range rights {
+		if room() >= width(name) {
+			break
+		}
+	}
+	name = strings.TrimRight(fit(name, min(width(name), max(room(), 4))), " ")
 	line := f.spin + " " + name + "  " + state + progress
 	gap := strings.Repeat(" ", max(1, f.width-width(line)-width(right)))
 	return f.paint.text(styleStrong, f.spin+" "+name) + "  " + f.paint.text(style, state) + progress + gap + f.paint.text(styleFaint, right)
@@ -186,30 +192,53 @@ func doing(h install.HostView) string {
 	return strings.TrimRight(strings.TrimSuffix(h.Stage, "%"), " 0123456789")
 }
 
-// columns are the widths of the table's columns.
+// columns are the widths of the table's columns; one without a width is left out.
 type columns struct{ host, role, stage, percent, age, waits int }
 
 // columns divides the terminal's width: what a host waits for gets what the
-// others leave, and on a narrow terminal the role is cut first.
+// others leave. On a narrow terminal the role is cut first; on one that is
+// narrower still, columns are left out from the right, the role among them.
 func (f frame) columns(hosts []install.HostView) columns {
-	c := columns{host: 4, role: 4, stage: 5, percent: 4, age: 5}
+	c := columns{host: 4, role: 4, stage: 5, percent: 4, age: 5, waits: least}
 	for _, h := range hosts {
 		c.host = max(c.host, width(h.Name))
 		c.role = max(c.role, width(string(h.Role)))
 		c.stage = max(c.stage, width(stageOf(h)))
 	}
-	const gaps = 2 + 5*2
-	const least = 16
-	room := func() int { return f.width - gaps - c.host - c.role - c.stage - c.percent - c.age }
 	c.host = min(c.host, max(12, f.width/4))
-	if room() < least {
+	if c.over(f.width) > 0 {
 		c.role = min(c.role, narrowRole)
 	}
-	if room() < least {
-		c.stage = max(20, c.stage-(least-room()))
+	if over := c.over(f.width); over > 0 {
+		c.stage = max(min(c.stage, narrowStage), c.stage-over)
 	}
-	c.waits = max(0, room())
+	for _, column := range []*int{&c.waits, &c.role, &c.age} {
+		if c.over(f.width) > 0 {
+			*column = 0
+		}
+	}
+	if c.waits == 0 { // what is left over goes to the stage
+		c.stage = max(5, c.stage-c.over(f.width))
+		return c
+	}
+	c.waits -= c.over(f.width)
 	return c
+}
+
+// least is how much of what a host waits for is worth a column, narrowStage how
+// much of a stage.
+const least, narrowStage = 16, 20
+
+// over is by how much the columns are wider than the terminal, negative where
+// there is room left.
+func (c columns) over(terminal int) int {
+	wide := 0
+	for _, column := range []int{c.host, c.role, c.stage, c.percent, c.age, c.waits} {
+		if column > 0 {
+			wide += column + 2
+		}
+	}
+	return wide - terminal
 }
 
 // narrowRole is how much of a role a narrow terminal shows: control, worker,
@@ -229,8 +258,19 @@ func (c columns) row(host, role, stage, percent, age, waits string) string {
 	right := func(text string, cells int) string {
 		return strings.Repeat(" ", max(0, cells-width(text))) + text
 	}
-	return "  " + fit(host, c.host) + "  " + fit(role, c.role) + "  " + fit(stage, c.stage) + "  " +
-		right(percent, c.percent) + "  " + right(age, c.age) + "  " + fit(waits, c.waits)
+	var row strings.Builder
+	for _, cell := range []struct {
+		cells int
+		text  string
+	}{
+		{c.host, fit(host, c.host)}, {c.role, fit(role, c.role)}, {c.stage, fit(stage, c.stage)},
+		{c.percent, right(percent, c.percent)}, {c.age, right(age, c.age)}, {c.waits, fit(waits, c.waits)},
+	} {
+		if cell.cells > 0 {
+			row.WriteString("  " + cell.text)
+		}
+	}
+	return row.String()
 }
 
 // stageOf is the stage of a host, or its state where there is no stage yet.
