@@ -63,26 +63,53 @@ func (p *planner) optionalEnds() time.Time {
 	return p.imageSince().Add(cmp.Or(within, defaultWithin))
 }
 
-// preparationRetries is how often a failed preparation is tried again.
-const preparationRetries = 2
+// preparationRetries is how often a failed preparation is tried again at once,
+// preparationPause after how long where somebody may have cured it.
+const (
+	preparationRetries = 2
+	preparationPause   = 10 * time.Minute
+)
+
+// reasonPreparation is the reason of a blocker that is a failed preparation.
+const reasonPreparation = "PreparationFailed"
 
 // preparationFailed says whether the service has failed too often to prepare
-// this install. A cluster that is ready after an install call is one whose
-// preparation failed.
+// this install to try it again now. A cluster that is ready after an install
+// call is one whose preparation failed.
 func (p *planner) preparationFailed() bool {
-	failures := 0
+	failures, last := 0, time.Time{}
 	for _, at := range p.cluster.Preparation.FailedAt {
 		if !at.Before(p.desired.Options.Started) {
-			failures++
+			failures, last = failures+1, at
 		}
 	}
 	if failures <= preparationRetries {
 		return false
 	}
+	if b, found := p.unpullable(); found {
+		p.block(b)
+		return p.now.Sub(last) < preparationPause
+	}
 	p.block(Blocker{
-		Key: "cluster/preparation", Scope: ScopeCluster, Reason: "PreparationFailed", Cure: CureNone,
+		Key: "cluster/preparation", Scope: ScopeCluster, Reason: reasonPreparation, Cure: CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
 		Remedy:  "oaictl why cluster " + p.name() + ", cure that, and run the same command again",
 	})
 	return true
+}
+
+// unpullable is the blocker of hosts that could not pull what an install needs.
+// The service measures that while it prepares one, and takes the hosts for ready
+// nevertheless: a person sees to the network, the registry or its mirror, and
+// the next preparation shows it.
+func (p *planner) unpullable() (b Blocker, found bool) {
+	for _, cause := range p.explain(p.matches.part).Causes {
+		if cause.ID != "container-images-available" {
+			continue
+		}
+		b = causeBlocker(cause)
+		b.Reason, b.Message = reasonPreparation, "the service cannot prepare the installation: "+b.Message
+		return b, true
+	}
+	return Blocker{}, false
 }

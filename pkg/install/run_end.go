@@ -84,6 +84,13 @@ func (r *run) limits(plan Plan) error {
 			}
 		}
 	}
+	if o := r.latest.Observed; o != nil && o.Cluster != nil && o.Cluster.State == ClusterPreparing {
+		for key, first := range r.standing { // an attempt is no cure yet
+			if _, again := seen[key]; !again {
+				seen[key] = first
+			}
+		}
+	}
 	r.standing = seen
 	return nil
 }

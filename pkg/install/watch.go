@@ -260,7 +260,9 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		if there[key] {
 			continue
 		}
-		if x, told := w.stands[key]; told && !lost {
+		// An attempt alone does not cure what preparations fail over; that it does
+		// is told by the cluster's next state.
+		if x, told := w.stands[key]; told && !lost && x.Reason != reasonPreparation {
 			changed = true
 			w.tell(Event{Type: EventHint, Host: hostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}

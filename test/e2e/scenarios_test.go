@@ -47,7 +47,7 @@ func endings() []ending {
 		{name: "duplicate-hostname", says: []string{"configure the host cp-1"}},
 		{name: "host-never-boots", says: []string{"waiting for cp-1 to boot the discovery image"}},
 		{name: "host-never-boots-timeout", scenario: "host-never-boots", within: true, flags: []string{"--timeout", "20m"}},
-		{name: "image-pull-failure", says: []string{"start the installation", "failed 3 times to prepare"}},
+		{name: "image-pull-failure", says: []string{"start the installation", "cannot prepare the installation: cp-1: Failed to fetch container images"}},
 		{name: "image-url-expires"},
 		{name: "no-ntp", says: []string{"synchronize with any NTP server"}},
 		{name: "operators-time-out", says: []string{"cluster is Finalizing"}},
