@@ -129,7 +129,11 @@ func (p *planner) clusterChecks() {
 	if p.cluster.State == ClusterReady {
 		return
 	}
-	report := p.explain(p.matches.part)
+	p.causes(p.explain(p.matches.part))
+}
+
+// causes makes blockers of what stands in the way, and waits of what passes.
+func (p *planner) causes(report diagnose.Report) {
 	silent := slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == HostDisconnected })
 	for _, cause := range report.Causes {
 		if silent && mutual(cause.ID) {

@@ -24,7 +24,9 @@ func (p *planner) driftAfterStart() {
 		}
 	}
 	p.manifestDrift()
-	p.imageDrift(told)
+	if !p.desired.Options.AddNodes { // hosts boot an image of their own then
+		p.imageDrift(told)
+	}
 	p.hostDrift()
 	if p.desired.Options.ResendSecrets {
 		p.warn(Warning{
@@ -72,7 +74,7 @@ func (p *planner) hostDrift() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.byName[want.Name]
-		if have == nil || !have.Inventory.Known {
+		if have == nil || !have.Inventory.Known || membershipOf(have) == joining {
 			continue
 		}
 		id := ""

@@ -169,7 +169,14 @@ func (p *planner) installed() {
 	if p.cluster.Kubeconfig && !p.observed.Results.Password {
 		p.save(SavePassword, "kubeadmin-password", "the cluster is installed")
 	}
-	if !p.idle() {
+	if p.desired.Options.AddNodes {
+		p.addNodes()
+	}
+	switch {
+	case !p.idle() || !p.unhindered() || len(p.plan.Waits) > 0 || p.plan.Verdict != "":
+		return
+	case p.desired.Options.AddNodes:
+		p.allAdded()
 		return
 	}
 	next := "oaictl download kubeconfig " + p.name()
@@ -183,7 +190,8 @@ func (p *planner) installed() {
 	}
 	message := "installed"
 	if len(p.plan.Missing) > 0 {
-		message = "installed, without workers that are not required: " + strings.Join(p.plan.Missing, ", ")
+		message = "installed, without workers that are not required: " + strings.Join(p.plan.Missing, ", ") + "; oaictl add-node adds them"
+		next = "oaictl add-node -f FILE"
 	}
 	p.end(VerdictInstalled, message, next)
 }

@@ -151,6 +151,9 @@ type Plan struct {
 	Wipes []Wipe
 	// Missing are hosts of the file that are not in the cluster.
 	Missing []string
+	// Added are the hosts that were added after the install, of an installed
+	// cluster and with Options.AddNodes.
+	Added []string
 }
 
 // Warning is something that a person should know and that stops nothing.
@@ -178,6 +181,10 @@ type Options struct {
 	Adopt string
 	// ResendSecrets sends again what the service does not give back.
 	ResendSecrets bool
+	// AddNodes adds the hosts of the file that are not part of the installed
+	// cluster yet: it is told to take more hosts, and each host is installed as
+	// soon as it is ready. Nothing is done to a cluster that is not installed.
+	AddNodes bool
 	// Run marks the clusters that this run registers.
 	Run string
 	// Started is when the run began, on the service's clock: preparations that

@@ -14,7 +14,7 @@ import (
 // verdict says whether the plan is an end.
 func (r *run) verdict(plan Plan) (done bool, err error) {
 	end := func(code Code) error {
-		return &Fault{Code: code, Op: "install", On: r.name(), Err: errors.New(plan.Message), Next: plan.Next}
+		return &Fault{Code: code, Op: r.op(), On: r.name(), Err: errors.New(plan.Message), Next: plan.Next}
 	}
 	switch plan.Verdict {
 	case VerdictInstalled:
@@ -27,6 +27,14 @@ func (r *run) verdict(plan Plan) (done bool, err error) {
 		return true, end(CodeFailure)
 	}
 	return false, nil
+}
+
+// op is what the run is about, for its errors.
+func (r *run) op() string {
+	if r.desired.Options.AddNodes {
+		return "add nodes to"
+	}
+	return "install"
 }
 
 func (r *run) name() string {
@@ -48,7 +56,7 @@ func (r *run) detached(plan Plan, retry *refusal) (done bool, err error) {
 		return false, nil
 	}
 	return true, &Fault{
-		Code: CodeOf(retry.err), Op: "install", On: r.name(), Err: retry.err,
+		Code: CodeOf(retry.err), Op: r.op(), On: r.name(), Err: retry.err,
 		Next: firstOf(NextOf(retry.err), "run the same command again in a while"),
 	}
 }
@@ -79,8 +87,8 @@ func (r *run) limits(plan Plan) error {
 		}
 		if waited := stood("wait/" + w.Key); r.userTimeout > 0 && waited >= r.userTimeout {
 			return &Fault{
-				Code: CodeNeedsUser, Op: "install", On: r.name(), Err: fmt.Errorf("waited %s for %s", r.userTimeout, w.For),
-				Next: "see to that, and run the same command again; the discovery image: oaictl download iso " + r.desired.Spec.Metadata.Name,
+				Code: CodeNeedsUser, Op: r.op(), On: r.name(), Err: fmt.Errorf("waited %s for %s", r.userTimeout, w.For),
+				Next: "see to that, and run the same command again; the discovery image: " + firstOf(w.Next, "oaictl download iso "+r.desired.Spec.Metadata.Name),
 			}
 		}
 	}
@@ -111,7 +119,7 @@ func (r *run) limit(b Blocker, stood time.Duration) error {
 				message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
 			}
 		}
-		return &Fault{Code: code, Op: "install", On: r.name(), Err: errors.New(message), Next: b.Remedy}
+		return &Fault{Code: code, Op: r.op(), On: r.name(), Err: errors.New(message), Next: b.Remedy}
 	}
 	switch b.Cure {
 	case CureNow:
@@ -146,7 +154,7 @@ func (r *run) timedOut() error {
 	if o := r.latest.Observed; o != nil && o.Cluster != nil && o.Cluster.State.running() {
 		text += "; the installation goes on without oaictl"
 	}
-	return &Fault{Code: CodeTimeout, Op: "install", On: r.name(), Err: errors.New(text), Next: "run the same command again, which goes on from here"}
+	return &Fault{Code: CodeTimeout, Op: r.op(), On: r.name(), Err: errors.New(text), Next: "run the same command again, which goes on from here"}
 }
 
 // Interrupt causes a context to end with a signal's exit code.

@@ -31,6 +31,9 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 		view.Hosts[i].describe(plan)
 	}
 	view.Percent, view.ETA = progress(observed)
+	if desired.Options.AddNodes && observed.Cluster != nil && observed.Cluster.State.installed() {
+		view.Percent, view.ETA = adding(desired, names), slowest(observed)
+	}
 	return view
 }
 
@@ -94,6 +97,29 @@ func progress(o *Observed) (percent int, eta time.Duration) {
 		return percent, max(time.Minute, usualFinalizing-spent, slowest(o))
 	}
 	return percent, 0
+}
+
+// adding is how far, in percent, the hosts of the file are that an installed
+// cluster did not have.
+func adding(desired *Desired, names matches) int {
+	hosts, sum := 0, 0
+	for i := range desired.Spec.Spec.Hosts {
+		have := names.byName[desired.Spec.Spec.Hosts[i].Name]
+		switch {
+		case membershipOf(have) != member:
+			hosts++
+			if have != nil && have.Day2 {
+				sum += have.Progress.Percent
+			}
+		case have.Day2:
+			hosts++
+			sum += 100
+		}
+	}
+	if hosts == 0 {
+		return 100
+	}
+	return sum / hosts
 }
 
 // slowest is what the host with the longest way still to go usually takes.

@@ -73,6 +73,17 @@ func (w *world) apply(a install.Action) error {
 	case install.BindHost:
 		host := w.host(a.Target)
 		host.State, host.ClusterID = install.HostBinding, o.Cluster.ID
+	case install.AllowAddHosts:
+		if o.Cluster.State != install.ClusterInstalled {
+			return fmt.Errorf("the service lets hosts be added to installed clusters only, not to one that is %s", o.Cluster.State)
+		}
+		o.Cluster.State = install.ClusterAddingHosts
+	case install.InstallHost:
+		host := w.host(a.Target)
+		if host.State != install.HostReady || !host.Day2 || o.Cluster.State != install.ClusterAddingHosts {
+			return fmt.Errorf("the service does not install %s now: %s, day 2 %v, cluster %s", host.ID, host.State, host.Day2, o.Cluster.State)
+		}
+		host.State = install.HostInstalling
 	case install.StartInstall:
 		o.Cluster.State, o.Cluster.InstallStarted = install.ClusterPreparing, o.At
 	case install.SaveNoIngress:
@@ -126,9 +137,14 @@ func (w *world) pass() {
 		case install.HostUnbound:
 			h.Status = "known-unbound"
 		case install.HostBinding, install.HostDisconnected, install.HostResetting, install.HostBlocked:
+			h.Day2 = h.Day2 || h.State == install.HostBinding && o.Cluster.State == install.ClusterAddingHosts
 			h.State = install.HostDiscovering
 		case install.HostDiscovering:
 			h.State = install.HostReady
+		case install.HostPreparing, install.HostInstalling, install.HostNeedsUser:
+			if h.Day2 {
+				h.State = install.HostAdded
+			}
 		}
 		ready = ready && h.State == install.HostReady
 	}
@@ -149,6 +165,7 @@ func (w *world) pass() {
 		o.Cluster.State, o.Cluster.NoIngress = install.ClusterFinalizing, true
 	case install.ClusterFinalizing:
 		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = install.ClusterInstalled, true, true
+		o.Cluster.InstallCompleted = o.At
 		for i := range o.Hosts {
 			o.Hosts[i].State, o.Hosts[i].Role = install.HostInstalled, install.RoleControlPlane
 			if role := o.Hosts[i].Settings[install.SetRole]; role != "" {
@@ -158,15 +175,26 @@ func (w *world) pass() {
 	}
 }
 
-// bootHosts registers the machines of the file that are not there yet.
+// bootHosts registers the machines of the file that are not there yet. Once the
+// cluster is installed, the service takes none from an image of before.
 func (w *world) bootHosts() {
 	late := w.desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
+	done := w.observed.Cluster.InstallCompleted
+	from := slices.IndexFunc(w.observed.InfraEnvs, func(e install.InfraEnv) bool {
+		return done.IsZero() || e.ClusterID == "" || !e.Created.Before(done)
+	})
+	if from < 0 || w.observed.Cluster.State == install.ClusterInstalled {
+		return
+	}
 	for i, want := range w.desired.Spec.Spec.Hosts {
 		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent {
 			continue
 		}
 		host := machine(want.Name, want.Match.MAC, i)
-		host.InfraEnvID, host.Registered = w.observed.InfraEnvs[0].ID, w.observed.At
+		host.InfraEnvID, host.Registered = w.observed.InfraEnvs[from].ID, w.observed.At
+		if w.observed.Cluster.State == install.ClusterAddingHosts && !late {
+			host.Day2, host.Role = true, install.RoleWorker
+		}
 		if late {
 			host.State, host.Status, host.ClusterID = install.HostUnbound, "discovering-unbound", ""
 		}

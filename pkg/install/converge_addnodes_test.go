@@ -1,0 +1,164 @@
+package install_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// installedWithout is a world whose cluster is installed, all but the last
+// worker, which is not required and has never been switched on.
+func installedWithout(t *testing.T, c *spec.Cluster) *world {
+	t.Helper()
+	none := 0
+	c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(time.Minute)}
+	w := newWorld(&install.Desired{Spec: c})
+	w.absent = c.Spec.Hosts[len(c.Spec.Hosts)-1].Name
+	for range 40 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		if w.decide().Verdict == install.VerdictInstalled {
+			w.writes = nil
+			return w
+		}
+		w.pass()
+	}
+	t.Fatalf("never installed: %+v", w.decide())
+	return nil
+}
+
+// anyGrowing is some state in which a cluster may be when nodes are added to it.
+func anyGrowing(t *testing.T, random *rand.Rand) *world {
+	c := anyCluster(random)
+	if len(c.Spec.Hosts) == *c.Spec.Topology.ControlPlane {
+		*c.Spec.Topology.Workers = 1
+		c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "worker-0", Role: spec.Worker, Match: spec.Match{MAC: "52:54:00:00:01:00"}})
+	}
+	for i := range c.Spec.Hosts {
+		c.Spec.Hosts[i].Disk.Hints.DeviceName = "" // one that fits no disk would never get as far
+	}
+	w := installedWithout(t, c)
+	w.absent, w.desired.Options.AddNodes = "", true
+	if random.IntN(3) == 0 {
+		c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "more", Hostname: "more", Match: spec.Match{MAC: "52:54:00:00:02:00"}})
+	}
+	if random.IntN(4) == 0 { // lost in the install
+		w.observed.Hosts[random.IntN(len(w.observed.Hosts))].State = install.HostFailed
+	}
+	for range random.IntN(8) {
+		for _, a := range w.decide().Actions {
+			if random.IntN(4) > 0 {
+				_ = w.apply(a)
+			}
+		}
+		w.pass()
+	}
+	for i := range w.observed.Hosts {
+		if h := &w.observed.Hosts[i]; h.Day2 && random.IntN(3) == 0 {
+			states := []install.HostState{
+				install.HostDiscovering, install.HostDisconnected, install.HostBlocked, install.HostReady, install.HostInstalling, install.HostNeedsUser,
+				install.HostResetting, install.HostFailed, install.HostCancelled, install.HostUnknown, install.HostAdded,
+			}
+			h.State = states[random.IntN(len(states))]
+		}
+	}
+	if random.IntN(3) == 0 {
+		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
+		stranger.Day2, stranger.State = true, install.HostReady
+		if random.IntN(3) == 0 {
+			stranger.Inventory = install.Inventory{}
+		}
+		w.observed.Hosts = append(w.observed.Hosts, stranger)
+	}
+	w.writes = nil
+	return w
+}
+
+// TestConvergenceOfAddingNodes holds the promise of convergence for a cluster
+// that grows: no machine is installed twice, none that the file does not name,
+// and none that was part of the cluster.
+func TestConvergenceOfAddingNodes(t *testing.T) {
+	exercised := map[install.Kind]int{}
+	for seed := range uint64(2000) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		w := anyGrowing(t, random)
+		for range 20 {
+			if err := settle(w); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			w.pass()
+		}
+		installed := map[string]int{}
+		for _, a := range w.writes {
+			exercised[a.Kind]++
+			if a.Kind == install.InstallHost {
+				installed[a.Target]++
+			}
+			if a.Kind == install.StartInstall || a.Kind == install.RegisterCluster || installed[a.Target] > 1 || a.Target == "host-stranger" {
+				t.Fatalf("seed %d: writes %v", seed, keys(w.writes))
+			}
+		}
+		w.writes = nil
+		if err := settle(w); err != nil || len(w.writes) > 0 {
+			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
+		}
+	}
+	for _, kind := range []install.Kind{install.AllowAddHosts, install.RegisterInfraEnv, install.UpdateHost, install.BindHost, install.InstallHost} {
+		if exercised[kind] == 0 {
+			t.Errorf("no state led to %s: the property says nothing of it", kind)
+		}
+	}
+}
+
+// TestAddingANode walks an installed cluster to one with the worker that was
+// not there, from an image of its own or from the pool.
+func TestAddingANode(t *testing.T) {
+	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
+		c := sample(3, 2)
+		c.Spec.InfraEnv.Bind = bind
+		w := installedWithout(t, c)
+		if plan := w.decide(); !slices.Equal(plan.Missing, []string{"worker-1"}) || plan.Next != "oaictl add-node -f FILE" {
+			t.Errorf("%s, before: %+v", bind, plan)
+		}
+		w.absent, w.desired.Options.AddNodes = "", true
+		wiped := false
+		for range 20 {
+			plan := w.decide()
+			if hasKind(plan, install.InstallHost) {
+				wiped = slices.ContainsFunc(plan.Wipes, func(x install.Wipe) bool { return x.Host == "worker-1" && x.Install })
+			}
+			for _, a := range plan.Actions {
+				if err := w.apply(a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(plan.Actions) == 0 {
+				w.pass()
+			}
+		}
+		plan := w.decide()
+		if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-1"}) || len(plan.Missing) > 0 {
+			t.Errorf("%s: %+v", bind, plan)
+		}
+		if !wiped {
+			t.Errorf("%s: the disk is not named before it is written over", bind)
+		}
+		var kinds []install.Kind
+		for _, a := range w.writes {
+			kinds = append(kinds, a.Kind)
+		}
+		want := []install.Kind{install.AllowAddHosts, install.RegisterInfraEnv, install.UpdateHost, install.InstallHost}
+		if bind == spec.BindLate {
+			want[1], want[2] = install.BindHost, install.UpdateHost
+		}
+		if fmt.Sprint(kinds) != fmt.Sprint(want) {
+			t.Errorf("%s: writes %v, want %v", bind, kinds, want)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// membership is where a host of the file stands with a cluster that is installed.
+type membership int
+
+const (
+	outside membership = iota // has to boot the discovery image: never came, or was lost in the install
+	joining                   // has registered to be added, and is on its way
+	refused                   // failed while it was being added
+	member                    // part of the cluster, as far as the service can see
+)
+
+// membershipOf is where a host stands, nil for one that the service has not seen.
+func membershipOf(h *Host) membership {
+	switch {
+	case h == nil:
+		return outside
+	case h.unbound(), h.State == HostBinding:
+		return joining
+	case h.Day2 && (h.State == HostAdded || h.State == HostInstalled):
+		return member
+	case h.Day2 && h.State == HostFailed:
+		return refused
+	case h.Day2:
+		return joining
+	case h.State == HostFailed || h.State == HostCancelled:
+		return outside
+	}
+	return member
+}
+
+// notInstalled refuses to add nodes to what is no cluster yet: to install one
+// is another command.
+func (p *planner) notInstalled() {
+	b := Blocker{
+		Key: "cluster/add-nodes", Scope: ScopeCluster, Reason: "ClusterNotInstalled", Cure: CureNone,
+		Message: "nodes can be added to an installed cluster only", Remedy: "oaictl create cluster -f FILE",
+	}
+	if p.cluster == nil {
+		b.Cure, b.Message = CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
+	} else {
+		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
+	}
+	p.block(b)
+}
+
+// addNodes brings the hosts of the file that are not part of an installed
+// cluster into it: each for itself, so that none waits for a slower one.
+func (p *planner) addNodes() {
+	unnamed := p.unnamedNodes()
+	if !p.incomplete() && !unnamed.open() {
+		return
+	}
+	if p.cluster.State == ClusterInstalled {
+		p.act(Action{
+			Key: "cluster/allow-add-hosts", Scope: ScopeCluster, Kind: AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
+			Reason: "the cluster is installed and takes no more hosts until it is told to",
+		})
+		return
+	}
+	p.lateImages(unnamed.missing > 0)
+	var failed []*Host
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		have := p.matches.byName[want.Name]
+		switch membershipOf(have) {
+		case outside:
+			p.awaitBoot(want, have)
+		case refused:
+			failed = append(failed, have)
+		case joining:
+			if !p.ambiguous(want, have) {
+				p.addNode(have, func() { p.configureHost(want, have) })
+			}
+		}
+	}
+	failed = append(failed, p.addUnnamed(unnamed)...)
+	p.strangers(unnamed)
+	p.newcomerChecks()
+	p.notAdded(failed)
+}
+
+// incomplete says whether a host of the file is not part of the cluster.
+func (p *planner) incomplete() bool {
+	return slices.ContainsFunc(p.spec.Spec.Hosts, func(h spec.Host) bool { return membershipOf(p.matches.byName[h.Name]) != member })
+}
+
+// awaitBoot waits for a host to boot an image that the cluster still takes
+// hosts from. The image itself is seen to elsewhere.
+func (p *planner) awaitBoot(want *spec.Host, have *Host) {
+	env := p.lateEnvOf(want.Name)
+	if env == nil || env.Image.State != ImageReady || have == nil && p.fitsAnother(want.Name) {
+		return
+	}
+	again := ""
+	if have != nil {
+		again = ", anew: it was lost in the install"
+	}
+	p.wait(Wait{
+		Key: "host/" + want.Name + "/register", Scope: HostScope(want.Name), Who: WhoUser, Since: env.Created,
+		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
+		Next: "oaictl download iso --infra-env " + env.Name,
+	})
+}
+
+// addNode brings a host that has registered a step further. configure makes it
+// what the file says, and names the disks that will be written over once there
+// is nothing left to change.
+func (p *planner) addNode(h *Host, configure func()) {
+	switch h.State {
+	case HostPreparing, HostInstalling:
+		p.runningHost(h)
+		return
+	}
+	if !p.usable(h) {
+		return
+	}
+	actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
+	configure()
+	if h.State != HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
+		return
+	}
+	scope := HostScope(p.hostID(h))
+	p.act(Action{
+		Key: string(scope) + "/install", Scope: scope, Kind: InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Reason: "the host is ready to be added", Destructive: true,
+	})
+}
+
+// newcomerChecks explains what stands in the way of hosts to be added. The
+// checks of the cluster itself were those of its install.
+func (p *planner) newcomerChecks() {
+	var newcomers []*Host
+	for _, h := range p.matches.part {
+		if h.Day2 && h.State == HostBlocked && p.matches.names[h.ID] != "" {
+			newcomers = append(newcomers, h)
+		}
+	}
+	alone := *p
+	alone.cluster = nil
+	p.causes(alone.explain(newcomers))
+}
+
+// notAdded ends the run once nothing is left but hosts that could not be added.
+func (p *planner) notAdded(failed []*Host) {
+	var reasons, names []string
+	for _, h := range failed {
+		p.runningHost(h)
+		names = append(names, p.hostName(h))
+		reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
+	}
+	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
+		p.plan.Missing = names
+		p.end(VerdictFailed, "not added: "+strings.Join(reasons, "; "), fmt.Sprintf(
+			"oaictl logs host %s, then `oaictl delete host %s --yes`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
+		return
+	}
+	p.otherwise("the service to check the hosts that are to be added")
+}
+
+// allAdded ends the run: every host of the file is part of the cluster, as far
+// as the service can see.
+func (p *planner) allAdded() {
+	p.plan.Missing = nil
+	for _, trouble := range p.degradations() {
+		p.warn(Warning{Key: "cluster/degraded/" + trouble, Scope: ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + trouble, Next: "oaictl why cluster " + p.name()})
+	}
+	kubeconfig := p.name() + "/auth/kubeconfig"
+	for _, h := range p.matches.part {
+		if h.Day2 && membershipOf(h) == member {
+			p.plan.Added = append(p.plan.Added, p.hostName(h))
+		}
+	}
+	switch {
+	case len(p.plan.Added) == 0:
+		p.end(VerdictInstalled, "installed, with every host of the file", "oc --kubeconfig "+kubeconfig+" get nodes")
+	case !p.observed.Results.Kubeconfig:
+		p.end(VerdictInstalled, addedText(p.plan.Added), "oaictl download kubeconfig "+p.name())
+	default:
+		p.end(VerdictInstalled, addedText(p.plan.Added), fmt.Sprintf(
+			"oc --kubeconfig %[1]s get csr, and for each that is Pending: oc --kubeconfig %[1]s adm certificate approve NAME", kubeconfig))
+	}
+}
+
+// addedText says what is known of nodes that were added, and what is not: the
+// service's knowledge ends with the reboot.
+func addedText(names []string) string {
+	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", few(names))
+}

@@ -1,0 +1,100 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// lateImages makes and keeps the discovery images that hosts boot to be added.
+// The service takes no new host from an image that the cluster was installed
+// with; a pool belongs to no cluster, and goes on serving.
+func (p *planner) lateImages(unnamed bool) {
+	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
+		p.poolOf(ref)
+		return
+	}
+	intended, err := intendedImages(p.spec)
+	if err != nil {
+		p.block(Blocker{
+			Key: "infraenv/input", Scope: ScopeCluster, Reason: "BadInfraEnv", Cure: CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
+		})
+		return
+	}
+	for _, image := range intended {
+		wanted := slices.ContainsFunc(image.hosts, func(name string) bool { return membershipOf(p.matches.byName[name]) == outside })
+		if !wanted && !unnamed {
+			continue
+		}
+		env := p.lateEnv(image)
+		if env == nil {
+			p.lateImage(image, intended)
+			continue
+		}
+		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
+		p.updateImage(image, env)
+		if len(p.plan.Actions) == actions && len(p.plan.Blockers) == blockers && !p.missingFrom(image) {
+			p.usableImage(env)
+		}
+	}
+}
+
+// lateImage registers an InfraEnv under the first name that is free.
+func (p *planner) lateImage(image intendedImage, intended []intendedImage) {
+	taken := func(name string) bool {
+		return p.infraEnv(name) != nil ||
+			slices.ContainsFunc(intended, func(i intendedImage) bool { return i.name == name }) ||
+			slices.ContainsFunc(p.plan.Actions, func(a Action) bool { return a.Kind == RegisterInfraEnv && a.Name == name })
+	}
+	number := 2
+	for taken(fmt.Sprintf("%s-%d", p.name(), number)) {
+		number++
+	}
+	name := fmt.Sprintf("%s-%d", p.name(), number)
+	p.act(Action{
+		Key: "infraenv/" + name + "/register", Scope: InfraEnvScope(name), Kind: RegisterInfraEnv, Name: name, Target: p.bindTo(),
+		Reason: "hosts cannot be added with the image that the cluster was installed with", Settings: image.settings, Changes: allChanges("", image.settings),
+	})
+}
+
+// lateEnv is the InfraEnv whose image hosts of the kind boot to be added, nil
+// for none.
+func (p *planner) lateEnv(image intendedImage) *InfraEnv {
+	for i := range p.observed.InfraEnvs {
+		env := &p.observed.InfraEnvs[i]
+		arch := env.Settings[SetArch].Text()
+		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
+		if own && p.takesLate(env) && (image.arch == "" || arch == "" || arch == string(image.arch)) {
+			return env
+		}
+	}
+	return nil
+}
+
+// lateEnvOf is the InfraEnv whose image a host of the file boots to be added,
+// of any host that the file does not name for "".
+func (p *planner) lateEnvOf(name string) *InfraEnv {
+	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
+		i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref })
+		if i < 0 {
+			return nil
+		}
+		return &p.observed.InfraEnvs[i]
+	}
+	intended, err := intendedImages(p.spec)
+	if err != nil {
+		return nil // told with the images
+	}
+	for _, image := range intended {
+		if name == "" || slices.Contains(image.hosts, name) {
+			return p.lateEnv(image)
+		}
+	}
+	return nil
+}
+
+// takesLate says whether hosts of an InfraEnv may join an installed cluster.
+func (p *planner) takesLate(env *InfraEnv) bool {
+	done := p.cluster.InstallCompleted
+	return env.ClusterID == "" || done.IsZero() || !env.Created.Before(done)
+}
