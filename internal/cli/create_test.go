@@ -180,7 +180,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 func TestPlanWritesNothing(t *testing.T) {
 	here(t)
 	service := lab()
-	service.clusters = nil
+	service.clusters, service.infraEnvs, service.hosts = nil, nil, nil
 	for _, line := range []string{"plan -f cluster.yaml", "create cluster -f cluster.yaml --dry-run", "plan -f cluster.yaml -o json", "why -f cluster.yaml", "validate -f cluster.yaml", "get clusters"} {
 		run(t, service, "", strings.Fields(line)...)
 	}
@@ -193,6 +193,13 @@ func TestPlanWritesNothing(t *testing.T) {
 	got := run(t, service, "", "plan", "-f", "cluster.yaml")
 	if got.code != 0 || !strings.Contains(got.out, "+ RegisterCluster lab") || !strings.Contains(got.out, "+ spec.openshift.version") {
 		t.Errorf("plan says:\n%s%s", got.out, got.errors)
+	}
+	const then = "\nThen:\n  · register the InfraEnv lab\n  … wait for node-1 to boot the discovery image and register\n"
+	if !strings.Contains(got.out, then) {
+		t.Errorf("plan does not say what follows:\n%s", got.out)
+	}
+	if got := run(t, service, "", "plan", "-f", "cluster.yaml", "-o", "jsonpath={.then[0].kind}"); got.out != "RegisterInfraEnv" {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -29,9 +29,10 @@ func (a *app) planCommand(run func(context.Context, *planOptions) error) *cobra.
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what create cluster would do, and do nothing",
-		Long: `Show what create cluster would do next, what it would wait for and what stands in
-its way. Nothing is written, neither to the service nor to disk, and the exit
-code is 0 whether or not there is something to do.`,
+		Long: `Show what create cluster would do next, what it would wait for, what stands in
+its way, and what follows until the cluster is installed. Nothing is written,
+neither to the service nor to disk, and the exit code is 0 whether or not there
+is something to do.`,
 		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
   oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
 		Args: args(cobra.NoArgs),
@@ -71,27 +72,28 @@ func (o *planOptions) run(ctx context.Context) error {
 // show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service remote, desired *install.Desired) error {
 	installer := install.New(service, install.WithFiles(install.NewFiles(o.Dir)))
-	plan, _, err := installer.Plan(ctx, desired)
+	plan, observed, err := installer.Plan(ctx, desired)
 	if err != nil {
 		return err
 	}
+	then := install.Then(desired, observed, plan)
 	plan = o.hinted(plan)
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)
 	}
 	return o.print(printer.Result{
-		Data:  document.OfPlan(plan),
+		Data:  document.OfPlan(plan, then),
 		Names: names,
 		Text: func(w io.Writer) error {
-			_, err := io.WriteString(w, planText(desired, plan, o.globals.format.Is("wide")))
+			_, err := io.WriteString(w, planText(desired, plan, then, o.globals.format.Is("wide")))
 			return err
 		},
 	})
 }
 
 // planText is a plan for a person to read.
-func planText(desired *install.Desired, plan install.Plan, wide bool) string {
+func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
 	var text strings.Builder
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
 	fmt.Fprintf(&text, "%s: %s", name, plan.Verdict)
@@ -105,6 +107,7 @@ func planText(desired *install.Desired, plan install.Plan, wide bool) string {
 	section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
 		return fmt.Sprintf("  … %s (%s)\n", w.For, w.Who)
 	})
+	section(&text, "Then", then, stepText)
 	section(&text, "To know", plan.Warnings, func(w install.Warning) string {
 		line := "  ! " + w.Message + "\n"
 		if w.Next != "" {
@@ -119,6 +122,15 @@ func planText(desired *install.Desired, plan install.Plan, wide bool) string {
 		fmt.Fprintf(&text, "\nNext: %s\n", plan.Next)
 	}
 	return text.String()
+}
+
+// stepText is something that follows: with a point what is done, with dots what
+// is waited for.
+func stepText(s install.Step) string {
+	if s.Kind == "" {
+		return "  … " + s.Message + "\n"
+	}
+	return "  · " + s.Message + "\n"
 }
 
 // section writes a heading and the things below it, nothing for none.

@@ -155,9 +155,7 @@ func (p *planner) register() {
 // starts the install when all of it is so.
 func (p *planner) beforeInstall() {
 	p.configureCluster()
-	if p.idle() {
-		p.images()
-	}
+	p.images()
 	p.hosts()
 	p.unknownHosts()
 	p.clusterChecks()

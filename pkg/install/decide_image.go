@@ -27,16 +27,19 @@ func (p *planner) images() {
 		})
 		return
 	}
+	// Some of the cluster can't be changed once a host has registered: that goes
+	// before there is an image to register from.
+	configured := p.idle()
 	for _, image := range intended {
-		env := p.infraEnv(image.name)
-		if env == nil {
+		switch env := p.infraEnv(image.name); {
+		case env != nil:
+			p.updateImage(image, env)
+		case configured:
 			p.act(Action{
 				Key: "infraenv/" + image.name + "/register", Scope: InfraEnvScope(image.name), Kind: RegisterInfraEnv, Name: image.name,
 				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.settings, Changes: allChanges("", image.settings),
 			})
-			continue
 		}
-		p.updateImage(image, env)
 	}
 }
 

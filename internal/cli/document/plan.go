@@ -17,6 +17,7 @@ type Plan struct {
 	Warnings []Warning       `json:"warnings"`
 	Wipes    []Wipe          `json:"wipes"`
 	Missing  []string        `json:"missing"`
+	Then     []Step          `json:"then,omitempty"`
 }
 
 // Action is something to be done.
@@ -72,8 +73,16 @@ type Wipe struct {
 	Install   bool   `json:"install"`
 }
 
-// OfPlan is the form of a plan.
-func OfPlan(plan install.Plan) Plan {
+// Step is something that follows on the plan.
+type Step struct {
+	Scope   install.Scope `json:"scope"`
+	Kind    install.Kind  `json:"kind,omitempty"` // "": to wait for
+	Message string        `json:"message"`
+	Hosts   []string      `json:"hosts,omitempty"`
+}
+
+// OfPlan is the form of a plan and of what follows on it.
+func OfPlan(plan install.Plan, then []install.Step) Plan {
 	out := Plan{
 		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next,
 		Actions: []Action{}, Waits: []Wait{}, Warnings: []Warning{}, Wipes: []Wipe{},
@@ -91,6 +100,9 @@ func OfPlan(plan install.Plan) Plan {
 	}
 	for _, w := range plan.Warnings {
 		out.Warnings = append(out.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next})
+	}
+	for _, s := range then {
+		out.Then = append(out.Then, Step(s))
 	}
 	for _, w := range plan.Wipes {
 		out.Wipes = append(out.Wipes, Wipe{Host: w.Host, Disk: w.Disk, SizeBytes: w.Size, Install: w.Install})

@@ -1,0 +1,151 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Step is something that follows on a plan, as far as it can be told before.
+type Step struct {
+	Scope Scope
+	// Kind is what will be done, "" for what can only be waited for.
+	Kind    Kind
+	Message string   // for a person: "register the InfraEnv lab"
+	Hosts   []string // the hosts concerned, by their names in cluster.yaml
+}
+
+// Then says what follows on a plan until the cluster is installed: what the file
+// asks for and Decide will come to once what stands before it is done. It is
+// for a person to read; what is done is decided anew each time. A plan that is
+// an end, or that somebody else's cluster stands in the way of, is followed by
+// nothing.
+func Then(desired *Desired, observed *Observed, plan Plan) []Step {
+	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
+	switch plan.Verdict {
+	case VerdictWorking, VerdictWaiting, VerdictBlocked:
+	default:
+		return nil
+	}
+	if slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Cure == CureOwner || b.Cure == CureAuth }) {
+		return nil
+	}
+	f := &following{planner: p, now: plan}
+	switch {
+	case p.cluster == nil || p.cluster.State.beforeInstall():
+		f.settings()
+		f.machines()
+		f.install()
+		f.results()
+	case p.cluster.State.running():
+		f.results()
+	}
+	return f.steps
+}
+
+// following gathers what comes after a plan.
+type following struct {
+	*planner
+	now   Plan
+	steps []Step
+}
+
+func (f *following) add(s Step) { f.steps = append(f.steps, s) }
+
+// planned says whether the plan does such a thing already.
+func (f *following) planned(kind Kind) bool {
+	return slices.ContainsFunc(f.now.Actions, func(a Action) bool { return a.Kind == kind })
+}
+
+// settings are what the service is still to be told of cluster and image: those
+// of the decisions ahead that need nothing of a machine.
+func (f *following) settings() {
+	ahead := *f.planner
+	ahead.plan = Plan{}
+	if ahead.cluster == nil { // as if it were registered
+		settings := clusterSettings(f.spec)
+		ahead.cluster = &Cluster{State: ClusterDiscovering, Settings: settings}
+		ahead.cluster.Owned = true
+		ahead.configureCluster()
+	}
+	configuring := ahead.plan.Actions
+	ahead.plan = Plan{}
+	ahead.images()
+	for _, a := range append(configuring, ahead.plan.Actions...) {
+		if !slices.ContainsFunc(f.now.Actions, func(b Action) bool { return b.Key == a.Key }) {
+			f.add(Step{Scope: a.Scope, Kind: a.Kind, Message: a.describe()})
+		}
+	}
+}
+
+// machines are what hosts have to do, and what is done to them, before the
+// install can start.
+func (f *following) machines() {
+	missing := f.missingHosts()
+	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
+		return slices.ContainsFunc(f.now.Waits, func(w Wait) bool { return w.Scope == HostScope(name) })
+	})
+	if len(awaited) > 0 {
+		f.add(Step{Scope: ScopeCluster, Message: "wait for " + few(awaited) + " to boot the discovery image and register", Hosts: awaited})
+	}
+	if more := f.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w Wait) bool { return w.Key == "hosts/register" }) {
+		f.add(Step{Scope: ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
+	}
+	if f.reimages() {
+		var booted []string
+		for _, h := range f.matches.part {
+			booted = append(booted, f.hostName(h))
+		}
+		if slices.Sort(booted); len(booted) > 0 {
+			f.add(Step{Scope: ScopeCluster, Message: "wait for " + few(booted) + " to be rebooted into the new image", Hosts: booted})
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	if f.spec.Spec.InfraEnv.Ref != "" || f.spec.Spec.InfraEnv.Bind == spec.BindLate {
+		f.add(Step{Scope: ScopeCluster, Kind: BindHost, Message: "bind " + few(missing) + " to the cluster", Hosts: missing})
+	}
+	f.add(Step{Scope: ScopeCluster, Kind: UpdateHost, Message: "configure " + few(missing) + " as the file says", Hosts: missing})
+}
+
+// reimages says whether the plan makes a new image.
+func (f *following) reimages() bool {
+	return f.planned(UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s Step) bool { return s.Kind == UpdateInfraEnv })
+}
+
+// install is the install call, and what is known of the disks that it will have
+// written over.
+func (f *following) install() {
+	if f.planned(StartInstall) {
+		return
+	}
+	missing := f.missingHosts()
+	text := "start the installation once every host is ready"
+	switch {
+	case len(f.matches.part) == 0, f.unnamedMissing() > 0:
+		text += "; which disks it writes over is known when they have registered"
+	case len(missing) > 0:
+		text += "; which disks of " + few(missing) + " it writes over is known when they have registered"
+	}
+	f.add(Step{Scope: ScopeCluster, Kind: StartInstall, Message: text})
+}
+
+// results are the end: the credentials, as far as they are not on disk.
+func (f *following) results() {
+	f.add(Step{Scope: ScopeCluster, Message: "wait for the installation to end"})
+	var names []string
+	have := f.observed.Results
+	if !have.Kubeconfig {
+		names = append(names, "the kubeconfig")
+	}
+	if !have.Password {
+		names = append(names, "the kubeadmin password")
+	}
+	if len(names) > 0 {
+		f.add(Step{Scope: ScopeCluster, Kind: SaveKubeconfig, Message: "save " + strings.Join(names, " and ")})
+	}
+}
