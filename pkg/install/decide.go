@@ -183,11 +183,16 @@ func (p *planner) configureCluster() {
 	}
 	for _, d := range differences(want, p.cluster.Settings) {
 		if rules(d.setting).cluster == immutable {
-			p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")
+			if d.known {
+				p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")
+			}
 			continue
 		}
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(""))
+	}
+	if bundles := want[SetBundles]; bundles != "" && update.Settings[SetOperators] != "" {
+		update.Settings[SetBundles] = bundles // both together are what there shall be
 	}
 	if !p.cluster.Owned {
 		tags := p.cluster.Settings[SetTags]
@@ -233,26 +238,28 @@ func (p *planner) resend() {
 	if !p.desired.Options.ResendSecrets || !p.idle() {
 		return
 	}
-	send := func(scope Scope, kind Kind, target, infraEnv, name string, setting Setting, value Value) {
+	send := func(scope Scope, kind Kind, target, infraEnv, name string, secrets Settings) {
 		key := string(scope) + resendSuffix
 		if p.desired.Options.resent[key] {
 			return
 		}
 		p.act(Action{
 			Key: key, Scope: scope, Kind: kind, Target: target, InfraEnv: infraEnv, Name: name, Reason: "--resend-secrets",
-			Settings: Settings{setting: value}, Changes: []Change{{Field: string(setting), From: "[redacted]", To: "[redacted]"}},
+			Settings: secrets, Changes: redactedChanges(secrets),
 		})
 	}
-	send(ScopeCluster, UpdateCluster, p.cluster.ID, "", p.name(), SetPullSecret, ValueOf(resent))
+	pullSecret := Settings{SetPullSecret: ValueOf(resent)}
+	send(ScopeCluster, UpdateCluster, p.cluster.ID, "", p.name(), pullSecret)
 	for _, env := range p.observed.InfraEnvs {
 		if env.Owned && p.mayResend(&env) {
-			send(InfraEnvScope(env.Name), UpdateInfraEnv, env.ID, "", env.Name, SetPullSecret, ValueOf(resent))
+			send(InfraEnvScope(env.Name), UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		if have := p.matches.byName[want.Name]; have != nil && want.Fencing != nil {
-			send(HostScope(want.Name), UpdateHost, have.ID, have.InfraEnvID, want.Name, SetFencing, hostSettings(want, "", nil)[SetFencing])
+		secrets := secretSettings(hostSettings(want, "", nil))
+		if have := p.matches.byName[want.Name]; have != nil && len(secrets) > 0 {
+			send(HostScope(want.Name), UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
 		}
 	}
 }

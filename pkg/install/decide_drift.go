@@ -1,6 +1,11 @@
 package install
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // late is why a difference is told and not removed once the install runs.
 const late = "cannot be changed after the installation was started"
@@ -68,6 +73,36 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 			}
 		}
 	}
+}
+
+// neverSent says of what goes along with other settings of a host only that
+// there are none.
+func (p *planner) neverSent(name string, settings Settings) {
+	var alone []string
+	for setting := range settings {
+		if !rules(setting).unreported {
+			return
+		}
+		alone = append(alone, string(setting))
+	}
+	if len(alone) == 0 {
+		return
+	}
+	slices.Sort(alone)
+	p.warn(Warning{
+		Key: "host/" + name + "/unreported", Scope: HostScope(name), Reason: "NotCompared",
+		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
+		Next:    "give the host a role or a hostname",
+	})
+}
+
+// redactedChanges names settings without what they are.
+func redactedChanges(settings Settings) []Change {
+	changes := make([]Change, 0, len(settings))
+	for _, setting := range slices.Sorted(maps.Keys(settings)) {
+		changes = append(changes, Change{Field: string(setting), From: "[redacted]", To: "[redacted]"})
+	}
+	return changes
 }
 
 func (p *planner) hostDrift() {

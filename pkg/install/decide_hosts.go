@@ -181,7 +181,8 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 		Key: "host/" + want.Name + "/update", Scope: HostScope(want.Name), Kind: UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
 		Reason: "the host differs from the file", Settings: Settings{},
 	}
-	for _, d := range differences(hostSettings(want, id, keep), have.Settings) {
+	settings := everyHost(p.spec, hostSettings(want, id, keep))
+	for _, d := range worthWriting(differences(settings, have.Settings)) {
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(field))
 	}
@@ -189,6 +190,7 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 		p.act(update)
 		return
 	}
+	p.neverSent(want.Name, settings)
 	switch have.State {
 	case HostDiscovering:
 		p.waitHost(have, "to be checked", WhoService)

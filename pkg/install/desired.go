@@ -3,8 +3,10 @@ package install
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -58,11 +60,11 @@ func clusterSettings(c *spec.Cluster) Settings {
 		s[SetOperators] = ValueOf(operatorChoices(set.Operators))
 	}
 	if set.Bundles != nil {
-		ids := []string{}
+		bundles := []BundleChoice{}
 		for _, bundle := range set.Bundles {
-			ids = append(ids, bundle.ID)
+			bundles = append(bundles, BundleChoice{ID: bundle.ID, Optional: bundle.Optional})
 		}
-		s[SetBundles] = ValueOf(ids)
+		s[SetBundles] = ValueOf(bundles)
 	}
 	return s
 }
@@ -98,6 +100,9 @@ func infraEnvSettings(c *spec.Cluster, arch spec.Arch, networks []StaticNetwork)
 		return nil, fmt.Errorf("make the discovery ignition: %w", err)
 	}
 	put(s, SetDiscIgnition, ignition)
+	if delay := time.Duration(set.Discovery.NetworkDelay); delay > 0 {
+		s[SetNetworkDelay] = ValueOf(int(math.Ceil(delay.Seconds())))
+	}
 	if len(networks) > 0 {
 		s[SetStaticNetwork] = ValueOf(networks)
 	}
@@ -130,7 +135,38 @@ func hostSettings(h *spec.Host, disk string, keep []string) Settings {
 		}
 		put(s, SetFencing, address)
 	}
+	if endpoint := h.IgnitionEndpoint; endpoint != nil {
+		if endpoint.Token != nil {
+			s[SetEndpointToken] = ValueOf(tokenSet)
+		}
+		if endpoint.Headers != nil {
+			s[SetEndpointHeaders] = ValueOf(endpoint.Headers)
+		}
+	}
 	return s
+}
+
+// tokenSet is what can be said of a token: that there is one.
+const tokenSet = "set"
+
+// everyHost adds what the file says of every host in the service's own words.
+func everyHost(c *spec.Cluster, s Settings) Settings {
+	if extra := c.Spec.Overrides.Host; len(extra) > 0 {
+		s[SetHostExtra] = ValueOf(extra)
+	}
+	return s
+}
+
+// secretSettings are those of a host's settings that the service does not give
+// back and that may have become others since they were sent.
+func secretSettings(s Settings) Settings {
+	out := Settings{}
+	for _, setting := range []Setting{SetFencing, SetEndpointToken, SetEndpointHeaders} {
+		if value, set := s[setting]; set {
+			out[setting] = value
+		}
+	}
+	return out
 }
 
 // intendedImage is an InfraEnv that the file asks for.

@@ -3,6 +3,7 @@ package install
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -24,6 +25,10 @@ type rule struct {
 	infraEnv mutability
 	same     func(want, have Value) bool
 	secret   bool // never shown
+	// unreported: the service need not give it back. Where it does not, it is
+	// sent along with what else is to be written and not by itself, since every
+	// run would send it again.
+	unreported bool
 }
 
 // rules is the drift table, field by field.
@@ -31,8 +36,10 @@ func rules(setting Setting) rule {
 	switch setting {
 	case SetVersion:
 		return rule{cluster: immutable, infraEnv: immutable, same: sameVersion}
-	case SetReleaseImage, SetArch, SetControlPlane, SetBundles:
+	case SetReleaseImage, SetArch, SetControlPlane:
 		return rule{cluster: immutable, infraEnv: immutable, same: sameJSON}
+	case SetBundles:
+		return rule{cluster: immutable, same: sameBundles}
 	case SetSSHKeys, SetTrustBundle:
 		return rule{infraEnv: newImage, same: sameLines}
 	case SetTags, SetKeepDisks:
@@ -53,8 +60,10 @@ func rules(setting Setting) rule {
 		return rule{infraEnv: newImage, same: sameDocument}
 	case SetStaticNetwork:
 		return rule{infraEnv: newImage, same: sameStaticNetworks}
-	case SetImageType, SetKernelArgs:
+	case SetImageType, SetKernelArgs, SetNetworkDelay:
 		return rule{infraEnv: newImage, same: sameJSON}
+	case SetFencing, SetEndpointHeaders, SetHostExtra:
+		return rule{same: sameJSON, secret: true, unreported: true}
 	case SetIgnored:
 		return rule{same: sameIgnored}
 	case SetRole:
@@ -90,8 +99,22 @@ func differences(want, have Settings) []difference {
 	return out
 }
 
+// worthWriting leaves out differences that are only what the service does not
+// give back: it cannot be told whether they are differences. With any other
+// difference they are written too, as at the first time.
+func worthWriting(all []difference) []difference {
+	other := slices.ContainsFunc(all, func(d difference) bool { return d.known || !rules(d.setting).unreported })
+	if !other {
+		return nil
+	}
+	return all
+}
+
 // change is what a person is shown of a difference.
 func (d difference) change(prefix string) Change {
+	if strings.HasPrefix(string(d.setting), "spec.") {
+		prefix = "" // not relative to the object
+	}
 	change := Change{Field: prefix + string(d.setting), From: d.have.show(d.setting), To: d.want.show(d.setting)}
 	return change
 }
@@ -110,6 +133,17 @@ func (v Value) show(setting Setting) string {
 	case setting == SetIgnition || setting == SetDiscIgnition || setting == SetInstallConfig:
 		// Such documents carry password hashes, keys and registry credentials.
 		return "[" + sizeText(len(v.Text())) + "]"
+	case setting == SetHostExtra || setting == SetEndpointHeaders:
+		var fields map[string]any
+		if v.Decode(&fields) != nil {
+			return "[redacted]"
+		}
+		return strings.Join(slices.Sorted(maps.Keys(fields)), ", ") // the values may be secrets
+	case setting == SetBundles:
+		var bundles []BundleChoice
+		if v.Decode(&bundles) == nil {
+			return strings.Join(bundleTexts(bundles), ", ")
+		}
 	case setting == SetStaticNetwork:
 		var networks []StaticNetwork
 		if v.Decode(&networks) == nil {
@@ -282,6 +316,34 @@ func operatorsIncluded(want, have Value) bool {
 		}
 	}
 	return true
+}
+
+// sameBundles compares ids, which is what the service gives back.
+func sameBundles(want, have Value) bool {
+	var w, h []BundleChoice
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	ids := func(bundles []BundleChoice) Value {
+		list := make([]string, 0, len(bundles))
+		for _, b := range bundles {
+			list = append(list, b.ID)
+		}
+		return ValueOf(list)
+	}
+	return sameSet(ids(w), ids(h))
+}
+
+func bundleTexts(bundles []BundleChoice) []string {
+	texts := make([]string, 0, len(bundles))
+	for _, b := range bundles {
+		text := b.ID
+		if len(b.Optional) > 0 {
+			text += " with " + strings.Join(b.Optional, " and ")
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 func sameStaticNetworks(want, have Value) bool {

@@ -108,9 +108,9 @@ type InfraEnv struct {
 
 // Image is an InfraEnv's discovery image.
 type Image struct {
-	State   ImageState
-	URL     string // may carry a token: never logged
-	Type    string // full-iso, minimal-iso
+	State ImageState
+	URL   string // may carry a token: never logged
+	Type  string // full-iso, minimal-iso
 	// Created is when the image became what it is: what boots from it is older
 	// where it registered before. Zero: not known. A fresh URL is no new image.
 	Created time.Time

@@ -36,7 +36,7 @@ const (
 	SetSchedulableCP Setting = "spec.schedulableControlPlane" // bool
 	SetDiskEncrypt   Setting = "spec.diskEncryption"          // DiskEncryption
 	SetOperators     Setting = "spec.operators"               // []OperatorChoice
-	SetBundles       Setting = "spec.bundles"                 // []string
+	SetBundles       Setting = "spec.bundles"                 // []BundleChoice
 	SetInstallConfig Setting = "spec.overrides.installConfig" // JSON document in a string
 	SetPullSecret    Setting = "spec.pullSecret"              // the word "resend"; the secret itself is the desired cluster's (image)
 	SetTags          Setting = "metadata.tags"                // []string, besides oaictl's own
@@ -46,11 +46,12 @@ const (
 
 // Settings of an InfraEnv only.
 const (
-	SetTrustBundle   Setting = "spec.registry.trustBundle" // PEM
-	SetKernelArgs    Setting = "spec.discovery.kernelArgs" // []string
-	SetDiscIgnition  Setting = "spec.discovery.ignition"   // Ignition JSON in a string
-	SetImageType     Setting = "spec.boot.image"           // full | minimal
-	SetStaticNetwork Setting = "spec.hosts[].net"          // []StaticNetwork, sorted by first MAC
+	SetTrustBundle   Setting = "spec.registry.trustBundle"   // PEM
+	SetKernelArgs    Setting = "spec.discovery.kernelArgs"   // []string
+	SetDiscIgnition  Setting = "spec.discovery.ignition"     // Ignition JSON in a string
+	SetImageType     Setting = "spec.boot.image"             // full | minimal
+	SetNetworkDelay  Setting = "spec.discovery.networkDelay" // int, seconds
+	SetStaticNetwork Setting = "spec.hosts[].net"            // []StaticNetwork, sorted by first MAC
 )
 
 // Settings of a host, relative to its entry in spec.hosts.
@@ -63,7 +64,14 @@ const (
 	SetPool      Setting = "machineConfigPool" // string
 	SetArgs      Setting = "installerArgs"     // []string
 	SetIgnition  Setting = "ignition"          // Ignition JSON in a string
-	SetFencing   Setting = "fencing"           // secret; only its address is compared
+	SetFencing   Setting = "fencing"           // secret; only its address is compared, where the service gives that back
+	// SetEndpointToken is the word "set": the service says only whether there
+	// is a token, which itself is the desired cluster's.
+	SetEndpointToken   Setting = "ignitionEndpoint.token"
+	SetEndpointHeaders Setting = "ignitionEndpoint.headers" // map[string]string; not given back
+	// SetHostExtra is a JSON object in the service's own words, the same for
+	// every host; not given back as it was sent.
+	SetHostExtra Setting = "spec.overrides.host"
 )
 
 // The shapes of structured values.
@@ -102,6 +110,13 @@ type (
 	OperatorChoice struct {
 		Name       string `json:"name"`
 		Properties string `json:"properties,omitempty"`
+	}
+	// BundleChoice is an entry of spec.bundles. Optional are those of the
+	// bundle's optional operators that are wanted; the service gives back the
+	// bundle's id only.
+	BundleChoice struct {
+		ID       string   `json:"id"`
+		Optional []string `json:"optional,omitempty"`
 	}
 	// StaticNetwork is the network of one machine.
 	StaticNetwork struct {

@@ -67,6 +67,9 @@ func (w *world) apply(a install.Action) error {
 	case install.UpdateHost:
 		host := w.host(a.Target)
 		maps.Copy(host.Settings, a.Settings)
+		for _, setting := range []install.Setting{install.SetFencing, install.SetEndpointHeaders, install.SetHostExtra} {
+			delete(host.Settings, setting) // not given back
+		}
 		if disk, ok := a.Settings[install.SetDisk]; ok {
 			host.Disk = disk.Text()
 		}
@@ -260,9 +263,16 @@ func anyCluster(random *rand.Rand) *spec.Cluster {
 	if maybe() {
 		c.Spec.Discovery.KernelArgs = []string{"console=ttyS0,115200"}
 	}
+	if maybe() {
+		c.Spec.Overrides.Host = map[string]any{"new_field": true}
+	}
 	for i := range c.Spec.Hosts {
 		if maybe() {
 			c.Spec.Hosts[i].Labels = map[string]string{"rack": "a"}
+		}
+		if maybe() {
+			c.Spec.Hosts[i].Fencing = &spec.Fencing{Address: "https://bmc.example.com"}
+			c.Spec.Hosts[i].IgnitionEndpoint = &spec.HostIgnitionEndpoint{Headers: map[string]string{"X-Machine": "a"}}
 		}
 		if maybe() {
 			c.Spec.Hosts[i].Disk.Hints.DeviceName = []string{"/dev/sda", "/dev/nvme0n1", "/dev/none"}[random.IntN(3)]

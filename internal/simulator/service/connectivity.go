@@ -111,7 +111,7 @@ func (g *majority) covers(networks []hostNetwork) bool {
 
 // l2Group finds the largest set of hosts in the network that all see each other,
 // greedily from the best connected one. It must be more than half of the hosts
-// of the network, and at least three.
+// of the network, and of a certain size.
 func (c *cluster) l2Group(n hostNetwork) []string {
 	network, err := netip.ParsePrefix(n.CIDR)
 	if err != nil {
@@ -158,7 +158,8 @@ func (c *cluster) group(ids []string, sees func(a, b *host) bool) []string {
 			hosts = append(hosts, h)
 		}
 	}
-	if len(hosts) < 3 {
+	least := c.leastGroup()
+	if len(hosts) < least {
 		return []string{}
 	}
 	degree := make(map[*host]int, len(hosts))
@@ -179,7 +180,7 @@ func (c *cluster) group(ids []string, sees func(a, b *host) bool) []string {
 			members = append(members, h)
 		}
 	}
-	if len(members) < 3 || len(members)*2 <= len(hosts) {
+	if len(members) < least || len(members)*2 <= len(hosts) {
 		return []string{}
 	}
 	result := make([]string, 0, len(members))
@@ -188,6 +189,19 @@ func (c *cluster) group(ids []string, sees func(a, b *host) bool) []string {
 	}
 	slices.Sort(result)
 	return result
+}
+
+// leastGroup is how many hosts make a group: three, and the two that there are
+// of a control plane with fencing.
+func (c *cluster) leastGroup() int {
+	fenced := c.ControlPlaneCount == 2 && len(c.hosts) == 2
+	for _, h := range c.hosts {
+		fenced = fenced && h.FencingCredentials != ""
+	}
+	if fenced {
+		return 2
+	}
+	return 3
 }
 
 // reachedAddresses lists the host's addresses that more than half of the others

@@ -240,9 +240,6 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	if action.Target != "" {
 		fields["cluster_id"] = action.Target
 	}
-	if delay := c.Spec.Discovery.NetworkDelay; delay > 0 {
-		fields["network_discovery_delay_seconds"] = seconds(delay)
-	}
 	maps.Copy(fields, c.Spec.Overrides.InfraEnv)
 	return p.do(ctx, request{
 		label: label{"register InfraEnv", action.Name}, method: http.MethodPost, path: "/v2/infra-envs", body: fields,

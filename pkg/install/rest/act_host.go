@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -52,9 +50,15 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 
 // hostFields are the fields of host-update-params.
 func (p *Plane) hostFields(desired *install.Desired, action install.Action) (body, error) {
-	fields, err := p.tables.host.fields(without(action.Settings, install.SetArgs, install.SetIgnition, install.SetFencing))
+	fields, err := p.tables.host.fields(without(action.Settings, install.SetArgs, install.SetIgnition, install.SetFencing, install.SetEndpointToken, install.SetHostExtra))
 	if err != nil {
 		return nil, err
+	}
+	extra := map[string]any{}
+	if v, set := action.Settings[install.SetHostExtra]; set {
+		if err := v.Decode(&extra); err != nil {
+			return nil, err
+		}
 	}
 	if v, set := action.Settings[install.SetKeepDisks]; set {
 		var keep []string
@@ -71,6 +75,7 @@ func (p *Plane) hostFields(desired *install.Desired, action install.Action) (bod
 		host = desired.Spec.Host(name)
 	}
 	if host == nil {
+		maps.Copy(fields, extra)
 		return fields, nil
 	}
 	if v, set := action.Settings[install.SetFencing]; set {
@@ -78,8 +83,13 @@ func (p *Plane) hostFields(desired *install.Desired, action install.Action) (bod
 			return nil, err
 		}
 	}
-	endpoint(fields, host)
-	maps.Copy(fields, desired.Spec.Spec.Overrides.Host)
+	if _, set := action.Settings[install.SetEndpointToken]; set {
+		if host.IgnitionEndpoint == nil || host.IgnitionEndpoint.Token == nil {
+			return nil, fmt.Errorf("host %s has no ignitionEndpoint.token", host.Name)
+		}
+		fields["ignition_endpoint_token"] = host.IgnitionEndpoint.Token.Secret().Reveal()
+	}
+	maps.Copy(fields, extra) // in the service's own words, and so the last one
 	return fields, nil
 }
 
@@ -130,24 +140,6 @@ func fencing(host *spec.Host, address string) (body, error) {
 	return body{"address": address, "username": user, "password": password.Reveal(), "certificate_verification": verify}, nil
 }
 
-// endpoint adds what the host shows to the cluster's Ignition endpoint.
-func endpoint(fields body, host *spec.Host) {
-	e := host.IgnitionEndpoint
-	if e == nil {
-		return
-	}
-	if e.Token != nil {
-		fields["ignition_endpoint_token"] = e.Token.Secret().Reveal()
-	}
-	if len(e.Headers) > 0 {
-		headers := make([]body, 0, len(e.Headers))
-		for _, key := range slices.Sorted(maps.Keys(e.Headers)) {
-			headers = append(headers, body{"key": key, "value": e.Headers[key]})
-		}
-		fields["ignition_endpoint_http_headers"] = headers
-	}
-}
-
 // bindHost binds a host of a pool to the cluster.
 func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action install.Action) error {
 	c := desired.Spec
@@ -175,6 +167,3 @@ func (p *Plane) installHost(ctx context.Context, _ *install.Desired, action inst
 		label: label{"install host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/install", in: hostIn(action),
 	}, nil)
 }
-
-// seconds rounds a duration up to whole seconds.
-func seconds(d spec.Duration) int64 { return int64(math.Ceil(time.Duration(d).Seconds())) }

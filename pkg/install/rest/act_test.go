@@ -211,12 +211,48 @@ func TestOverridesInTheServicesWords(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, "{}"))
 	d := desired(t)
 	d.Spec.Spec.Overrides.InfraEnv = map[string]any{"openshift_version": "4.21", "new_field": 1}
-	d.Spec.Spec.Discovery.NetworkDelay = spec.Duration(1500 * time.Millisecond)
 	if err := w.plane(t).Act(t.Context(), d, install.Action{Kind: install.RegisterInfraEnv, Name: "lab"}); err != nil {
 		t.Fatal(err)
 	}
-	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.21"`) || !strings.Contains(body, `"new_field":1`) || !strings.Contains(body, `"network_discovery_delay_seconds":2`) {
+	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.21"`) || !strings.Contains(body, `"new_field":1`) {
 		t.Errorf("got %s", body)
+	}
+}
+
+// What a host shows to the Ignition endpoint, and what the file says in the
+// service's own words, is sent where the action says so and not otherwise.
+func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
+	token := spec.SourceOf(spec.NewSecret("t0ken"))
+	d := desired(t)
+	d.Spec.Spec.Hosts[0].IgnitionEndpoint = &spec.HostIgnitionEndpoint{Token: &token, Headers: map[string]string{"X-A": "1"}}
+	d.Spec.Spec.Overrides.Host = map[string]any{"host_name": "other"}
+	asked := install.Settings{
+		install.SetHostname: install.ValueOf("cp-0"), install.SetEndpointToken: install.ValueOf("set"),
+		install.SetEndpointHeaders: install.ValueOf(map[string]string{"X-A": "1"}), install.SetHostExtra: install.ValueOf(d.Spec.Spec.Overrides.Host),
+	}
+	const name = `{"host_name":"cp-0"}`
+	for _, test := range []struct {
+		settings install.Settings
+		body     string
+	}{
+		{asked, `{"host_name":"other","ignition_endpoint_http_headers":[{"key":"X-A","value":"1"}],"ignition_endpoint_token":"t0ken"}`},
+		{install.Settings{install.SetHostname: install.ValueOf("cp-0")}, name},
+	} {
+		w := newWorld(t, 1)
+		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
+		err := w.plane(t).Act(t.Context(), d, install.Action{Kind: install.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(w.took()[0].body); got != test.body {
+			t.Errorf("got %s, want %s", got, test.body)
+		}
+	}
+	d.Spec.Spec.Hosts[0].IgnitionEndpoint = nil
+	w := newWorld(t, 1)
+	err := w.plane(t).Act(t.Context(), d, install.Action{Kind: install.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: asked})
+	if err == nil || len(w.took()) > 0 {
+		t.Errorf("a token that the file does not have: %v", err)
 	}
 }
 

@@ -32,14 +32,12 @@ func clusterTable() table[clusterWire] {
 		row(install.SetDiskEncrypt, writeEncryption, readEncryption),
 		row(install.SetIgnEndpoint, writeEndpoint, readEndpoint),
 		row(install.SetOperators, writeOperators, readOperators),
-		row(install.SetBundles, func(ids []string) body {
-			bundles := make([]body, 0, len(ids))
-			for _, id := range ids {
-				bundles = append(bundles, body{"id": id})
+		row(install.SetBundles, writeBundles, func(c *wire) ([]install.BundleChoice, bool) {
+			bundles := make([]install.BundleChoice, 0, len(c.OperatorBundles))
+			for _, id := range c.OperatorBundles {
+				bundles = append(bundles, install.BundleChoice{ID: id})
 			}
-			return body{"operator_bundles": bundles}
-		}, func(c *wire) ([]string, bool) {
-			return append([]string{}, c.OperatorBundles...), c.OperatorBundles != nil
+			return bundles, c.OperatorBundles != nil
 		}),
 		text(install.SetInstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
 		row(install.SetIgnored, func(install.IgnoredValidations) body { return nil }, readIgnored),
@@ -209,6 +207,19 @@ func readOperators(c *clusterWire) ([]install.OperatorChoice, bool) {
 		out = append(out, install.OperatorChoice{Name: o.Name, Properties: o.Properties})
 	}
 	return out, true
+}
+
+// writeBundles sends the optional operators of a bundle that are wanted with it.
+func writeBundles(choices []install.BundleChoice) body {
+	bundles := make([]body, 0, len(choices))
+	for _, choice := range choices {
+		bundle := body{"id": choice.ID}
+		if len(choice.Optional) > 0 {
+			bundle["operators"] = choice.Optional
+		}
+		bundles = append(bundles, bundle)
+	}
+	return body{"operator_bundles": bundles}
 }
 
 func readIgnored(c *clusterWire) (install.IgnoredValidations, bool) {

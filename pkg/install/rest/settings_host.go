@@ -31,6 +31,9 @@ func hostTable() table[hostWire] {
 		row(install.SetArgs, func([]string) body { return nil }, func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
 		text(install.SetIgnition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
 		text(install.SetFencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
+		row(install.SetEndpointToken, func(string) body { return nil }, func(h *wire) (string, bool) { return "set", h.IgnitionEndpointTokenSet }),
+		row(install.SetEndpointHeaders, writeHeaders, func(*wire) (map[string]string, bool) { return nil, false }),
+		row(install.SetHostExtra, func(extra map[string]any) body { return extra }, func(*wire) (map[string]any, bool) { return nil, false }),
 	}
 }
 
@@ -50,6 +53,15 @@ func skips(ids []string, skip bool) []body {
 		out = append(out, body{"disk_id": id, "skip_formatting": skip})
 	}
 	return out
+}
+
+// writeHeaders are what the host sends to the Ignition endpoint.
+func writeHeaders(headers map[string]string) body {
+	out := make([]body, 0, len(headers))
+	for _, key := range slices.Sorted(maps.Keys(headers)) {
+		out = append(out, body{"key": key, "value": headers[key]})
+	}
+	return body{"ignition_endpoint_http_headers": out}
 }
 
 func writeLabels(labels map[string]string) body {

@@ -37,6 +37,9 @@ func infraEnvTable() table[infraEnvWire] {
 		row(install.SetImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} }, func(e *wire) (string, bool) {
 			return strings.TrimSuffix(string(value(e.Type)), "-iso"), value(e.Type) != ""
 		}),
+		row(install.SetNetworkDelay, func(seconds int) body { return body{"network_discovery_delay_seconds": seconds} }, func(e *wire) (int, bool) {
+			return e.NetworkDelay, e.NetworkDelay > 0
+		}),
 		row(install.SetStaticNetwork, writeStaticNetworks, readStaticNetworks),
 	}
 }

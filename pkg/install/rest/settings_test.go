@@ -49,7 +49,7 @@ func clusterCases() map[install.Setting]settingCase {
 		install.SetIgnEndpoint: {install.IgnitionEndpoint{URL: "https://e", CA: "PEM"}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
 		install.SetOperators: {[]install.OperatorChoice{{Name: "lvm", Properties: `{"a":1}`}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
 			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
-		install.SetBundles:       {[]string{"virtualization"}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
+		install.SetBundles:       {[]install.BundleChoice{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
 		install.SetInstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
 		install.SetIgnored:       {install.IgnoredValidations{Cluster: []string{"a"}, Hosts: []string{"b"}}, "", `{"ignored_cluster_validations":"[\"a\"]","ignored_host_validations":"[\"b\"]"}`},
 		install.SetTags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
@@ -69,6 +69,7 @@ func infraEnvCases() map[install.Setting]settingCase {
 		install.SetKernelArgs:   {[]string{"a=1", "b"}, `{"kernel_arguments":[{"operation":"append","value":"a=1"},{"operation":"append","value":"b"}]}`, `{"kernel_arguments":"[{\"operation\":\"append\",\"value\":\"a=1\"},{\"operation\":\"append\",\"value\":\"b\"}]"}`},
 		install.SetDiscIgnition: {`{"ignition":{}}`, `{"ignition_config_override":"{\"ignition\":{}}"}`, `{"ignition_config_override":"{\"ignition\":{}}"}`},
 		install.SetImageType:    {"minimal", `{"image_type":"minimal-iso"}`, `{"type":"minimal-iso"}`},
+		install.SetNetworkDelay: {30, `{"network_discovery_delay_seconds":30}`, `{"network_discovery_delay_seconds":30}`},
 		install.SetStaticNetwork: {[]install.StaticNetwork{{YAML: "a: 1", MACs: []install.MACInterface{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
 			`{"static_network_config":[{"network_yaml":"a: 1","mac_interface_map":[{"mac_address":"aa:00:00:00:00:01","logical_nic_name":"eth0"}]}]}`,
 			`{"static_network_config":"[{\"network_yaml\":\"a: 1\",\"mac_interface_map\":[{\"mac_address\":\"AA:00:00:00:00:01\",\"logical_nic_name\":\"eth0\"}]}]"}`},
@@ -77,15 +78,18 @@ func infraEnvCases() map[install.Setting]settingCase {
 
 func hostCases() map[install.Setting]settingCase {
 	return map[install.Setting]settingCase{
-		install.SetRole:      {install.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
-		install.SetHostname:  {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
-		install.SetDisk:      {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
-		install.SetKeepDisks: {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
-		install.SetLabels:    {map[string]string{"a/b": "c", "d": ""}, `{"node_labels":[{"key":"a/b","value":"c"},{"key":"d","value":""}]}`, `{"node_labels":"{\"d\":\"\",\"a/b\":\"c\"}"}`},
-		install.SetPool:      {"infra", `{"machine_config_pool_name":"infra"}`, `{"machine_config_pool_name":"infra"}`},
-		install.SetArgs:      {[]string{"--append-karg", "x"}, "", `{"installer_args":"[\"--append-karg\",\"x\"]"}`},
-		install.SetIgnition:  {`{"ignition":{}}`, "", `{"ignition_config_overrides":"{\"ignition\":{}}"}`},
-		install.SetFencing:   {"https://bmc", "", `{"fencing_credentials":"{\"address\":\"https://bmc\",\"username\":\"u\"}"}`},
+		install.SetRole:            {install.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
+		install.SetHostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
+		install.SetDisk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
+		install.SetKeepDisks:       {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
+		install.SetLabels:          {map[string]string{"a/b": "c", "d": ""}, `{"node_labels":[{"key":"a/b","value":"c"},{"key":"d","value":""}]}`, `{"node_labels":"{\"d\":\"\",\"a/b\":\"c\"}"}`},
+		install.SetPool:            {"infra", `{"machine_config_pool_name":"infra"}`, `{"machine_config_pool_name":"infra"}`},
+		install.SetArgs:            {[]string{"--append-karg", "x"}, "", `{"installer_args":"[\"--append-karg\",\"x\"]"}`},
+		install.SetIgnition:        {`{"ignition":{}}`, "", `{"ignition_config_overrides":"{\"ignition\":{}}"}`},
+		install.SetFencing:         {"https://bmc", "", `{"fencing_credentials":"{\"address\":\"https://bmc\",\"username\":\"u\"}"}`},
+		install.SetEndpointToken:   {"set", "", `{"ignition_endpoint_token_set":true}`},
+		install.SetEndpointHeaders: {map[string]string{"X-B": "2", "X-A": "1"}, `{"ignition_endpoint_http_headers":[{"key":"X-A","value":"1"},{"key":"X-B","value":"2"}]}`, ""},
+		install.SetHostExtra:       {map[string]any{"host_name": "x"}, `{"host_name":"x"}`, ""},
 	}
 }
 
@@ -117,6 +121,12 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 				}
 			}
 			var wire W
+			if c.wire == "" { // the service does not say
+				if got, said := table.settings(&wire)[e.setting]; said {
+					t.Errorf("read %s", got)
+				}
+				return
+			}
 			if err := json.Unmarshal([]byte(c.wire), &wire); err != nil {
 				t.Fatal(err)
 			}
@@ -153,6 +163,18 @@ func TestSettingsOfNothing(t *testing.T) {
 		if setting != install.SetRole && setting != install.SetKeepDisks {
 			t.Errorf("%s out of nothing", setting)
 		}
+	}
+}
+
+// The optional operators of a bundle are sent with it and not shown.
+func TestOptionalOperatorsOfABundle(t *testing.T) {
+	fields, err := newTables().cluster.fields(install.Settings{install.SetBundles: install.ValueOf([]install.BundleChoice{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(fields)
+	if want := `{"operator_bundles":[{"id":"a","operators":["x","y"]},{"id":"b"}]}`; err != nil || string(got) != want {
+		t.Errorf("got %s, want %s (%v)", got, want, err)
 	}
 }
 

@@ -46,8 +46,8 @@ type watch struct {
 	manifests map[string]string
 	log       eventLog
 	images    map[string]imageDate // when images became what they are, by InfraEnv
-	at        time.Time // of the last observation
-	listed    time.Time // when clusters were last listed
+	at        time.Time            // of the last observation
+	listed    time.Time            // when clusters were last listed
 	read      struct{ cluster, hosts time.Time }
 	changed   time.Time // when something last happened
 

@@ -37,7 +37,8 @@ type hostWire struct {
 // infraEnvWire is an InfraEnv as the service sends it.
 type infraEnvWire struct {
 	models.InfraEnv
-	NtpSources list `json:"ntp_sources"`
+	NtpSources   list `json:"ntp_sources"`
+	NetworkDelay int  `json:"network_discovery_delay_seconds"`
 }
 
 // skipped is a field of an answer that is not read.

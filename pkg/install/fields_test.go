@@ -1,0 +1,248 @@
+package install_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// owner says what becomes of a field of cluster.yaml: it is sent as a setting,
+// which is compared with what the service gives back, or there is a reason why
+// not.
+type owner struct {
+	setting install.Setting
+	why     string
+}
+
+func sent(setting install.Setting) owner { return owner{setting: setting} }
+func local(why string) owner             { return owner{why: why} }
+
+// owners are those of every field; a field that begins with another has the
+// other's.
+func owners() map[string]owner {
+	decides := "oaictl decides by it, the service is not told"
+	net := sent(install.SetStaticNetwork)
+	return map[string]owner{
+		"apiVersion":                        local("says which format the file has"),
+		"kind":                              local("says which format the file has"),
+		"metadata.name":                     local("the cluster is found by it; another name is another cluster"),
+		"metadata.tags":                     sent(install.SetTags),
+		"spec.openshift.version":            sent(install.SetVersion),
+		"spec.openshift.arch":               sent(install.SetArch),
+		"spec.openshift.releaseImage":       sent(install.SetReleaseImage),
+		"spec.openshift.imageSet":           local("for a hub; the REST service has none"),
+		"spec.baseDomain":                   local("the cluster is found by it; another domain is another cluster"),
+		"spec.pullSecret":                   local("sent at registration and with --resend-secrets; not given back"),
+		"spec.sshKeys":                      sent(install.SetSSHKeys),
+		"spec.topology.controlPlane":        sent(install.SetControlPlane),
+		"spec.topology.workers":             local(decides),
+		"spec.topology.arbiters":            local(decides),
+		"spec.topology.fencing":             local(decides),
+		"spec.topology.required":            local(decides),
+		"spec.network.type":                 sent(install.SetNetworkType),
+		"spec.network.machine":              sent(install.SetMachineNet),
+		"spec.network.cluster":              sent(install.SetClusterNet),
+		"spec.network.service":              sent(install.SetServiceNet),
+		"spec.network.vips.api":             sent(install.SetAPIVIPs),
+		"spec.network.vips.ingress":         sent(install.SetIngressVIPs),
+		"spec.network.loadBalancer":         sent(install.SetLoadBalancer),
+		"spec.network.userManaged":          sent(install.SetUserManaged),
+		"spec.network.mtu":                  sent(install.SetInstallConfig),
+		"spec.network.defaults":             net,
+		"spec.network.defaults.ntp":         sent(install.SetExtraNTP),
+		"spec.network.ntp":                  sent(install.SetNTP),
+		"spec.platform":                     sent(install.SetPlatform),
+		"spec.proxy":                        sent(install.SetProxy),
+		"spec.diskEncryption":               sent(install.SetDiskEncrypt),
+		"spec.hyperthreading":               sent(install.SetHyperthreads),
+		"spec.schedulableControlPlane":      sent(install.SetSchedulableCP),
+		"spec.fips":                         sent(install.SetInstallConfig),
+		"spec.boot.method":                  local(decides),
+		"spec.boot.image":                   sent(install.SetImageType),
+		"spec.infraEnv":                     local(decides),
+		"spec.acceptUnknownHosts":           local(decides),
+		"spec.hosts.name":                   local(decides),
+		"spec.hosts.match":                  local(decides),
+		"spec.hosts.role":                   sent(install.SetRole),
+		"spec.hosts.hostname":               sent(install.SetHostname),
+		"spec.hosts.arch":                   local("says which InfraEnv the host boots"),
+		"spec.hosts.bmc":                    local("for the machine's controller; credentials go into fencing where that has none"),
+		"spec.hosts.disk.hints":             sent(install.SetDisk),
+		"spec.hosts.disk.keep":              sent(install.SetKeepDisks),
+		"spec.hosts.net":                    net,
+		"spec.hosts.labels":                 sent(install.SetLabels),
+		"spec.hosts.machineConfigPool":      sent(install.SetPool),
+		"spec.hosts.installerArgs":          sent(install.SetArgs),
+		"spec.hosts.ignition":               sent(install.SetIgnition),
+		"spec.hosts.fencing.address":        sent(install.SetFencing),
+		"spec.hosts.fencing.credentials":    local("sent with the address and with --resend-secrets; not given back"),
+		"spec.hosts.fencing.insecure":       local("sent with the address and with --resend-secrets; not given back"),
+		"spec.hosts.ignitionEndpoint.token": sent(install.SetEndpointToken),
+		"spec.hosts.ignitionEndpoint":       sent(install.SetEndpointHeaders),
+		"spec.registry.mirrors":             sent(install.SetInstallConfig),
+		"spec.registry.trustBundle":         sent(install.SetTrustBundle),
+		"spec.manifests":                    local("uploaded one by one, compared by content"),
+		"spec.operators":                    sent(install.SetOperators),
+		"spec.bundles":                      sent(install.SetBundles),
+		"spec.discovery.kernelArgs":         sent(install.SetKernelArgs),
+		"spec.discovery.ignition":           sent(install.SetDiscIgnition),
+		"spec.discovery.networkDelay":       sent(install.SetNetworkDelay),
+		"spec.ignitionEndpoint":             sent(install.SetIgnEndpoint),
+		"spec.ignoreValidations":            sent(install.SetIgnored),
+		"spec.overrides.installConfig":      sent(install.SetInstallConfig),
+		"spec.overrides.infraEnv":           local("sent at registration in the service's own words, in which it gives nothing back"),
+		"spec.overrides.host":               sent(install.SetHostExtra),
+	}
+}
+
+// fields are the paths of everything that the file may say; what is read from
+// somewhere is one field.
+func fields(of reflect.Type, path string) []string {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	switch of {
+	case reflect.TypeFor[spec.Source](), reflect.TypeFor[spec.PublicSource](), reflect.TypeFor[spec.Credentials](), reflect.TypeFor[spec.Document]():
+		return []string{path}
+	}
+	var out []string
+	if of.Kind() == reflect.Struct {
+		for i := range of.NumField() {
+			if name, _, _ := strings.Cut(of.Field(i).Tag.Get("yaml"), ","); name != "" && name != "-" {
+				out = append(out, fields(of.Field(i).Type, strings.TrimPrefix(path+"."+name, "."))...)
+			}
+		}
+	}
+	if out == nil {
+		return []string{path}
+	}
+	return out
+}
+
+// TestEveryFieldHasAnOwner: what the file may say is sent and compared, or it
+// stands here why not.
+func TestEveryFieldHasAnOwner(t *testing.T) {
+	left, used := owners(), map[string]bool{}
+	for _, field := range fields(reflect.TypeFor[spec.Cluster](), "") {
+		path := field
+		for path != "" {
+			if _, owned := left[path]; owned {
+				break
+			}
+			path = path[:max(strings.LastIndexByte(path, '.'), 0)]
+		}
+		used[path] = true
+		if path == "" {
+			t.Errorf("nothing becomes of %s", field)
+		}
+	}
+	for path := range left {
+		if !used[path] {
+			t.Errorf("there is no field %s", path)
+		}
+	}
+}
+
+// everything says something in every field that is sent.
+const everything = `
+apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab, tags: [blue]}
+spec:
+  openshift: {version: "4.20.3", arch: x86_64, releaseImage: quay.io/ocp/release:4.20.3}
+  baseDomain: example.com
+  pullSecret: {env: PULL}
+  sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOCYVeBGUJ2tbCnjASKdddlktTUtKN+qVAobQXfjP/UQ core@example.com]
+  topology: {controlPlane: 2, fencing: true}
+  network:
+    type: OVNKubernetes
+    machine: [192.168.127.0/24]
+    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 23}]
+    service: [172.30.0.0/16]
+    vips: {api: [192.168.127.100], ingress: [192.168.127.101]}
+    loadBalancer: user-managed
+    userManaged: false
+    mtu: 1400
+    NTP
+  platform: {type: baremetal}
+  proxy: {http: "http://proxy.example.com:3128"}
+  diskEncryption: {mode: tpm}
+  hyperthreading: all
+  schedulableControlPlane: true
+  fips: true
+  boot: {image: minimal}
+  registry:
+    mirrors: [{source: quay.io/ocp, mirrors: [mirror.example.com/ocp]}]
+    trustBundle: |
+      -----BEGIN CERTIFICATE-----
+      MIIBPjCB5aADAgECAgEBMAoGCCqGSM49BAMCMA4xDDAKBgNVBAMTA2xhYjAgFw03
+      MDAxMDEwMDAwMDBaGA8yMTI2MTEyMTA3MzAyMVowDjEMMAoGA1UEAxMDbGFiMFkw
+      EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEouHwqjcdTjDR/qb5ZaKsqsIG4DE+MbyF
+      ajyh7ttWo8t/znJFqcvGhyqeVlZamflsFM9ES8ejYbbQwRw4zqFfDaMyMDAwDwYD
+      VR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQUErUyWFP3rSg2SfufzBe81vZFj0IwCgYI
+      KoZIzj0EAwIDSAAwRQIgX18NDV84E49Ny45VBL6f6hvPCC1Vg9Kqdob77NxqvDwC
+      IQC5mWW3egxjfyAaWWzWYJjcHBrBpszjUUWkvvBf+xt2jQ==
+      -----END CERTIFICATE-----
+  manifests: [{name: 50-x.yaml, folder: openshift, content: "a: b\n"}]
+  operators: [{name: lvm}]
+  bundles: [{id: virtualization, optional: [mtv]}]
+  discovery: {kernelArgs: [console=ttyS0], ignition: {ignition: {version: 3.2.0}}, networkDelay: 30s}
+  ignitionEndpoint: {url: "https://api-int.lab.example.com:22623/config"}
+  ignoreValidations: {hosts: [ntp-synced]}
+  overrides: {installConfig: {publish: External}, host: {new_field: true}}
+  hosts:
+  - name: cp-0
+    role: control-plane
+    match: {mac: "52:54:00:00:00:00"}
+    disk: {hints: {deviceName: /dev/sda}, keep: [/dev/nvme0n1]}
+    net: {ip: 192.168.127.10/24, gateway: 192.168.127.1, dns: [192.168.127.1]}
+    labels: {rack: a}
+    machineConfigPool: master
+    installerArgs: ["--append-karg", "a=b"]
+    ignition: {ignition: {version: 3.2.0}}
+    fencing: {address: "https://10.0.0.1/redfish/v1/Systems/1", credentials: {env: BMC}}
+    ignitionEndpoint: {token: {env: TOKEN}, headers: {X-A: "1"}}
+  - {name: cp-1, role: control-plane, match: {mac: "52:54:00:00:00:01"}, fencing: {address: "https://10.0.0.2/redfish/v1/Systems/1", credentials: {env: BMC}}}
+`
+
+// TestEveryOwnedFieldIsSent says, for a file that says everything, that every
+// setting that owns a field is written by the time of the install call.
+func TestEveryOwnedFieldIsSent(t *testing.T) {
+	env := spec.OSEnv()
+	env.LookupEnv = func(name string) (string, bool) {
+		text, set := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin", "TOKEN": "t0ken"}[name]
+		return text, set
+	}
+	written := map[install.Setting]bool{}
+	for _, ntp := range []string{"ntp: [ntp.example.com]", "defaults: {ntp: [ntp.example.com]}"} { // one or the other
+		c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(strings.Replace(everything, "NTP", ntp, 1)), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(&install.Desired{Spec: c})
+		for range 10 {
+			if err := settle(w); err != nil {
+				t.Fatal(err)
+			}
+			w.pass()
+		}
+		if count(w, install.StartInstall) != 1 {
+			t.Fatalf("not installed: %v, then %+v", keys(w.writes), w.decide())
+		}
+		for _, a := range w.writes {
+			for setting := range a.Settings {
+				written[setting] = true
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(owners())) {
+		if setting := owners()[path].setting; setting != "" && !written[setting] {
+			t.Errorf("%s, by which %s is sent, was not written", setting, path)
+		}
+	}
+}
