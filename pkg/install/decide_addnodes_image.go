@@ -26,7 +26,7 @@ func (p *planner) lateImages(unnamed bool) {
 		if !wanted && !unnamed {
 			continue
 		}
-		env := p.lateEnv(image)
+		env := p.lateEnv(image, intended)
 		if env == nil {
 			p.lateImage(image, intended)
 			continue
@@ -39,36 +39,46 @@ func (p *planner) lateImages(unnamed bool) {
 	}
 }
 
-// lateImage registers an InfraEnv under the first name that is free.
+// lateImage registers an InfraEnv under the name that is kept for it.
 func (p *planner) lateImage(image intendedImage, intended []intendedImage) {
-	taken := func(name string) bool {
-		return p.infraEnv(name) != nil ||
-			slices.ContainsFunc(intended, func(i intendedImage) bool { return i.name == name }) ||
-			slices.ContainsFunc(p.plan.Actions, func(a Action) bool { return a.Kind == RegisterInfraEnv && a.Name == name })
-	}
-	number := 2
-	for taken(fmt.Sprintf("%s-%d", p.name(), number)) {
-		number++
-	}
-	name := fmt.Sprintf("%s-%d", p.name(), number)
+	name, _ := p.lateName(image, intended)
 	p.act(Action{
 		Key: "infraenv/" + name + "/register", Scope: InfraEnvScope(name), Kind: RegisterInfraEnv, Name: name, Target: p.bindTo(),
 		Reason: "hosts cannot be added with the image that the cluster was installed with", Settings: image.settings, Changes: allChanges("", image.settings),
 	})
 }
 
-// lateEnv is the InfraEnv whose image hosts of the kind boot to be added, nil
-// for none.
-func (p *planner) lateEnv(image intendedImage) *InfraEnv {
+// lateName is the name of the InfraEnv that hosts of an image boot to be added,
+// and that InfraEnv once it is there: after the names of those that the cluster
+// is installed with. That the name is always the same keeps a service whose
+// clock is not to be trusted from being given one after the other.
+func (p *planner) lateName(image intendedImage, intended []intendedImage) (string, *InfraEnv) {
+	place := slices.IndexFunc(intended, func(i intendedImage) bool { return i.name == image.name })
+	for number := len(intended) + 1 + place; ; number += len(intended) {
+		name := fmt.Sprintf("%s-%d", p.name(), number)
+		if env := p.infraEnv(name); env == nil || image.boots(env) {
+			return name, env
+		}
+	}
+}
+
+// boots says whether an InfraEnv's image runs on the machines of an intended one.
+func (i *intendedImage) boots(env *InfraEnv) bool {
+	arch := env.Settings[SetArch].Text()
+	return i.arch == "" || arch == "" || arch == string(i.arch)
+}
+
+// lateEnv is the InfraEnv whose image hosts boot to be added, nil for none.
+func (p *planner) lateEnv(image intendedImage, intended []intendedImage) *InfraEnv {
 	for i := range p.observed.InfraEnvs {
 		env := &p.observed.InfraEnvs[i]
-		arch := env.Settings[SetArch].Text()
 		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
-		if own && p.takesLate(env) && (image.arch == "" || arch == "" || arch == string(image.arch)) {
+		if own && p.takesLate(env) && image.boots(env) {
 			return env
 		}
 	}
-	return nil
+	_, env := p.lateName(image, intended)
+	return env
 }
 
 // lateEnvOf is the InfraEnv whose image a host of the file boots to be added,
@@ -87,7 +97,7 @@ func (p *planner) lateEnvOf(name string) *InfraEnv {
 	}
 	for _, image := range intended {
 		if name == "" || slices.Contains(image.hosts, name) {
-			return p.lateEnv(image)
+			return p.lateEnv(image, intended)
 		}
 	}
 	return nil

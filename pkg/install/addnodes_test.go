@@ -1,0 +1,222 @@
+package install_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// addingWorld is an installed cluster that takes more hosts: worker-1 has
+// registered to be added, and is ready.
+func addingWorld(t *testing.T) *world {
+	t.Helper()
+	w := installedWithout(t, sample(3, 2))
+	w.absent, w.desired.Options.AddNodes = "", true
+	for range 10 {
+		plan := w.decide()
+		if hasKind(plan, install.InstallHost) {
+			w.writes = nil
+			return w
+		}
+		for _, a := range plan.Actions {
+			if err := w.apply(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(plan.Actions) == 0 {
+			w.pass()
+		}
+	}
+	t.Fatalf("never ready to be added: %+v", w.decide())
+	return nil
+}
+
+// TestWithoutAddNodes nothing is written to an installed cluster, whatever is
+// missing or has registered.
+func TestWithoutAddNodes(t *testing.T) {
+	w := addingWorld(t)
+	w.desired.Options.AddNodes = false
+	plan := w.decide()
+	if len(plan.Actions) > 0 || plan.Verdict != install.VerdictInstalled || !strings.Contains(plan.Message, "worker-1") || plan.Next != "oaictl add-node -f FILE" {
+		t.Errorf("plan %+v", plan)
+	}
+}
+
+// TestAddNodesStates holds every state of a host that is to be added to what
+// is done or said about it.
+func TestAddNodesStates(t *testing.T) {
+	for name, test := range map[string]struct {
+		change  func(*world, *install.Host)
+		verdict install.Verdict
+		action  string // key of the only action
+		wait    string // part of a wait
+		reason  string // of a blocker
+		message string // part of the plan's message
+	}{
+		"ready":      {func(*world, *install.Host) {}, install.VerdictWorking, "host/worker-1/install", "", "", ""},
+		"renamed":    {func(_ *world, h *install.Host) { h.Settings[install.SetHostname] = install.ValueOf("x") }, install.VerdictWorking, "host/worker-1/update", "", "", ""},
+		"discovered": {func(_ *world, h *install.Host) { h.State = install.HostDiscovering }, install.VerdictWaiting, "", "worker-1 to be checked", "", ""},
+		"unread":     {func(_ *world, h *install.Host) { h.Inventory = install.Inventory{} }, install.VerdictWaiting, "", "the inventory of a new host", "", ""},
+		"no such disk": {func(w *world, _ *install.Host) { w.desired.Spec.Spec.Hosts[4].Disk.Hints.DeviceName = "/dev/none" }, install.VerdictBlocked,
+			"", "", "DiskHints", ""},
+		"blocked": {func(_ *world, h *install.Host) {
+			h.State = install.HostBlocked
+			h.Validations = []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
+		}, install.VerdictBlocked, "", "", "ValidationFails", "too little memory"},
+		"silent": {func(_ *world, h *install.Host) { h.State = install.HostDisconnected }, install.VerdictBlocked, "", "", "HostDisconnected", ""},
+		"installing": {func(_ *world, h *install.Host) {
+			h.State, h.Progress.Stage = install.HostInstalling, "Writing image to disk"
+		}, install.VerdictWaiting, "", "worker-1: Writing image to disk", "", ""},
+		"stuck": {func(w *world, h *install.Host) {
+			h.State, h.Progress = install.HostInstalling, install.HostProgress{Stage: "Writing image to disk", Updated: w.observed.At.Add(-3 * time.Hour)}
+		}, install.VerdictBlocked, "", "", "StageTimedOut", ""},
+		"wrong boot": {func(_ *world, h *install.Host) { h.State = install.HostNeedsUser }, install.VerdictBlocked, "", "", "BootedDiscoveryImage", ""},
+		"reset":      {func(_ *world, h *install.Host) { h.State = install.HostResetting }, install.VerdictBlocked, "", "", "BootDiscoveryImage", ""},
+		"cancelled":  {func(_ *world, h *install.Host) { h.State = install.HostCancelled }, install.VerdictBlocked, "", "", "LeftFromEarlierInstall", ""},
+		"failed": {func(_ *world, h *install.Host) { h.State, h.StatusInfo = install.HostFailed, "its disk broke" }, install.VerdictFailed,
+			"", "", "", "not added: worker-1: its disk broke"},
+		"added":   {func(_ *world, h *install.Host) { h.State = install.HostAdded }, install.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
+		"strange": {func(_ *world, h *install.Host) { h.State, h.Status = install.HostUnknown, "levitating" }, install.VerdictWaiting, "", `"levitating"`, "", ""},
+		"lost in the install": {func(w *world, h *install.Host) {
+			w.host("host-worker-0").State, h.State = install.HostFailed, install.HostAdded
+		}, install.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register, anew", "", ""},
+		"two machines": {func(w *world, h *install.Host) {
+			twin := *h
+			twin.ID = "twin"
+			w.observed.Hosts = append(w.observed.Hosts, twin)
+		}, install.VerdictBlocked, "", "", "AmbiguousHost", ""},
+		"image runs out": {func(w *world, _ *install.Host) {
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
+			w.observed.InfraEnvs[1].Image.Expires = w.observed.At
+		}, install.VerdictWorking, "infraenv/lab-2/renew", "worker-1 to boot the discovery image lab-2", "", ""},
+		"service whose clock jumps": {func(w *world, _ *install.Host) {
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
+			w.observed.InfraEnvs[1].Created = start.Add(-time.Hour)
+		}, install.VerdictWaiting, "", "worker-1 to boot the discovery image lab-2", "", ""},
+		"degraded": {func(w *world, h *install.Host) {
+			h.State, w.observed.Cluster.StatusInfo = install.HostAdded, "Cluster is installed but degraded. Failed OLM operators: lso"
+		}, install.VerdictInstalled, "", "", "", "added: worker-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := addingWorld(t)
+			test.change(w, w.host("host-worker-1"))
+			plan := w.decide()
+			if err := wellFormed(plan); err != nil {
+				t.Fatal(err)
+			}
+			if plan.Verdict != test.verdict || strings.Join(keys(plan.Actions), " ") != test.action {
+				t.Errorf("%s, actions %v; want %s, %q: %+v", plan.Verdict, keys(plan.Actions), test.verdict, test.action, plan)
+			}
+			if test.wait != "" && !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.Contains(x.For, test.wait) }) {
+				t.Errorf("waits %+v; want %q", plan.Waits, test.wait)
+			}
+			if test.reason != "" && !hasReason(plan, test.reason) {
+				t.Errorf("blockers %+v; want %s", plan.Blockers, test.reason)
+			}
+			if !strings.Contains(plan.Message, test.message) {
+				t.Errorf("message %q; want %q", plan.Message, test.message)
+			}
+		})
+	}
+}
+
+// TestFastHostsAreNotHeldUp by one that is slower, that is blocked, or that
+// nobody named.
+func TestFastHostsAreNotHeldUp(t *testing.T) {
+	w := addingWorld(t)
+	w.host("host-worker-0").State = install.HostFailed // will not come
+	stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
+	stranger.Day2, stranger.State = true, install.HostReady
+	w.observed.Hosts = append(w.observed.Hosts, stranger)
+	plan := w.decide()
+	if strings.Join(keys(plan.Actions), " ") != "host/worker-1/install" {
+		t.Errorf("actions %v", keys(plan.Actions))
+	}
+	if !slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool { return x.Reason == "UnknownHost" }) {
+		t.Errorf("nobody is told of the stranger: %+v", plan.Warnings)
+	}
+}
+
+// TestUnnamedNodes takes as many machines as the file counts, of those that it
+// allows without naming them.
+func TestUnnamedNodes(t *testing.T) {
+	w := addingWorld(t)
+	spec := &w.desired.Spec.Spec
+	spec.AcceptUnknownHosts, spec.Hosts = true, spec.Hosts[:4]
+	other := machine("other", "52:54:00:ff:ff:fe", 91)
+	other.Day2, other.State = true, install.HostReady
+	w.observed.Hosts = append(w.observed.Hosts, other)
+	plan := w.decide()
+	if strings.Join(keys(plan.Actions), " ") != "host/host-worker-1/install" || len(plan.Wipes) == 0 {
+		t.Errorf("actions %v, wipes %v", keys(plan.Actions), plan.Wipes)
+	}
+	more := *spec.Topology.Workers + 2
+	spec.Topology.Workers = &more
+	plan = w.decide()
+	if len(plan.Actions) != 2 || !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.HasPrefix(x.For, "1 more hosts") }) {
+		t.Errorf("actions %v, waits %+v", keys(plan.Actions), plan.Waits)
+	}
+}
+
+// TestAddNodesToWhatIsNotInstalled installs nothing.
+func TestAddNodesToWhatIsNotInstalled(t *testing.T) {
+	w := newWorld(&install.Desired{Spec: sample(1, 0), Options: install.Options{AddNodes: true}})
+	if plan := w.decide(); len(plan.Actions) > 0 || plan.Blockers[0].Cure != install.CureOwner {
+		t.Errorf("no cluster: %+v", plan)
+	}
+	w = readyWorld(t, sample(1, 0))
+	w.desired.Options.AddNodes = true
+	if plan := w.decide(); len(plan.Actions) > 0 || !hasReason(plan, "ClusterNotInstalled") {
+		t.Errorf("not installed: %+v", plan)
+	}
+}
+
+// TestRunAddsNodes to its ends.
+func TestRunAddsNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		absent string
+		fails  bool
+		code   install.Code
+		text   string
+	}{
+		"added":      {code: 0},
+		"never came": {absent: "worker-1", code: install.CodeNeedsUser, text: "worker-1 to boot the discovery image lab-2"},
+		"failed":     {fails: true, code: install.CodeFailed, text: "add nodes to lab.: not added: worker-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := installedWithout(t, sample(3, 2))
+				w.absent, w.desired.Options.AddNodes = test.absent, true
+				p := &plane{world: w} // which lives by the bubble's clock
+				w.observed.InfraEnvs[0].Created = time.Now().Add(-2 * time.Hour)
+				w.observed.Cluster.InstallCompleted = time.Now().Add(-time.Hour)
+				if test.fails {
+					p.lose = func(a install.Action) error {
+						if a.Kind == install.InstallHost {
+							p.host(a.Target).State = install.HostFailed
+						}
+						return nil
+					}
+				}
+				result, _, err := runFor(t, p, false, install.WithTimeouts(12*time.Hour, time.Hour))
+				if result.ExitCode != int(test.code) || err != nil && !strings.Contains(strings.Replace(err.Error(), "lab.example.com", "lab.", 1), test.text) {
+					t.Fatalf("code %d: %v", result.ExitCode, err)
+				}
+				if test.code != 0 {
+					if install.NextOf(err) == "" {
+						t.Error("nothing says what to do next")
+					}
+					return
+				}
+				writes := len(p.writes)
+				if _, _, err := runFor(t, p, false); err != nil || len(p.writes) != writes {
+					t.Errorf("a second run: %v, writes %v", err, keys(p.writes[writes:]))
+				}
+			})
+		})
+	}
+}
