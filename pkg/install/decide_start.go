@@ -64,10 +64,12 @@ func (p *planner) optionalEnds() time.Time {
 }
 
 // preparationRetries is how often a failed preparation is tried again at once,
-// preparationPause after how long where somebody may have cured it.
+// preparationPause after how long where somebody may have cured it, and
+// preparationMemory how long a failure counts towards the next one.
 const (
 	preparationRetries = 2
 	preparationPause   = 10 * time.Minute
+	preparationMemory  = time.Hour
 )
 
 // reasonPreparation is the reason of a blocker that is a failed preparation.
@@ -77,13 +79,8 @@ const reasonPreparation = "PreparationFailed"
 // this install to try it again now. A cluster that is ready after an install
 // call is one whose preparation failed.
 func (p *planner) preparationFailed() bool {
-	failures, last := 0, time.Time{}
-	for _, at := range p.cluster.Preparation.FailedAt {
-		if !at.Before(p.desired.Options.Started) {
-			failures, last = failures+1, at
-		}
-	}
-	if failures <= preparationRetries {
+	failures, last := p.preparationFailures()
+	if failures <= preparationRetries || last.Before(p.desired.Options.Started) {
 		return false
 	}
 	if b, found := p.unpullable(); found {
@@ -96,6 +93,21 @@ func (p *planner) preparationFailed() bool {
 		Remedy:  "oaictl why cluster " + p.name() + ", cure that, and run the same command again",
 	})
 	return true
+}
+
+// preparationFailures counts the failures in a row, by the service's events, so
+// that a run that is broken off and begun again has no more tries than one that
+// is not. Whoever begins a run after all tries failed was told so, and wants
+// to try again: for that run they do not count.
+func (p *planner) preparationFailures() (failures int, last time.Time) {
+	for _, at := range p.cluster.Preparation.FailedAt {
+		told := failures > preparationRetries && last.Before(p.desired.Options.Started)
+		if told || at.Sub(last) > preparationMemory {
+			failures = 0
+		}
+		failures, last = failures+1, at
+	}
+	return failures, last
 }
 
 // unpullable is the blocker of hosts that could not pull what an install needs.

@@ -147,7 +147,11 @@ func (r *run) timedOut() error {
 	if r.timeout <= 0 || r.clock.Now().Sub(r.started) < r.timeout {
 		return nil
 	}
-	text := fmt.Sprintf("not done after %s", r.timeout)
+	return r.outOfTime(fmt.Sprintf("not done after %s", r.timeout))
+}
+
+// outOfTime is the end of a run that has no more time, whoever set the limit.
+func (r *run) outOfTime(text string) error {
 	if message := r.latest.Plan.Message; message != "" {
 		text += ", " + message
 	}
@@ -173,6 +177,9 @@ func (r *run) left(ctx context.Context, err error) error {
 		return err
 	}
 	var interrupt *Interrupt
+	if !errors.As(cause, &interrupt) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return r.outOfTime("not done before the deadline that the caller set")
+	}
 	code := CodeInterrupted
 	if errors.As(cause, &interrupt) {
 		code = interrupt.Code

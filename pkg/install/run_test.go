@@ -258,6 +258,24 @@ func TestRunInterrupted(t *testing.T) {
 	})
 }
 
+// TestRunPastItsDeadline ran out of time: nobody interrupted it.
+func TestRunPastItsDeadline(t *testing.T) {
+	for name, cause := range map[string]error{"": nil, "with a cause": errors.New("the shift is over")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, cause)
+				defer cancel()
+				var last install.Event
+				result, err := install.New(p, install.WithEvents(func(e install.Event) { last = e })).Run(ctx, p.desired)
+				if install.CodeOf(err) != install.CodeTimeout || result.ExitCode != 8 || last.State != "timed-out" || install.NextOf(err) == "" {
+					t.Errorf("Run: %v (code %d), last %+v", err, install.CodeOf(err), last)
+				}
+			})
+		})
+	}
+}
+
 func TestDetachLeavesWhenThereIsOnlyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}

@@ -17,8 +17,12 @@ import (
 // eventCount is the header that says how many events there are in all.
 const eventCount = "Event-Count"
 
-// preparationFailed is the event that a preparation for an install failed.
-const preparationFailed = "prepare_installation_failed"
+// preparationFailed is the event that a preparation for an install failed, and
+// preparationText a part of its message.
+const (
+	preparationFailed = "prepare_installation_failed"
+	preparationText   = "Failed to prepare the installation"
+)
 
 // Event is an entry of the service's event log.
 type Event struct {
@@ -117,7 +121,10 @@ type eventLog struct {
 	seen   int
 	pools  map[string]int // events seen of InfraEnvs that are bound to no cluster
 	failed []time.Time
-	probed time.Time
+	// recalled: the failures from before are in failed, however far back in
+	// the log they stand.
+	recalled bool
+	probed   time.Time
 }
 
 // seedEvents is how many of the latest events are read at the beginning, for
@@ -213,6 +220,24 @@ func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 		return p.withoutEvents(w, err)
 	}
 	w.log.begun, w.log.seen, w.log.silent = true, page.Total, page.Total < 0
+	for _, e := range page.Events {
+		w.failure(e)
+	}
+	return nil
+}
+
+// readFailures looks for the failed preparations of earlier runs, once, if the
+// last one failed: hosts may have filled the log since.
+func (p *Plane) readFailures(ctx context.Context, w *watch) error {
+	const latest = 10
+	if w.log.recalled || w.log.silent || w.cluster == nil || w.cluster.Preparation.Status != "failed" {
+		return nil
+	}
+	page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Message: preparationText, Newest: true, Limit: latest}, 0)
+	if err != nil && (install.CodeOf(err) == install.CodeAuth || !permanent(err)) {
+		return err
+	}
+	w.log.recalled = true
 	for _, e := range page.Events {
 		w.failure(e)
 	}

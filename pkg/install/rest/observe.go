@@ -106,7 +106,10 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if err := p.reads(ctx, w, wanted, false); err != nil {
 		return err
 	}
-	return p.dateImages(ctx, w)
+	if err := p.dateImages(ctx, w); err != nil {
+		return err
+	}
+	return p.readFailures(ctx, w)
 }
 
 // reads reads the parts that are at least so urgent; those that are not

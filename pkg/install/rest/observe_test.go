@@ -454,6 +454,39 @@ func TestPreparationFailures(t *testing.T) {
 	}
 }
 
+// Those of earlier runs are found however much was logged since, with one
+// request, and only where the last preparation failed.
+func TestPreparationFailuresOfLongAgo(t *testing.T) {
+	for _, status := range []string{"failed", "success"} {
+		w := newWorld(t, 1)
+		w.change(preparationFailed, -1, func() { w.cluster["last-installation-preparation"] = map[string]any{"status": status} })
+		first, asked := w.clock.Now(), 0
+		w.on("GET /v2/events", func(out http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("message") != preparationText {
+				w.listEvents(out, r)
+				return
+			}
+			asked++
+			out.Header().Set(eventCount, "1")
+			w.send(out, w.events[:1])
+		})
+		for range 2 * seedEvents {
+			w.change("host_status_updated", 0, func() {})
+		}
+		p := w.plane(t)
+		for range 3 {
+			got := observe(t, p, lab()).Cluster.Preparation.FailedAt
+			if found := slices.EqualFunc(got, []time.Time{first}, time.Time.Equal); found != (status == "failed") {
+				t.Errorf("%s: got %v", status, got)
+			}
+			_ = w.clock.Sleep(t.Context(), 20*time.Second)
+		}
+		if want := map[string]int{"failed": 1}[status]; asked != want {
+			t.Errorf("%s: asked %d times", status, asked)
+		}
+	}
+}
+
 // A service whose event log cannot be read is polled plainly.
 func TestWithoutEventLog(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{"no header": with(200, "[]"), "no operation": with(404, ""), "refused": with(400, "")} {
