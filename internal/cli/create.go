@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,24 +13,12 @@ import (
 
 // createOptions are what `create cluster` needs and what its flags say.
 type createOptions struct {
-	*app
-	File          string
-	Dir           string
+	runOptions
 	Simulate      bool
 	Speed         float64
 	Seed          int64
 	Scenario      string
-	Detach        bool
-	DryRun        bool
-	Timeout       time.Duration
-	UserTimeout   time.Duration
-	PollInterval  time.Duration
-	Reimage       bool
-	Adopt         string
 	ResendSecrets bool
-
-	clusterClock clock.Clock // what the install lives by
-	explicit     bool        // -o was given on the command line
 }
 
 func (a *app) createCommand() *cobra.Command {
@@ -42,7 +28,7 @@ func (a *app) createCommand() *cobra.Command {
 // createClusterCommand is `create cluster`. run stands in for the work, in
 // tests of the flags.
 func (a *app) createClusterCommand(run func(context.Context, *createOptions) error) *cobra.Command {
-	o := &createOptions{app: a}
+	o := &createOptions{runOptions: runOptions{app: a}}
 	command := &cobra.Command{
 		Use:     "cluster -f FILE",
 		Aliases: []string{"clusters"},
@@ -72,40 +58,27 @@ fast as in life: nothing outside is touched, and nothing is left but the files.`
 		},
 	}
 	flags := command.Flags()
-	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
-	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results are written, as DIR/CLUSTER")
+	o.declare(flags)
 	flags.BoolVar(&o.Simulate, "simulate", false, "install on a simulated service and simulated machines")
 	flags.Float64Var(&o.Speed, "speed", simulateSpeed, "`N` times as fast as in life, with --simulate")
 	flags.Int64Var(&o.Seed, "seed", 1, "`N` that decides chance, with --simulate")
 	flags.StringVar(&o.Scenario, "scenario", "", "`FILE` with trouble to make, with --simulate")
-	flags.BoolVar(&o.Detach, "detach", false, "do what needs no waiting, say what is waited for, and leave")
-	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done, as plan does")
-	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`; the install goes on")
-	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been waited for for this `TIME`")
-	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
-	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
-	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "send the pull secret and BMC passwords again")
 	return command
 }
 
 // check refuses combinations of flags that mean nothing.
 func (o *createOptions) check(command *cobra.Command) error {
+	if err := o.runOptions.check("create cluster"); err != nil {
+		return err
+	}
 	switch {
-	case o.File == "":
-		return usagef("create cluster needs -f FILE")
-	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
-		return usagef("a time is never negative")
-	case o.Detach && o.DryRun:
-		return usagef("--detach and --dry-run exclude each other")
 	case o.Simulate && o.Detach:
 		return usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
 	case o.Simulate && command.Flags().Changed("service-url"):
 		return usagef("--simulate and --service-url exclude each other")
 	case o.Simulate && o.Speed <= 0:
 		return usagef("--speed has to be above zero")
-	case o.explicit && o.globals.Progress == progressJSON:
-		return usagef("-o and --progress json exclude each other: the last event carries the result")
 	}
 	for _, flag := range []string{"speed", "seed", "scenario"} {
 		if !o.Simulate && command.Flags().Changed(flag) {
@@ -123,51 +96,9 @@ func (o *createOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, Run: newRunID(),
 	}}
-	if o.DryRun {
-		service, stop, err := o.service(ctx, cluster, nil)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		return (&planOptions{app: o.app, Dir: o.Dir}).show(ctx, service, desired)
-	}
-	log, err := o.openLog(ctx, cluster)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }()
-	log.Printf("%s, %s", readBuildInfo(), o.commandLine())
-
-	service, stop, err := o.service(ctx, cluster, log)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	result, err := o.install(ctx, service, desired, log)
-	return o.report(result, log.Path(), cluster, err)
-}
-
-// openLog opens the log. A folder that takes no files would not take the
-// kubeconfig either, and ends the run before it begins; a log alone that cannot
-// be written is no reason to install nothing: it is told once.
-func (o *createOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
-	dir, err := folder(o.clusterDir(cluster))
-	if err != nil {
-		return nil, err
-	}
-	failed := func(err error) {
-		o.warn("the log of this run cannot be written: %v", err)
-	}
-	log, err := runlog.Open(ctx, dir, o.clock.Now, secretsOf(cluster)...)
-	if err != nil {
-		if err := takesFiles(dir); err != nil {
-			return nil, err
-		}
-		failed(err)
-		return nil, nil
-	}
-	log.OnFailure(failed)
-	return log, nil
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
+		return o.service(ctx, cluster, log)
+	})
 }
 
 // service is the one that the flags name, or a simulated one.
@@ -197,28 +128,4 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 			log.Printf("the simulator: %v", err)
 		}
 	}, err
-}
-
-// install runs the loop and shows it.
-func (o *createOptions) install(ctx context.Context, service remote, desired *install.Desired, log *runlog.Log) (install.Result, error) {
-	shown := o.progress(ctx, o.clusterClock)
-	defer shown.Close()
-	installer := install.New(service,
-		install.WithFiles(install.NewFiles(o.Dir)),
-		install.WithClock(o.clusterClock),
-		install.WithPollInterval(o.PollInterval),
-		install.WithTimeouts(o.Timeout, o.UserTimeout),
-		install.WithEvents(func(e install.Event) {
-			log.Event(e)
-			shown.Event(e)
-		}),
-	)
-	if o.Detach {
-		return installer.Detach(ctx, desired)
-	}
-	return installer.Run(ctx, desired)
-}
-
-func (o *createOptions) clusterDir(c *spec.Cluster) string {
-	return filepath.Join(o.Dir, c.Metadata.Name)
 }

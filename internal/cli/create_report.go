@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,8 @@ func (a *app) sink(ctx context.Context, of clock.Clock) progress.Sink {
 
 // report says how an install ended, on standard output as -o says and in words
 // on standard error. The error goes on to main, which prints it.
-func (o *createOptions) report(result install.Result, log string, cluster *spec.Cluster, failed error) error {
+func (o *runOptions) report(result install.Result, log string, desired *install.Desired, failed error) error {
+	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
 	if o.globals.Progress != progressJSON {
 		if err := o.print(resultOf(doc)); err != nil {
@@ -59,13 +61,11 @@ func (o *createOptions) report(result install.Result, log string, cluster *spec.
 	}
 	switch {
 	case result.Verdict == install.VerdictInstalled:
-		o.say("%s.%s is installed.", cluster.Metadata.Name, cluster.Spec.BaseDomain)
+		o.say("%s", installedText(desired, result.Plan))
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
-		// The library knows no folders: its advice is for the current one.
-		own := cluster.Metadata.Name + "/auth/kubeconfig"
-		if next := strings.ReplaceAll(result.Plan.Next, own, quoted(doc.Kubeconfig)); next != "" {
+		if next := o.placed(result.Plan.Next, cluster, doc.Kubeconfig); next != "" {
 			o.say("Next: %s", o.hint(next))
 		}
 	case o.Detach:
@@ -80,7 +80,22 @@ func (o *createOptions) report(result install.Result, log string, cluster *spec.
 	return nil
 }
 
-func (o *createOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
+// installedText is the good end of a run. What the service cannot see of nodes
+// that were added is not said to be so.
+func installedText(desired *install.Desired, plan install.Plan) string {
+	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
+	switch {
+	case !desired.Options.AddNodes:
+		return name + " is installed."
+	case len(plan.Added) == 0:
+		return name + " has every host of the file since it was installed."
+	}
+	return fmt.Sprintf(`%s: installed and rebooted to join %s.
+The service cannot see whether a node has joined: its certificate requests may
+wait for approval in the cluster, two for each node, one after the other.`, strings.Join(plan.Added, ", "), name)
+}
+
+func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
 	doc := document.Result{
 		Cluster: cluster.Metadata.Name, State: string(install.HostAbsent), ExitCode: int(codeOf(failed)),
 		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
@@ -95,8 +110,17 @@ func (o *createOptions) result(result install.Result, log string, cluster *spec.
 	auth := filepath.Join(o.clusterDir(cluster), "auth")
 	doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
 	doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
-	doc.Next = o.hint(doc.Next)
+	doc.Next = o.hint(o.placed(doc.Next, cluster, doc.Kubeconfig))
 	return doc
+}
+
+// placed completes what to type next with the files that it speaks of: the
+// library knows no folders, so that its advice is for the current one.
+func (o *runOptions) placed(next string, cluster *spec.Cluster, kubeconfig string) string {
+	if kubeconfig != "" {
+		next = strings.ReplaceAll(next, cluster.Metadata.Name+"/auth/kubeconfig", quoted(kubeconfig))
+	}
+	return strings.ReplaceAll(next, addNodeHint, o.addNodeLine())
 }
 
 // firstThere is the first of the files that exists, "" if none does.
@@ -124,7 +148,7 @@ func resultOf(doc document.Result) printer.Result {
 
 // resumable puts the very command that goes on from here where the library can
 // only speak of "the same command".
-func (o *createOptions) resumable(failed error) error {
+func (o *runOptions) resumable(failed error) error {
 	var fault *install.Fault
 	if !errors.As(failed, &fault) {
 		return failed
@@ -133,7 +157,7 @@ func (o *createOptions) resumable(failed error) error {
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
 		again := *fault
 		again.Next = o.commandLine()
-		if o.Simulate {
+		if o.globals.vanishes {
 			again.Next += " (the simulated service ended with this command; it begins anew)"
 		}
 		return &again

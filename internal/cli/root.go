@@ -60,7 +60,7 @@ func (a *app) commands() []*cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{a.createCommand(), a.planCommand(nil), a.waitCommand()}},
+		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(nil), a.planCommand(nil), a.waitCommand()}},
 		{groupLook, []*cobra.Command{a.whyCommand(), a.getCommand(), a.describeCommand(), a.logsCommand(), a.downloadCommand()}},
 		{groupChange, []*cobra.Command{a.cancelCommand(), a.resetCommand(), a.deleteCommand()}},
 		{groupOffline, []*cobra.Command{

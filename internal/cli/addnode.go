@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/runlog"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// addNodeOptions are what `add-node` needs and what its flags say.
+type addNodeOptions struct{ runOptions }
+
+// addNodeCommand is `add-node`. run stands in for the work, in tests of the
+// flags.
+func (a *app) addNodeCommand(run func(context.Context, *addNodeOptions) error) *cobra.Command {
+	o := &addNodeOptions{runOptions{app: a}}
+	command := &cobra.Command{
+		Use:     "add-node -f FILE",
+		Aliases: []string{"add-nodes"},
+		Short:   "Add the hosts of a file to its installed cluster that it does not have yet",
+		Long: `Add the hosts of a file to its cluster, which is installed, that it does not have
+yet: workers that did not come to the install or were lost in it, and hosts that
+were written into the file since.
+
+The service is told that the cluster takes more hosts, and makes a discovery image
+for them: it takes none from the image that the cluster was installed with. Each
+host is installed as soon as it is ready, and waits for no other. A machine that the
+file does not name is left alone. The same command goes on where things stand, and
+does nothing at all once every host was added.
+
+The service's knowledge ends with the reboot of a host. Whether it has joined as a
+node, the cluster knows: its certificate requests may have to be approved there.`,
+		Example: `  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com
+  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --dry-run
+  oc --kubeconfig lab/auth/kubeconfig get csr`,
+		Args: args(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			o.explicit = command.Flags().Changed("output")
+			if err := o.check("add-node"); err != nil {
+				return err
+			}
+			if run != nil {
+				return run(command.Context(), o)
+			}
+			return o.run(command.Context())
+		},
+	}
+	o.declare(command.Flags())
+	return command
+}
+
+func (o *addNodeOptions) run(ctx context.Context) error {
+	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	if err != nil {
+		return err
+	}
+	desired := &install.Desired{Spec: cluster, Options: install.Options{Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true}}
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
+		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
+		o.clusterClock = o.clock
+		return service, func() {}, err
+	})
+}
+
+// addNodeHint is how the library speaks of this command: it knows neither the
+// file nor where the results are.
+const addNodeHint = "oaictl add-node -f FILE"
+
+// addNodeLine is that command for the file at hand.
+func (o *runOptions) addNodeLine() string {
+	line := "oaictl add-node -f " + quoted(o.File)
+	if o.Dir != "." {
+		line += " --dir " + quoted(o.Dir)
+	}
+	return line
+}

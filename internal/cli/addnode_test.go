@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// withWorker writes a file with a worker that is not required.
+func withWorker(t *testing.T) string {
+	t.Helper()
+	text := strings.Replace(clusterYAML, "network: {", "network: {vips: {api: [192.168.10.2], ingress: [192.168.10.3]}, ", 1) + `  - {name: node-3, role: control-plane, match: {mac: "52:54:00:00:00:03"}}
+  - {name: node-4, role: control-plane, match: {mac: "52:54:00:00:00:04"}}
+  - {name: node-2, role: worker, match: {mac: "52:54:00:00:00:02"}}
+  topology: {controlPlane: 3, workers: 1, required: {workers: 0}}
+`
+	if err := os.WriteFile("workers.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "workers.yaml"
+}
+
+// growing are looks at an installed cluster, whose worker is in these states
+// one after the other; "" for one that has not come.
+func growing(states ...install.HostState) []*install.Observed {
+	var out []*install.Observed
+	for _, state := range states {
+		o := looksOf(install.ClusterInstalled)[0]
+		o.Cluster.State, o.Cluster.Kubeconfig = install.ClusterAddingHosts, true
+		o.InfraEnvs = []install.InfraEnv{{ID: "e2", Name: "lab-2", ClusterID: "c1", Image: install.Image{State: install.ImageReady}}}
+		for _, number := range []string{"3", "4"} {
+			node := o.Hosts[0]
+			node.ID, node.Hostname = "h"+number, "node-"+number
+			node.Inventory.Interfaces = []install.Interface{{MAC: "52:54:00:00:00:0" + number}}
+			o.Hosts = append(o.Hosts, node)
+		}
+		if state != "" {
+			o.Hosts = append(o.Hosts, install.Host{
+				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: install.RoleWorker, StatusInfo: "look " + string(state),
+				Settings:  install.Settings{install.SetRole: install.ValueOf("worker"), install.SetHostname: install.ValueOf("node-2")},
+				Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:00:00:02"}}},
+			})
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// TestCreateNamesAddNode where an optional worker has not come.
+func TestCreateNamesAddNode(t *testing.T) {
+	here(t)
+	file := withWorker(t)
+	service := lab()
+	service.looks = growing("")
+	got := run(t, service, "", "create", "cluster", "-f", file, "--dir", "out", "--service-url", "http://fake")
+	for _, words := range []string{"node-2 has not come; it was not required.", "Next: oaictl --service-url http://fake add-node -f workers.yaml --dir out\n"} {
+		if got.code != 0 || !strings.Contains(got.errors, words) {
+			t.Errorf("code %d, without %q:\n%s", got.code, words, got.errors)
+		}
+	}
+	got = run(t, service, "", "create", "cluster", "-f", file, "--progress", "json")
+	if !strings.Contains(got.out, `"next":"oaictl add-node -f workers.yaml"`) {
+		t.Errorf("the last event does not name the command:\n%s", got.out)
+	}
+}
+
+// TestAddNode holds the ends of add-node to their words and exit codes.
+func TestAddNode(t *testing.T) {
+	here(t)
+	file := withWorker(t)
+	for _, tt := range []struct {
+		name  string
+		looks []*install.Observed
+		more  []string
+		code  int
+		says  []string
+		calls []string
+	}{
+		{"added", growing("", install.HostReady, install.HostInstalling, install.HostAdded), nil, 0, []string{
+			"node-2: installed and rebooted to join lab.example.com.", "cannot see whether", "Next: oc --kubeconfig lab/auth/kubeconfig get csr", "adm certificate approve",
+		}, []string{"act InstallHost"}},
+		{"failed", growing(install.HostFailed), nil, 7, []string{"add nodes to lab.example.com: not added: node-2: look Failed", "oaictl delete host h2 --yes"}, nil},
+		{"never came", growing(""), nil, 9, []string{"node-2 to boot the discovery image lab-2", "oaictl download iso --infra-env lab-2"}, nil},
+		{"timed out", growing(install.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --timeout 5m"}, nil},
+		{"detached", growing(install.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml\n"}, nil},
+		{"not installed", looksOf(install.ClusterReady), nil, 1, []string{"nodes can be added to an installed cluster only", "oaictl create cluster"}, nil},
+		{"dry run", growing(install.HostReady), []string{"--dry-run"}, 0, nil, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			service := lab()
+			service.looks = tt.looks
+			got := run(t, service, "", append([]string{"add-node", "-f", file}, tt.more...)...)
+			for _, words := range tt.says {
+				if !strings.Contains(got.errors, words) {
+					t.Errorf("does not say %q", words)
+				}
+			}
+			if got.code != tt.code || !slices.Equal(service.calls, tt.calls) {
+				t.Errorf("code %d, want %d; calls %v, want %v:\n%s%s", got.code, tt.code, service.calls, tt.calls, got.out, got.errors)
+			}
+		})
+	}
+}
