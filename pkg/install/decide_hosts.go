@@ -82,6 +82,9 @@ func (p *planner) absent(want *spec.Host) {
 	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
 		wait.Until = p.optionalEnds()
 	}
+	if p.elsewhere(want, &wait) {
+		return
+	}
 	p.wait(wait)
 }
 

@@ -88,6 +88,32 @@ func (o *Observed) elsewhere(h *Host) bool {
 	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
 }
 
+// elsewhere says whether the machine that is waited for need not be expected,
+// since it is bound to another cluster. That blocks the install, unless it can
+// do without the machine: then it is the wait that says so.
+func (p *planner) elsewhere(want *spec.Host, wait *Wait) bool {
+	i := slices.IndexFunc(p.observed.Elsewhere, func(h HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
+	if i < 0 {
+		return false
+	}
+	have := &p.observed.Elsewhere[i]
+	cluster := have.ClusterID
+	if have.ClusterName != "" {
+		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
+	}
+	bound := fmt.Sprintf("%s is bound to the cluster %s", have.label(), cluster)
+	remedy := fmt.Sprintf("if that cluster can do without it, `oaictl delete host %s --yes` and boot it from the discovery image; otherwise name another machine", have.ID)
+	if !wait.Until.IsZero() {
+		wait.For, wait.Next = fmt.Sprintf("%s to become free: %s", want.Name, bound), remedy
+		return false
+	}
+	p.block(Blocker{
+		Key: "host/" + want.Name + "/elsewhere", Scope: HostScope(want.Name), Reason: "BoundElsewhere", Cure: CurePerson, Since: have.Since,
+		Field: p.hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
+	})
+	return true
+}
+
 // identities finds hosts of the file by one of the things that their match
 // says, so that hundreds of machines need not be held against hundreds of
 // hosts.

@@ -17,6 +17,9 @@ type Observed struct {
 	InfraEnvs []InfraEnv
 	// Hosts of the cluster and of its InfraEnvs, sorted by ID.
 	Hosts []Host
+	// Elsewhere are machines of those InfraEnvs that are bound to another
+	// cluster.
+	Elsewhere []HostElsewhere
 	// Results are the files that hold the results, as they are on disk.
 	Results Results
 	// Standing says, by check, since when it has had its status. A run keeps
@@ -143,6 +146,12 @@ type Host struct {
 	// the installer will wipe.
 	Formatted []string
 	Disk      string // id of the chosen installation disk
+}
+
+// HostElsewhere is a machine that is bound to another cluster.
+type HostElsewhere struct {
+	Host
+	ClusterName string // "" where it is not known
 }
 
 // HostProgress is how far the install of one host is.

@@ -83,6 +83,47 @@ func TestMachinesOfAnotherClusterAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestMachineThatAnotherClusterHas is not waited for as if it were to come: a
+// person has to decide. A worker that is not required holds nothing up.
+func TestMachineThatAnotherClusterHas(t *testing.T) {
+	c := sample(3, 1)
+	none := 0
+	c.Spec.Topology.Required.Workers = &none
+	for name, test := range map[string]struct {
+		host, cluster, text string
+		blocks              bool
+	}{
+		"control plane":      {"cp-0", "prod", "is bound to the cluster prod (cluster-2)", true},
+		"nameless cluster":   {"cp-0", "", "is bound to the cluster cluster-2", true},
+		"worker, not needed": {"worker-0", "prod", "is bound to the cluster prod (cluster-2)", false},
+	} {
+		w := newWorld(&install.Desired{Spec: c})
+		w.absent = test.host
+		for range 5 {
+			if err := settle(w); err != nil {
+				t.Fatal(err)
+			}
+			w.pass()
+		}
+		other := machine("other", c.Host(test.host).Match.MAC, 90)
+		other.ClusterID = "cluster-2"
+		w.observed.Elsewhere = []install.HostElsewhere{{Host: machine("third", "52:54:00:ff:ff:01", 91)}, {Host: other, ClusterName: test.cluster}}
+		plan := w.decide()
+		if hasReason(plan, "BoundElsewhere") != test.blocks {
+			t.Errorf("%s: blockers %+v", name, plan.Blockers)
+		}
+		said := slices.ContainsFunc(plan.Waits, func(x install.Wait) bool {
+			return strings.Contains(x.For, test.text) && strings.Contains(x.Next, "host-other")
+		})
+		if test.blocks {
+			said = strings.Contains(plan.Blockers[0].Message, test.text) && strings.Contains(plan.Blockers[0].Remedy, "host-other")
+		}
+		if !said {
+			t.Errorf("%s: not said; blockers %+v, waits %+v", name, plan.Blockers, plan.Waits)
+		}
+	}
+}
+
 // TestNoMoreOfAPoolThanIsMissing takes as many unnamed machines as the file
 // counts, and leaves the others to others.
 func TestNoMoreOfAPoolThanIsMissing(t *testing.T) {

@@ -552,6 +552,36 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// Hosts of a pool that another cluster has are shown apart, with its name.
+func TestPoolOfSeveralClusters(t *testing.T) {
+	const other = "99999999-9999-9999-9999-999999999999"
+	w := newWorld(t, 0)
+	w.others = []map[string]any{clusterJSON(map[string]any{"id": other, "name": "prod"})}
+	w.infraEnv = []map[string]any{infraEnvJSON(map[string]any{"cluster_id": "", "name": "rack-7"})}
+	host := func(n int, cluster any) map[string]any {
+		return hostJSON(n, map[string]any{"cluster_id": cluster, "inventory": inventoryText(n)})
+	}
+	pool := []map[string]any{host(0, nil), host(2, other), host(1, other), host(3, clusterID), host(4, hostID(9))}
+	w.hosts = pool[3:4]
+	w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts", func(out http.ResponseWriter, _ *http.Request) { w.send(out, pool) })
+	query := lab()
+	query.InfraEnv = "rack-7"
+	o := observe(t, w.plane(t), query)
+	got := [][2]string{}
+	for _, h := range o.Elsewhere {
+		got = append(got, [2]string{h.ID, h.ClusterName})
+		if !h.Inventory.Known {
+			t.Errorf("%s cannot be recognised", h.ID)
+		}
+	}
+	if want := [][2]string{{hostID(1), "prod"}, {hostID(2), "prod"}, {hostID(4), ""}}; !slices.Equal(got, want) {
+		t.Errorf("elsewhere %v, want %v", got, want)
+	}
+	if len(o.Hosts) != 2 {
+		t.Errorf("hosts %+v", o.Hosts)
+	}
+}
+
 // Manifests are listed, and their contents read only for detail.
 func TestManifests(t *testing.T) {
 	w := newWorld(t, 0)

@@ -42,7 +42,9 @@ func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
 // choose takes the cluster that is meant from those that the service has.
 func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found []clusterWire) error {
 	var same []install.ClusterRef
+	w.names = make(map[string]string, len(found))
 	for i := range found {
+		w.names[value(found[i].ID).String()] = found[i].Name
 		if found[i].Name == query.Name && (query.BaseDomain == "" || found[i].BaseDNSDomain == query.BaseDomain) {
 			same = append(same, clusterRef(&found[i], query.Run))
 		}
@@ -221,6 +223,7 @@ func (p *Plane) readHosts(ctx context.Context, w *watch) error {
 		if err != nil {
 			return err
 		}
+		w.keepElsewhere(env.ID, pool)
 		pool = slices.DeleteFunc(pool, func(h install.Host) bool { return h.ClusterID != "" })
 		w.keepHosts(pool, func(h *install.Host) bool { return h.InfraEnvID == env.ID && h.ClusterID == "" })
 	}

@@ -42,7 +42,9 @@ type watch struct {
 	others    []install.ClusterRef
 	infraEnvs []install.InfraEnv
 	hosts     map[string]install.Host
-	inventory map[string]bool // hosts whose inventory has to be read again
+	elsewhere map[string][]install.Host // hosts of pools that other clusters have, by InfraEnv
+	names     map[string]string         // of the service's clusters, by id
+	inventory map[string]bool           // hosts whose inventory has to be read again
 	manifests map[string]string
 	log       eventLog
 	images    map[string]imageDate // when images became what they are, by InfraEnv
@@ -167,7 +169,7 @@ func raise(n *urgency, to urgency) { *n = max(*n, to) }
 func (w *watch) forget() {
 	w.id, w.cluster, w.infraEnvs, w.manifests = "", nil, nil, nil
 	w.hosts, w.inventory = map[string]install.Host{}, map[string]bool{}
-	w.log, w.images = eventLog{}, nil
+	w.log, w.images, w.elsewhere = eventLog{}, nil, nil
 	w.need(func(n *needs) { *n = needs{lookup: overdue} })
 }
 
@@ -201,6 +203,7 @@ func (w *watch) picture() *install.Observed {
 	}
 	out.InfraEnvs = w.datedInfraEnvs()
 	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	out.Elsewhere = w.boundElsewhere()
 	cluster := *w.cluster
 	cluster.Hosts = len(out.Hosts)
 	cluster.State = refine(cluster.State, cluster.Validations, out.Hosts)
@@ -268,6 +271,31 @@ func (w *watch) keepHost(read install.Host) {
 		read.Progress.Stages = old.Progress.Stages
 	}
 	w.hosts[read.ID] = read
+}
+
+// keepElsewhere remembers which of a pool's hosts other clusters have.
+func (w *watch) keepElsewhere(infraEnvID string, pool []install.Host) {
+	if w.elsewhere == nil {
+		w.elsewhere = map[string][]install.Host{}
+	}
+	w.elsewhere[infraEnvID] = nil
+	for i := range pool {
+		if id := pool[i].ClusterID; id != "" && id != w.id {
+			w.elsewhere[infraEnvID] = append(w.elsewhere[infraEnvID], pool[i])
+		}
+	}
+}
+
+// boundElsewhere are those hosts, sorted by id, with the names of the clusters.
+func (w *watch) boundElsewhere() []install.HostElsewhere {
+	var out []install.HostElsewhere
+	for i := range w.infraEnvs {
+		for _, host := range w.elsewhere[w.infraEnvs[i].ID] {
+			out = append(out, install.HostElsewhere{Host: host, ClusterName: w.names[host.ClusterID]})
+		}
+	}
+	slices.SortFunc(out, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
+	return out
 }
 
 // settled says whether a host in this state has sent its inventory.
