@@ -126,7 +126,11 @@ func hostSettings(h *spec.Host, disk string, keep []string) Settings {
 	put(s, SetPool, h.MachineConfigPool)
 	putList(s, SetArgs, h.InstallerArgs)
 	if h.Ignition != nil {
-		put(s, SetIgnition, h.Ignition.Text())
+		ignition, err := h.Ignition.JSON()
+		if err != nil {
+			ignition = h.Ignition.Text() // which the service refuses, and says why
+		}
+		put(s, SetIgnition, ignition)
 	}
 	if h.Fencing != nil {
 		address := h.Fencing.Address
