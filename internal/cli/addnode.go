@@ -35,7 +35,7 @@ The service's knowledge ends with the reboot of a host. Whether it has joined as
 node, the cluster knows: its certificate requests may have to be approved there.`,
 		Example: `  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com
   oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --dry-run
-  oc --kubeconfig lab/auth/kubeconfig get csr`,
+  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --detach`,
 		Args: args(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")

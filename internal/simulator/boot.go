@@ -49,8 +49,11 @@ func Boot(ctx context.Context, config BootConfig) error {
 	if err != nil {
 		return fmt.Errorf("make the machines: %w", err)
 	}
-	if err := config.findImages(ctx, machines); err != nil {
+	if machines, err = config.findImages(ctx, machines); err != nil {
 		return err
+	}
+	if len(machines) == 0 {
+		return nil // all of them are part of the cluster
 	}
 	return host.Run(ctx, host.Config{
 		ServiceURL: config.ServiceURL, HTTPClient: config.HTTPClient, Machines: machines, Clock: config.Clock, Seed: uint64(config.Seed),
@@ -106,14 +109,16 @@ const lookAgain = 20 * time.Second
 
 // infraEnv is the part of an InfraEnv that says who boots it.
 type infraEnv struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Arch string `json:"cpu_architecture"`
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Arch      string    `json:"cpu_architecture"`
+	ClusterID string    `json:"cluster_id"`
+	Created   time.Time `json:"created_at"`
 }
 
 // findImages gives every machine the InfraEnv that it boots, waiting for those
-// that are not registered yet.
-func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) error {
+// that are not registered yet. It returns the machines that boot.
+func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) ([]host.Machine, error) {
 	pause := lookAgain
 	if wall := c.Clock.Wall(lookAgain); wall > soon {
 		pause = time.Duration(float64(lookAgain) * float64(soon) / float64(wall)) // who boots machines may look on
@@ -121,12 +126,16 @@ func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) er
 	waits := waiting{tell: c.Waits, pause: c.Clock.Wall(pause)}
 	for {
 		list, err := c.infraEnvs(ctx)
-		if err == nil && c.assign(list, machines) {
-			return nil
+		boot := machines
+		if err == nil && c.Day == host.Day2 {
+			list, boot, err = c.dayTwo(ctx, list, machines)
+		}
+		if err == nil && c.assign(list, boot) {
+			return boot, nil
 		}
 		waits.look(c.missing(list, machines, err))
 		if err := c.Clock.Sleep(ctx, pause); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
@@ -207,7 +216,7 @@ func (c *BootConfig) assign(list []infraEnv, machines []host.Machine) bool {
 			return false
 		}
 	}
-	return len(machines) > 0
+	return true
 }
 
 func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
@@ -221,10 +230,16 @@ func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
 }
 
 func (c *BootConfig) infraEnvs(ctx context.Context) ([]infraEnv, error) {
+	var list []infraEnv
+	return list, c.get(ctx, "/v2/infra-envs", "list InfraEnvs", &list)
+}
+
+// get reads what the service has at a path.
+func (c *BootConfig) get(ctx context.Context, path, op string, into any) error {
 	base := strings.TrimSuffix(strings.TrimSuffix(c.ServiceURL, "/"), "/api/assisted-install")
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/assisted-install/v2/infra-envs", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/assisted-install"+path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if c.UserToken != "" {
 		request.Header.Set("Authorization", c.UserToken)
@@ -235,16 +250,15 @@ func (c *BootConfig) infraEnvs(ctx context.Context) ([]infraEnv, error) {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("list InfraEnvs: the service answers %s", response.Status)
+		return fmt.Errorf("%s: the service answers %s", op, response.Status)
 	}
 	const most = 64 << 20
-	var list []infraEnv
-	if err := json.NewDecoder(io.LimitReader(response.Body, most)).Decode(&list); err != nil {
-		return nil, fmt.Errorf("list InfraEnvs: %w", err)
+	if err := json.NewDecoder(io.LimitReader(response.Body, most)).Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
 	}
-	return list, nil
+	return nil
 }

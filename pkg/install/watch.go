@@ -163,6 +163,9 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 	}
 	is := now.Progress
 	to := slices.Index(is.Stages, is.Stage)
+	if to < 0 && now.State == HostAdded {
+		to = len(is.Stages) // a host that was added ends at a stage that its list does not have
+	}
 	from := to - 1
 	if before != nil {
 		if before.Progress.Stage == is.Stage && before.Progress.Info == is.Info {

@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAddNode installs a cluster without a worker that is not required, and
+// adds it afterwards, by the commands that a person is told to type. Each run
+// of them ends, and a second one writes nothing.
+func TestAddNode(t *testing.T) {
+	t.Parallel()
+	binary, dir := build(t), t.TempDir()
+	file, late := optionalWorker(t, dir), filepath.Join(dir, "late.yaml")
+	scenario := "apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: late}\nspec:\n  hosts:\n  - {match: {name: worker-1}, do: never-boot}\n"
+	if err := os.WriteFile(late, []byte(scenario), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t, binary)
+	hosts := []string{"simulator", "hosts", "--service-url", address, "-f", file, "--speed", fmt.Sprint(processSpeed)}
+	start(t, binary, append(hosts, "--scenario", late)...)
+	w := newWire(t, address)
+
+	said, err := createCluster(t.Context(), binary, w.URL, file, dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("create cluster: %v\n%s", err, said)
+	}
+	next := fmt.Sprintf("Next: oaictl --service-url %s add-node -f %s --dir %s\n", w.URL, file, dir)
+	for _, words := range []string{"worker-1 has not come; it was not required.", next} {
+		if !strings.Contains(string(said), words) {
+			t.Errorf("create cluster does not say %q:\n%s", words, said)
+		}
+	}
+
+	start(t, binary, append(hosts, "--boot", "day2")...)
+	w.reset()
+	said, err = addNode(t.Context(), binary, w.URL, file, dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("add-node: %v\n%s", err, said)
+	}
+	for _, words := range []string{
+		"boot the discovery image ha-2", "will be installed on", "worker-1: Writing image to disk", "worker-1: Rebooting", "worker-1 is Added",
+		"worker-1: installed and rebooted to join ha.example.com.", "get csr",
+	} {
+		if !strings.Contains(string(said), words) {
+			t.Errorf("add-node does not say %q:\n%s", words, said)
+		}
+	}
+	addedOnce(t, address, w.noted())
+
+	for name, command := range map[string]*exec.Cmd{
+		"add-node":       addNode(t.Context(), binary, w.URL, file, dir),
+		"create cluster": createCluster(t.Context(), binary, w.URL, file, dir),
+	} {
+		w.reset()
+		if said, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%s, again: %v\n%s", name, err, said)
+		}
+		if writes := writesOf(w.noted()); len(writes) > 0 {
+			t.Errorf("%s, again, writes: %v", name, writes)
+		}
+	}
+}
+
+// optionalWorker is a file for a cluster whose second worker is not required.
+func optionalWorker(t *testing.T, dir string) string {
+	t.Helper()
+	example, err := os.ReadFile("../../examples/ha-workers/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs("../../examples/shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(example), "../shared", shared)
+	text = strings.Replace(text, "    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: 5m}\n", 1)
+	file := filepath.Join(dir, "cluster.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func addNode(ctx context.Context, binary, address, file, dir string) *exec.Cmd {
+	command := exec.CommandContext(ctx, binary, "add-node", "-f", file, "--service-url", address, "--dir", dir,
+		"--poll-interval", "50ms", "--progress", "plain", "--timeout", "1m", "--user-timeout", "30s")
+	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
+	command.WaitDelay = 10 * time.Second
+	return command
+}
+
+// addedOnce checks what was written, and what the service has of it.
+func addedOnce(t *testing.T, address string, calls []call) {
+	t.Helper()
+	written := map[string]int{}
+	for _, c := range writesOf(calls) {
+		parts := strings.Split(c.path, "/")
+		written[c.method+" "+parts[len(parts)-1]]++
+	}
+	for _, once := range []string{"POST allow-add-hosts", "POST infra-envs", "POST install"} {
+		if written[once] != 1 {
+			t.Errorf("%s was sent %d times: %v", once, written[once], calls)
+		}
+	}
+	clusters := list(t, address, "/v2/clusters")
+	if len(clusters) != 1 || clusters[0]["status"] != "adding-hosts" {
+		t.Fatalf("clusters: %v", clusters)
+	}
+	statuses := map[any]int{}
+	for _, host := range list(t, address, fmt.Sprintf("/v2/clusters/%v/hosts", clusters[0]["id"])) {
+		statuses[host["status"]]++
+	}
+	if statuses["installed"] != 4 || statuses["added-to-existing-cluster"] != 1 {
+		t.Errorf("hosts: %v", statuses)
+	}
+}
