@@ -30,7 +30,10 @@ func (a *app) simulatorHostsCommand() *cobra.Command {
 		Short: "Play machines that boot the discovery image of any assisted-service",
 		Long: `Play machines: those that a cluster.yaml names, or a number of them in one
 InfraEnv. They register, are installed, reboot and become a cluster, with any
-assisted-service. The command ends when each of them has come to its end.`,
+assisted-service. The command ends when each of them has come to its end.
+
+With --boot day2 only those are switched on that the cluster does not have, once
+there is an image that they can be added with: see add-node.`,
 		Example: `  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --speed 10
   oaictl simulator hosts --service-url http://127.0.0.1:8090 --infra-env pool --count 5`,
 		Args: args(cobra.NoArgs),
