@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // addingWorld is an installed cluster that takes more hosts: worker-1 has
@@ -145,8 +146,8 @@ func TestFastHostsAreNotHeldUp(t *testing.T) {
 // allows without naming them.
 func TestUnnamedNodes(t *testing.T) {
 	w := addingWorld(t)
-	spec := &w.desired.Spec.Spec
-	spec.AcceptUnknownHosts, spec.Hosts = true, spec.Hosts[:4]
+	file := &w.desired.Spec.Spec
+	file.AcceptUnknownHosts, file.Hosts = true, file.Hosts[:4]
 	other := machine("other", "52:54:00:ff:ff:fe", 91)
 	other.Day2, other.State = true, install.HostReady
 	w.observed.Hosts = append(w.observed.Hosts, other)
@@ -154,11 +155,31 @@ func TestUnnamedNodes(t *testing.T) {
 	if strings.Join(keys(plan.Actions), " ") != "host/host-worker-1/install" || len(plan.Wipes) == 0 {
 		t.Errorf("actions %v, wipes %v", keys(plan.Actions), plan.Wipes)
 	}
-	more := *spec.Topology.Workers + 2
-	spec.Topology.Workers = &more
+	more := *file.Topology.Workers + 2
+	file.Topology.Workers = &more
 	plan = w.decide()
 	if len(plan.Actions) != 2 || !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.HasPrefix(x.For, "1 more hosts") }) {
 		t.Errorf("actions %v, waits %+v", keys(plan.Actions), plan.Waits)
+	}
+}
+
+// TestPoolWhoseImageChanges for a new host: the hosts of the cluster booted it
+// once, and run from their disks since.
+func TestPoolWhoseImageChanges(t *testing.T) {
+	c := sample(3, 2)
+	c.Spec.InfraEnv.Bind = spec.BindLate
+	w := installedWithout(t, c)
+	w.desired.Options.AddNodes, w.observed.Cluster.State = true, install.ClusterAddingHosts
+	c.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
+	if plan := w.decide(); strings.Join(keys(plan.Actions), " ") != "infraenv/lab/update" || len(plan.Blockers) > 0 {
+		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+	waits := machine("worker-1", c.Spec.Hosts[4].Match.MAC, 4)
+	waits.Day2, waits.State, waits.InfraEnvID = true, install.HostReady, w.observed.InfraEnvs[0].ID
+	w.observed.Hosts = append(w.observed.Hosts, waits)
+	c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "more", Match: spec.Match{MAC: "52:54:00:00:02:00"}})
+	if plan := w.decide(); !hasReason(plan, "NewImageNeeded") {
+		t.Errorf("worker-1 runs the old image: actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 }
 

@@ -192,11 +192,11 @@ func (p *planner) usableImage(env *InfraEnv) {
 }
 
 // bootedFrom names the hosts that have registered from an InfraEnv's image and
-// still run it: what was added since runs from its disk.
+// still run it: the hosts of an installed cluster run from their disks.
 func (p *planner) bootedFrom(id string) []string {
 	var names []string
 	for _, h := range p.matches.part {
-		if h.InfraEnvID == id && !(h.Day2 && h.State == HostAdded) {
+		if h.InfraEnvID == id && (!p.cluster.State.installed() || membershipOf(h) == joining) {
 			names = append(names, p.hostName(h))
 		}
 	}

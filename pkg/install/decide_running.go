@@ -185,7 +185,7 @@ func (p *planner) installed() {
 	}
 	trouble := p.degradations()
 	if len(trouble) > 0 {
-		p.end(VerdictDegraded, "installed, but "+strings.Join(trouble, "; "), "oaictl why cluster "+p.name())
+		p.end(VerdictDegraded, "installed, but "+strings.Join(trouble, "; "), p.whyDegraded())
 		return
 	}
 	message := "installed"
@@ -194,6 +194,16 @@ func (p *planner) installed() {
 		next = "oaictl add-node -f FILE"
 	}
 	p.end(VerdictInstalled, message, next)
+}
+
+// whyDegraded is what to type where an installed cluster is not what it should
+// be: what looks into it, and what adds the hosts that it lacks.
+func (p *planner) whyDegraded() string {
+	next := "oaictl why cluster " + p.name()
+	if len(p.plan.Missing) > 0 {
+		next += ", then oaictl add-node -f FILE"
+	}
+	return next
 }
 
 // degradations says what is wrong with an installed cluster. A worker that is

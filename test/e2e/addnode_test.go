@@ -15,9 +15,20 @@ import (
 // adds it afterwards, by the commands that a person is told to type. Each run
 // of them ends, and a second one writes nothing.
 func TestAddNode(t *testing.T) {
-	t.Parallel()
-	binary, dir := build(t), t.TempDir()
-	file, late := optionalWorker(t, dir), filepath.Join(dir, "late.yaml")
+	binary := build(t)
+	for bind, image := range map[string]string{"early": "ha-2", "late": "ha"} {
+		t.Run(bind, func(t *testing.T) {
+			t.Parallel()
+			addWorker(t, binary, bind, image)
+		})
+	}
+}
+
+// addWorker goes all the way with hosts that are bound to the cluster early or
+// late, and names the image that the late worker boots.
+func addWorker(t *testing.T, binary, bind, image string) {
+	dir := t.TempDir()
+	file, late := optionalWorker(t, dir, bind), filepath.Join(dir, "late.yaml")
 	scenario := "apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: late}\nspec:\n  hosts:\n  - {match: {name: worker-1}, do: never-boot}\n"
 	if err := os.WriteFile(late, []byte(scenario), 0o600); err != nil {
 		t.Fatal(err)
@@ -45,14 +56,14 @@ func TestAddNode(t *testing.T) {
 		t.Fatalf("add-node: %v\n%s", err, said)
 	}
 	for _, words := range []string{
-		"boot the discovery image ha-2", "will be installed on", "worker-1: Writing image to disk", "worker-1: Rebooting", "worker-1 is Added",
+		"boot the discovery image " + image + " and", "will be installed on", "worker-1: Writing image to disk", "worker-1: Rebooting", "worker-1 is Added",
 		"worker-1: installed and rebooted to join ha.example.com.", "get csr",
 	} {
 		if !strings.Contains(string(said), words) {
 			t.Errorf("add-node does not say %q:\n%s", words, said)
 		}
 	}
-	addedOnce(t, address, w.noted())
+	addedOnce(t, address, bind == "early", w.noted())
 
 	for name, command := range map[string]*exec.Cmd{
 		"add-node":       addNode(t.Context(), binary, w.URL, file, dir),
@@ -69,7 +80,7 @@ func TestAddNode(t *testing.T) {
 }
 
 // optionalWorker is a file for a cluster whose second worker is not required.
-func optionalWorker(t *testing.T, dir string) string {
+func optionalWorker(t *testing.T, dir, bind string) string {
 	t.Helper()
 	example, err := os.ReadFile("../../examples/ha-workers/cluster.yaml")
 	if err != nil {
@@ -81,6 +92,7 @@ func optionalWorker(t *testing.T, dir string) string {
 	}
 	text := strings.ReplaceAll(string(example), "../shared", shared)
 	text = strings.Replace(text, "    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: 5m}\n", 1)
+	text = strings.Replace(text, "  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n", 1)
 	file := filepath.Join(dir, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -97,14 +109,18 @@ func addNode(ctx context.Context, binary, address, file, dir string) *exec.Cmd {
 }
 
 // addedOnce checks what was written, and what the service has of it.
-func addedOnce(t *testing.T, address string, calls []call) {
+func addedOnce(t *testing.T, address string, image bool, calls []call) {
 	t.Helper()
 	written := map[string]int{}
 	for _, c := range writesOf(calls) {
 		parts := strings.Split(c.path, "/")
 		written[c.method+" "+parts[len(parts)-1]]++
 	}
-	for _, once := range []string{"POST allow-add-hosts", "POST infra-envs", "POST install"} {
+	wanted := []string{"POST allow-add-hosts", "POST bind", "POST install"}
+	if image {
+		wanted[1] = "POST infra-envs"
+	}
+	for _, once := range wanted {
 		if written[once] != 1 {
 			t.Errorf("%s was sent %d times: %v", once, written[once], calls)
 		}
