@@ -104,11 +104,15 @@ func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 	if have != nil {
 		again = ", anew: it was lost in the install"
 	}
-	p.wait(Wait{
+	wait := Wait{
 		Key: "host/" + want.Name + "/register", Scope: HostScope(want.Name), Who: WhoUser, Since: env.Created,
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
 		Next: "oaictl download iso --infra-env " + env.Name,
-	})
+	}
+	if have == nil && p.elsewhere(want, &wait) {
+		return
+	}
+	p.wait(wait)
 }
 
 // addNode brings a host that has registered a step further. configure makes it
@@ -118,6 +122,10 @@ func (p *planner) addNode(h *Host, configure func()) {
 	switch h.State {
 	case HostPreparing, HostInstalling:
 		p.runningHost(h)
+		return
+	}
+	if p.runsOldImage(h) {
+		p.bootNewImage(h)
 		return
 	}
 	if !p.usable(h) {

@@ -132,3 +132,30 @@ func TestReimageGoesOnByItself(t *testing.T) {
 		}
 	})
 }
+
+// TestNodeThatRunsAnOldImage is not added before it booted the new one.
+func TestNodeThatRunsAnOldImage(t *testing.T) {
+	w := addingWorld(t)
+	host := w.host("host-worker-1")
+	w.infraEnv(host.InfraEnvID).Image.Created = w.observed.At.Add(time.Second)
+	plan := w.decide()
+	if len(plan.Actions) > 0 || len(plan.Waits) != 1 || plan.Waits[0].Key != "host/worker-1/new-image" {
+		t.Errorf("before: %v, waits %+v", keys(plan.Actions), plan.Waits)
+	}
+	host.Registered = w.observed.At.Add(time.Minute)
+	if plan := w.decide(); !hasKind(plan, install.InstallHost) {
+		t.Errorf("after: %v, waits %+v", keys(plan.Actions), plan.Waits)
+	}
+}
+
+// TestNodeThatAnotherClusterHas cannot be waited for.
+func TestNodeThatAnotherClusterHas(t *testing.T) {
+	w := addingWorld(t)
+	host := *w.host("host-worker-1")
+	host.ClusterID = "cluster-2"
+	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == host.ID })
+	w.observed.Elsewhere = []install.HostElsewhere{{Host: host, ClusterName: "prod"}}
+	if plan := w.decide(); !hasReason(plan, "BoundElsewhere") {
+		t.Errorf("blockers %+v, waits %+v", plan.Blockers, plan.Waits)
+	}
+}
