@@ -72,8 +72,11 @@ const (
 	preparationMemory  = time.Hour
 )
 
-// reasonPreparation is the reason of a blocker that is a failed preparation.
-const reasonPreparation = "PreparationFailed"
+// The reason and the key of a blocker that is a failed preparation.
+const (
+	reasonPreparation = "PreparationFailed"
+	keyPreparation    = "cluster/preparation"
+)
 
 // preparationFailed says whether the service has failed too often to prepare
 // this install to try it again now. A cluster that is ready after an install
@@ -88,7 +91,7 @@ func (p *planner) preparationFailed() bool {
 		return p.now.Sub(last) < preparationPause
 	}
 	p.block(Blocker{
-		Key: "cluster/preparation", Scope: ScopeCluster, Reason: reasonPreparation, Cure: CureNone,
+		Key: keyPreparation, Scope: ScopeCluster, Reason: reasonPreparation, Cure: CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
 		Remedy:  "oaictl why cluster " + p.name() + ", cure that, and run the same command again",
 	})
@@ -120,7 +123,7 @@ func (p *planner) unpullable() (b Blocker, found bool) {
 			continue
 		}
 		b = causeBlocker(cause)
-		b.Reason, b.Message = reasonPreparation, "the service cannot prepare the installation: "+b.Message
+		b.Key, b.Reason, b.Message = keyPreparation, reasonPreparation, "the service cannot prepare the installation: "+b.Message
 		return b, true
 	}
 	return Blocker{}, false

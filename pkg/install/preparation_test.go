@@ -34,7 +34,11 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 					return nil
 				}
 				p.observe = func(int) error {
-					if preparing++; p.still && preparing == 5 {
+					if preparing++; p.still && preparing == 6 {
+						p.observed.Hosts[0].State = install.HostReady
+					}
+					if p.still && preparing == 5 {
+						p.observed.Hosts[0].State = install.HostPreparing // it is told of a moment later
 						c := p.observed.Cluster
 						c.State, c.Preparation.FailedAt = install.ClusterReady, append(c.Preparation.FailedAt, p.observed.At)
 						p.observed.Hosts[1].Validations = []install.Validation{

@@ -92,11 +92,10 @@ func (r *run) limits(plan Plan) error {
 			}
 		}
 	}
-	if o := r.latest.Observed; o != nil && o.Cluster != nil && o.Cluster.State == ClusterPreparing {
-		for key, first := range r.standing { // an attempt is no cure yet
-			if _, again := seen[key]; !again {
-				seen[key] = first
-			}
+	// Another attempt to prepare is no cure: only an install that runs is.
+	if first, stood := r.standing[keyPreparation]; stood {
+		if o := r.latest.Observed; o != nil && o.Cluster != nil && (o.Cluster.State.beforeInstall() || o.Cluster.State == ClusterPreparing) {
+			seen[keyPreparation] = first
 		}
 	}
 	r.standing = seen
