@@ -16,7 +16,9 @@ import (
 // each. internal/simulator records them.
 type walk struct {
 	Example string
-	Steps   []struct {
+	// AddNodesFrom is the step with which nodes are added, 0 for none.
+	AddNodesFrom int
+	Steps        []struct {
 		Observed *install.Observed
 		Actions  []install.Action
 	}
@@ -58,6 +60,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 			walk, cluster := readWalk(t, path)
 			desired := &install.Desired{Spec: cluster, Options: install.Options{Run: "walk"}}
 			for i, step := range walk.Steps {
+				desired.Options.AddNodes = walk.AddNodesFrom > 0 && i >= walk.AddNodesFrom
 				w := newWorld(desired)
 				w.observed = *step.Observed
 				if err := comeToRest(w); err != nil {
@@ -81,7 +84,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []install.Kind{install.RegisterCluster, install.RegisterInfraEnv, install.UpdateHost, install.StartInstall} {
+	for _, kind := range []install.Kind{install.RegisterCluster, install.RegisterInfraEnv, install.UpdateHost, install.StartInstall, install.AllowAddHosts, install.InstallHost} {
 		if compared[kind] == 0 {
 			t.Errorf("no walk has %s in it", kind)
 		}
