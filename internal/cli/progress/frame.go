@@ -19,7 +19,8 @@ type frame struct {
 	width, height int
 	paint         paint
 	spin          string
-	last          bool // nothing more will happen
+	last          bool   // nothing more will happen
+	end           string // the command's own last words, once they are known
 }
 
 // widest is how much of a broad terminal is used: lines that are longer are
@@ -34,7 +35,7 @@ func (f frame) lines() []string {
 	if len(f.view.Hosts) > 0 {
 		lines = append(lines, f.hosts(f.height-3)...)
 	}
-	if f.last && len(f.view.Plan.Blockers) == 0 {
+	if blockers := f.view.Plan.Blockers; f.last && (len(blockers) == 0 || strings.Contains(f.end, blockers[0].Message)) {
 		return lines
 	}
 	return append(lines, f.foot())

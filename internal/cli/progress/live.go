@@ -57,6 +57,7 @@ type live struct {
 	turn   int
 	closed bool
 	last   string
+	end    string // what the command will say last
 }
 
 func (l *live) Event(e install.Event) {
@@ -70,6 +71,9 @@ func (l *live) Event(e install.Event) {
 		if o := e.View.Observed; o != nil {
 			l.offset = o.At.Sub(l.screen.Clock.Now())
 		}
+	}
+	if e.ExitCode != nil {
+		l.end = e.Message
 	}
 	if !keep(e) {
 		return
@@ -182,7 +186,7 @@ func (l *live) draw(out *strings.Builder) {
 	picture := frame{
 		view: l.view, now: now.Add(l.offset), elapsed: now.Sub(l.started),
 		// The last column stays free: some terminals wrap when it is written.
-		width: cells - 1, height: rows, paint: paint(l.screen.Color), spin: spinner(l.turn), last: l.turn < 0,
+		width: cells - 1, height: rows, paint: paint(l.screen.Color), spin: spinner(l.turn), last: l.turn < 0, end: l.end,
 	}
 	before := l.drawn
 	l.drawn, l.cells = picture.lines(), cells

@@ -174,3 +174,20 @@ func TestLiveWithoutSize(t *testing.T) {
 		t.Errorf("nothing was drawn:\n%s", screen.text())
 	}
 }
+
+// TestLiveEnd leaves to the command what its last words say, and keeps on the
+// screen what they do not.
+func TestLiveEnd(t *testing.T) {
+	for words, kept := range map[string]bool{"stopped by signal": true, "install lab.example.com: no disk fits (cluster.yaml:3:1)": false} {
+		screen := &terminal{t: t, cells: 80, wraps: true}
+		sink := Live(t.Context(), Screen{W: screen, Zone: time.UTC, Clock: still{clock.Real()}, Wall: never{clock.Real()}})
+		view, code := picture(), 6
+		view.Plan.Blockers = []install.Blocker{{Message: "no disk fits"}}
+		sink.Event(install.Event{Type: install.EventProgress, View: view})
+		sink.Event(install.Event{Type: install.EventRun, ExitCode: &code, Message: words})
+		sink.Close()
+		if got := strings.Contains(screen.text(), "! no disk fits"); got != kept {
+			t.Errorf("%s: kept is %v\n%s", words, got, screen.text())
+		}
+	}
+}
