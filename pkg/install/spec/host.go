@@ -58,6 +58,8 @@ type BMC struct {
 	Insecure bool `yaml:"insecure,omitempty"`
 	// Certificate (PEM) that the controller is trusted by.
 	CA *PublicSource `yaml:"ca,omitempty"`
+	// Whether the machine may be rebooted although it runs something: by default one that is on, and has not booted this cluster's image, is left alone.
+	RebootRunning bool `yaml:"rebootRunning,omitempty"`
 }
 
 // Disk says which disk is installed on and which are left alone.
