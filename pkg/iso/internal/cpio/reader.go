@@ -1,0 +1,207 @@
+package cpio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// ErrFormat is wrapped by every error that says that the bytes are no archive of
+// this form.
+var ErrFormat = errors.New("no newc archive")
+
+// Reader reads archives that follow each other, with any number of zeros
+// between them, as the kernel does. It holds one name in memory, never a content.
+type Reader struct {
+	in      io.Reader
+	offset  int64 // bytes taken from in
+	left    int64 // of the current member's content
+	archive int
+	inside  bool // between an archive's first header and its trailer
+	closed  bool // the bytes behind the last archive are no archive
+	header  [headerSize]byte
+	name    []byte
+}
+
+// NewReader reads from in, which stands at the start of an archive or of zeros
+// before one. Many small reads are made: give it something buffered.
+func NewReader(in io.Reader) *Reader { return &Reader{in: in} }
+
+// Archives is the number of archives that were read to their end.
+func (r *Reader) Archives() int { return r.archive }
+
+// Next goes to the next member. At the end, and where something follows the last
+// archive that is neither zeros nor an archive, the error is io.EOF; Rest tells
+// the two apart. Any other error says at which byte what is wrong.
+func (r *Reader) Next() (Header, error) {
+	if r.closed {
+		return Header{}, io.EOF
+	}
+	for {
+		if err := r.skipContent(); err != nil {
+			return Header{}, err
+		}
+		start, err := r.readHeader()
+		if err != nil {
+			return Header{}, err
+		}
+		h, nameSize, err := r.parseHeader(start)
+		if err != nil {
+			return Header{}, err
+		}
+		if err := r.readName(&h, start, nameSize); err != nil {
+			return Header{}, err
+		}
+		r.left = h.Size
+		if h.Name != trailer {
+			return h, nil
+		}
+		if err := r.skipContent(); err != nil {
+			return Header{}, err
+		}
+		r.inside = false
+		r.archive++
+	}
+}
+
+// Read reads the current member's content.
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	if int64(len(p)) > r.left {
+		p = p[:r.left]
+	}
+	n, err := r.in.Read(p)
+	r.offset += int64(n)
+	r.left -= int64(n)
+	switch {
+	case errors.Is(err, io.EOF) && r.left > 0:
+		return n, r.short("content")
+	case errors.Is(err, io.EOF):
+		return n, nil
+	}
+	return n, err
+}
+
+// Rest reports whether bytes follow the last archive that are no archive: at is
+// the offset of the first of them, and the last byte that was read.
+func (r *Reader) Rest() (at int64, found bool) {
+	if !r.closed {
+		return 0, false
+	}
+	return r.offset, true
+}
+
+// readHeader skips zeros between archives and fills r.header.
+func (r *Reader) readHeader() (start int64, err error) {
+	if err := r.fill(r.header[:1]); err != nil {
+		return 0, r.atEnd(err)
+	}
+	for !r.inside && r.header[0] == 0 {
+		r.offset++
+		if err := r.fill(r.header[:1]); err != nil {
+			return 0, r.atEnd(err)
+		}
+	}
+	start = r.offset
+	if r.header[0] != magicPlain[0] && !r.inside && r.archive > 0 {
+		r.closed = true
+		return 0, io.EOF
+	}
+	if err := r.fill(r.header[1:]); err != nil {
+		return 0, r.short("header")
+	}
+	r.offset += headerSize
+	if start%alignment != 0 {
+		return 0, fmt.Errorf("%w: header at byte %d, which is no multiple of %d", ErrFormat, start, alignment)
+	}
+	return start, nil
+}
+
+func (r *Reader) parseHeader(start int64) (Header, int64, error) {
+	if m := string(r.header[:len(magicPlain)]); m != magicPlain && m != magicSum {
+		return Header{}, 0, fmt.Errorf("%w: no header at byte %d", ErrFormat, start)
+	}
+	var fields [13]uint32
+	for i := range fields {
+		at := len(magicPlain) + 8*i
+		n, err := strconv.ParseUint(string(r.header[at:at+8]), 16, 32)
+		if err != nil {
+			return Header{}, 0, fmt.Errorf("%w: header at byte %d: field %d is no hexadecimal number", ErrFormat, start, i)
+		}
+		fields[i] = uint32(n)
+	}
+	r.inside = true
+	return Header{
+		Inode: fields[0], Mode: fields[1], UID: fields[2], GID: fields[3], Links: fields[4],
+		Size: int64(fields[6]), Device: [2]uint32{fields[7], fields[8]}, Archive: r.archive,
+	}, int64(fields[11]), nil
+}
+
+// readName reads the name and the padding behind it.
+func (r *Reader) readName(h *Header, start, size int64) error {
+	if size < 1 || size > MostName+1 {
+		return fmt.Errorf("%w: header at byte %d: a name of %d bytes", ErrFormat, start, size)
+	}
+	padded := size + pad(headerSize+size)
+	if int64(cap(r.name)) < padded {
+		r.name = make([]byte, MostName+1+alignment)
+	}
+	name := r.name[:padded]
+	if err := r.fill(name); err != nil {
+		return r.short("name")
+	}
+	r.offset += padded
+	h.Name = string(name[:size-1])
+	if name[size-1] != 0 || strings.ContainsRune(h.Name, 0) {
+		return fmt.Errorf("%w: header at byte %d: the name does not end where the header says", ErrFormat, start)
+	}
+	return nil
+}
+
+// skipContent goes to the end of the current member, padding included.
+func (r *Reader) skipContent() error {
+	n, err := io.CopyN(io.Discard, r.in, r.left)
+	r.offset += n
+	if err != nil {
+		return r.broken(err, "content")
+	}
+	r.left = 0
+	if !r.inside {
+		return nil
+	}
+	n, err = io.CopyN(io.Discard, r.in, pad(r.offset))
+	r.offset += n
+	if err != nil {
+		return r.broken(err, "padding")
+	}
+	return nil
+}
+
+func (r *Reader) fill(p []byte) error {
+	_, err := io.ReadFull(r.in, p)
+	return err
+}
+
+// atEnd tells an archive's end from one that breaks off.
+func (r *Reader) atEnd(err error) error {
+	if errors.Is(err, io.EOF) && !r.inside && r.archive > 0 {
+		return io.EOF
+	}
+	return r.broken(err, "header")
+}
+
+// broken says what could not be read, and where.
+func (r *Reader) broken(err error, what string) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return r.short(what)
+	}
+	return fmt.Errorf("read an archive at byte %d: %w", r.offset, err)
+}
+
+func (r *Reader) short(what string) error {
+	return fmt.Errorf("%w: it breaks off in a %s near byte %d: %w", ErrFormat, what, r.offset, io.ErrUnexpectedEOF)
+}
