@@ -44,6 +44,18 @@ func (k Kind) phrase() string {
 		return "save the kubeconfig"
 	case SavePassword:
 		return "save the kubeadmin password"
+	case InsertMedia:
+		return "insert the discovery image into the virtual drive of"
+	case SetBootOnce:
+		return "set one boot from the virtual drive of"
+	case PowerOn:
+		return "switch on"
+	case PowerOff:
+		return "switch off"
+	case EjectMedia:
+		return "eject the discovery image from the virtual drive of"
+	case RestoreBoot:
+		return "restore the boot order of"
 	}
 	return string(k)
 }
@@ -97,7 +109,7 @@ func (r *run) one(ctx context.Context, a Action) error {
 		if forGood(err) {
 			event.Severity = SeverityError
 		}
-		event.Message = fmt.Sprintf("could not %s: %v", a.Kind.phrase(), err)
+		event.Message = fmt.Sprintf("could not %s: %v", a.task(), err)
 		event.Next = NextOf(err)
 	} else {
 		r.memory.succeeded(a, r.now())
@@ -107,6 +119,9 @@ func (r *run) one(ctx context.Context, a Action) error {
 }
 
 func (r *run) send(ctx context.Context, a Action) error {
+	if a.Kind.byMachines() {
+		return r.machines.Act(ctx, r.desired, r.latest.Observed, a)
+	}
 	switch a.Kind {
 	case SaveNoIngress, SaveKubeconfig, SavePassword:
 		data, err := r.service.Credential(ctx, a.Target, a.Name)
@@ -118,6 +133,15 @@ func (r *run) send(ctx context.Context, a Action) error {
 	return r.service.Act(ctx, r.desired, a)
 }
 
+// task is the action as a person says it: what is done to a machine makes no
+// sense without the machine's name.
+func (a Action) task() string {
+	if a.Kind.byMachines() {
+		return a.Kind.phrase() + " " + a.Name
+	}
+	return a.Kind.phrase()
+}
+
 // describe is the action as it is told of once it is done.
 func (a Action) describe() string {
 	switch a.Kind {
@@ -126,5 +150,5 @@ func (a Action) describe() string {
 	case StartInstall:
 		return "start the installation: " + a.Reason
 	}
-	return a.Kind.phrase()
+	return a.task()
 }

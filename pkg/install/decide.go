@@ -34,14 +34,19 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.end(VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "oaictl version")
 	case p.cluster.State.beforeInstall():
 		p.beforeInstall()
+		p.retireMedia()
 	case p.cluster.State.running():
 		p.running()
+		p.retireMedia()
 	case p.cluster.State.installed():
 		p.installed()
+		p.retireMedia()
 	case p.cluster.State == ClusterFailed:
 		p.failed()
+		p.retireMedia()
 	case p.cluster.State == ClusterCancelled:
 		p.end(VerdictCancelled, "the installation was cancelled", "oaictl reset cluster "+p.name())
+		p.retireMedia()
 	}
 	return p.finish()
 }
@@ -55,6 +60,7 @@ type planner struct {
 	now      time.Time
 	cluster  *Cluster
 	matches  matches
+	held     bool // machines are not to be booted yet
 	plan     Plan
 }
 

@@ -67,6 +67,7 @@ func (p *planner) addNodes() {
 		return
 	}
 	p.lateImages(unnamed.missing > 0)
+	p.held = !p.idle() || !p.unhindered()
 	var failed []*Host
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
@@ -109,10 +110,13 @@ func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
 		Next: "oaictl download iso --infra-env " + env.Name,
 	}
-	if have == nil && p.elsewhere(want, &wait) {
+	if have == nil {
+		p.awaitMachine(want, wait)
 		return
 	}
-	p.wait(wait)
+	if !p.bootByBMC(want, wait) {
+		p.wait(wait)
+	}
 }
 
 // addNode brings a host that has registered a step further. configure makes it

@@ -32,6 +32,7 @@ func (p *planner) counts() counts {
 // hosts brings every host of the file that is there to what the file says, and
 // waits for those that are not.
 func (p *planner) hosts() {
+	p.held = !p.idle() || !p.unhindered()
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.byName[want.Name]
@@ -82,10 +83,19 @@ func (p *planner) absent(want *spec.Host) {
 	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
 		wait.Until = p.optionalEnds()
 	}
-	if p.elsewhere(want, &wait) {
+	p.awaitMachine(want, wait)
+}
+
+// awaitMachine waits for a machine to register, and boots it where that is
+// oaictl's to do. One that is bound to another cluster is left alone.
+func (p *planner) awaitMachine(want *spec.Host, wait Wait) {
+	bound := p.boundElsewhere(want)
+	if bound && p.elsewhere(want, &wait) {
 		return
 	}
-	p.wait(wait)
+	if bound || !p.bootByBMC(want, wait) {
+		p.wait(wait)
+	}
 }
 
 // fitsAnother says whether the machine of a host of the file has registered

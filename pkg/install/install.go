@@ -15,6 +15,7 @@ import (
 type Installer struct {
 	service     Service
 	files       Files
+	machines    Machines
 	clock       Clock
 	emit        func(Event)
 	poll        time.Duration
@@ -84,6 +85,9 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 		return nil, err
 	}
 	if err := i.observeFiles(ctx, observed); err != nil {
+		return nil, err
+	}
+	if err := i.observeMachines(ctx, desired, prior, observed); err != nil {
 		return nil, err
 	}
 	return observed, nil

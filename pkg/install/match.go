@@ -88,6 +88,12 @@ func (o *Observed) elsewhere(h *Host) bool {
 	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
 }
 
+// boundElsewhere says whether the machine of a host of the file is bound to
+// another cluster.
+func (p *planner) boundElsewhere(want *spec.Host) bool {
+	return slices.ContainsFunc(p.observed.Elsewhere, func(h HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
+}
+
 // elsewhere says whether the machine that is waited for need not be expected,
 // since it is bound to another cluster. That blocks the install, unless it can
 // do without the machine: then it is the wait that says so.

@@ -133,8 +133,8 @@ func (m *memory) apply(plan *Plan, now time.Time) (retry *refusal) {
 		case refused && now.Before(r.until):
 			retry = &r
 			plan.Waits = append(plan.Waits, Wait{
-				Key: a.Key + "/retry", Scope: a.Scope, Since: r.at, Who: WhoService,
-				For: fmt.Sprintf("another try to %s: %v", a.Kind.phrase(), r.err),
+				Key: a.Key + "/retry", Scope: a.Scope, Since: r.at, Who: a.who(),
+				For: fmt.Sprintf("another try to %s: %v", a.task(), r.err),
 			})
 		case !m.repeated(plan, a, now):
 			kept = append(kept, a)
@@ -160,10 +160,13 @@ func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
 	}
 	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage // which count for themselves
 	switch {
+	case s.times >= keptAfter && a.Kind.byMachines():
+		plan.Blockers = append(plan.Blockers, lyingBMC(a, s))
+		return true
 	case s.times >= keptAfter && !mayRepeat:
 		b := Blocker{
 			Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: CureNone, Since: s.at,
-			Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.times, a.Kind.phrase(), changesText(a.Changes)),
+			Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.times, a.task(), changesText(a.Changes)),
 			Remedy:  "leave these fields out of the file, or look at what changes them back: oaictl get events",
 		}
 		if len(a.Changes) == 1 {
@@ -173,7 +176,7 @@ func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
 		return true
 	case now.Before(s.at.Add(backoff(s.times))):
 		plan.Waits = append(plan.Waits, Wait{
-			Key: a.Key + "/shown", Scope: a.Scope, Since: s.at, Who: WhoService, For: "the service to show what was just done: to " + a.Kind.phrase(),
+			Key: a.Key + "/shown", Scope: a.Scope, Since: s.at, Who: a.who(), For: a.shower() + " to show what was just done: to " + a.task(),
 		})
 		return true
 	}
@@ -193,7 +196,11 @@ func changesText(changes []Change) string {
 func (r refusal) blocker(a Action) Blocker {
 	b := Blocker{
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: CureNow, Since: r.at, Remedy: NextOf(r.err),
-		Message: fmt.Sprintf("could not %s: %v", a.Kind.phrase(), r.err),
+		Message: fmt.Sprintf("could not %s: %v", a.task(), r.err),
+	}
+	if a.Kind.byMachines() { // a person sees to that machine, and the others go on
+		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, firstOf(b.Remedy, "look at the BMC of "+a.Name)
+		return b
 	}
 	var fault *Fault
 	if errors.As(r.err, &fault) {

@@ -22,6 +22,9 @@ type Observed struct {
 	Elsewhere []HostElsewhere
 	// Results are the files that hold the results, as they are on disk.
 	Results Results
+	// Machines are the machines of the file's hosts as their BMCs show them, by
+	// the hosts' names in the file. Nil: nothing looks at them.
+	Machines map[string]MachineState
 	// Standing says, by check, since when it has had its status. A run keeps
 	// it; a single observation has none.
 	Standing map[string]time.Time

@@ -42,6 +42,12 @@ const (
 	SaveNoIngress     Kind = "SaveKubeconfigNoIngress"
 	SaveKubeconfig    Kind = "SaveKubeconfig"
 	SavePassword      Kind = "SaveKubeadminPassword"
+	InsertMedia       Kind = "InsertMedia" // the discovery image, into the virtual drive of a BMC
+	SetBootOnce       Kind = "SetBootOnce" // from the virtual drive, at the next boot only
+	PowerOn           Kind = "PowerOn"
+	PowerOff          Kind = "PowerOff"
+	EjectMedia        Kind = "EjectMedia"
+	RestoreBoot       Kind = "RestoreBoot" // the next boot is in the usual order again
 )
 
 // Action is one request that brings the cluster closer to what is desired.
@@ -185,6 +191,9 @@ type Options struct {
 	// cluster yet: it is told to take more hosts, and each host is installed as
 	// soon as it is ready. Nothing is done to a cluster that is not installed.
 	AddNodes bool
+	// RebootRunning allows to switch off machines that are on and run something
+	// that is not this cluster's discovery image, so that they boot it.
+	RebootRunning bool
 	// Run marks the clusters that this run registers.
 	Run string
 	// Started is when the run began, on the service's clock: preparations that

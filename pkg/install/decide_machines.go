@@ -1,0 +1,288 @@
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// How long a machine that is on with our image may take.
+const (
+	fetchWithin    = 10 * time.Minute // until its BMC reads the first byte
+	registerWithin = 30 * time.Minute // until its agent calls the service
+	stillReading   = 2 * time.Minute  // as long as it reads on, it is slow and not stuck
+	readingWithin  = 90 * time.Minute // and after so long it is stuck nevertheless
+	lateReading    = 30 * time.Minute // how long a machine that has read the image counts as booting it although the drive is empty
+)
+
+// The reasons of the blockers that are about a machine and its BMC.
+const (
+	reasonRunning    = "RunningMachine"
+	reasonBMC        = "BMCTrouble"
+	reasonNotFetched = "MediaNotFetched"
+	reasonNotBooted  = "AgentNotCalled"
+)
+
+// toBoot says whether a host of the file has still to boot the discovery image.
+func (p *planner) toBoot(want *spec.Host) bool {
+	have := p.matches.byName[want.Name]
+	switch {
+	case p.cluster.State.beforeInstall():
+		return have == nil && p.imagesReady()
+	case p.cluster.State == ClusterAddingHosts && p.desired.Options.AddNodes:
+		if membershipOf(have) != outside {
+			return false
+		}
+		env := p.lateEnvOf(want.Name)
+		return env != nil && env.Image.State == ImageReady
+	}
+	return false
+}
+
+// pastBoot says whether a host must not boot the discovery image again: it runs
+// from its disk or is about to, or nothing more is installed.
+func (p *planner) pastBoot(want *spec.Host) bool {
+	have := p.matches.byName[want.Name]
+	if p.toBoot(want) {
+		return false
+	}
+	if have == nil {
+		return p.cluster.State.installed() && !p.desired.Options.AddNodes || p.cluster.State == ClusterFailed || p.cluster.State == ClusterCancelled
+	}
+	switch have.State {
+	case HostInstalled, HostAdded, HostFailed, HostCancelled:
+		return true
+	}
+	switch p.cluster.State {
+	case ClusterFailed, ClusterCancelled:
+		return true
+	}
+	return have.rebooted()
+}
+
+// rebooted says whether a host has reached the stage at which it boots from its
+// disk, or a later one.
+func (h *Host) rebooted() bool {
+	const boot = "Rebooting"
+	if h.Progress.Stage == boot {
+		return true
+	}
+	at, reboot := slices.Index(h.Progress.Stages, h.Progress.Stage), slices.Index(h.Progress.Stages, boot)
+	if at >= 0 && reboot >= 0 {
+		return at > reboot
+	}
+	switch h.Progress.Stage {
+	case "Waiting for ignition", "Configuring", "Joined", "Done":
+		return true
+	}
+	return false
+}
+
+// bootByBMC brings a machine that has still to register one step further, and
+// says whether it is this plane's business. wait is what would be waited for
+// otherwise; a machine that the install can do without never blocks it.
+func (p *planner) bootByBMC(want *spec.Host, wait Wait) bool {
+	if p.observed.Machines == nil || !bootedByBMC(p.spec, want) {
+		return false
+	}
+	state, known := p.observed.Machines[want.Name]
+	if !known {
+		return false
+	}
+	b := &booting{planner: p, want: want, state: state, waiting: wait}
+	b.waiting.Who, b.waiting.Next = WhoMachine, ""
+	if state.Trouble != "" {
+		b.trouble()
+		return true
+	}
+	switch state.Power {
+	case PowerIsOff:
+		b.off()
+	case PowerIsOn:
+		b.on()
+	case PowerGoingOn, PowerGoingOff:
+		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
+	default:
+		b.block(reasonBMC, "its BMC does not say whether it is on", "look at the BMC of "+want.Name+"; a reset of the BMC may help")
+	}
+	return true
+}
+
+// booting is the way of one machine to its registration.
+type booting struct {
+	*planner
+	want    *spec.Host
+	state   MachineState
+	waiting Wait
+}
+
+func (b *booting) act(kind Kind, reason string) {
+	if b.held {
+		b.wait("to be booted, once the service has all that its image is made of")
+		return
+	}
+	b.planner.act(machineAction(kind, b.want.Name, reason))
+}
+
+// machineAction is an action on a host's machine. Only switching off what runs
+// something destroys.
+func machineAction(kind Kind, host, reason string) Action {
+	return Action{
+		Key: "host/" + host + "/machine/" + string(kind), Scope: HostScope(host), Kind: kind, Name: host, Reason: reason,
+		Destructive: kind == PowerOff,
+	}
+}
+
+func (b *booting) wait(what string) {
+	b.waiting.For = b.want.Name + " " + what
+	b.planner.wait(b.waiting)
+}
+
+// block says what stands in a machine's way: where the install can do without
+// the machine, as the wait for it.
+func (b *booting) block(reason, message, remedy string) {
+	if !b.waiting.Until.IsZero() {
+		b.waiting.Next = remedy
+		b.wait("to be booted: " + message)
+		return
+	}
+	b.planner.block(Blocker{
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: HostScope(b.want.Name), Reason: reason, Cure: CurePerson, Since: b.state.Boots,
+		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
+	})
+}
+
+// trouble is a BMC that cannot be read. One that is busy is waited for.
+func (b *booting) trouble() {
+	if b.state.TroubleKind == TroubleBusy {
+		b.wait("to be booted; its BMC is busy: " + b.state.Trouble)
+		return
+	}
+	b.block(reasonBMC, b.state.Trouble, troubleRemedy(b.want.Name, b.state.TroubleKind))
+}
+
+func troubleRemedy(host string, kind TroubleKind) string {
+	field := "spec.hosts[" + host + "].bmc"
+	switch kind {
+	case TroubleUnreachable:
+		return "check " + field + ".address, and the way from here to the BMC"
+	case TroubleCredentials:
+		return "correct " + field + ".credentials, or the user on the BMC"
+	case TroubleNoVirtualMedia:
+		return "boot " + host + " from the discovery image by hand (oaictl create images), or give its BMC a licence with virtual media"
+	case TroubleMediaRefused:
+		return "check that the BMC of " + host + " can reach and takes the media URL: --media-url"
+	}
+	return "look at the BMC of " + host
+}
+
+// off is a machine that is off: image, then one boot from it, then power.
+func (b *booting) off() {
+	switch {
+	case !b.state.OurMedia && b.state.Media != "":
+		b.act(InsertMedia, "another image is in its virtual drive")
+	case !b.state.OurMedia:
+		b.act(InsertMedia, "the host is off and has to boot the discovery image")
+	case !b.state.BootOnce:
+		b.act(SetBootOnce, "the discovery image is in its virtual drive")
+	default:
+		b.act(PowerOn, "it boots the discovery image when it is switched on")
+	}
+}
+
+// on is a machine that is on. With our image in the drive it boots, whoever
+// switched it on; otherwise it runs something that may matter to somebody.
+func (b *booting) on() {
+	read := b.state.Fetch.Requests > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
+	switch {
+	case b.state.OurMedia || read:
+		b.boots()
+	case len(b.matches.unread) > 0: // a host that just called may be this one
+		b.wait("to be told from hosts that have not sent their inventory yet")
+	case b.want.BMC.RebootRunning:
+		b.act(PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
+	case b.desired.Options.RebootRunning:
+		b.act(PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
+	default:
+		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
+			"switch it off if nobody needs what it runs, or allow that: --reboot-running, or bmc.rebootRunning: true")
+	}
+}
+
+// boots follows a machine from power-on to its agent's first call.
+func (b *booting) boots() {
+	state := &b.state
+	since := func(t time.Time) time.Duration {
+		if t.IsZero() {
+			return 0
+		}
+		return b.now.Sub(t)
+	}
+	on := since(state.Boots)
+	reads := state.Fetch.Requests > 0 && on < readingWithin && !state.Grew.IsZero() && since(state.Grew) < stillReading
+	switch {
+	case state.Fetch.Requests == 0 && on >= fetchWithin:
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image in %s: is %s reachable from the BMC?", minutes(on), origin(state.Media)),
+			"check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off")
+	case on >= registerWithin && !reads:
+		b.block(reasonNotBooted, fmt.Sprintf("it was switched on %s ago, %s, but its agent has not called the service", minutes(on), fetchText(state.Fetch)),
+			"look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off")
+	default:
+		b.waiting.Since = cmp.Or(state.Boots, b.waiting.Since)
+		b.wait("to register: BMC reached, image inserted, " + fetchText(state.Fetch) + ", agent not called yet")
+	}
+}
+
+func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d/time.Minute)) }
+
+func fetchText(f Fetched) string {
+	switch {
+	case f.Requests == 0:
+		return "nothing fetched by it yet"
+	case f.Size <= 0:
+		return sizeText64(f.Bytes) + " fetched"
+	}
+	return fmt.Sprintf("%s of %s fetched", sizeText64(f.Bytes), sizeText64(f.Size))
+}
+
+// origin is where a URL points to, without the path that nobody is to guess.
+func origin(media string) string {
+	u, err := url.Parse(media)
+	if err != nil || u.Host == "" {
+		return "the media server"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// retireMedia takes our image out of the drives of machines that must not boot
+// it again, and puts the boot order back where it still stands. What is not to
+// be read of a machine then is a warning: its install does not depend on it.
+func (p *planner) retireMedia() {
+	if p.observed.Machines == nil {
+		return
+	}
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		state, known := p.observed.Machines[want.Name]
+		if !known || !bootedByBMC(p.spec, want) || !p.pastBoot(want) {
+			continue
+		}
+		switch {
+		case state.Trouble != "":
+			p.warn(Warning{
+				Key: "host/" + want.Name + "/machine/trouble", Scope: HostScope(want.Name), Reason: reasonBMC,
+				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
+				Next:    troubleRemedy(want.Name, state.TroubleKind),
+			})
+		case state.OurMedia:
+			p.act(machineAction(EjectMedia, want.Name, "the host needs the discovery image no more"))
+		case state.BootOnce:
+			p.act(machineAction(RestoreBoot, want.Name, "its next boot shall be from its disk"))
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Machines is the plane of management controllers (BMCs) and the discovery
+// media that machines boot through them. It is asked only for the hosts of the
+// file that the next decision needs. Its methods are safe for concurrent use.
+type Machines interface {
+	// Observe looks at the named hosts only. What cannot be read of one is said
+	// in its MachineState.Trouble; an error is one of the plane as a whole, such
+	// as a context that ended.
+	Observe(ctx context.Context, desired *Desired, observed *Observed, ask []string) (map[string]MachineState, error)
+	// Act starts what an action of one of the machines' kinds stands for, and
+	// does not wait for it. Action.Name is the host's name in the file.
+	Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error
+}
+
+// WithMachines gives the Installer a plane that boots machines by itself.
+// Without it, hosts are waited for until somebody boots them.
+func WithMachines(machines Machines) Option { return func(i *Installer) { i.machines = machines } }
+
+// MachineState is what is known of one machine through its BMC.
+type MachineState struct {
+	// Trouble says why the rest is not known, or not to be relied on; "" for
+	// nothing. TroubleKind classes it.
+	Trouble     string
+	TroubleKind TroubleKind
+	Power       Power
+	// Media is the URL of what is in the virtual drive, "" for nothing. It may
+	// hold what nobody else is to know: never shown whole.
+	Media string
+	// OurMedia says that it is the image that this cluster serves for the host.
+	OurMedia bool
+	// BootOnce says that the next boot, and only that, is from the virtual drive.
+	BootOnce bool
+	// Fetch is how much of the image has been read by the BMC.
+	Fetch Fetched
+	// Boots is since when the machine is on with our image, and Grew when the
+	// BMC last read a part that it had not read before, as far as this run has
+	// seen, on the service's clock. A run keeps them; a single observation has
+	// none.
+	Boots, Grew time.Time
+}
+
+// TroubleKind is what is wrong with a BMC.
+type TroubleKind string
+
+// The kinds of trouble with a BMC.
+const (
+	TroubleUnreachable    TroubleKind = "unreachable"
+	TroubleCredentials    TroubleKind = "credentials"
+	TroubleNoVirtualMedia TroubleKind = "no-virtual-media"
+	TroubleMediaRefused   TroubleKind = "media-refused"
+	TroubleBusy           TroubleKind = "busy" // passes by itself: too many sessions, a BMC that restarts
+	TroubleOther          TroubleKind = "other"
+)
+
+// Power is whether a machine is switched on.
+type Power string
+
+// The power states of Redfish.
+const (
+	PowerUnknown  Power = "Unknown"
+	PowerIsOn     Power = "On"
+	PowerIsOff    Power = "Off"
+	PowerGoingOn  Power = "PoweringOn"
+	PowerGoingOff Power = "PoweringOff"
+)
+
+// Fetched is how far an image has been read over HTTP.
+type Fetched struct {
+	Requests int
+	Bytes    int64 // distinct ones: a part that is read twice counts once
+	Size     int64 // of the whole image, 0 while unknown
+	Last     time.Time
+}
+
+// who is waited for after an action.
+func (a Action) who() Who {
+	if a.Kind.byMachines() {
+		return WhoMachine
+	}
+	return WhoService
+}
+
+// shower is what shows that an action was carried out.
+func (a Action) shower() string {
+	if a.Kind.byMachines() {
+		return "the BMC of " + a.Name
+	}
+	return "the service"
+}
+
+// lyingBMC is the blocker of a BMC that accepts a request again and again and
+// says each time that nothing has changed.
+func lyingBMC(a Action, s success) Blocker {
+	return Blocker{
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: CurePerson, Since: s.at, Hosts: []string{a.Name},
+		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.times, a.task()),
+		Remedy:  "look at the machine and at its BMC, which may have to be reset; the installation then goes on by itself",
+	}
+}
+
+// byMachines says whether an action is the machines' to carry out.
+func (k Kind) byMachines() bool {
+	switch k {
+	case InsertMedia, SetBootOnce, PowerOn, PowerOff, EjectMedia, RestoreBoot:
+		return true
+	}
+	return false
+}
+
+// bootedByBMC says whether a host of the file is booted through its BMC.
+func bootedByBMC(c *spec.Cluster, h *spec.Host) bool {
+	if h.BMC == nil || h.BMC.Credentials.IsZero() {
+		return false
+	}
+	switch c.Spec.Boot.Method {
+	case spec.BootRedfish:
+		return true
+	case "": // not defaulted: redfish where every host has a BMC
+		return !slices.ContainsFunc(c.Spec.Hosts, func(h spec.Host) bool { return h.BMC == nil })
+	}
+	return false
+}
+
+// observeMachines adds to an observation what the next decision needs of the
+// machines, and brings forward what was known of the others.
+func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior, observed *Observed) error {
+	if i.machines == nil || observed.Stale != "" {
+		return nil
+	}
+	observed.Machines = map[string]MachineState{}
+	var before map[string]MachineState
+	if prior != nil {
+		before = prior.Machines
+	}
+	maps.Copy(observed.Machines, before)
+	ask := machinesToAsk(desired, observed)
+	if len(ask) == 0 {
+		return nil
+	}
+	states, err := i.machines.Observe(ctx, desired, observed, ask)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	for _, name := range ask {
+		state, told := states[name]
+		switch {
+		case err != nil:
+			state = MachineState{Trouble: err.Error(), TroubleKind: TroubleOther}
+		case !told:
+			state = MachineState{Trouble: "nothing is known of its BMC", TroubleKind: TroubleOther}
+		}
+		observed.Machines[name] = state.after(before[name], observed.At)
+	}
+	return nil
+}
+
+// after brings forward since when a machine boots and reads.
+func (s MachineState) after(before MachineState, now time.Time) MachineState {
+	if s.Trouble != "" { // what was known does not end with it
+		s.Boots, s.Grew, s.Fetch = before.Boots, before.Grew, before.Fetch
+		return s
+	}
+	if s.Power != PowerIsOn || !s.OurMedia {
+		return s
+	}
+	s.Boots, s.Grew = before.Boots, before.Grew
+	if s.Boots.IsZero() {
+		s.Boots = now
+	}
+	if s.Fetch.Bytes > before.Fetch.Bytes {
+		s.Grew = now
+	}
+	return s
+}
+
+// machinesToAsk are the hosts whose machines the next decision needs: those
+// that have still to boot, and those that must have no image in their drives
+// any more, until they are seen without.
+func machinesToAsk(desired *Desired, observed *Observed) []string {
+	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	if p.cluster == nil || p.cluster.State == ClusterUnknown {
+		return nil
+	}
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
+	var ask []string
+	for i := range p.spec.Spec.Hosts {
+		host := &p.spec.Spec.Hosts[i]
+		if !bootedByBMC(p.spec, host) {
+			continue
+		}
+		state, known := observed.Machines[host.Name]
+		clean := known && state.Trouble == "" && !state.OurMedia && !state.BootOnce
+		if p.toBoot(host) || p.pastBoot(host) && !clean {
+			ask = append(ask, host.Name)
+		}
+	}
+	return ask
+}
+
+// Reading names the hosts that may still read their images: of them the BMC had
+// it last, and they do not run from their disks yet.
+func Reading(desired *Desired, observed *Observed) []string {
+	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	if p.cluster == nil {
+		return nil
+	}
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
+	var names []string
+	for i := range p.spec.Spec.Hosts {
+		host := &p.spec.Spec.Hosts[i]
+		if state := observed.Machines[host.Name]; state.OurMedia && state.Power != PowerIsOff && !p.pastBoot(host) {
+			names = append(names, host.Name)
+		}
+	}
+	return names
+}
