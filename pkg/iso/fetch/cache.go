@@ -1,0 +1,181 @@
+package fetch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// Config says how a Cache works.
+type Config struct {
+	// Dir holds the cache; it is made, for its owner alone, when first needed.
+	Dir string
+	// Cap is how many bytes the cache may hold, downloads that were begun
+	// included; 0 means as many as the disk does.
+	Cap int64
+	// Client makes the requests; nil means one with deadlines for connecting
+	// and for the answer's beginning. It must have no Timeout of its own: an
+	// image takes as long as it takes.
+	Client *http.Client
+	// Clock times repetitions and uses; nil means the machine's.
+	Clock clock.Clock
+	// Stall is how long a server may send nothing before the connection is given
+	// up and the download resumed by another; 0 means a minute.
+	Stall time.Duration
+}
+
+// Progress is told how many bytes of how many there are; total is -1 where the
+// server does not say. It is called from one goroutine at a time, often.
+type Progress func(done, total int64)
+
+// Cache keeps base images on disk. Any number of goroutines and processes may
+// use one directory at the same time.
+type Cache struct {
+	dir    string
+	cap    int64
+	client *http.Client
+	clock  clock.Clock
+	stall  time.Duration
+}
+
+// New returns the cache of a directory. It touches nothing.
+func New(c Config) *Cache {
+	cache := &Cache{dir: c.Dir, cap: c.Cap, client: c.Client, clock: c.Clock, stall: c.Stall}
+	if cache.client == nil {
+		cache.client = newClient()
+	}
+	if cache.clock == nil {
+		cache.clock = clock.Real()
+	}
+	if cache.stall <= 0 {
+		cache.stall = time.Minute
+	}
+	return cache
+}
+
+// Get returns the content of a source as a file, downloaded if need be. What
+// the cache holds is not downloaded again while the server says that it is
+// still the same. The caller closes the file when it is done with it: until
+// then, the cache does not give it up.
+func (c *Cache) Get(ctx context.Context, src Source, progress Progress) (*File, error) {
+	from, err := src.parse()
+	if err != nil {
+		return nil, err
+	}
+	if progress == nil {
+		progress = func(int64, int64) {}
+	}
+	if from.path != "" {
+		return openLocal(ctx, from, progress)
+	}
+	file, err := c.get(ctx, from, progress)
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", Redact(from.url.String()), err)
+	}
+	return file, nil
+}
+
+func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File, error) {
+	if file, err := c.hold(from.digest); file != nil || err != nil {
+		return file, err
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, err
+	}
+	mine, err := waitLock(ctx, c.clock, c.path(from.key, ".lock"), func() { c.watch(from, progress) })
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		remove(c.path(from.key, ".lock")) // while it is locked: nobody is misled
+		mine.Close()
+	}()
+	// Who held the lock may have brought it.
+	if file, err := c.hold(from.digest); file != nil || err != nil {
+		return file, err
+	}
+	d, err := c.begin(ctx, from, progress)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.run(ctx)
+}
+
+// watch tells how far another process has come.
+func (c *Cache) watch(from origin, progress Progress) {
+	var b begun
+	info, err := os.Stat(c.path(from.key, ".part"))
+	if err == nil && readJSON(c.path(from.key, ".part.json"), &b) {
+		progress(info.Size(), b.Total)
+	}
+}
+
+// path is a file of the cache.
+func (c *Cache) path(name, suffix string) string { return filepath.Join(c.dir, name+suffix) }
+
+// openLocal is for an image that lies on this machine: it is used in place.
+func openLocal(ctx context.Context, from origin, progress Progress) (*File, error) {
+	info, err := os.Stat(from.path)
+	if err != nil {
+		return nil, fmt.Errorf("open the base image: %w", err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("open the base image %s: it is a directory", from.path)
+	}
+	file := &File{Path: from.path, Size: info.Size(), SHA256: from.digest}
+	if from.digest == "" {
+		return file, nil
+	}
+	f, err := os.Open(from.path)
+	if err != nil {
+		return nil, fmt.Errorf("open the base image: %w", err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := digest(ctx, sum, f, info.Size(), progress); err != nil {
+		return nil, fmt.Errorf("read %s: %w", from.path, err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != from.digest {
+		return nil, fmt.Errorf("check %s: %w", from.path, &ChecksumError{Want: from.digest, Got: got})
+	}
+	return file, nil
+}
+
+// ChecksumError is returned where content is not what it should be.
+type ChecksumError struct{ Want, Got string }
+
+func (e *ChecksumError) Error() string {
+	return fmt.Sprintf("its SHA-256 is %s, and should be %s", e.Got, e.Want)
+}
+
+// digest reads a file into a hash and returns how much it read.
+func digest(ctx context.Context, sum hash.Hash, r io.Reader, total int64, progress Progress) (int64, error) {
+	var done int64
+	buf := make([]byte, 1<<20)
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return done, err
+		}
+		n, err := r.Read(buf)
+		sum.Write(buf[:n])
+		done += int64(n)
+		progress(done, total)
+		if errors.Is(err, io.EOF) {
+			return done, nil
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+}

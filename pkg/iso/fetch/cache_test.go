@@ -1,0 +1,442 @@
+package fetch_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+)
+
+// rapid passes every wait at once.
+type rapid struct{ clock.Clock }
+
+func (rapid) Sleep(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) }
+
+// origin is a server whose content and manners a test sets.
+type origin struct {
+	mu       sync.Mutex
+	content  []byte
+	etag     string
+	cutAfter int   // bytes after which each answer breaks off; 0 never
+	status   []int // of the next answers; 0 or none: the content
+	ranges   []string
+	requests int
+	noRange  bool
+}
+
+func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	o.requests++
+	o.ranges = append(o.ranges, r.Header.Get("Range"))
+	content, etag, cut := o.content, o.etag, o.cutAfter
+	status := 0
+	if len(o.status) > 0 {
+		status, o.status = o.status[0], o.status[1:]
+	}
+	if o.noRange {
+		r.Header.Del("Range")
+	}
+	o.mu.Unlock()
+	if status != 0 {
+		w.WriteHeader(status)
+		return
+	}
+	if etag != "" {
+		w.Header().Set("ETag", etag)
+	}
+	if cut > 0 {
+		w = &cutter{w, cut}
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// cutter breaks an answer off.
+type cutter struct {
+	http.ResponseWriter
+	left int
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	if len(p) >= c.left {
+		c.ResponseWriter.Write(p[:c.left])
+		c.ResponseWriter.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	c.left -= len(p)
+	return c.ResponseWriter.Write(p)
+}
+
+func (o *origin) start(t *testing.T) string {
+	t.Helper()
+	return start(t, o)
+}
+
+func start(t *testing.T, h http.Handler) string {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func random(n int) []byte {
+	src := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8), 7})
+	p := make([]byte, n)
+	src.Read(p)
+	return p
+}
+
+func sum(p []byte) string {
+	s := sha256.Sum256(p)
+	return hex.EncodeToString(s[:])
+}
+
+func newCache(t *testing.T, most int64) (*fetch.Cache, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "cache")
+	return fetch.New(fetch.Config{Dir: dir, Cap: most, Clock: rapid{clock.Real()}}), dir
+}
+
+// get fetches, and fails the test where the file does not hold what it should.
+func get(t *testing.T, c *fetch.Cache, src fetch.Source, want []byte) *fetch.File {
+	t.Helper()
+	file, err := c.Get(t.Context(), src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	got, err := os.ReadFile(file.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) || file.Size != int64(len(want)) || file.SHA256 != sum(want) {
+		t.Fatalf("%d bytes (%s), want %d", len(got), file.SHA256, len(want))
+	}
+	return file
+}
+
+// names is what lies in the cache, by kind of file.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, e := range entries {
+		_, kind, _ := strings.Cut(e.Name(), ".")
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+func TestContentIsFetchedOnce(t *testing.T) {
+	o := &origin{content: random(3 << 20), etag: `"1"`}
+	url := o.start(t) + "/base.iso"
+	c, dir := newCache(t, 0)
+	first := get(t, c, fetch.Source{Location: url}, o.content)
+	second := get(t, c, fetch.Source{Location: url}, o.content)
+	if first.Path != second.Path || o.requests != 2 {
+		t.Errorf("%s and %s in %d requests", first.Path, second.Path, o.requests)
+	}
+	// A known digest needs no server.
+	get(t, c, fetch.Source{Location: "http://127.0.0.1:1/elsewhere.iso", SHA256: strings.ToUpper(sum(o.content))}, o.content)
+	if diff := cmp.Diff([]string{"iso", "json", "use"}, names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+
+	o.mu.Lock()
+	o.content, o.etag = random(2<<20), `"2"`
+	o.mu.Unlock()
+	third := get(t, c, fetch.Source{Location: url}, o.content)
+	if third.Path == first.Path {
+		t.Error("new content under the old name")
+	}
+	if _, err := os.Stat(first.Path); err != nil {
+		t.Errorf("content in use is gone: %v", err)
+	}
+}
+
+func TestDownloadIsResumed(t *testing.T) {
+	whole := random(5 << 20)
+	tests := map[string]struct {
+		etag    string
+		sha256  bool
+		noRange bool
+		fails   bool // without an ETag and a digest nothing can be resumed, and no answer is complete
+	}{
+		"by ETag":              {etag: `"a"`},
+		"by digest":            {sha256: true},
+		"by both":              {etag: `"a"`, sha256: true},
+		"weak ETag":            {etag: `W/"a"`, fails: true},
+		"without either":       {fails: true},
+		"server without range": {etag: `"a"`, noRange: true, fails: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := &origin{content: whole, etag: test.etag, cutAfter: 2 << 20, noRange: test.noRange}
+			src := fetch.Source{Location: o.start(t)}
+			if test.sha256 {
+				src.SHA256 = sum(whole)
+			}
+			c, dir := newCache(t, 0)
+			if !test.fails {
+				get(t, c, src, whole)
+				if o.requests != 3 {
+					t.Errorf("%d requests: %q", o.requests, o.ranges)
+				}
+				return
+			}
+			if _, err := c.Get(t.Context(), src, nil); err == nil || !strings.Contains(err.Error(), "EOF") {
+				t.Errorf("error %v", err)
+			}
+			if slices.Contains(names(t, dir), "iso") {
+				t.Error("an incomplete download stands under a final name")
+			}
+			o.mu.Lock()
+			o.cutAfter = 0
+			o.mu.Unlock()
+			get(t, c, src, whole)
+		})
+	}
+}
+
+func TestPartOutlivesItsProcess(t *testing.T) {
+	whole := random(4 << 20)
+	o := &origin{content: whole, etag: `"a"`}
+	src := fetch.Source{Location: o.start(t)}
+	c, dir := newCache(t, 0)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	_, err := c.Get(ctx, src, func(done, total int64) {
+		if done >= 1<<20 {
+			cancel(enough)
+		}
+	})
+	if !errors.Is(err, enough) {
+		t.Fatalf("error %v", err)
+	}
+	if diff := cmp.Diff([]string{"part", "part.json"}, names(t, dir)); diff != "" {
+		t.Fatal(diff)
+	}
+
+	var began int64 = -1
+	file, err := c.Get(t.Context(), src, func(done, total int64) {
+		if began < 0 {
+			began = done
+		}
+		if total != int64(len(whole)) {
+			t.Errorf("total %d", total)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if began < 1<<20 || file.SHA256 != sum(whole) || !strings.HasPrefix(o.ranges[1], "bytes=") {
+		t.Errorf("began at %d with %q: %s", began, o.ranges, file.SHA256)
+	}
+}
+
+func TestContentThatChangesWhileItIsResumed(t *testing.T) {
+	before, after := random(4<<20), random(3<<20)
+	for name, etags := range map[string][2]string{
+		"the ETag says so":                     {`"a"`, `"b"`},
+		"only the digest shows it":             {"", ""},
+		"it is shorter than what was got once": {`"a"`, `"a"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &origin{content: before, etag: etags[0], cutAfter: 3<<20 + 5, status: []int{0, 403}}
+			src := fetch.Source{Location: o.start(t)}
+			if etags[0] == "" {
+				src.SHA256 = sum(after)
+			}
+			c, _ := newCache(t, 0)
+			if _, err := c.Get(t.Context(), src, nil); err == nil {
+				t.Fatal("no error")
+			}
+			o.mu.Lock()
+			o.content, o.etag, o.cutAfter = after, etags[1], 0
+			o.mu.Unlock()
+			get(t, c, src, after)
+		})
+	}
+}
+
+func TestWrongChecksum(t *testing.T) {
+	o := &origin{content: random(1 << 20), etag: `"a"`}
+	url := o.start(t)
+	local := filepath.Join(t.TempDir(), "base.iso")
+	if err := os.WriteFile(local, o.content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, dir := newCache(t, 0)
+	for _, location := range []string{url, local} {
+		_, err := c.Get(t.Context(), fetch.Source{Location: location, SHA256: sum(nil)}, nil)
+		var wrong *fetch.ChecksumError
+		if !errors.As(err, &wrong) || wrong.Got != sum(o.content) || !strings.Contains(err.Error(), location) {
+			t.Errorf("%s: error %v", location, err)
+		}
+	}
+	if left := names(t, dir); slices.Contains(left, "iso") || slices.Contains(left, "part") {
+		t.Errorf("the cache holds %q", left)
+	}
+	get(t, c, fetch.Source{Location: local, SHA256: sum(o.content)}, o.content)
+}
+
+func TestUnreachableServer(t *testing.T) {
+	o := &origin{content: random(1 << 20), etag: `"a"`}
+	srv := httptest.NewServer(o)
+	src := fetch.Source{Location: srv.URL + "/base.iso?image_token=s3cret"}
+	c, _ := newCache(t, 0)
+	first := get(t, c, src, o.content)
+	srv.Close()
+	second := get(t, c, src, o.content)
+	if first.Warning != "" || !strings.Contains(second.Warning, "may be out of date") {
+		t.Errorf("warnings %q, %q", first.Warning, second.Warning)
+	}
+	src.Location = srv.URL + "/other.iso?image_token=s3cret"
+	_, err := c.Get(t.Context(), src, nil)
+	if err == nil || !strings.Contains(err.Error(), srv.URL+"/other.iso?…: ") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAnswersThatAreNotTheContent(t *testing.T) {
+	for name, test := range map[string]struct {
+		status []int
+		fails  string
+	}{
+		"passing":          {status: []int{503, 429, 500}},
+		"for ever":         {status: slices.Repeat([]int{502}, 9), fails: "the server answers 502 Bad Gateway"},
+		"gone":             {status: []int{404}, fails: "the server answers 404 Not Found"},
+		"not allowed":      {status: []int{403}, fails: "the server answers 403 Forbidden"},
+		"nothing modified": {status: []int{304}, fails: "the server answers 304 Not Modified"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &origin{content: random(100), status: test.status}
+			src := fetch.Source{Location: o.start(t)}
+			c, _ := newCache(t, 0)
+			if test.fails == "" {
+				get(t, c, src, o.content)
+				return
+			}
+			if _, err := c.Get(t.Context(), src, nil); err == nil || !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestSilentServerIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const whole = "the whole"
+		answers := 0
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			answers++
+			resp := &http.Response{
+				StatusCode: http.StatusOK, Status: "200 OK", ContentLength: int64(len(whole)),
+				Header: http.Header{"Etag": {`"a"`}}, Body: io.NopCloser(strings.NewReader(whole)),
+			}
+			if answers == 1 {
+				resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("the"), silent{r.Context()}))
+			}
+			return resp, nil
+		})}
+		c := fetch.New(fetch.Config{Dir: t.TempDir(), Client: client, Stall: time.Hour})
+		began := time.Now()
+		get(t, c, fetch.Source{Location: "http://silent/base.iso"}, []byte(whole))
+		if took := time.Since(began); took < time.Hour || took > time.Hour+time.Minute || answers != 2 {
+			t.Errorf("%s and %d requests", took, answers)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// silent sends nothing for as long as somebody listens.
+type silent struct{ ctx context.Context }
+
+func (s silent) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+func TestTwoShareOneDownload(t *testing.T) {
+	o := &origin{content: random(8 << 20), etag: `"a"`}
+	src := fetch.Source{Location: o.start(t), SHA256: sum(o.content)}
+	_, dir := newCache(t, 0)
+	var group sync.WaitGroup
+	for range 4 {
+		// Each has a cache of its own, as a process has.
+		c := fetch.New(fetch.Config{Dir: dir})
+		group.Go(func() { get(t, c, src, o.content) })
+	}
+	group.Wait()
+	if o.requests != 1 {
+		t.Errorf("%d requests", o.requests)
+	}
+}
+
+func TestBadSources(t *testing.T) {
+	dir := t.TempDir()
+	c, _ := newCache(t, 0)
+	for src, want := range map[fetch.Source]string{
+		{}:                                     "neither a path nor a URL",
+		{Location: dir}:                        "it is a directory",
+		{Location: dir + "/none.iso"}:          "no such file",
+		{Location: "ftp://h/x?token=s3cret"}:   `ftp://h/x?…: its scheme "ftp"`,
+		{Location: "https:///x"}:               "names no host",
+		{Location: "http://h:port/%zz?s3cret"}: "it is not a URL",
+		{Location: "file://elsewhere/x"}:       "on another host",
+		{Location: "http://h/x", SHA256: "12"}: "not a SHA-256",
+	} {
+		_, err := c.Get(t.Context(), src, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%+v: error %v, want %q", src, err, want)
+		}
+	}
+	local := filepath.Join(dir, "base.iso")
+	if err := os.WriteFile(local, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, location := range []string{local, "file://" + local} {
+		if file, err := c.Get(t.Context(), fetch.Source{Location: location}, nil); err != nil || file.Path != local {
+			t.Errorf("%s: %v, %v", location, file, err)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for in, want := range map[string]string{
+		"/srv/base.iso": "/srv/base.iso",
+		"https://user:pass@h:1/a/b.iso?api_key=x&y#z":                  "https://h:1/a/b.iso?…",
+		"http://h/byapikey/eyJhbGciOi.eyJzdWIiOiIx.c2lnbmF0dXJl/4.19/": "http://h/byapikey/…/4.19/",
+		"http://h?x": "http://h?…",
+		"http://h":   "http://h",
+	} {
+		if got := fetch.Redact(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package fetch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+)
+
+// How often a download is taken up again without a byte of progress, and how
+// long before each time; the wait doubles.
+const (
+	attempts  = 5
+	firstWait = time.Second
+)
+
+// unknownStep is how much room is made at a time for content whose size the
+// server does not say.
+const unknownStep = 64 << 20
+
+// download is one content on its way into the cache. Its process holds the
+// lock of its key.
+type download struct {
+	cache    *Cache
+	from     origin
+	progress Progress
+
+	part  *os.File
+	said  begun     // by the server, about the bytes in part
+	done  int64     // bytes in part
+	sum   hash.Hash // of them
+	room  int64     // bytes that room was made for
+	stale *File     // what the URL gave before; nil if the cache has nothing
+	old   record    // about stale
+}
+
+// begin takes up the download that was begun earlier, or a new one.
+func (c *Cache) begin(ctx context.Context, from origin, progress Progress) (*download, error) {
+	part, err := os.OpenFile(c.path(from.key, ".part"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	d := &download{cache: c, from: from, progress: progress, part: part, sum: sha256.New()}
+	if err := d.recall(ctx); err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// recall looks at what the cache has: a part of the content, or all of what
+// the URL gave before.
+func (d *download) recall(ctx context.Context) error {
+	c, key := d.cache, d.from.key
+	var err error
+	if readJSON(c.path(key, ".json"), &d.old) && (d.from.digest == "" || d.from.digest == d.old.SHA256) {
+		if d.stale, err = c.hold(d.old.SHA256); err != nil {
+			return err
+		}
+		if d.stale != nil && d.stale.Size != d.old.Size { // damaged
+			d.stale.Close()
+			d.stale = nil
+			c.drop(kept{name: d.old.SHA256})
+		}
+	}
+	if !readJSON(c.path(key, ".part.json"), &d.said) || !d.resumable() {
+		return d.restart()
+	}
+	d.done, err = digest(ctx, d.sum, d.part, d.said.Total, d.progress)
+	if err == nil && d.said.Total >= 0 && d.done > d.said.Total {
+		return d.restart()
+	}
+	return err
+}
+
+// resumable says whether bytes that come later are sure to belong to those in
+// part: by the server's word, or because the whole will be checked.
+func (d *download) resumable() bool { return d.said.ifRange() != "" || d.from.digest != "" }
+
+// restart forgets what was downloaded.
+func (d *download) restart() error {
+	d.said, d.done = begun{Total: -1}, 0
+	d.sum.Reset()
+	if err := remove(d.cache.path(d.from.key, ".part.json")); err != nil {
+		return err
+	}
+	if err := d.part.Truncate(0); err != nil {
+		return err
+	}
+	_, err := d.part.Seek(0, io.SeekStart)
+	return err
+}
+
+// close leaves the part for whoever resumes it.
+func (d *download) close() {
+	d.part.Close()
+	if d.done == 0 {
+		remove(d.part.Name(), d.cache.path(d.from.key, ".part.json"))
+	}
+	if d.stale != nil {
+		d.stale.Close()
+	}
+}
+
+// errSame ends a download before it begins: the URL still gives what the
+// cache has.
+var errSame = errors.New("not modified")
+
+// run brings the content into the cache and returns it.
+func (d *download) run(ctx context.Context) (*File, error) {
+	resumed := d.done > 0
+	for {
+		err := d.repeat(ctx)
+		if errors.Is(err, errSame) {
+			return d.takeStale(""), nil
+		}
+		if err != nil && d.stale != nil && passing(err) && context.Cause(ctx) == nil {
+			return d.takeStale(fmt.Sprintf("%v; what was fetched before is used, and may be out of date", err)), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		file, err := d.finish()
+		var wrong *ChecksumError
+		if !errors.As(err, &wrong) {
+			return file, err
+		}
+		if err := d.restart(); err != nil {
+			return nil, err
+		}
+		if !resumed {
+			return nil, wrong
+		}
+		resumed = false // the beginning may have been another version's
+	}
+}
+
+// takeStale returns what the URL gave before.
+func (d *download) takeStale(warning string) *File {
+	file := d.stale
+	d.stale = nil
+	file.Warning = warning
+	d.progress(file.Size, file.Size)
+	return file
+}
+
+// repeat asks for the rest of the content until it is complete, as long as
+// that gets anywhere.
+func (d *download) repeat(ctx context.Context) error {
+	wait := firstWait
+	for failed := 0; ; {
+		before := d.done
+		err := d.exchange(ctx)
+		if err == nil || !passing(err) {
+			return err
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if d.done > before {
+			failed, wait = 0, firstWait
+		}
+		if failed++; failed >= attempts || d.done == 0 && d.stale != nil {
+			return err
+		}
+		if err := d.cache.clock.Sleep(ctx, wait); err != nil {
+			return err
+		}
+		wait *= 2
+	}
+}
+
+// finish checks the whole and gives it its name.
+func (d *download) finish() (*File, error) {
+	c, key := d.cache, d.from.key
+	got := hex.EncodeToString(d.sum.Sum(nil))
+	if d.from.digest != "" && got != d.from.digest {
+		return nil, &ChecksumError{Want: d.from.digest, Got: got}
+	}
+	// The cache believes a name: the bytes must be on disk before it stands.
+	if err := errors.Join(d.part.Sync(), d.part.Close()); err != nil {
+		return nil, err
+	}
+	// Nobody may drop it between its renaming and its use.
+	use, err := lock(c.path(got, ".use"), false)
+	if err != nil {
+		return nil, err
+	}
+	if use != nil {
+		defer use.Close()
+	}
+	if err := os.Rename(d.part.Name(), c.path(got, ".iso")); err != nil {
+		return nil, err
+	}
+	if err := remove(c.path(key, ".part.json")); err != nil {
+		return nil, err
+	}
+	err = writeJSON(c.path(key, ".json"), record{
+		validators: d.said.validators, URL: d.said.URL, Size: d.done, SHA256: got,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.done = 0
+	file, err := c.hold(got)
+	if err == nil && file == nil {
+		err = fmt.Errorf("it was dropped from the cache %s as soon as it was there", c.dir)
+	}
+	return file, err
+}

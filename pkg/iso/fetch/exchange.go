@@ -1,0 +1,164 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// exchange makes one request for what is missing, and stores what comes.
+func (d *download) exchange(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if d.done > 0 && !d.resumable() {
+		if err := d.restart(); err != nil {
+			return err
+		}
+	}
+	resp, err := d.ask(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusNotModified:
+		if d.stale != nil {
+			return errSame
+		}
+	case http.StatusRequestedRangeNotSatisfiable:
+		if d.done > 0 && d.done == d.said.Total {
+			return nil // all of it was there
+		}
+		if d.done > 0 {
+			if err := d.restart(); err != nil {
+				return err
+			}
+			return &brokenError{errors.New("the server has less than was downloaded before")}
+		}
+	case http.StatusPartialContent:
+		if err := d.continues(resp.Header); err != nil {
+			if err := d.restart(); err != nil {
+				return err
+			}
+			return &brokenError{err}
+		}
+		return d.store(ctx, cancel, resp.Body)
+	case http.StatusOK:
+		if err := d.starts(ctx, resp); err != nil {
+			return err
+		}
+		return d.store(ctx, cancel, resp.Body)
+	}
+	return &StatusError{Code: resp.StatusCode, Status: resp.Status}
+}
+
+// ask requests the rest of a download, or all of the content if it is another
+// than before.
+func (d *download) ask(ctx context.Context) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.from.url.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	switch {
+	case d.done > 0:
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
+		if condition := d.said.ifRange(); condition != "" {
+			req.Header.Set("If-Range", condition)
+		}
+	case d.stale != nil:
+		d.old.condition(req.Header)
+	}
+	return d.cache.client.Do(req)
+}
+
+// continues checks that an answer goes on where the part ends.
+func (d *download) continues(h http.Header) error {
+	said := h.Get("Content-Range")
+	rest, ok := strings.CutPrefix(said, "bytes ")
+	span, total, ok2 := strings.Cut(rest, "/")
+	first, last, ok3 := strings.Cut(span, "-")
+	from, err := strconv.ParseInt(first, 10, 64)
+	to, err2 := strconv.ParseInt(last, 10, 64)
+	if !ok || !ok2 || !ok3 || err != nil || err2 != nil || from != d.done || to < from {
+		return fmt.Errorf("the server was asked for what follows %d bytes, and sends Content-Range %q", d.done, said)
+	}
+	if size, err := strconv.ParseInt(total, 10, 64); err == nil && d.said.Total >= 0 && size != d.said.Total {
+		return fmt.Errorf("the content had %d bytes, and has %d now", d.said.Total, size)
+	}
+	return nil
+}
+
+// starts prepares for all of the content from its first byte.
+func (d *download) starts(ctx context.Context, resp *http.Response) error {
+	if err := d.restart(); err != nil {
+		return err
+	}
+	d.said = begun{validators: validatorsOf(resp.Header), URL: Redact(d.from.url.String()), Total: resp.ContentLength}
+	if d.said.Total > 0 {
+		if err := d.cache.makeRoom(ctx, d.from.key, d.said.Total); err != nil {
+			return err
+		}
+		d.room = d.said.Total
+	}
+	if !d.resumable() {
+		return nil
+	}
+	return writeJSON(d.cache.path(d.from.key, ".part.json"), d.said)
+}
+
+// store appends what a server sends to the part. It gives up a connection that
+// brings nothing for too long.
+func (d *download) store(ctx context.Context, cancel context.CancelCauseFunc, body io.Reader) error {
+	stall := d.cache.stall
+	stalled := fmt.Errorf("the server sent nothing for %s", stall)
+	watchdog := time.AfterFunc(stall, func() { cancel(stalled) })
+	defer watchdog.Stop()
+
+	buf := make([]byte, 1<<20)
+	for {
+		n, err := body.Read(buf)
+		watchdog.Reset(stall)
+		if err := d.append(ctx, buf[:n]); err != nil {
+			return err
+		}
+		switch {
+		case errors.Is(err, io.EOF) && d.said.Total >= 0 && d.done < d.said.Total:
+			return &brokenError{fmt.Errorf("the connection ended after %d of %d bytes", d.done, d.said.Total)}
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return broken(fmt.Errorf("after %d bytes: %w", d.done, err))
+		}
+	}
+}
+
+// append stores bytes that follow those in part.
+func (d *download) append(ctx context.Context, p []byte) error {
+	if d.said.Total >= 0 && d.done+int64(len(p)) > d.said.Total {
+		return fmt.Errorf("the server sends more than the %d bytes that it announced", d.said.Total)
+	}
+	if end := d.done + int64(len(p)); end > d.room && d.cache.cap > 0 {
+		want := max(end, d.said.Total)
+		if d.said.Total < 0 {
+			want = max(end, min(end+unknownStep, d.cache.cap))
+		}
+		if err := d.cache.makeRoom(ctx, d.from.key, want); err != nil {
+			return err
+		}
+		d.room = want
+	}
+	n, err := d.part.WriteAt(p, d.done)
+	d.sum.Write(p[:n])
+	d.done += int64(n)
+	d.progress(d.done, d.said.Total)
+	return err
+}

@@ -1,0 +1,63 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// lockPoll is how often a lock that somebody else holds is tried again: the
+// kernel's own waiting can't be broken off.
+const lockPoll = 200 * time.Millisecond
+
+// lock opens a file, makes it where it is missing, and locks it. It returns nil
+// where somebody else holds the lock.
+func lock(path string, exclusive bool) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := tryLock(f, exclusive)
+		if err != nil || !ok {
+			f.Close()
+			if err != nil {
+				err = fmt.Errorf("lock %s: %w", path, err)
+			}
+			return nil, err
+		}
+		if isStill(f, path) {
+			return f, nil
+		}
+		// Who held it before has removed it: the name means another file now.
+		f.Close()
+	}
+}
+
+// isStill says whether a path still names an open file.
+func isStill(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, named)
+}
+
+// waitLock locks a file exclusively, however long somebody else holds it;
+// waiting is called each time that it is found held.
+func waitLock(ctx context.Context, clk clock.Clock, path string, waiting func()) (*os.File, error) {
+	for {
+		f, err := lock(path, true)
+		if err != nil || f != nil {
+			return f, err
+		}
+		waiting()
+		if err := clk.Sleep(ctx, lockPoll); err != nil {
+			return nil, err
+		}
+	}
+}

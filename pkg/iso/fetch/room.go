@@ -1,0 +1,100 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// kept is something in the cache that takes room.
+type kept struct {
+	name    string // digest, or key of a download that was begun
+	partial bool
+	size    int64
+	used    time.Time
+}
+
+// makeRoom drops what was not used for longest, until size more bytes fit for
+// the download of a key. What is in use stays.
+func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
+	if c.cap <= 0 {
+		return nil
+	}
+	if size > c.cap {
+		return fmt.Errorf("it has %d bytes, and the cache %s may hold %d", size, c.dir, c.cap)
+	}
+	room, err := waitLock(ctx, c.clock, c.path("room", ".lock"), func() {})
+	if err != nil {
+		return err
+	}
+	defer room.Close()
+
+	all, err := c.list(key)
+	if err != nil {
+		return err
+	}
+	var held int64
+	for _, k := range all {
+		held += k.size
+	}
+	for _, k := range all {
+		if held+size <= c.cap {
+			return nil
+		}
+		if c.drop(k) {
+			held -= k.size
+		}
+	}
+	if held+size > c.cap {
+		return fmt.Errorf("it has %d bytes, the cache %s may hold %d, and %d of them are in use", size, c.dir, c.cap, held)
+	}
+	return nil
+}
+
+// list is what takes room beside the download of a key, longest unused first.
+func (c *Cache) list(except string) ([]kept, error) {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []kept
+	for _, entry := range entries {
+		name, suffix := strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())), filepath.Ext(entry.Name())
+		if suffix != ".iso" && suffix != ".part" || name == except {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil { // removed since
+			continue
+		}
+		k := kept{name: name, partial: suffix == ".part", size: info.Size(), used: info.ModTime()}
+		var b begun
+		if k.partial && readJSON(c.path(name, ".part.json"), &b) {
+			k.size = max(k.size, b.Total)
+		}
+		if use, err := os.Stat(c.path(name, ".use")); err == nil {
+			k.used = use.ModTime()
+		}
+		all = append(all, k)
+	}
+	slices.SortFunc(all, func(a, b kept) int { return a.used.Compare(b.used) })
+	return all, nil
+}
+
+// drop removes something from the cache, unless it is in use.
+func (c *Cache) drop(k kept) bool {
+	guard, files := c.path(k.name, ".use"), []string{c.path(k.name, ".iso")}
+	if k.partial {
+		guard, files = c.path(k.name, ".lock"), []string{c.path(k.name, ".part"), c.path(k.name, ".part.json")}
+	}
+	use, err := lock(guard, true)
+	if err != nil || use == nil {
+		return false
+	}
+	defer use.Close()
+	return remove(append(files, guard)...) == nil
+}

@@ -1,0 +1,134 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+)
+
+// stepping is a clock that moves on by a minute at each look.
+type stepping struct {
+	clock.Clock
+	now time.Time
+}
+
+func (s *stepping) Now() time.Time {
+	s.now = s.now.Add(time.Minute)
+	return s.now
+}
+
+// shop serves each path its own content.
+func shop(contents map[string][]byte) http.Handler {
+	mux := http.NewServeMux()
+	for path, content := range contents {
+		mux.Handle(path, &origin{content: content, etag: `"` + sum(content) + `"`})
+	}
+	return mux
+}
+
+func TestLeastRecentlyUsedIsDropped(t *testing.T) {
+	const mb = 1 << 20
+	a, b, c, d := random(3*mb), random(3*mb+1), random(3*mb+2), random(3*mb+3)
+	url := start(t, shop(map[string][]byte{"/a": a, "/b": b, "/c": c, "/d": d, "/huge": random(11 * mb)}))
+	cache := fetch.New(fetch.Config{Dir: t.TempDir(), Cap: 10 * mb, Clock: &stepping{clock.Real(), time.Now()}})
+	bring := func(path string, want []byte) *fetch.File {
+		t.Helper()
+		return get(t, cache, fetch.Source{Location: url + path}, want)
+	}
+	fileA, fileB, fileC := bring("/a", a), bring("/b", b), bring("/c", c)
+	gone := func(f *fetch.File) bool {
+		_, err := os.Stat(f.Path)
+		return errors.Is(err, os.ErrNotExist)
+	}
+
+	// All are in use: there is no room.
+	_, err := cache.Get(t.Context(), fetch.Source{Location: url + "/d"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "are in use") {
+		t.Fatalf("error %v", err)
+	}
+	// a was used before b, but is used again; b is not in use.
+	again := bring("/a", a)
+	fileA.Close()
+	again.Close()
+	fileB.Close()
+	bring("/d", d)
+	if gone(fileA) || !gone(fileB) || gone(fileC) {
+		t.Errorf("dropped: a %t, b %t, c %t", gone(fileA), gone(fileB), gone(fileC))
+	}
+	_, err = cache.Get(t.Context(), fetch.Source{Location: url + "/huge"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "may hold 10485760") || gone(fileA) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAbandonedDownloadGivesWay(t *testing.T) {
+	const mb = 1 << 20
+	broken := &origin{content: random(6 * mb), etag: `"a"`, cutAfter: 4 * mb, status: []int{0, 404}}
+	whole := random(7 * mb)
+	mux := http.NewServeMux()
+	mux.Handle("/broken", broken)
+	mux.Handle("/whole", &origin{content: whole})
+	url := start(t, mux)
+	cache, dir := newCache(t, 10*mb)
+	if _, err := cache.Get(t.Context(), fetch.Source{Location: url + "/broken"}, nil); err == nil {
+		t.Fatal("no error")
+	}
+	if kinds := strings.Join(names(t, dir), " "); !strings.Contains(kinds, "part") {
+		t.Fatalf("the cache holds %s", kinds)
+	}
+	get(t, cache, fetch.Source{Location: url + "/whole"}, whole)
+	if kinds := strings.Join(names(t, dir), " "); strings.Contains(kinds, "part") {
+		t.Errorf("the cache holds %s", kinds)
+	}
+}
+
+// TestUnannouncedSizeIsCapped sends without Content-Length, more than fits.
+func TestUnannouncedSizeIsCapped(t *testing.T) {
+	url := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		block := random(1 << 20)
+		for range 20 {
+			w.Write(block)
+		}
+	}))
+	cache, dir := newCache(t, 5<<20)
+	_, err := cache.Get(t.Context(), fetch.Source{Location: url}, nil)
+	if err == nil || !strings.Contains(err.Error(), "may hold 5242880") {
+		t.Errorf("error %v", err)
+	}
+	if kinds := strings.Join(names(t, dir), " "); strings.Contains(kinds, "iso") {
+		t.Errorf("the cache holds %s", kinds)
+	}
+}
+
+func TestLazyFetchesWhenAsked(t *testing.T) {
+	o := &origin{content: random(1 << 20), status: []int{404}}
+	cache, _ := newCache(t, 0)
+	lazy := cache.Lazy(t.Context(), fetch.Source{Location: o.start(t), SHA256: sum(o.content)}, nil)
+	if o.requests != 0 {
+		t.Fatal("it was asked for before it was wanted")
+	}
+	if _, err := lazy.Get(t.Context()); err == nil {
+		t.Fatal("no error")
+	}
+	// A caller that gives up does not end the download.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := lazy.Get(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	for range 2 {
+		if file, err := lazy.Get(t.Context()); err != nil || file.SHA256 != sum(o.content) {
+			t.Fatalf("%v, %v", file, err)
+		}
+	}
+	if err := lazy.Close(); err != nil || o.requests != 2 {
+		t.Errorf("%v after %d requests", err, o.requests)
+	}
+}
