@@ -1,0 +1,135 @@
+package embed
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
+	"github.com/ulikunitz/xz"
+)
+
+// The dictionary of xz is what the encoder's memory and its time to start grow
+// with; beyond 1 MiB nothing is won for configurations.
+const (
+	leastDictionary = 64 << 10
+	mostDictionary  = 1 << 20
+)
+
+// Packer packs archives and keeps the memory of its compressors for the next one.
+// The zero value is ready; it may be used by several goroutines at once.
+type Packer struct {
+	gzips sync.Pool
+}
+
+// Pack is Packer.Pack for who packs once.
+func Pack(members []Member, limit int64) (data []byte, compression string, err error) {
+	return new(Packer).Pack(members, limit)
+}
+
+// Pack makes one compressed archive of the members: with gzip, and with xz where
+// gzip takes more than limit bytes. What cannot be made to fit is a *TooLarge. A
+// limit of 0 or less is none. The same members give the same bytes, in whatever
+// order they come; two of one name are an error. No members give no bytes.
+func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression string, err error) {
+	if len(members) == 0 {
+		return nil, None, nil
+	}
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	sorted := slices.SortedFunc(slices.Values(members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	size := contentSize(sorted)
+
+	zipped, err := p.gzip(sorted, min(limit, size/2+4096))
+	if err != nil {
+		return nil, "", err
+	}
+	if int64(len(zipped)) <= limit {
+		return zipped, Gzip, nil
+	}
+	tight, err := compressXZ(sorted, size)
+	if err != nil {
+		return nil, "", err
+	}
+	if int64(len(tight)) <= limit {
+		return tight, XZ, nil
+	}
+	return nil, "", newTooLarge(sorted, int64(min(len(tight), len(zipped))), limit)
+}
+
+func contentSize(members []Member) int64 {
+	var n int64
+	for _, m := range members {
+		n += int64(len(m.Data))
+	}
+	return n
+}
+
+func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
+	var out bytes.Buffer
+	out.Grow(int(guess))
+	w, kept := p.gzips.Get().(*gzip.Writer)
+	if kept {
+		w.Reset(&out)
+	} else {
+		w = gzip.NewWriter(&out)
+	}
+	if err := errors.Join(archive(w, members), w.Close()); err != nil {
+		return nil, err
+	}
+	w.Reset(io.Discard) // holds on to no result
+	p.gzips.Put(w)
+	return out.Bytes(), nil
+}
+
+// compressXZ uses CRC32, the only check that the kernel's decoder knows.
+func compressXZ(members []Member, size int64) ([]byte, error) {
+	dictionary := leastDictionary
+	if size > leastDictionary {
+		dictionary = int(min(1<<bits.Len64(uint64(size-1)), mostDictionary))
+	}
+	var out bytes.Buffer
+	w, err := xz.WriterConfig{CheckSum: xz.CRC32, DictCap: dictionary}.NewWriter(&out)
+	if err != nil {
+		return nil, fmt.Errorf("start xz: %w", err)
+	}
+	if err := archive(w, members); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("end xz: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// archive writes the members, sorted by name, so that a directory comes before
+// what is in it.
+func archive(out io.Writer, members []Member) error {
+	w := cpio.NewWriter(out)
+	for _, m := range members {
+		var err error
+		permissions := m.Mode &^ cpio.TypeMask
+		switch m.kind() {
+		case cpio.TypeRegular:
+			err = w.WriteFile(m.Name, permissions, m.Data)
+		case cpio.TypeSymlink:
+			err = w.WriteSymlink(m.Name, string(m.Data))
+		case cpio.TypeDirectory:
+			err = w.WriteDirectory(m.Name, permissions)
+		default:
+			err = fmt.Errorf("write %q into an archive: mode %#o is that of a device, pipe or socket", m.Name, m.Mode)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

@@ -1,0 +1,240 @@
+package embed
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
+	"github.com/ulikunitz/xz"
+)
+
+// mostWindow is the largest window of a zstd frame and dictionary of an xz block
+// that is decoded, in bytes: the kernel's own limit for zstd, and twice what
+// xz -9 uses.
+const mostWindow = 128 << 20
+
+// magics are the first bytes by which the kernel tells compressions apart
+// (lib/decompress.c), and the archives that need none.
+var magics = []struct{ bytes, name string }{
+	{"0707", None},
+	{"\x1f\x8b", Gzip},
+	{"\x1f\x9e", Gzip},
+	{"\xfd7zXZ\x00", XZ},
+	{"\x28\xb5\x2f\xfd", Zstd},
+	{"BZh", "bzip2"},
+	{"\x5d\x00\x00", "lzma"},
+	{"\x89LZO", "lzo"},
+	{"\x02\x21\x4c\x18", "lz4"},
+}
+
+// ErrTooMuch says that unpacking was broken off because more came out than was
+// asked for.
+var ErrTooMuch = errors.New("it unpacks to more than is taken")
+
+// Visit is told of every member in the order of the archives. The content can be
+// read until it returns.
+type Visit func(h cpio.Header, content io.Reader) error
+
+// Walk reads all archives within the first size bytes of r, each with a
+// compression of its own, and no more than most unpacked bytes of all together.
+// It returns the compressions that it met, in order, each once; none where there
+// are only zeros. Memory does not grow with the content. Errors of visit are
+// returned as they are, others name the byte.
+func Walk(r io.ReaderAt, size, most int64, visit Visit) (compressions []string, err error) {
+	w := walk{r: r, size: size, left: most, visit: visit}
+	for at := int64(0); ; {
+		at, err = w.skipZeros(at)
+		if err != nil || at == size {
+			return w.seen, err
+		}
+		if at, err = w.segment(at); err != nil {
+			return w.seen, err
+		}
+	}
+}
+
+type walk struct {
+	r        io.ReaderAt
+	size     int64
+	left     int64 // unpacked bytes that may still come
+	visit    Visit
+	seen     []string
+	archives int
+	failed   error // of visit
+}
+
+// segment reads what begins at a byte that is not zero, up to where it ends.
+func (w *walk) segment(at int64) (end int64, err error) {
+	var head [6]byte
+	n, err := w.r.ReadAt(head[:min(int64(len(head)), w.size-at)], at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("read at byte %d: %w", at, err)
+	}
+	compression := ""
+	for _, m := range magics {
+		if strings.HasPrefix(string(head[:n]), m.bytes) {
+			compression = m.name
+			break
+		}
+	}
+	switch compression {
+	case None:
+		end, err = w.plain(at)
+	case Gzip:
+		end, err = w.gzip(at)
+	case XZ:
+		end, err = w.xz(at)
+	case Zstd:
+		end, err = w.zstd(at)
+	case "":
+		return 0, fmt.Errorf("at byte %d is no archive, and nothing that holds one", at)
+	default:
+		return 0, fmt.Errorf("at byte %d: archives compressed with %s are not read", at, compression)
+	}
+	if w.failed != nil {
+		return 0, w.failed
+	}
+	if err != nil {
+		return 0, fmt.Errorf("the %s archive at byte %d: %w", compression, at, err)
+	}
+	w.met(compression)
+	return end, nil
+}
+
+func (w *walk) met(compression string) {
+	for _, c := range w.seen {
+		if c == compression {
+			return
+		}
+	}
+	w.seen = append(w.seen, compression)
+}
+
+// plain reads archives that are not compressed; the kernel wants them aligned.
+func (w *walk) plain(at int64) (end int64, err error) {
+	if at%4 != 0 {
+		return 0, fmt.Errorf("%w: an archive that is not compressed must begin at a multiple of 4", cpio.ErrFormat)
+	}
+	r, err := w.members(bufio.NewReader(io.NewSectionReader(w.r, at, w.size-at)))
+	if err != nil {
+		return 0, err
+	}
+	if rest, found := r.Rest(); found {
+		return at + rest, nil
+	}
+	return w.size, nil
+}
+
+func (w *walk) gzip(at int64) (end int64, err error) {
+	section := io.NewSectionReader(w.r, at, w.size-at)
+	buffered := bufio.NewReader(section)
+	z, err := gzip.NewReader(buffered)
+	if err != nil {
+		return 0, err
+	}
+	z.Multistream(false)
+	if err := w.whole(z); err != nil {
+		return 0, err
+	}
+	taken, err := section.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	return at + taken - int64(buffered.Buffered()), nil
+}
+
+func (w *walk) xz(at int64) (end int64, err error) {
+	if end, err = xzEnd(w.r, at, w.size); err != nil {
+		return 0, err
+	}
+	z, err := xz.NewReader(bufio.NewReader(io.NewSectionReader(w.r, at, end-at)))
+	if err != nil {
+		return 0, err
+	}
+	return end, w.whole(z)
+}
+
+func (w *walk) zstd(at int64) (end int64, err error) {
+	if end, err = zstdEnd(w.r, at, w.size); err != nil {
+		return 0, err
+	}
+	z, err := zstd.NewReader(io.NewSectionReader(w.r, at, end-at),
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostWindow))
+	if err != nil {
+		return 0, err
+	}
+	defer z.Close()
+	return end, w.whole(z)
+}
+
+// whole reads a decompressed stream, which must hold archives and nothing else, to
+// its end, so that its checksum is checked.
+func (w *walk) whole(stream io.Reader) error {
+	r, err := w.members(bufio.NewReader(stream))
+	if err != nil {
+		return err
+	}
+	if at, found := r.Rest(); found {
+		return fmt.Errorf("%w: something else at its unpacked byte %d", cpio.ErrFormat, at)
+	}
+	return nil
+}
+
+// members visits what the archives of a stream hold.
+func (w *walk) members(stream io.Reader) (*cpio.Reader, error) {
+	r := cpio.NewReader(&meter{in: stream, left: &w.left})
+	before := w.archives
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, cpio.ErrFormat) {
+			w.archives = before + r.Archives()
+			return r, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.Archive += before
+		if w.failed = w.visit(h, r); w.failed != nil {
+			return nil, w.failed
+		}
+	}
+}
+
+// skipZeros finds the next byte that is not zero, or size.
+func (w *walk) skipZeros(at int64) (int64, error) {
+	var block [32 << 10]byte
+	for at < w.size {
+		b := block[:min(int64(len(block)), w.size-at)]
+		n, err := w.r.ReadAt(b, at)
+		for i, c := range b[:n] {
+			if c != 0 {
+				return at + int64(i), nil
+			}
+		}
+		at += int64(n)
+		if err != nil && n < len(b) {
+			return 0, fmt.Errorf("read at byte %d: %w", at, err)
+		}
+	}
+	return w.size, nil
+}
+
+// meter breaks off where more is read than is left.
+type meter struct {
+	in   io.Reader
+	left *int64
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.in.Read(p)
+	*m.left -= int64(n)
+	if *m.left < 0 {
+		return 0, ErrTooMuch
+	}
+	return n, err
+}
