@@ -38,6 +38,16 @@ func toolsNeeded() map[string]string {
 	}
 }
 
+// TestPackagesAreListed holds the list that is installed from to what is needed.
+func TestPackagesAreListed(t *testing.T) {
+	listed := strings.Fields(string(read(t, "../../../../test/packages")))
+	for tool, debian := range toolsNeeded() {
+		if debian != "apt" && debian != "dpkg" && !slices.Contains(listed, debian) {
+			t.Errorf("%s is missing from test/packages; %s needs it", debian, tool)
+		}
+	}
+}
+
 // needTools skips the test where a program is missing, and says how to get it.
 func needTools(t *testing.T) {
 	t.Helper()
