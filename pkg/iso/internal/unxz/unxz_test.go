@@ -1,0 +1,126 @@
+package unxz_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/unxz"
+)
+
+func pack(tb testing.TB, content []byte, config xz.WriterConfig) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w, err := config.NewWriter(&out)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := w.Write(content); err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func sample(n int) []byte {
+	random := rand.New(rand.NewPCG(1, 2))
+	content := make([]byte, n)
+	for i := range content {
+		content[i] = byte(random.UintN(7)) // compressible, with matches that reach far back
+	}
+	return content
+}
+
+func TestBytesGivesBackWhatWasPacked(t *testing.T) {
+	for name, c := range map[string]struct {
+		size   int
+		config xz.WriterConfig
+	}{
+		"empty":       {0, xz.WriterConfig{}},
+		"one byte":    {1, xz.WriterConfig{CheckSum: xz.CRC32}},
+		"one block":   {300_000, xz.WriterConfig{CheckSum: xz.SHA256}},
+		"many blocks": {300_000, xz.WriterConfig{BlockSize: 70_000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			content := sample(c.size)
+			got, err := unxz.Bytes(pack(t, content, c.config), 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, content) {
+				t.Error("other content came back")
+			}
+		})
+	}
+}
+
+// The tool that makes the recipes of real images uses liblzma at its highest level.
+func TestBytesReadsWhatXZWrites(t *testing.T) {
+	tool, err := exec.LookPath("xz")
+	if err != nil {
+		t.Skip("xz is not installed")
+	}
+	content := sample(200_000)
+	command := exec.Command(tool, "-9", "--stdout")
+	command.Stdin = bytes.NewReader(content)
+	packed, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := unxz.Bytes(packed, 1<<20)
+	runtime.ReadMemStats(&after)
+	if err != nil || !bytes.Equal(got, content) {
+		t.Fatalf("content differs, error %v", err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {
+		t.Errorf("allocated %d bytes for %d: the 64 MiB dictionary was believed", took, len(content))
+	}
+}
+
+func TestBytesRefuses(t *testing.T) {
+	good := pack(t, sample(5000), xz.WriterConfig{})
+	damaged := func(at int) []byte {
+		data := bytes.Clone(good)
+		data[at] ^= 0x10
+		return data
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		most int64
+		want string
+	}{
+		"too large":      {good, 4999, "more than 4999 bytes"},
+		"not xz":         {[]byte("MINISO"), 1 << 20, "not an xz stream"},
+		"cut off":        {good[:len(good)-5], 1 << 20, "no valid footer"},
+		"header only":    {good[:12], 1 << 20, "cut off in its header"},
+		"index damaged":  {damaged(len(good) - 13), 1 << 20, "index is damaged"},
+		"header damaged": {damaged(14), 1 << 20, "header is damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := unxz.Bytes(c.data, c.most)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one that says %q", err, c.want)
+			}
+		})
+	}
+}
+
+func FuzzBytes(f *testing.F) {
+	f.Add(pack(f, sample(100), xz.WriterConfig{}))
+	f.Add(pack(f, sample(3000), xz.WriterConfig{BlockSize: 1000}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := unxz.Bytes(data, 1<<16)
+		if err == nil && len(out) > 1<<16 {
+			t.Errorf("%d bytes, more than allowed", len(out))
+		}
+	})
+}
