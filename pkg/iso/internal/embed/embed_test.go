@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -16,6 +17,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 	"github.com/ulikunitz/xz"
 )
+
+// different compares fast what is equal: cmp takes its time for long contents.
+func different(want, got []embed.Member) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got)
+}
 
 func noise(n int) []byte {
 	b := make([]byte, n)
@@ -99,7 +108,7 @@ func TestPackAndUnpack(t *testing.T) {
 		{"usual", members, 256 << 10, embed.Gzip},
 		{"no limit", members, 0, embed.Gzip},
 		{"xz where gzip does not fit", []embed.Member{{Name: "config.ign", Mode: 0o600, Data: farRepeats()}}, 200 << 10, embed.XZ},
-		{"beyond the dictionary", []embed.Member{{Name: "a", Mode: 0o600, Data: bytes.Repeat(farRepeats(), 8)}}, 200 << 10, embed.XZ},
+		{"beyond the dictionary", []embed.Member{{Name: "a", Mode: 0o600, Data: bytes.Repeat(farRepeats(), 3)}}, 200 << 10, embed.XZ},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			data, compression, err := embed.Pack(test.members, test.limit)
@@ -120,7 +129,7 @@ func TestPackAndUnpack(t *testing.T) {
 			if compression != test.compression {
 				t.Errorf("read as %s, want %s", compression, test.compression)
 			}
-			if diff := cmp.Diff(test.members, got); diff != "" {
+			if diff := different(test.members, got); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -163,6 +172,14 @@ func TestPackSaysWhatDoesNotFit(t *testing.T) {
 	text := err.Error()
 	if !strings.Contains(text, "etc/c (61440 bytes), config.ign (40960 bytes), etc/b (20480 bytes)") || strings.Contains(text, "secret") {
 		t.Error(text)
+	}
+}
+
+func TestPackGivesUpWhereNothingHelps(t *testing.T) {
+	_, _, err := embed.Pack([]embed.Member{{Name: "a", Mode: 0o600, Data: letters(8 << 20)}}, 1<<10)
+	var large *embed.TooLarge
+	if !errors.As(err, &large) || large.Need < 6<<20 || large.Need > 8<<20 {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -239,7 +256,7 @@ func TestUnpackTakesWhatTheKernelTakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := different(test.want, got); diff != "" {
 				t.Error(diff)
 			}
 			if compression != test.compression {
@@ -348,8 +365,8 @@ func TestAgreesWithTools(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]embed.Member{many[0], members[0]}, got); diff != "" {
-				t.Error("the members are others")
+			if diff := different([]embed.Member{many[0], members[0]}, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

@@ -23,6 +23,12 @@ const (
 	mostDictionary  = 1 << 20
 )
 
+// xz takes about a second for a megabyte. Where it has filled this many times the
+// area, it has lost, and how many bytes are missing is told by what gzip made.
+const mostTried = 2
+
+var errHopeless = errors.New("far more than fits")
+
 // Packer packs archives and keeps the memory of its compressors for the next one.
 // The zero value is ready; it may be used by several goroutines at once.
 type Packer struct {
@@ -55,14 +61,16 @@ func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression s
 	if int64(len(zipped)) <= limit {
 		return zipped, Gzip, nil
 	}
-	tight, err := compressXZ(sorted, size)
-	if err != nil {
+	tight, err := compressXZ(sorted, size, mostTried*limit)
+	switch {
+	case errors.Is(err, errHopeless):
+		return nil, "", newTooLarge(sorted, int64(len(zipped)), limit)
+	case err != nil:
 		return nil, "", err
+	case int64(len(tight)) > limit:
+		return nil, "", newTooLarge(sorted, int64(min(len(tight), len(zipped))), limit)
 	}
-	if int64(len(tight)) <= limit {
-		return tight, XZ, nil
-	}
-	return nil, "", newTooLarge(sorted, int64(min(len(tight), len(zipped))), limit)
+	return tight, XZ, nil
 }
 
 func contentSize(members []Member) int64 {
@@ -90,13 +98,14 @@ func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// compressXZ uses CRC32, the only check that the kernel's decoder knows.
-func compressXZ(members []Member, size int64) ([]byte, error) {
+// compressXZ uses CRC32, the only check that the kernel's decoder knows. It gives
+// up with errHopeless beyond most bytes.
+func compressXZ(members []Member, size, most int64) ([]byte, error) {
 	dictionary := leastDictionary
 	if size > leastDictionary {
 		dictionary = int(min(1<<bits.Len64(uint64(size-1)), mostDictionary))
 	}
-	var out bytes.Buffer
+	out := capped{most: most}
 	w, err := xz.WriterConfig{CheckSum: xz.CRC32, DictCap: dictionary}.NewWriter(&out)
 	if err != nil {
 		return nil, fmt.Errorf("start xz: %w", err)
@@ -108,6 +117,22 @@ func compressXZ(members []Member, size int64) ([]byte, error) {
 		return nil, fmt.Errorf("end xz: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// capped takes no more than most bytes. It hides the buffer's other methods, so
+// that nothing is written past it.
+type capped struct {
+	buffer bytes.Buffer
+	most   int64
+}
+
+func (c *capped) Bytes() []byte { return c.buffer.Bytes() }
+
+func (c *capped) Write(p []byte) (int, error) {
+	if int64(c.buffer.Len()+len(p)) > c.most {
+		return 0, errHopeless
+	}
+	return c.buffer.Write(p)
 }
 
 // archive writes the members, sorted by name, so that a directory comes before

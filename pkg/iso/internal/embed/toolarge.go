@@ -11,7 +11,7 @@ const mostNamed = 3
 
 // TooLarge says that members do not fit into an area, however compressed.
 type TooLarge struct {
-	// Need is what they take, compressed as well as it goes, in bytes.
+	// Need is the size in bytes of the smallest archive that was made of them.
 	Need int64
 	// Have is what the area holds, in bytes.
 	Have int64
