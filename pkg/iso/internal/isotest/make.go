@@ -1,0 +1,74 @@
+package isotest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Make writes the ISO of a layout into a directory that goes with the test, and returns its path. Holes stay holes, so
+// that the one of more than 4 GiB takes about 2 MB of disk.
+func Make(tb testing.TB, l Layout) (path string) {
+	tb.Helper()
+	im, err := plan(l, contents(l))
+	if err != nil {
+		tb.Fatalf("planning the fixture %s: %v", l.Name, err)
+	}
+	if l.MiniISO {
+		if err := im.fillMiniISO(); err != nil {
+			tb.Fatalf("packing miniso.dat of the fixture %s: %v", l.Name, err)
+		}
+	}
+	path = filepath.Join(tb.TempDir(), l.Name+".iso")
+	f, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := f.Truncate(im.size); err != nil {
+		tb.Fatal(err)
+	}
+	if err := im.write(f); err != nil {
+		tb.Fatalf("writing the fixture %s: %v", l.Name, err)
+	}
+	if err := f.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Minimal returns the minimal ISO of a layout, as the build packed it into miniso.dat: without the root filesystem and
+// without miniso.dat, its kernel arguments still the default ones.
+func Minimal(tb testing.TB, l Layout) []byte {
+	tb.Helper()
+	im, err := planMinimal(l)
+	if err != nil {
+		tb.Fatalf("planning the minimal ISO of the fixture %s: %v", l.Name, err)
+	}
+	data, err := im.bytes()
+	if err != nil {
+		tb.Fatalf("making the minimal ISO of the fixture %s: %v", l.Name, err)
+	}
+	return data
+}
+
+// Content returns what the fixture has under a path such as "images/pxeboot/initrd.img", byte for byte. Files that the
+// build rewrites when it places them (isolinux.bin, boot.cat, miniso.dat) and the payload are not known to it.
+func Content(tb testing.TB, l Layout, path string) []byte {
+	tb.Helper()
+	for _, f := range contents(l) {
+		if f.path == path && f.data != nil && !f.placed {
+			return f.data
+		}
+	}
+	tb.Fatalf("the fixture %s has no content of its own for %s", l.Name, path)
+	return nil
+}
+
+// Paths are the files of a layout, sorted.
+func Paths(l Layout) []string {
+	var paths []string
+	for _, f := range contents(l) {
+		paths = append(paths, f.path)
+	}
+	return paths
+}

@@ -1,0 +1,151 @@
+package isotest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+)
+
+func TestMakeIsDeterministic(t *testing.T) {
+	l, _ := ByName("x86_64-2023-07")
+	if !bytes.Equal(read(t, Make(t, l)), read(t, Make(t, l))) {
+		t.Error("two fixtures of one layout differ")
+	}
+}
+
+func TestSparseFixtureTakesLittleDisk(t *testing.T) {
+	l, _ := ByName("x86_64-sparse")
+	var st syscall.Stat_t
+	if err := syscall.Stat(Make(t, l), &st); err != nil {
+		t.Fatal(err)
+	}
+	if st.Size <= 4<<30 {
+		t.Errorf("the sparse fixture has %d bytes, want more than 4 GiB", st.Size)
+	}
+	if used := st.Blocks * 512; used > 8<<20 {
+		t.Errorf("the sparse fixture takes %d bytes of disk", used)
+	}
+}
+
+// TestFilesSurviveXorriso reads files back through xorriso, an implementation that is not ours.
+func TestFilesSurviveXorriso(t *testing.T) {
+	for _, name := range []string{"x86_64-2023-07", "x86_64-joliet-only", "s390x-2023-07", "x86_64-sparse"} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := ByName(name)
+			iso := Make(t, l)
+			for _, path := range []string{"coreos/kargs.json", initrdPath, rootfsPath} {
+				out := filepath.Join(t.TempDir(), "out")
+				xorriso(t, iso, "-osirrox", "on", "-extract", "/"+path, out)
+				if !bytes.Equal(read(t, out), Content(t, l, path)) {
+					t.Errorf("xorriso reads %s otherwise", path)
+				}
+			}
+		})
+	}
+}
+
+// TestMiniISOLeadsToTheMinimalISO unpacks miniso.dat as coreos-installer does.
+func TestMiniISOLeadsToTheMinimalISO(t *testing.T) {
+	for _, l := range Layouts() {
+		if !l.MiniISO {
+			continue
+		}
+		t.Run(l.Name, func(t *testing.T) {
+			im, err := plan(l, contents(l))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := im.fillMiniISO(); err != nil {
+				t.Fatal(err)
+			}
+			full, err := os.Open(Make(t, l))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer full.Close()
+			got := unpackMiniISO(t, im.root.find(minisoPath).file.data, full)
+			if !bytes.Equal(got, Minimal(t, l)) {
+				t.Error("miniso.dat leads to another image")
+			}
+		})
+	}
+}
+
+func unpackMiniISO(t *testing.T, slot []byte, full io.ReaderAt) []byte {
+	t.Helper()
+	r := bytes.NewReader(slot[9:])
+	number := func() int {
+		b, _ := r.ReadByte()
+		switch b {
+		case 0xfb:
+			var v uint16
+			_ = binary.Read(r, binary.LittleEndian, &v)
+			return int(v)
+		case 0xfc:
+			var v uint32
+			_ = binary.Read(r, binary.LittleEndian, &v)
+			return int(v)
+		}
+		return int(b)
+	}
+	_, _ = r.Seek(int64(number()), io.SeekCurrent)
+	shared := make([]sharedFile, number())
+	for i := range shared {
+		shared[i] = sharedFile{uint32(number()), uint32(number()), int64(number())}
+	}
+	var digest [sha256.Size]byte
+	_, _ = io.ReadFull(r, digest[:])
+	packed, err := xz.NewReader(io.LimitReader(r, int64(number())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, s := range shared {
+		if _, err := io.CopyN(&out, packed, int64(s.minimal)*sectorSize-int64(out.Len())); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(&out, io.NewSectionReader(full, int64(s.full)*sectorSize, s.length)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := io.Copy(&out, packed); err != nil {
+		t.Fatal(err)
+	}
+	if sha256.Sum256(out.Bytes()) != digest {
+		t.Error("the digest in miniso.dat is of something else")
+	}
+	return out.Bytes()
+}
+
+// TestPlanRefusesWhatPlainNamesCannotTellApart keeps a new file of a layout from hiding another.
+func TestPlanRefusesWhatPlainNamesCannotTellApart(t *testing.T) {
+	files := []file{{path: "a/longname-1.img", data: []byte("1")}, {path: "a/longname-2.img", data: []byte("2")}}
+	if _, err := plan(Layout{Arch: "ppc64le"}, files); err == nil {
+		t.Error("two files share LONGNAME.IMG and plan accepts it")
+	}
+}
+
+func TestPathsAreSorted(t *testing.T) {
+	for _, l := range Layouts() {
+		if !slices.IsSorted(Paths(l)) {
+			t.Errorf("the paths of %s are not sorted: %q", l.Name, Paths(l))
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
