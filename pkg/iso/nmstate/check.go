@@ -1,0 +1,193 @@
+package nmstate
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// check looks at what parts of a document say about each other. Ports and bases
+// without an entry of their own may still be known by their MAC addresses, so
+// they are looked for when the keyfiles are made.
+func (r *reader) check(s *State) {
+	names := map[string]*iface{}
+	for _, i := range s.interfaces {
+		if first, again := names[i.name]; again {
+			r.report(i.at, i.field+".name", "%s stands here a second time, first in line %d", i.name, first.at.line)
+			continue
+		}
+		names[i.name] = i
+	}
+	r.checkPorts(s)
+	r.checkMACs(s)
+	for _, i := range s.interfaces {
+		if i.vlan != nil && i.state != absent {
+			r.checkBase(s, i)
+		}
+		if i.copyMAC.text != "" && !slices.ContainsFunc(i.ports(), func(p port) bool { return p.text == i.copyMAC.text }) {
+			r.report(i.copyMAC.at, i.field+".copy-mac-from", "%s is not a port of %s", i.copyMAC.text, i.name)
+		}
+	}
+	r.checkAddresses(s)
+	for i := range s.routes {
+		r.checkRoute(s, &s.routes[i])
+	}
+	for _, server := range s.dns.servers {
+		if s.asks(server) == nil {
+			r.report(server.at, server.field, "no interface can ask %s: none has addresses of its family", server.Addr)
+		}
+	}
+	if len(s.dns.servers) == 0 && len(s.dns.search)+len(s.dns.options) > 0 && s.searches() == nil {
+		r.report(s.dns.at, "dns-resolver.config", "no interface has addresses, so that nothing can be looked up")
+	}
+}
+
+// checkPorts ties ports and their bonds and bridges together: either may name
+// the other.
+func (r *reader) checkPorts(s *State) {
+	for _, i := range s.interfaces {
+		if i.controller.text != "" {
+			r.joinByName(s, i)
+		}
+	}
+	taken := map[string]*iface{}
+	for _, c := range s.interfaces {
+		if c.state != up {
+			continue
+		}
+		if c.bond != nil && len(c.ports()) == 0 {
+			r.report(c.at, c.field+".link-aggregation.port", "the bond %s has no ports", c.name)
+		}
+		for _, p := range c.ports() {
+			if first := taken[p.text]; first != nil {
+				r.report(p.at, p.field, "%s is a port of %s already", p.text, first.name)
+				continue
+			}
+			taken[p.text] = c
+			r.checkPort(s, c, p)
+		}
+	}
+}
+
+// joinByName adds an interface to the controller that it names.
+func (r *reader) joinByName(s *State, i *iface) {
+	c := s.find(i.controller.text)
+	known := func(p port) bool { return p.text == i.name }
+	switch {
+	case c == nil || c.bond == nil && c.bridge == nil:
+		r.report(i.controller.at, i.field+".controller", "%s is not a bond or bridge of this document", i.controller.text)
+	case slices.ContainsFunc(c.ports(), known):
+	case c.bond != nil:
+		c.bond.ports = append(c.bond.ports, port{word: word{i.name, i.at}, field: i.field})
+	default:
+		c.bridge.ports = append(c.bridge.ports, port{word: word{i.name, i.at}, field: i.field})
+	}
+}
+
+func (r *reader) checkPort(s *State, c *iface, p port) {
+	if p.text == c.name {
+		r.report(p.at, p.field, "%s cannot be a port of itself", c.name)
+		return
+	}
+	i := s.find(p.text)
+	switch {
+	case i == nil:
+	case i.state != up:
+		r.report(p.at, p.field, "%s is %s and cannot be a port of %s", i.name, i.state, c.name)
+	case c.bond != nil && (i.bond != nil || i.bridge != nil), c.bridge != nil && i.bridge != nil:
+		r.report(p.at, p.field, "a %s cannot be a port of a %s", i.kind, c.kind)
+	case i.ip4.enabled || i.ip6.enabled:
+		f := i.ip4
+		if !f.enabled {
+			f = i.ip6
+		}
+		r.report(f.at, f.field, "%s is a port of %s, and a port has no addresses of its own", i.name, c.name)
+	}
+}
+
+// checkMACs looks for addresses that say twice which interface is meant.
+func (r *reader) checkMACs(s *State) {
+	seen := map[string]*iface{}
+	for _, i := range s.interfaces {
+		if i.kind != ethernet || i.mac.text == "" || i.state == absent {
+			continue
+		}
+		if first, again := seen[i.mac.text]; again {
+			r.report(i.mac.at, i.field+".mac-address", "%s is the address of %s already", i.mac.text, first.name)
+			continue
+		}
+		seen[i.mac.text] = i
+	}
+}
+
+func (r *reader) checkBase(s *State, i *iface) {
+	field := i.field + ".vlan.base-iface"
+	base := s.find(i.vlan.base.text)
+	if base != nil && base.state != up && i.state == up {
+		r.report(i.vlan.base.at, field, "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
+	}
+	for at, steps := base, 0; at != nil && at.vlan != nil; at, steps = s.find(at.vlan.base.text), steps+1 {
+		if at == i || steps > len(s.interfaces) {
+			r.report(i.vlan.base.at, field, "%s stands on itself", i.name)
+			return
+		}
+	}
+	if i.vlan.base.text == i.name {
+		r.report(i.vlan.base.at, field, "%s stands on itself", i.name)
+	}
+}
+
+func (r *reader) checkAddresses(s *State) {
+	seen := map[netip.Addr]*iface{}
+	for _, i := range s.interfaces {
+		if i.state == absent {
+			continue
+		}
+		for _, f := range []*family{&i.ip4, &i.ip6} {
+			for _, a := range f.addresses {
+				first, again := seen[a.Addr()]
+				if again && !(a.Addr().IsLinkLocalUnicast() && first != i) {
+					r.report(a.at, a.field, "%s is an address of %s already", a.Addr(), first.name)
+				}
+				seen[a.Addr()] = i
+			}
+		}
+	}
+}
+
+// checkRoute holds a route to its interface: the family has to be on, and the
+// gateway has to be on the link.
+func (r *reader) checkRoute(s *State, rt *route) {
+	i := s.find(rt.out.text)
+	if i == nil || i.state == absent {
+		r.report(rt.out.at, rt.field+".next-hop-interface", "%s is not an interface of this document", rt.out.text)
+		return
+	}
+	f := i.of(rt.destination.Addr())
+	switch {
+	case !f.enabled:
+		r.report(rt.at, rt.field, "%s has no addresses of the family of %s", i.name, rt.destination)
+	case rt.via.IsValid() && !s.onLink(i, f, rt.via):
+		r.report(rt.at, rt.field+".next-hop-address", "the gateway %s is outside every subnet of %s", rt.via, i.name)
+	}
+	for _, a := range f.addresses {
+		if a.Addr() == rt.via {
+			r.report(rt.at, rt.field+".next-hop-address", "%s is an address of %s itself", rt.via, i.name)
+		}
+	}
+}
+
+// onLink says whether a gateway can be reached without another. What the network
+// gives is not known here, so that an interface with DHCP may reach any.
+func (s *State) onLink(i *iface, f *family, gateway netip.Addr) bool {
+	if f.dynamic() || gateway.IsLinkLocalUnicast() {
+		return true
+	}
+	for _, a := range f.addresses {
+		if a.Masked().Contains(gateway) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.routes, func(rt route) bool {
+		return rt.out.text == i.name && !rt.via.IsValid() && rt.destination.Contains(gateway) && !rt.isDefault()
+	})
+}

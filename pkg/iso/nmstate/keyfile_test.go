@@ -1,0 +1,118 @@
+package nmstate_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// macs are those of the physical interfaces of the documents in testdata.
+func macs() map[string]string {
+	return map[string]string{
+		"eno1": "52:54:00:00:00:01", "eno2": "52:54:00:00:00:02", "eno3": "52:54:00:00:00:03", "eno4": "52:54:00:00:00:04", "eno5": "52:54:00:00:00:05",
+		"spare": "52:54:00:00:00:0b", "stateful": "52:54:00:00:00:0c", "local": "52:54:00:00:00:0d", "unused": "52:54:00:00:00:ff",
+	}
+}
+
+func keyfiles(t *testing.T, name string, data []byte, macs map[string]string) []nmstate.Keyfile {
+	t.Helper()
+	state, err := nmstate.Parse(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := state.Keyfiles(macs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestKeyfilesGolden(t *testing.T) {
+	documents, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(documents) < 3 {
+		t.Fatal(documents, err)
+	}
+	for _, path := range documents {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for _, file := range keyfiles(t, path, data, macs()) {
+				fmt.Fprintf(&got, "### %s\n%s\n", file.Name, file.Content)
+				if err := nmstate.CheckKeyfile(file.Name, file.Content); err != nil {
+					t.Error(err)
+				}
+			}
+			golden := strings.TrimSuffix(path, ".yaml") + ".keyfiles"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNetworkManagerReadsThem has NetworkManager's own code read every profile,
+// and compares what it understood with what was written.
+func TestNetworkManagerReadsThem(t *testing.T) {
+	nmcli, err := exec.LookPath("nmcli")
+	if err != nil {
+		t.Skip("nmcli of NetworkManager 1.40 or later is not installed")
+	}
+	documents, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range documents {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range keyfiles(t, path, data, macs()) {
+			t.Run(filepath.Base(path)+"/"+file.Name, func(t *testing.T) {
+				command := exec.CommandContext(t.Context(), nmcli, "--offline", "connection", "modify", "connection.stable-id", "read")
+				command.Stdin = strings.NewReader(string(file.Content))
+				out, err := command.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s\n%s", err, out, file.Content)
+				}
+				checkUnderstood(t, string(file.Content), string(out))
+			})
+		}
+	}
+}
+
+// checkUnderstood wants every key of a profile in the one that NetworkManager
+// wrote. The priority of a bond's port came with release 1.44.
+func checkUnderstood(t *testing.T, written, read string) {
+	t.Helper()
+	understood := map[string]bool{}
+	for _, line := range strings.Split(read, "\n") {
+		understood[line] = true
+	}
+	for _, line := range strings.Split(written, "\n") {
+		if !understood[line] && line != "[bond-port]" && !strings.HasPrefix(line, "prio=") {
+			t.Errorf("not in what NetworkManager read: %q\n%s", line, read)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package nmstate
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Parse reads an nmstate document, YAML or JSON. The name is the file's, for
+// messages. The error is Problems: all that is wrong, with line and column, and
+// everything that is not supported by its name.
+func Parse(name string, data []byte) (*State, error) {
+	root, problems := parseYAML(data)
+	if len(problems) > 0 {
+		for i := range problems {
+			problems[i].Name = name
+		}
+		return nil, problems.err()
+	}
+	r := &reader{name: name}
+	s := r.state(root)
+	if len(r.problems) == 0 {
+		r.check(s)
+	}
+	if err := r.problems.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (r *reader) state(root *node) *State {
+	s := &State{name: r.name}
+	doc := r.object(root, "")
+	doc.hints = map[string]string{
+		"hostname":    "a host's name goes with the machine, not with its network",
+		"route-rules": "there are no routing rules in the profiles that are made here",
+		"capture":     "this is a policy; write the state that it leads to",
+		"desired":     "this is a policy; write the state that it leads to",
+	}
+	for _, o := range doc.objects("interfaces") {
+		s.interfaces = append(s.interfaces, o.iface())
+	}
+	s.dns = doc.object("dns-resolver").resolver()
+	routes := doc.object("routes")
+	for _, o := range routes.objects("config") {
+		if route, there := o.route(); there {
+			s.routes = append(s.routes, route)
+		}
+	}
+	routes.ignoreEmpty("running")
+	routes.end()
+	doc.ignoreEmpty("route-rules", "ovs-db", "ovn", "hostname")
+	doc.end()
+	return s
+}
+
+// ignoreEmpty takes keys that say nothing: what nmstate shows of a machine has
+// them.
+func (o *object) ignoreEmpty(keys ...string) {
+	for _, key := range keys {
+		if e, ok := o.left[key]; ok && e.value.saysNothing() {
+			delete(o.left, key)
+		}
+	}
+}
+
+func (n *node) saysNothing() bool {
+	for _, e := range n.entries {
+		if !e.value.saysNothing() {
+			return false
+		}
+	}
+	return n.kind != scalarNode && len(n.items) == 0
+}
+
+// mainTable is the number of the kernel's main routing table (RT_TABLE_MAIN).
+const mainTable = 254
+
+func (o *object) resolver() resolver {
+	config := o.object("config")
+	d := resolver{at: config.at}
+	for _, w := range config.texts("server") {
+		text, zone, _ := strings.Cut(w.text, "%")
+		ip, err := netip.ParseAddr(text)
+		switch {
+		case err != nil:
+			o.r.report(w.at, config.field("server"), "%q is not an IP address", w.text)
+		case zone != "" && !ip.IsLinkLocalUnicast():
+			o.r.report(w.at, config.field("server"), "%s names an interface, but only link-local addresses need one", w.text)
+		default:
+			d.servers = append(d.servers, server{ip.Unmap(), zone, w.at, config.field("server")})
+		}
+	}
+	for _, w := range config.texts("search") {
+		if strings.ContainsAny(w.text, " ;,\\") {
+			o.r.report(w.at, config.field("search"), "%q is not a domain", w.text)
+		}
+		d.search = append(d.search, w.text)
+	}
+	for _, w := range config.texts("options") {
+		if strings.ContainsAny(w.text, " ;,\\") {
+			o.r.report(w.at, config.field("options"), "%q is not an option of resolv.conf", w.text)
+		}
+		d.options = append(d.options, w.text)
+	}
+	config.end()
+	o.ignoreEmpty("running")
+	o.end()
+	return d
+}
+
+// route reads a route. One that is to be absent is not there: a profile that is
+// made from nothing has no others.
+func (o *object) route() (route, bool) {
+	gone := o.oneOf("state", "", absent) == absent
+	if !gone {
+		o.need("destination", "next-hop-interface") // the route belongs to the interface's profile
+	}
+	rt := route{at: o.at, field: o.path, out: o.text("next-hop-interface")}
+	if w := o.text("destination"); w.text != "" {
+		destination, err := netip.ParsePrefix(w.text)
+		if err != nil {
+			o.r.report(w.at, o.field("destination"), "%q is not an address with a prefix length", w.text)
+		}
+		rt.destination = destination.Masked()
+	}
+	if via, at, ok := o.ip("next-hop-address"); ok && !via.IsUnspecified() {
+		if rt.destination.IsValid() && via.Is4() != rt.destination.Addr().Is4() {
+			o.r.report(at, o.field("next-hop-address"), "%s is of another family than %s", via, rt.destination)
+		}
+		rt.via = via.WithZone("")
+	}
+	if source, at, ok := o.ip("source"); ok {
+		if rt.destination.IsValid() && source.Is4() != rt.destination.Addr().Is4() {
+			o.r.report(at, o.field("source"), "%s is of another family than %s", source, rt.destination)
+		}
+		rt.source = source
+	}
+	// nmstate writes -1 for a metric that is left to NetworkManager, and 0 for the
+	// main table.
+	if rt.metric = o.number("metric", -1, 1<<32-1); rt.metric != nil && *rt.metric < 0 {
+		rt.metric = nil
+	}
+	if rt.table = o.number("table-id", 0, 1<<32-1); rt.table != nil && (*rt.table == 0 || *rt.table == mainTable) {
+		rt.table = nil
+	}
+	o.hints = map[string]string{"weight": "routes are not balanced over several gateways", "route-type": "only routes to other machines are"}
+	o.end()
+	return rt, !gone
+}

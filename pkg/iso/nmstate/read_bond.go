@@ -1,0 +1,189 @@
+package nmstate
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// bondModes are the kernel's, at their numbers
+// (Documentation/networking/bonding.rst).
+var bondModes = []string{"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"}
+
+// bondOption is what a bonding option may be.
+type bondOption struct {
+	words  []string // at their numbers; either may be written
+	number bool     // of the words NetworkManager knows the numbers alone
+	lo, hi int64    // of a number
+	list   func(one string) bool
+	modes  []string // that it means something in; empty for all
+}
+
+// bondOptions are those of the kernel that NetworkManager can set.
+var bondOptions = map[string]bondOption{
+	"ad_actor_sys_prio": {lo: 1, hi: 65535, modes: []string{"802.3ad"}},
+	"ad_actor_system":   {list: isMAC, modes: []string{"802.3ad"}},
+	"ad_select":         {words: []string{"stable", "bandwidth", "count"}, modes: []string{"802.3ad"}},
+	"ad_user_port_key":  {lo: 0, hi: 1023, modes: []string{"802.3ad"}},
+	"all_slaves_active": {words: []string{"dropped", "delivered"}, number: true},
+	"arp_all_targets":   {words: []string{"any", "all"}},
+	"arp_interval":      {hi: 1<<31 - 1, modes: []string{"balance-rr", "active-backup", "balance-xor", "broadcast"}},
+	"arp_ip_target":     {list: isIPv4, modes: []string{"balance-rr", "active-backup", "balance-xor", "broadcast"}},
+	"arp_validate":      {words: []string{"none", "active", "backup", "all", "filter", "filter_active", "filter_backup"}, modes: []string{"balance-rr", "active-backup", "balance-xor", "broadcast"}},
+	"downdelay":         {hi: 1<<31 - 1},
+	"fail_over_mac":     {words: []string{"none", "active", "follow"}},
+	"lacp_rate":         {words: []string{"slow", "fast"}, modes: []string{"802.3ad"}},
+	"lp_interval":       {lo: 1, hi: 1<<31 - 1},
+	"miimon":            {hi: 1<<31 - 1},
+	"min_links":         {hi: 1<<31 - 1},
+	"num_grat_arp":      {hi: 255},
+	"num_unsol_na":      {hi: 255},
+	"packets_per_slave": {hi: 65535, modes: []string{"balance-rr"}},
+	"peer_notif_delay":  {hi: 1<<31 - 1},
+	"primary_reselect":  {words: []string{"always", "better", "failure"}, modes: []string{"active-backup", "balance-tlb", "balance-alb"}},
+	"resend_igmp":       {hi: 255},
+	"tlb_dynamic_lb":    {hi: 1, modes: []string{"balance-tlb", "balance-alb"}},
+	"updelay":           {hi: 1<<31 - 1},
+	"use_carrier":       {hi: 1},
+	"xmit_hash_policy":  {words: []string{"layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"}, modes: []string{"balance-xor", "802.3ad", "balance-tlb"}},
+}
+
+func isMAC(text string) bool {
+	_, ok := canonicalMAC(text)
+	return ok
+}
+
+func isIPv4(text string) bool {
+	ip, err := netip.ParseAddr(text)
+	return err == nil && ip.Is4()
+}
+
+// bond reads link-aggregation.
+func (o *object) bond() *bond {
+	b := &bond{mode: o.bondMode()}
+	options := o.object("options")
+	options.hints = map[string]string{
+		"primary":      "it names a device, and device names are not known before the machine boots; give the port a priority in ports-config",
+		"active_slave": "it names a device, and device names are not known before the machine boots",
+		"balance_slb":  "it is not one of the kernel's",
+	}
+	for _, key := range slices.Sorted(maps.Keys(bondOptions)) {
+		w := options.text(key)
+		if w.text == "" {
+			continue
+		}
+		value, problem := bondOptions[key].check(w.text, b.mode)
+		if problem != "" {
+			o.r.report(w.at, options.field(key), "%s", problem)
+		}
+		b.options = append(b.options, setting{key, value})
+	}
+	options.end()
+	o.checkMonitors(options, b)
+	key := "port"
+	if _, old := o.left["slaves"]; old {
+		key = "slaves"
+	}
+	for _, w := range o.texts(key) {
+		b.ports = append(b.ports, port{word: w, field: o.field(key)})
+	}
+	for _, config := range o.objects("ports-config") {
+		config.bondPort(b)
+	}
+	o.end()
+	return b
+}
+
+// bondMode is the mode by its name, which may be written as its number.
+func (o *object) bondMode() string {
+	o.need("mode")
+	w := o.text("mode")
+	if n, err := strconv.Atoi(w.text); err == nil && n >= 0 && n < len(bondModes) {
+		return bondModes[n]
+	}
+	if w.text != "" && !slices.Contains(bondModes, w.text) {
+		o.r.report(w.at, o.field("mode"), "%q is not a mode of bonds; it may be %s", w.text, strings.Join(bondModes, ", "))
+	}
+	return w.text
+}
+
+// check gives the value as NetworkManager takes it, or says what is wrong with
+// it.
+func (b bondOption) check(text, mode string) (value, problem string) {
+	if len(b.modes) > 0 && !slices.Contains(b.modes, mode) {
+		return "", fmt.Sprintf("means nothing in mode %s", mode)
+	}
+	switch {
+	case b.list != nil:
+		for one := range strings.SplitSeq(text, ",") {
+			if !b.list(one) {
+				return "", fmt.Sprintf("%q is not an address for it", one)
+			}
+		}
+		return text, ""
+	case b.words != nil:
+		n := slices.Index(b.words, text)
+		if written, err := strconv.Atoi(text); err == nil && written >= 0 && written < len(b.words) {
+			n = written
+		}
+		switch {
+		case n < 0:
+			return "", fmt.Sprintf("%q is not one of %s", text, strings.Join(b.words, ", "))
+		case b.number:
+			return strconv.Itoa(n), ""
+		}
+		return b.words[n], ""
+	}
+	if on, ok := truth(text); ok && b.hi == 1 {
+		text = "0"
+		if on {
+			text = "1"
+		}
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < b.lo || n > b.hi {
+		return "", fmt.Sprintf("has to be a number from %d to %d, but is %q", b.lo, b.hi, text)
+	}
+	return text, ""
+}
+
+// checkMonitors holds a bond to one way of watching its ports: the kernel takes
+// no two at once.
+func (o *object) checkMonitors(options *object, b *bond) {
+	value := map[string]string{}
+	for _, s := range b.options {
+		value[s.key] = s.value
+	}
+	on := func(key string) bool { return value[key] != "" && value[key] != "0" }
+	switch {
+	case on("miimon") && on("arp_interval"):
+		o.r.report(options.at, options.path, "miimon and arp_interval exclude each other")
+	case on("arp_interval") != (value["arp_ip_target"] != ""):
+		o.r.report(options.at, options.path, "arp_interval and arp_ip_target belong together")
+	case !on("miimon") && (on("updelay") || on("downdelay")):
+		o.r.report(options.at, options.path, "updelay and downdelay need miimon")
+	}
+}
+
+// bondPort reads an entry of ports-config, which may name a port that is in
+// port, too.
+func (o *object) bondPort(b *bond) {
+	o.need("name")
+	name := o.text("name")
+	settings := portSettings{queue: o.number("queue-id", 0, 65535), priority: o.number("priority", -1<<31, 1<<31-1)}
+	o.end()
+	if settings.priority != nil && !slices.Contains([]string{"active-backup", "balance-tlb", "balance-alb"}, b.mode) {
+		o.r.report(o.at, o.field("priority"), "means nothing in mode %s", b.mode)
+	}
+	for i := range b.ports {
+		if b.ports[i].text == name.text {
+			b.ports[i].settings = settings
+			return
+		}
+	}
+	if name.text != "" {
+		b.ports = append(b.ports, port{word: name, field: o.path, settings: settings})
+	}
+}

@@ -1,0 +1,124 @@
+package nmstate
+
+import (
+	"strings"
+)
+
+// maxDeviceName is how long the kernel lets a name be: IFNAMSIZ without the zero.
+const maxDeviceName = 15
+
+// iface reads one entry of interfaces.
+func (o *object) iface() *iface {
+	o.need("name")
+	name := o.text("name")
+	i := &iface{name: name.text, at: o.at, field: o.path}
+	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge)))
+	i.state = o.oneOf("state", up, down, absent)
+	o.checkName(name, i.kind)
+	i.profile = o.profileName()
+	i.byMAC = o.oneOf("identifier", "name", "mac-address") == "mac-address"
+	i.mac = o.mac("mac-address")
+	if i.byMAC && i.kind != ethernet {
+		o.r.report(i.at, o.field("identifier"), "only a physical interface is found by its MAC address, not a %s", i.kind)
+	} else if i.byMAC && i.mac.text == "" {
+		o.r.report(i.at, o.field("mac-address"), "is missing, and identifier says that it tells which interface this is")
+	}
+	i.mtu = o.number("mtu", 68, 65535)
+	i.description = o.text("description").text
+	i.promiscuous = o.flag("accept-all-mac-addresses")
+	i.wait = o.oneOf("wait-ip", "", "any", "ipv4", "ipv6", "ipv4+ipv6")
+	i.controller = o.text("controller")
+	i.copyMAC = o.text("copy-mac-from")
+	lldp := o.object("lldp")
+	i.lldp = lldp.flag("enabled")
+	lldp.end()
+	i.ip4, i.ip6 = o.object("ipv4").family(true), o.object("ipv6").family(false)
+	o.details(i)
+	o.hints = map[string]string{
+		"permanent-mac-address": "nmstate shows it; to find an interface by it write identifier: mac-address and mac-address",
+		"min-mtu":               "nmstate shows it; leave it out",
+		"max-mtu":               "nmstate shows it; leave it out",
+	}
+	o.end()
+	return i
+}
+
+// details reads what only one type has.
+func (o *object) details(i *iface) {
+	switch i.kind {
+	case ethernet:
+		i.link = o.object("ethernet").link()
+	case bondKind:
+		i.bond = o.object("link-aggregation").bond()
+	case vlanKind:
+		i.vlan = o.object("vlan").vlan(i.state)
+	case linuxBridge:
+		i.bridge = o.object("bridge").bridge()
+	}
+}
+
+// checkName holds names to what can become one: of a file, and for a virtual
+// interface of a device.
+func (o *object) checkName(name word, kind kind) {
+	switch {
+	case name.text == "":
+	case strings.ContainsAny(name.text, "/ \\%;") || strings.HasPrefix(name.text, "."):
+		o.r.report(name.at, o.field("name"), "%q cannot be the name of an interface", name.text)
+	case len(name.text) > 64 || kind != ethernet && len(name.text) > maxDeviceName:
+		o.r.report(name.at, o.field("name"), "%q is too long: a device has at most %d characters", name.text, maxDeviceName)
+	}
+}
+
+// profileName is the name of the profile, which is shown and nothing else.
+func (o *object) profileName() string {
+	w := o.text("profile-name")
+	if strings.ContainsRune(w.text, '/') {
+		o.r.report(w.at, o.field("profile-name"), "%q has a slash in it", w.text)
+	}
+	return w.text
+}
+
+func (o *object) link() link {
+	l := link{negotiate: o.flag("auto-negotiation"), speed: o.number("speed", 1, 1<<32-1), duplex: o.oneOf("duplex", "", "full", "half")}
+	if (l.speed == nil) != (l.duplex == "") {
+		o.r.report(o.at, o.path, "speed and duplex belong together")
+	}
+	if l.negotiate != nil && !*l.negotiate && l.speed == nil {
+		o.r.report(o.at, o.path, "without auto-negotiation speed and duplex have to be there")
+	}
+	o.end()
+	return l
+}
+
+// The bits of NetworkManager's vlan.flags.
+const (
+	vlanReorder = 1
+	vlanGVRP    = 2
+	vlanLoose   = 4
+	vlanMVRP    = 8
+)
+
+// vlan reads the settings of a VLAN. Only one that is there needs them.
+func (o *object) vlan(state string) *vlan {
+	if state != absent {
+		o.need("id", "base-iface")
+	}
+	v := &vlan{base: o.text("base-iface"), protocol: o.oneOf("protocol", "", "802.1q", "802.1ad"), flags: vlanReorder}
+	if id := o.number("id", 0, 4094); id != nil {
+		v.id = *id
+	}
+	switch o.oneOf("registration-protocol", "none", "gvrp", "mvrp") {
+	case "gvrp":
+		v.flags |= vlanGVRP
+	case "mvrp":
+		v.flags |= vlanMVRP
+	}
+	if reorder := o.flag("reorder-headers"); reorder != nil && !*reorder {
+		v.flags &^= vlanReorder
+	}
+	if loose := o.flag("loose-binding"); loose != nil && *loose {
+		v.flags |= vlanLoose
+	}
+	o.end()
+	return v
+}

@@ -1,0 +1,97 @@
+package nmstate
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// family reads ipv4 or ipv6. A family that is not there is off; one that says
+// how it gets addresses is on unless it says otherwise.
+func (o *object) family(four bool) family {
+	f := family{at: o.at, field: o.path, autoDNS: true, autoGateway: true, autoRoutes: true}
+	enabled := o.flag("enabled")
+	f.dhcp = isTrue(o.flag("dhcp"))
+	for _, a := range o.objects("address") {
+		if prefix, ok := a.address(four); ok {
+			f.addresses = append(f.addresses, address{prefix, a.at, a.path})
+		}
+	}
+	if four {
+		f.clientID = o.text("dhcp-client-id").text
+	} else {
+		f.autoconf = isTrue(o.flag("autoconf"))
+		f.duid = o.text("dhcp-duid").text
+		f.genMode = o.oneOf("addr-gen-mode", "", "eui64", "stable-privacy")
+		f.token = o.token()
+	}
+	o.automatic(&f)
+	asked := f.dhcp || f.autoconf || len(f.addresses) > 0
+	// IPv4 that is on but gets no address is no different from off; IPv6 has its
+	// link-local address.
+	f.enabled = isTrue(enabled) && (asked || !four) || enabled == nil && asked
+	switch {
+	case enabled != nil && !*enabled && asked:
+		o.r.report(o.at, o.path, "is not enabled, but says how to get addresses; take out one of both")
+	case f.autoconf && !f.dhcp:
+		// NetworkManager has no such method: with method=auto the router's word
+		// decides whether DHCPv6 is used, too.
+		o.r.report(o.at, o.field("autoconf"), "cannot be had without dhcp: NetworkManager uses DHCPv6 if the router says so; write dhcp: true")
+	}
+	o.flag("allow-extra-address") // is about checking afterwards, and changes nothing
+	o.end()
+	return f
+}
+
+// automatic reads what is taken from the network besides addresses.
+func (o *object) automatic(f *family) {
+	for key, target := range map[string]*bool{"auto-dns": &f.autoDNS, "auto-gateway": &f.autoGateway, "auto-routes": &f.autoRoutes} {
+		if value := o.flag(key); value != nil {
+			*target = *value
+		}
+	}
+	f.table = o.number("auto-route-table-id", 0, 1<<32-1)
+	f.metric = o.number("auto-route-metric", 0, 1<<32-1)
+	f.sendHostname = o.flag("dhcp-send-hostname")
+	f.hostname = o.text("dhcp-custom-hostname").text
+}
+
+func (o *object) address(four bool) (netip.Prefix, bool) {
+	o.need("ip", "prefix-length")
+	ip, at, ok := o.ip("ip")
+	bits := int64(128)
+	if four {
+		bits = 32
+	}
+	length := o.number("prefix-length", 0, bits)
+	switch {
+	case ok && ip.Is4() != four:
+		o.r.report(at, o.field("ip"), "%s is of the other family", ip)
+		ok = false
+	case ok && (ip.Zone() != "" || ip.IsUnspecified() || ip.IsMulticast() || ip.Is4In6()):
+		o.r.report(at, o.field("ip"), "%s cannot be the address of an interface", ip)
+		ok = false
+	}
+	o.hints = map[string]string{"mptcp-flags": "multipath TCP is not set up"}
+	o.end()
+	if !ok || length == nil {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(ip, int(*length)), true
+}
+
+// token is the interface's half of an autoconfigured address, such as ::5.
+func (o *object) token() string {
+	w := o.text("token")
+	if w.text == "" {
+		return ""
+	}
+	ip, err := netip.ParseAddr(w.text)
+	if err != nil || !ip.Is6() || !strings.HasPrefix(w.text, "::") {
+		o.r.report(w.at, o.field("token"), "%q is not the lower half of an IPv6 address, such as ::5", w.text)
+	}
+	return w.text
+}
+
+func isTrue(flag *bool) bool {
+	return flag != nil && *flag
+}

@@ -1,0 +1,196 @@
+package nmstate
+
+import "net/netip"
+
+// State is the network of one machine: the desired state of an nmstate document
+// that was read without a problem. It is not changed after Parse.
+type State struct {
+	name       string
+	interfaces []*iface
+	routes     []route
+	dns        resolver
+}
+
+type kind string
+
+const (
+	ethernet    kind = "ethernet"
+	bondKind    kind = "bond"
+	vlanKind    kind = "vlan"
+	linuxBridge kind = "linux-bridge"
+)
+
+// What an interface is to be. One that is down keeps a profile that is not
+// brought up by itself, so that NetworkManager does not invent one for it; one
+// that is absent has none.
+const (
+	up     = "up"
+	down   = "down"
+	absent = "absent"
+)
+
+// iface is an interface, or what is to become one.
+type iface struct {
+	name    string // nmstate's name; of a physical interface it is only logical
+	at      place
+	field   string // path in the document
+	profile string // name of the profile, if it has one of its own
+	kind    kind
+	state   string
+	byMAC   bool // mac says which interface it is, not which address it shall have
+	mac     word
+	copyMAC word // name of the port whose address it shall have
+
+	mtu         *int64
+	description string
+	promiscuous *bool
+	lldp        *bool
+	wait        string // families that have to be there before the profile counts as up
+	link        link
+	ip4, ip6    family
+
+	controller word // name of the bond or bridge that it is a port of
+	asPort     portSettings
+
+	bond   *bond
+	vlan   *vlan
+	bridge *bridge
+}
+
+// link is what an Ethernet interface agrees on with the other end.
+type link struct {
+	negotiate *bool
+	speed     *int64 // Mb/s
+	duplex    string
+}
+
+// portSettings are what a bond or bridge says about one of its ports.
+type portSettings struct {
+	queue, priority *int64 // of a bond
+	bridgePriority  *int64
+	pathCost        *int64
+	hairpin         *bool
+}
+
+type bond struct {
+	mode    string
+	options []setting // in the order of their names
+	ports   []port
+}
+
+type setting struct {
+	key, value string
+}
+
+// port is a port by name.
+type port struct {
+	word
+	field    string
+	settings portSettings
+}
+
+type vlan struct {
+	base     word
+	id       int64
+	protocol string
+	flags    int64 // NetworkManager's bits, see readVLAN
+}
+
+type bridge struct {
+	settings []setting
+	ports    []port
+}
+
+// family is how an interface gets addresses of IPv4 or IPv6.
+type family struct {
+	at             place
+	field          string
+	enabled        bool
+	dhcp, autoconf bool
+	addresses      []address
+	autoDNS        bool
+	autoGateway    bool
+	autoRoutes     bool
+	table, metric  *int64
+	clientID       string // IPv4
+	duid           string // IPv6
+	sendHostname   *bool
+	hostname       string
+	genMode        string
+	token          string
+}
+
+// dynamic says whether the network gives addresses.
+func (f *family) dynamic() bool {
+	return f.enabled && (f.dhcp || f.autoconf)
+}
+
+// static says whether there are addresses that the document gives.
+func (f *family) static() bool {
+	return f.enabled && len(f.addresses) > 0
+}
+
+type address struct {
+	netip.Prefix
+	at    place
+	field string
+}
+
+type route struct {
+	destination netip.Prefix
+	via         netip.Addr // invalid: on the link
+	out         word
+	source      netip.Addr
+	metric      *int64
+	table       *int64
+	at          place
+	field       string
+}
+
+// isDefault says whether the route leads to everywhere.
+func (r *route) isDefault() bool {
+	return r.destination.Bits() == 0
+}
+
+type resolver struct {
+	servers []server
+	search  []string
+	options []string
+	at      place
+}
+
+type server struct {
+	netip.Addr // without zone
+	zone       string
+	at         place
+	field      string
+}
+
+// of is the family of an address.
+func (i *iface) of(ip netip.Addr) *family {
+	if ip.Is4() {
+		return &i.ip4
+	}
+	return &i.ip6
+}
+
+// find is the interface with a name, or nil.
+func (s *State) find(name string) *iface {
+	for _, i := range s.interfaces {
+		if i.name == name {
+			return i
+		}
+	}
+	return nil
+}
+
+// ports are the ports of a bond or bridge, whose own list names them.
+func (i *iface) ports() []port {
+	switch {
+	case i.bond != nil:
+		return i.bond.ports
+	case i.bridge != nil:
+		return i.bridge.ports
+	}
+	return nil
+}
