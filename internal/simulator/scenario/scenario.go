@@ -68,6 +68,18 @@ const (
 	DoOperatorsTimeout = "operators-timeout"  // the named operators do not become available
 )
 
+// Verbs of spec.hosts that are about management controllers. They begin at a time
+// (at.after): a controller knows of no states and stages.
+const (
+	DoPowerOn             = "power-on"              // the machine is on from the start, and runs something else
+	DoBMCUnreachable      = "bmc-unreachable"       // nothing answers at the controller's address
+	DoBMCWrongCredentials = "bmc-wrong-credentials" // it takes no user and password, with args.status
+	DoBMCNoVirtualMedia   = "bmc-no-virtual-media"  // it has no virtual media
+	DoBMCMediaRefused     = "bmc-media-refused"     // it inserts no image, with args.status
+	DoBMCPowerLies        = "bmc-power-lies"        // it says args.says whatever the power is
+	DoBMCSessionLimit     = "bmc-session-limit"     // it has no session left for anyone
+)
+
 // ServiceRules is the rules of spec.service; none for a nil scenario.
 func (s *Scenario) ServiceRules() []Rule {
 	if s == nil {

@@ -16,6 +16,7 @@ const (
 	argStage    argType = "an install stage"
 
 	argInstruction argType = "an instruction to agents"
+	argPower       argType = "a state of power"
 )
 
 // half is one side of the simulator with the words that it understands.
@@ -74,6 +75,14 @@ func hostsHalf() half {
 			DoStall:            lasting(map[string]argType{}),
 			DoAppear:           {"name": argText, "mac": argMAC, "serial": argText, "bmc": argText},
 			DoOperatorsTimeout: lasting(map[string]argType{"operators": argTexts, "reason": argText}),
+
+			DoPowerOn:             {},
+			DoBMCUnreachable:      lasting(map[string]argType{}),
+			DoBMCWrongCredentials: lasting(map[string]argType{"status": argInt}),
+			DoBMCNoVirtualMedia:   lasting(map[string]argType{}),
+			DoBMCMediaRefused:     lasting(map[string]argType{"status": argInt}),
+			DoBMCPowerLies:        lasting(map[string]argType{"says": argPower}),
+			DoBMCSessionLimit:     lasting(map[string]argType{}),
 		},
 	}
 }
@@ -85,6 +94,8 @@ func words(of argType) []string {
 		return stages()
 	case argInstruction:
 		return instructions()
+	case argPower:
+		return []string{"On", "Off", "PoweringOn", "PoweringOff", "Unknown"}
 	}
 	return nil
 }

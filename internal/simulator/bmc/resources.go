@@ -1,0 +1,130 @@
+package bmc
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"strings"
+)
+
+// serviceRoot is what everybody may read.
+func (c *controller) serviceRoot() object {
+	out := object{
+		"@odata.type": "#ServiceRoot.v1_11_0.ServiceRoot", "@odata.id": root + "/", "Id": "RootService", "Name": "Root Service",
+		"RedfishVersion": "1.11.0", "UUID": c.systems[0].machine.UUID,
+		"Systems": ref(root + "/Systems"), "Managers": ref(root + "/Managers"), "Links": object{},
+	}
+	if c.dialect.vendor != "" {
+		out["Vendor"], out["Product"] = c.dialect.vendor, c.dialect.product
+	}
+	if c.dialect.sessions > 0 {
+		out["SessionService"], out["Links"] = ref(sessionServicePath), object{"Sessions": ref(sessionsPath)}
+	}
+	return out
+}
+
+func (c *controller) listSystems(w http.ResponseWriter, _ *http.Request) {
+	var paths []string
+	for _, s := range c.systems {
+		paths = append(paths, s.path())
+	}
+	answer(w, http.StatusOK, collection("ComputerSystem", root+"/Systems", "Systems", paths...))
+}
+
+func (c *controller) listManagers(w http.ResponseWriter, _ *http.Request) {
+	var paths []string
+	for _, s := range c.systems {
+		paths = append(paths, s.managerPath())
+	}
+	answer(w, http.StatusOK, collection("Manager", root+"/Managers", "Managers", paths...))
+}
+
+func (s *System) path() string        { return root + "/Systems/" + s.id }
+func (s *System) managerPath() string { return root + "/Managers/" + s.manager }
+
+// mediaPath is where the machine's virtual drives are.
+func (s *System) mediaPath() string {
+	if s.dialect.mediaInSystem {
+		return s.path() + "/VirtualMedia"
+	}
+	return s.managerPath() + "/VirtualMedia"
+}
+
+func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *System) {
+	boot := s.settings()
+	power := s.power()
+	if t := c.trouble.of(s.machine, doPowerLies); t != nil {
+		power = t.args.String("says", "On")
+	}
+	out := object{
+		"@odata.type": "#ComputerSystem.v1_16_0.ComputerSystem", "@odata.id": s.path(), "@odata.etag": boot.etag(),
+		"Id": s.id, "Name": "System", "SystemType": "Physical", "HostName": s.machine.Name,
+		"UUID": s.machine.UUID, "SerialNumber": s.machine.Serial, "Manufacturer": c.dialect.manufacturer, "Model": c.dialect.model,
+		"PowerState": power, "Status": object{"State": "Enabled", "Health": "OK"},
+		"Boot": object{
+			"BootSourceOverrideTarget": boot.Target, "BootSourceOverrideEnabled": boot.Enabled, "BootSourceOverrideMode": boot.Mode,
+			"BootSourceOverrideTarget@Redfish.AllowableValues": c.dialect.targets,
+		},
+		"Actions": object{"#ComputerSystem.Reset": object{
+			"target": s.path() + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": c.dialect.resets,
+		}},
+		"Links": object{"ManagedBy": refs(s.managerPath())},
+	}
+	if c.dialect.mediaInSystem && c.troubled(doNoVirtualMedia) == nil {
+		out["VirtualMedia"] = ref(s.mediaPath())
+	}
+	w.Header().Set("ETag", boot.etag())
+	answer(w, http.StatusOK, out)
+}
+
+// etag tells one state of the settings from another.
+func (o override) etag() string {
+	sum := fnv.New32a()
+	fmt.Fprintf(sum, "%s %s %s", o.Target, o.Enabled, o.Mode)
+	return fmt.Sprintf(`W/"%08x"`, sum.Sum32())
+}
+
+// matches says whether an If-Match header allows a change.
+func (o override) matches(header string) bool {
+	bare := func(tag string) string { return strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`) }
+	return header == "" || header == "*" || bare(header) == bare(o.etag())
+}
+
+func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *System) {
+	out := object{
+		"@odata.type": "#Manager.v1_11_0.Manager", "@odata.id": s.managerPath(), "Id": s.manager, "Name": "Manager",
+		"ManagerType": "BMC", "Model": c.dialect.product, "FirmwareVersion": "1.0.0", "PowerState": "On",
+		"Status": object{"State": "Enabled", "Health": "OK"}, "Links": object{"ManagerForServers": refs(s.path())},
+	}
+	if !c.dialect.mediaInSystem && c.troubled(doNoVirtualMedia) == nil {
+		out["VirtualMedia"] = ref(s.mediaPath())
+	}
+	answer(w, http.StatusOK, out)
+}
+
+func (c *controller) listMedia(w http.ResponseWriter, _ *http.Request, s *System) {
+	var paths []string
+	for _, slot := range c.dialect.slots {
+		paths = append(paths, s.mediaPath()+"/"+slot.id)
+	}
+	answer(w, http.StatusOK, collection("VirtualMedia", s.mediaPath(), "Virtual Media", paths...))
+}
+
+func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System) {
+	slot, _ := c.dialect.slotOf(r.PathValue("slot"))
+	path, url := s.mediaPath()+"/"+slot.id, s.inserted(slot.id)
+	out := object{
+		"@odata.type": "#VirtualMedia.v1_4_0.VirtualMedia", "@odata.id": path, "Id": slot.id, "Name": slot.name, "MediaTypes": slot.types,
+		"Inserted": url != "", "WriteProtected": true, "ConnectedVia": "NotConnected", "Image": nil, "ImageName": nil,
+	}
+	if url != "" {
+		out["Image"], out["ImageName"], out["ConnectedVia"] = url, url[strings.LastIndex(url, "/")+1:], "URI"
+	}
+	if !slot.fixed {
+		out["Actions"] = object{
+			"#VirtualMedia.InsertMedia": object{"target": path + "/Actions/VirtualMedia.InsertMedia"},
+			"#VirtualMedia.EjectMedia":  object{"target": path + "/Actions/VirtualMedia.EjectMedia"},
+		}
+	}
+	answer(w, http.StatusOK, out)
+}

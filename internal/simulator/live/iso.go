@@ -1,0 +1,109 @@
+// Package live is what a machine finds in the discovery image that it boots: the
+// Ignition config in the bytes of an ISO, and the agent that this config runs.
+// It is written apart from what makes such images, so that the one can be held
+// against the other, and reads no more than firmware and boot loader would: the
+// primary names of ISO 9660 (ECMA-119).
+package live
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+const (
+	sector        = 2048
+	descriptorAt  = 16 * sector
+	mostDirectory = 4 << 20
+)
+
+// place is where something stands in an image.
+type place struct {
+	offset, size int64
+	directory    bool
+}
+
+var errNoISO = errors.New("it is no ISO 9660 image")
+
+// find is where a file stands in the image of a size, by its path with forward
+// slashes; an error that is fs.ErrNotExist where there is no such file.
+func find(image io.ReaderAt, size int64, path string) (place, error) {
+	descriptor := make([]byte, sector)
+	if _, err := image.ReadAt(descriptor, descriptorAt); err != nil {
+		return place{}, fmt.Errorf("read the volume descriptor: %w", err)
+	}
+	if descriptor[0] != 1 || string(descriptor[1:6]) != "CD001" {
+		return place{}, errNoISO
+	}
+	at, err := readRecord(descriptor[156:190], size)
+	if err != nil {
+		return place{}, fmt.Errorf("read the root directory's record: %w", err)
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if !at.directory {
+			return place{}, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+		}
+		if at, err = lookUp(image, size, at, primaryName(name)); err != nil {
+			return place{}, fmt.Errorf("look for %s: %w", path, err)
+		}
+	}
+	return at, nil
+}
+
+// primaryName is a name as level 1 of ISO 9660 has it, without its version.
+func primaryName(name string) string {
+	base, extension, dotted := strings.Cut(strings.ToUpper(name), ".")
+	base = base[:min(len(base), 8)]
+	if !dotted {
+		return base
+	}
+	return base + "." + extension[:min(len(extension), 3)]
+}
+
+// lookUp finds a name in one directory.
+func lookUp(image io.ReaderAt, size int64, dir place, name string) (place, error) {
+	if dir.size > mostDirectory {
+		return place{}, fmt.Errorf("a directory of %d bytes is too large", dir.size)
+	}
+	content := make([]byte, dir.size)
+	if _, err := image.ReadAt(content, dir.offset); err != nil {
+		return place{}, fmt.Errorf("read the directory at %d: %w", dir.offset, err)
+	}
+	for at := 0; at < len(content); {
+		length := int(content[at])
+		if length == 0 { // records do not cross sectors
+			at = (at/sector + 1) * sector
+			continue
+		}
+		if length < 34 || at+length > len(content) {
+			return place{}, fmt.Errorf("the directory at %d has a bad record at %d", dir.offset, at)
+		}
+		record := content[at : at+length]
+		at += length
+		nameEnd := 33 + int(record[32])
+		if nameEnd > length {
+			return place{}, fmt.Errorf("the directory at %d has a bad name at %d", dir.offset, at-length)
+		}
+		found, _, _ := strings.Cut(string(record[33:nameEnd]), ";")
+		if strings.TrimSuffix(found, ".") == name {
+			return readRecord(record, size)
+		}
+	}
+	return place{}, fs.ErrNotExist
+}
+
+// readRecord reads a directory record's extent.
+func readRecord(record []byte, size int64) (place, error) {
+	p := place{
+		offset:    int64(binary.LittleEndian.Uint32(record[2:])) * sector,
+		size:      int64(binary.LittleEndian.Uint32(record[10:])),
+		directory: record[25]&2 != 0,
+	}
+	if p.offset+p.size > size {
+		return place{}, fmt.Errorf("it ends at byte %d, behind the image's end at %d", p.offset+p.size, size)
+	}
+	return p, nil
+}
