@@ -168,7 +168,10 @@ func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior
 // after brings forward since when a machine boots and reads.
 func (s MachineState) after(before MachineState, now time.Time) MachineState {
 	if s.Trouble != "" { // what was known does not end with it
-		s.Boots, s.Grew, s.Fetch = before.Boots, before.Grew, before.Fetch
+		s.Boots, s.Grew = before.Boots, before.Grew
+		if s.Fetch == (Fetched{}) {
+			s.Fetch = before.Fetch
+		}
 		return s
 	}
 	if s.Power != PowerIsOn || !s.OurMedia {

@@ -1,0 +1,179 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/stmcginnis/gofish/common"
+	"github.com/stmcginnis/gofish/redfish"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// act carries out one action on a machine that was just looked at. What is so
+// already is left as it is: a person, or a BMC that is slow to show things, may
+// have been faster.
+func (s *seen) act(kind install.Kind) error {
+	now := s.state()
+	switch kind {
+	case install.InsertMedia:
+		if now.OurMedia {
+			return nil
+		}
+		return s.insert(now.Media != "")
+	case install.SetBootOnce:
+		return s.bootOnce(now.BootOnce)
+	case install.PowerOn:
+		if now.Power == install.PowerIsOn || now.Power == install.PowerGoingOn {
+			return nil
+		}
+		return s.reset(redfish.OnResetType, redfish.ForceOnResetType, redfish.PushPowerButtonResetType)
+	case install.PowerOff:
+		if now.Power == install.PowerIsOff || now.Power == install.PowerGoingOff {
+			return nil
+		}
+		return s.reset(redfish.ForceOffResetType, redfish.GracefulShutdownResetType)
+	case install.EjectMedia:
+		if !now.OurMedia {
+			return nil
+		}
+		return s.eject()
+	case install.RestoreBoot:
+		return s.restore()
+	}
+	return fmt.Errorf("%s is nothing that a BMC does", kind)
+}
+
+// insert puts our image into the drive, in place of what is in it. The bodies
+// that makers want differ; one that was not understood changed nothing.
+func (s *seen) insert(full bool) error {
+	if full {
+		if err := s.eject(); err != nil {
+			return err
+		}
+	}
+	at, method := s.drive.Actions.Insert.Target, http.MethodPost
+	if at == "" {
+		at, method = s.drive.Path, http.MethodPatch
+	}
+	var first error
+	for _, fields := range s.system.vendor.bodies {
+		err := s.write(method, at, fields.body(s.ours, method == http.MethodPatch))
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+		if !notUnderstood(err) {
+			break
+		}
+	}
+	return s.refused(first)
+}
+
+// body is what is sent to have a URL inserted.
+func (i insertion) body(image string, patch bool) map[string]any {
+	body := map[string]any{"Image": image}
+	if i.state || patch {
+		body["Inserted"], body["WriteProtected"] = true, true
+	}
+	if i.protocol {
+		scheme, _, _ := strings.Cut(image, "://")
+		body["TransferProtocolType"], body["TransferMethod"] = strings.ToUpper(scheme), "Stream"
+	}
+	return body
+}
+
+// notUnderstood says whether a BMC refused how it was asked, not what.
+func notUnderstood(err error) bool {
+	var status *common.Error
+	return errors.As(err, &status) && slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status.HTTPReturnedStatusCode)
+}
+
+// refused is an image that the BMC did not take: most read it at once, and say
+// that they could not.
+func (s *seen) refused(err error) error {
+	var status *common.Error
+	if !errors.As(err, &status) || status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusServiceUnavailable {
+		return s.explain(err)
+	}
+	from := s.ours
+	if u, err := url.Parse(s.ours); err == nil {
+		from = u.Scheme + "://" + u.Host
+	}
+	return &trouble{kind: kindRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(saidBy(status)))}
+}
+
+func (s *seen) eject() error {
+	if at := s.drive.Actions.Eject.Target; at != "" {
+		return s.explain(s.write(http.MethodPost, at, map[string]any{}))
+	}
+	return s.explain(s.write(http.MethodPatch, s.drive.Path, map[string]any{"Image": nil, "Inserted": false}))
+}
+
+// bootOnce has the next boot be from the drive. iLO has a switch of its own for
+// that; where it is refused, the usual one does.
+func (s *seen) bootOnce(already bool) error {
+	if already {
+		return nil
+	}
+	if _, known := s.drive.nextReset(); known && s.nextReset(true) == nil {
+		return nil
+	}
+	return s.override(redfish.Boot{
+		BootSourceOverrideEnabled: redfish.OnceBootSourceOverrideEnabled,
+		BootSourceOverrideTarget:  redfish.BootSourceOverrideTarget(s.system.bootTarget()),
+	})
+}
+
+// restore takes back what bootOnce set, as far as it still stands.
+func (s *seen) restore() error {
+	if set, known := s.drive.nextReset(); known && set {
+		if err := s.nextReset(false); err != nil {
+			return s.explain(err)
+		}
+	}
+	if !s.system.bootsOnce() {
+		return nil
+	}
+	return s.override(redfish.Boot{BootSourceOverrideEnabled: redfish.DisabledBootSourceOverrideEnabled})
+}
+
+func (s *seen) nextReset(on bool) error {
+	return s.write(http.MethodPatch, s.drive.Path, map[string]any{"Oem": map[string]any{"Hpe": map[string]any{"BootOnNextServerReset": on}}})
+}
+
+// override changes the boot override. Some BMCs want the mode beside it, and
+// some do not know their own ETags.
+func (s *seen) override(boot redfish.Boot) error {
+	err := s.system.SetBoot(boot)
+	var status *common.Error
+	if errors.As(err, &status) && status.HTTPReturnedStatusCode == http.StatusPreconditionFailed {
+		s.system.DisableEtagMatch(true)
+		err = s.system.SetBoot(boot)
+	}
+	if mode := s.system.Boot.BootSourceOverrideMode; notUnderstood(err) && mode != "" {
+		boot.BootSourceOverrideMode = mode
+		err = s.system.SetBoot(boot)
+	}
+	return s.explain(err)
+}
+
+// reset asks for the first of the ways that the machine knows.
+func (s *seen) reset(ways ...redfish.ResetType) error {
+	way := ways[0]
+	if known := s.system.SupportedResetTypes; len(known) > 0 {
+		i := slices.IndexFunc(ways, func(w redfish.ResetType) bool { return slices.Contains(known, w) })
+		if i < 0 {
+			return &trouble{kind: kindOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
+		}
+		way = ways[i]
+	}
+	s.system.DisableEtagMatch(true) // an action changes no resource
+	return s.explain(s.system.Reset(way))
+}

@@ -1,0 +1,160 @@
+package machine
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stmcginnis/gofish/common"
+)
+
+// drive is a virtual drive. It is read by hand and not through gofish: whether
+// Inserted is false or not there at all makes a difference.
+type drive struct {
+	Path       string `json:"@odata.id"`
+	ID         string `json:"Id"`
+	Image      string
+	ImageName  string
+	Inserted   *bool
+	MediaTypes []string
+	Actions    struct {
+		Insert common.ActionTarget `json:"#VirtualMedia.InsertMedia"`
+		Eject  common.ActionTarget `json:"#VirtualMedia.EjectMedia"`
+	}
+	// OEM is HPE's own: iLO boots from the drive at the next reset.
+	OEM struct {
+		Hpe *struct {
+			BootOnNextServerReset *bool
+		}
+	} `json:"Oem"`
+}
+
+// holds is the URL of what is in the drive, "" for nothing.
+func (d *drive) holds() string {
+	if d.Inserted != nil && !*d.Inserted {
+		return ""
+	}
+	return cmp.Or(d.Image, d.ImageName)
+}
+
+// isOurs says whether the drive holds the image of a URL. Some BMCs keep the
+// last part of it only, which is enough: nobody else can guess that.
+func isOurs(held, ours string) bool {
+	if held == "" || ours == "" {
+		return false
+	}
+	return held == ours || lastPart(held) == lastPart(ours) && lastPart(ours) != ""
+}
+
+func lastPart(text string) string {
+	if u, err := url.Parse(text); err == nil {
+		text = u.Path
+	}
+	if base := path.Base(strings.ReplaceAll(text, `\`, "/")); base != "." && base != "/" {
+		return base
+	}
+	return ""
+}
+
+// nextReset says whether iLO will boot from the drive at the next reset.
+func (d *drive) nextReset() (set, known bool) {
+	if d.OEM.Hpe == nil || d.OEM.Hpe.BootOnNextServerReset == nil {
+		return false, false
+	}
+	return *d.OEM.Hpe.BootOnNextServerReset, true
+}
+
+func (d *drive) optical() bool {
+	return len(d.MediaTypes) == 0 || slices.Contains(d.MediaTypes, "CD") || slices.Contains(d.MediaTypes, "DVD")
+}
+
+// findDrive chooses the drive for our image: the one that holds it, else the
+// best that takes one. A machine's own drives go before those of its manager.
+func (c *connection) findDrive(s *system, ours string) (*drive, error) {
+	collections, err := c.driveCollections(s)
+	if err != nil {
+		return nil, err
+	}
+	var best *drive
+	for _, collection := range collections {
+		members, err := common.GetCollection(c, collection)
+		if err != nil {
+			if missing(err) {
+				continue
+			}
+			return nil, c.explain(err)
+		}
+		for _, member := range members.ItemLinks {
+			d, err := c.readDrive(member)
+			if err != nil {
+				return nil, err
+			}
+			if isOurs(d.holds(), ours) {
+				return d, nil
+			}
+			if rank := s.vendor.rank(d.ID); d.optical() && rank >= 0 && (best == nil || better(s, d, best)) {
+				best = d
+			}
+		}
+		if best != nil && best.Actions.Insert.Target != "" {
+			break
+		}
+	}
+	if best == nil {
+		return nil, &trouble{kind: kindNoMedia, text: "its BMC has no virtual CD drive"}
+	}
+	return best, nil
+}
+
+// better says whether a drive is to be taken rather than another: one with an
+// action for it, the maker's best, one that is empty.
+func better(s *system, a, b *drive) bool {
+	bit := func(is bool) int {
+		if is {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(
+		cmp.Compare(bit(a.Actions.Insert.Target != ""), bit(b.Actions.Insert.Target != "")),
+		cmp.Compare(s.vendor.rank(a.ID), s.vendor.rank(b.ID)),
+		cmp.Compare(bit(a.holds() == ""), bit(b.holds() == "")),
+	) < 0
+}
+
+// driveCollections are the paths under which a machine's drives may be.
+func (c *connection) driveCollections(s *system) ([]string, error) {
+	var paths []string
+	if s.media != "" {
+		paths = append(paths, s.media)
+	}
+	for _, manager := range s.manager {
+		var parts struct{ VirtualMedia common.Link }
+		if err := c.read(manager, &parts); err != nil {
+			return nil, c.explain(err)
+		}
+		if media := parts.VirtualMedia.String(); media != "" {
+			paths = append(paths, media)
+		}
+	}
+	return paths, nil
+}
+
+func (c *connection) readDrive(at string) (*drive, error) {
+	d := &drive{}
+	if err := c.read(at, d); err != nil {
+		return nil, c.explain(err)
+	}
+	d.Path = cmp.Or(d.Path, at)
+	d.ID = cmp.Or(d.ID, path.Base(at))
+	return d, nil
+}
+
+func missing(err error) bool {
+	var status *common.Error
+	return errors.As(err, &status) && (status.HTTPReturnedStatusCode == http.StatusNotFound || status.HTTPReturnedStatusCode == http.StatusMethodNotAllowed)
+}

@@ -1,0 +1,68 @@
+package machine
+
+import (
+	"context"
+
+	"github.com/stmcginnis/gofish/redfish"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// seen is a machine as one look at it found it: all that an action needs.
+type seen struct {
+	*connection
+	system *system
+	drive  *drive
+	ours   string // URL of our image
+}
+
+// open connects to a host's BMC and reads machine and drive. The caller closes
+// what it returns.
+func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
+	at, err := parseAddress(t.bmc.Address)
+	if err != nil {
+		return nil, &trouble{kind: kindOther, text: err.Error()}
+	}
+	c, err := connect(ctx, t.bmc, at.endpoint, p.proxy)
+	if err != nil {
+		return nil, err
+	}
+	s := &seen{connection: c, ours: t.ours}
+	if err := s.find(at, t); err != nil {
+		c.close(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *seen) find(at address, t target) (err error) {
+	if s.system, err = s.findSystem(at, t.bmc.System); err != nil {
+		return err
+	}
+	s.drive, err = s.findDrive(s.system, t.ours)
+	return err
+}
+
+// state is what the decision needs to know of it.
+func (s *seen) state() install.MachineState {
+	once, known := s.drive.nextReset()
+	state := install.MachineState{
+		Power: powerOf(s.system.PowerState), Media: s.drive.holds(), BootOnce: known && once || s.system.bootsOnce(),
+	}
+	state.OurMedia = isOurs(state.Media, s.ours)
+	return state
+}
+
+func powerOf(state redfish.PowerState) install.Power {
+	switch state {
+	case redfish.OnPowerState:
+		return install.PowerIsOn
+	case redfish.OffPowerState:
+		return install.PowerIsOff
+	case redfish.PoweringOnPowerState:
+		return install.PowerGoingOn
+	case redfish.PoweringOffPowerState:
+		return install.PowerGoingOff
+	}
+	return install.PowerUnknown
+}

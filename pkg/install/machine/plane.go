@@ -1,0 +1,213 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// How many BMCs are spoken to at once, and how long what was seen of one is
+// good for where nothing was done to it.
+const (
+	sideBySide  = 16
+	freshFor    = 3 * time.Second
+	troubleFor  = 20 * time.Second
+	longestLook = 90 * time.Second // of real time: a BMC that answers each request slowly
+)
+
+// Media gives each host the image that it boots.
+type Media interface {
+	// URL is where a host's BMC finds the host's image: always the same for the
+	// same host, and known to nobody else.
+	URL(host string) (string, error)
+	// Fetched is how far it has been read.
+	Fetched(host string) install.Fetched
+}
+
+// Config is what a Plane needs.
+type Config struct {
+	Media Media
+	// Proxy is the HTTP proxy on the way to the BMCs, nil for none.
+	Proxy *url.URL
+	// Clock says how old what was seen is; nil is the machine's own.
+	Clock install.Clock
+}
+
+// Plane looks at machines and acts on them through their BMCs. It implements
+// install.Machines and is safe for concurrent use.
+type Plane struct {
+	media Media
+	proxy *url.URL
+	clock install.Clock
+
+	mu   sync.Mutex
+	last map[string]look
+}
+
+// look is what was seen of a machine, and until when it is good.
+type look struct {
+	state install.MachineState
+	until time.Time
+}
+
+// target is a host's BMC and the image that belongs into its drive.
+type target struct {
+	host string
+	bmc  *spec.BMC
+	ours string
+}
+
+// New returns a Plane.
+func New(config Config) *Plane {
+	p := &Plane{media: config.Media, proxy: config.Proxy, clock: config.Clock, last: map[string]look{}}
+	if p.clock == nil {
+		p.clock = clock.Real()
+	}
+	return p
+}
+
+// Observe looks at the machines of the named hosts, several at once. Its error
+// is only ever that of a context that ended.
+func (p *Plane) Observe(ctx context.Context, desired *install.Desired, _ *install.Observed, ask []string) (map[string]install.MachineState, error) {
+	var (
+		group  sync.WaitGroup
+		mu     sync.Mutex
+		states = make(map[string]install.MachineState, len(ask))
+		slots  = make(chan struct{}, sideBySide)
+	)
+	for _, host := range ask {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			state := p.observe(ctx, desired, host)
+			mu.Lock()
+			defer mu.Unlock()
+			states[host] = state
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return states, nil
+}
+
+// observe is one machine: from memory if that is new enough, but for what the
+// media server counts.
+func (p *Plane) observe(ctx context.Context, desired *install.Desired, host string) install.MachineState {
+	p.mu.Lock()
+	last, known := p.last[host]
+	p.mu.Unlock()
+	state := last.state
+	if !known || !p.clock.Now().Before(last.until) {
+		state = p.look(ctx, desired, host)
+		good := freshFor
+		if state.Trouble != "" {
+			good = troubleFor
+		}
+		p.mu.Lock()
+		p.last[host] = look{state: state, until: p.clock.Now().Add(good)}
+		p.mu.Unlock()
+	}
+	state.Fetch = p.media.Fetched(host)
+	return state
+}
+
+func (p *Plane) look(ctx context.Context, desired *install.Desired, host string) install.MachineState {
+	var state install.MachineState
+	err := p.with(ctx, desired, host, func(s *seen) error {
+		state = s.state()
+		return nil
+	})
+	if err != nil {
+		return troubled(err)
+	}
+	return state
+}
+
+func troubled(err error) install.MachineState {
+	var known *trouble
+	if errors.As(err, &known) {
+		return install.MachineState{Trouble: known.text, TroubleKind: known.kind}
+	}
+	return install.MachineState{Trouble: err.Error(), TroubleKind: kindOther}
+}
+
+// with opens a host's machine, has something done with it, and closes it.
+func (p *Plane) with(ctx context.Context, desired *install.Desired, host string, do func(*seen) error) error {
+	t, err := p.target(desired, host)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, longestLook)
+	defer cancel()
+	s, err := p.open(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	return do(s)
+}
+
+func (p *Plane) target(desired *install.Desired, host string) (target, error) {
+	for i := range desired.Spec.Spec.Hosts {
+		h := &desired.Spec.Spec.Hosts[i]
+		if h.Name != host {
+			continue
+		}
+		if h.BMC == nil {
+			return target{}, fmt.Errorf("%s has no bmc in the file", host)
+		}
+		ours, err := p.media.URL(host)
+		if err != nil {
+			return target{}, &trouble{kind: kindOther, text: "its image has no address: " + err.Error(), err: err}
+		}
+		return target{host: host, bmc: h.BMC, ours: ours}, nil
+	}
+	return target{}, fmt.Errorf("the file has no host %s", host)
+}
+
+// Act carries out one action on one machine and does not wait for what it
+// starts. Its errors are passing ones: what a person does at the BMC may cure
+// any of them.
+func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Observed, action install.Action) error {
+	p.mu.Lock()
+	delete(p.last, action.Name) // whatever comes of it
+	p.mu.Unlock()
+	return p.with(ctx, desired, action.Name, func(s *seen) error { return s.act(action.Kind) })
+}
+
+// Eject takes our image out of the drives of hosts and puts their boot order
+// back, as far as that is still to be done: for the verbs that end an install.
+// It does what it can; its error names each host that is left as it was.
+func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...string) error {
+	var (
+		group sync.WaitGroup
+		fails = make([]error, len(hosts))
+		slots = make(chan struct{}, sideBySide)
+	)
+	for i, host := range hosts {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			p.mu.Lock()
+			delete(p.last, host)
+			p.mu.Unlock()
+			err := p.with(ctx, desired, host, func(s *seen) error {
+				return errors.Join(s.act(install.EjectMedia), s.act(install.RestoreBoot))
+			})
+			if err != nil {
+				fails[i] = fmt.Errorf("eject the discovery image of %s: %w", host, err)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(fails...)
+}
