@@ -1,0 +1,58 @@
+package extent
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// clone makes an empty file share all blocks of another.
+func clone(out, base *os.File) error {
+	return withDescriptor(base, func(fd int) error {
+		return unix.IoctlFileClone(int(out.Fd()), fd)
+	})
+}
+
+// punch makes the n bytes at off of a file a hole.
+func punch(out *os.File, off, n int64) error {
+	return unix.Fallocate(int(out.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+}
+
+// kernelCopy copies up to n bytes from file to file and returns how many.
+func kernelCopy(out *os.File, off int64, base *os.File, baseOff, n int64) (int64, error) {
+	var copied int
+	err := withDescriptor(base, func(fd int) (err error) {
+		copied, err = unix.CopyFileRange(fd, &baseOff, int(out.Fd()), &off, int(n), 0)
+		return err
+	})
+	return int64(max(copied, 0)), err
+}
+
+// withDescriptor lends a file's descriptor, which stays open meanwhile even
+// where the file's owner closes it.
+func withDescriptor(file *os.File, use func(fd int) error) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	controlErr := raw.Control(func(fd uintptr) { err = use(int(fd)) })
+	if controlErr != nil {
+		return controlErr
+	}
+	return err
+}
+
+// nextData finds the data at or behind off: where it starts and where it ends.
+// It moves the file's position. Where there is none it is an io.EOF.
+func nextData(file *os.File, off int64) (from, to int64, err error) {
+	from, err = file.Seek(off, unix.SEEK_DATA)
+	if errors.Is(err, unix.ENXIO) {
+		return 0, 0, io.EOF
+	}
+	if err == nil {
+		to, err = file.Seek(from, unix.SEEK_HOLE)
+	}
+	return from, to, err
+}

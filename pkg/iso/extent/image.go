@@ -1,0 +1,155 @@
+// Package extent is content that is made of pieces of other content: a large
+// base file that nobody copies, with a few of its bytes replaced.
+//
+// An Image is a list of extents. Each extent says where its bytes come from: a
+// range of a base, memory, or nothing but zeros. From that one list an image
+// can be read at any place, written to a file (sharing the base's blocks where
+// the filesystem can), served over HTTP (by sendfile where the system can),
+// digested and compared. The package knows nothing of what the bytes mean.
+package extent
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"sort"
+)
+
+// Kind says where the bytes of an extent come from.
+type Kind uint8
+
+// The kinds of extents.
+const (
+	// Base bytes are read from another source each time that they are wanted.
+	Base Kind = iota
+	// Memory bytes are held by the image.
+	Memory
+	// Zero bytes are zeros that are stored nowhere.
+	Zero
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Base:
+		return "base"
+	case Memory:
+		return "memory"
+	case Zero:
+		return "zero"
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// Extent is one piece of an image, as Extents tells of it.
+type Extent struct {
+	Offset int64 // where it starts in the image, in bytes
+	Length int64 // how long it is, in bytes; never zero
+	Kind   Kind
+	// SourceOffset is where a Base extent starts in its source. It is zero for
+	// the other kinds.
+	SourceOffset int64
+}
+
+// Range is a stretch of bytes.
+type Range struct{ Offset, Length int64 }
+
+// Image is content in extents, which follow each other without gaps and cover
+// all of it. Any number of goroutines may read an image at once. Changing it is
+// for one goroutine alone, before it is handed to others; Clone makes a copy
+// that can be changed again, for the price of the list.
+//
+// The methods that change an image panic when they are asked for what no slice
+// could do either: negative offsets or lengths, a range that ends beyond 2^63-1,
+// and, where a method says so, a range beyond the end.
+type Image struct {
+	size   int64
+	pieces []piece
+	// base is the source that Tag's caller knows by name: the first one that
+	// the image was made from. It is nil as long as there is none.
+	base *source
+}
+
+// piece is an extent with its bytes.
+type piece struct {
+	off, n int64
+	kind   Kind
+	src    *source // of a Base piece
+	srcOff int64   // in src
+	mem    []byte  // of a Memory piece; n bytes
+}
+
+func (p piece) end() int64 { return p.off + p.n }
+
+// cut returns the part of p that lies in [from, to), which must be within p.
+func (p piece) cut(from, to int64) piece {
+	skip := from - p.off
+	p.off, p.n = from, to-from
+	switch p.kind {
+	case Base:
+		p.srcOff += skip
+	case Memory:
+		p.mem = p.mem[skip : skip+p.n : skip+p.n]
+	}
+	return p
+}
+
+// New returns an image of the first size bytes of base. It reads nothing yet:
+// a base that turns out to be shorter is an io.ErrUnexpectedEOF where it is
+// read. An *os.File is sent and copied by the kernel; an *Image lends its
+// extents. The base stays the caller's to close, after the last use of the image.
+func New(base io.ReaderAt, size int64) *Image {
+	m := &Image{}
+	m.OverlayFrom(0, base, 0, size)
+	return m
+}
+
+// Bytes returns an image of data, which is kept and must not change any more.
+func Bytes(data []byte) *Image {
+	m := &Image{}
+	m.Overlay(0, data)
+	return m
+}
+
+// Size is how many bytes the image has.
+func (m *Image) Size() int64 { return m.size }
+
+// Extents lists the pieces of the image in order.
+func (m *Image) Extents() []Extent {
+	list := make([]Extent, len(m.pieces))
+	for i, p := range m.pieces {
+		list[i] = Extent{Offset: p.off, Length: p.n, Kind: p.kind, SourceOffset: p.srcOff}
+	}
+	return list
+}
+
+// Clone returns an image of the same content that can be changed on its own.
+// The two share their bytes.
+func (m *Image) Clone() *Image {
+	return &Image{size: m.size, pieces: append([]piece(nil), m.pieces...), base: m.base}
+}
+
+// at is the index of the piece that holds the byte at off, or of the end.
+func (m *Image) at(off int64) int {
+	return sort.Search(len(m.pieces), func(i int) bool { return m.pieces[i].end() > off })
+}
+
+// within calls do for each part of the image in [off, off+n), in order, until
+// one of them fails. The range must lie in the image.
+func (m *Image) within(off, n int64, do func(piece) error) error {
+	for i := m.at(off); n > 0; i++ {
+		p := m.pieces[i]
+		part := p.cut(off, min(p.end(), off+n))
+		if err := do(part); err != nil {
+			return err
+		}
+		off, n = part.end(), n-part.n
+	}
+	return nil
+}
+
+// mustBeRange panics unless [off, off+n) is a range that a file could have.
+func mustBeRange(what string, off, n int64) {
+	if off < 0 || n < 0 || off > math.MaxInt64-n {
+		panic(fmt.Sprintf("extent: %s of %d bytes at offset %d", what, n, off))
+	}
+}
