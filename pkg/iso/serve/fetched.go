@@ -1,0 +1,129 @@
+package serve
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Fetch is how far a machine has come with what it fetches.
+type Fetch struct {
+	// Requests is how many were answered, HEAD and Not Modified included.
+	Requests int
+	// Active is how many are under way now.
+	Active int
+	// Bytes is how many different bytes were sent, of Size. A BMC reads an image
+	// in pieces, some twice and some never: it need not reach Size.
+	Bytes, Size int64
+	// First and Last are when the first request came, and when bytes were last
+	// sent; zero while nothing was asked for.
+	First, Last time.Time
+}
+
+// tally is what was fetched of one file, since it has the content that it has.
+type tally struct {
+	Fetch
+	tag     string
+	covered coverage
+}
+
+// begin notes a request. Content that has changed begins anew.
+func (t *tally) begin(c content, now time.Time) {
+	if t.tag != c.etag {
+		*t = tally{tag: c.etag, Fetch: Fetch{Active: t.Active}}
+	}
+	if t.Requests == 0 {
+		t.First = now
+	}
+	t.Requests++
+	t.Active++
+	t.Size, t.Last = c.image.Size(), now
+}
+
+// sent notes bytes on their way.
+func (t *tally) sent(tag string, off, n int64, now time.Time) {
+	if t.tag != tag { // replaced while it was being sent
+		return
+	}
+	t.covered.add(off, n)
+	t.Bytes, t.Last = t.covered.bytes, now
+}
+
+// Fetched is what a host has fetched of its ISO or, where it boots from the
+// network, of all its netboot files together. It is kept after Withdraw.
+func (s *Server) Fetched(host string) Fetch {
+	s.mu.RLock()
+	e := s.entries[entryKey{hostClass, host}]
+	s.mu.RUnlock()
+	if e == nil {
+		return Fetch{}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	iso, net := e.sum(ISO), e.sum(Kernel, Initrd, Rootfs, AddrSize, Ins)
+	switch {
+	case net.Requests == 0 && iso != (Fetch{}):
+		return iso
+	case iso.Requests == 0:
+		return net
+	}
+	return iso.plus(net)
+}
+
+// sum is what was fetched of files of some kinds; e.mu is held. A file that
+// was not asked for yet counts by its size, as far as that is known.
+func (e *entry) sum(kinds ...Kind) Fetch {
+	var all Fetch
+	for _, kind := range kinds {
+		if t := e.tallies[kind]; t != nil {
+			all = all.plus(t.Fetch)
+		}
+	}
+	return all
+}
+
+func (f Fetch) plus(g Fetch) Fetch {
+	f.Requests, f.Active = f.Requests+g.Requests, f.Active+g.Active
+	f.Bytes, f.Size = f.Bytes+g.Bytes, f.Size+g.Size
+	if f.First.IsZero() || !g.First.IsZero() && g.First.Before(f.First) {
+		f.First = g.First
+	}
+	if g.Last.After(f.Last) {
+		f.Last = g.Last
+	}
+	return f
+}
+
+// Reader is a host that still reads.
+type Reader struct {
+	Host string
+	Fetch
+}
+
+// Readers are the hosts that have a request under way, or were sent something
+// less than within ago: a BMC reads an image piece by piece, with pauses. They
+// are in order of their names.
+func (s *Server) Readers(within time.Duration) []Reader {
+	since := s.clock.Now().Add(-within)
+	var readers []Reader
+	for _, host := range s.hosts() {
+		if f := s.Fetched(host); f.Active > 0 || f.Last.After(since) {
+			readers = append(readers, Reader{host, f})
+		}
+	}
+	return readers
+}
+
+// hosts are the names of all hosts that were ever set, sorted.
+func (s *Server) hosts() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var names []string
+	for key := range s.entries {
+		if key.class == hostClass {
+			names = append(names, key.name)
+		}
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}

@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+)
+
+// Kind is what a file is to the machine that boots from it.
+type Kind string
+
+// The kinds of files, each as the last part of its URL.
+const (
+	ISO      Kind = "iso"
+	Kernel   Kind = "kernel"
+	Initrd   Kind = "initrd"
+	Rootfs   Kind = "rootfs"
+	IPXE     Kind = "ipxe"
+	AddrSize Kind = "initrd.addrsize" // s390x: where the initrd goes, and its size
+	Ins      Kind = "generic.ins"     // s390x: which file goes where
+)
+
+// known says whether a kind is one of the above.
+func (k Kind) known() bool {
+	switch k {
+	case ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins:
+		return true
+	}
+	return false
+}
+
+// File is something to be served. Its content is one of Image, Open and Script.
+type File struct {
+	Kind Kind
+	// Image is the content. It must not be changed any more.
+	Image *extent.Image
+	// Open makes the content when it is first asked for, as where the base has to
+	// be downloaded; it is called again only after an error. It is not ended by
+	// the request that asked first.
+	Open func(ctx context.Context) (*extent.Image, error)
+	// Script makes an iPXE script from the URLs of the host's other files.
+	Script func(kernelURL, initrdURL, rootfsURL string) string
+	// Base names the base image for the ETag: the same bytes patched in the same
+	// way have one ETag, before and after a restart.
+	Base string
+	// ModTime is sent as Last-Modified, unless it is zero.
+	ModTime time.Time
+}
+
+// check says what is wrong with a file.
+func (f File) check() error {
+	contents := 0
+	for _, has := range []bool{f.Image != nil, f.Open != nil, f.Script != nil} {
+		if has {
+			contents++
+		}
+	}
+	switch {
+	case !f.Kind.known():
+		return fmt.Errorf("there is no kind of file %q", f.Kind)
+	case contents != 1:
+		return fmt.Errorf("the %s has %d contents of Image, Open and Script, and needs one", f.Kind, contents)
+	case f.Script != nil && f.Kind != IPXE:
+		return fmt.Errorf("a script is for the kind %s, not for %s", IPXE, f.Kind)
+	}
+	return nil
+}
+
+// content is what a response sends.
+type content struct {
+	image *extent.Image
+	etag  string
+}
+
+// file is a File while it is served.
+type file struct {
+	File
+
+	mu    sync.Mutex
+	ready content // its image is nil until it was opened
+	run   *opening
+}
+
+// opening is one call of Open that any number of requests wait for.
+type opening struct {
+	done  chan struct{}
+	ready content
+	err   error
+}
+
+func newFile(f File) *file {
+	opened := &file{File: f}
+	if f.Image != nil {
+		opened.ready = content{f.Image, f.Image.Tag(f.Base)}
+	}
+	return opened
+}
+
+// tag is the content's ETag, "" while it is not known.
+func (f *file) tag() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ready.etag
+}
+
+// open waits for the content, as long as ctx allows.
+func (f *file) open(ctx context.Context) (content, error) {
+	f.mu.Lock()
+	if f.ready.image != nil {
+		defer f.mu.Unlock()
+		return f.ready, nil
+	}
+	if f.run == nil {
+		f.run = &opening{done: make(chan struct{})}
+		go f.make(context.WithoutCancel(ctx), f.run)
+	}
+	run := f.run
+	f.mu.Unlock()
+
+	select {
+	case <-run.done:
+		return run.ready, run.err
+	case <-ctx.Done():
+		return content{}, context.Cause(ctx)
+	}
+}
+
+// make carries out one opening.
+func (f *file) make(ctx context.Context, run *opening) {
+	image, err := f.Open(ctx)
+	if err == nil && image == nil {
+		err = fmt.Errorf("the %s has no content", f.Kind)
+	}
+	if run.err = err; err == nil {
+		run.ready = content{image, image.Tag(f.Base)}
+	}
+	f.mu.Lock()
+	f.ready, f.run = run.ready, nil
+	f.mu.Unlock()
+	close(run.done)
+}
+
+// textContent is a short text that was made for one response.
+func textContent(text string) content {
+	sum := sha256.Sum256([]byte(text))
+	return content{extent.Bytes([]byte(text)), `"` + hex.EncodeToString(sum[:16]) + `"`}
+}

@@ -1,0 +1,191 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+)
+
+// Access is a request that is over.
+type Access struct {
+	Time   time.Time // when it came
+	Took   time.Duration
+	Client netip.Addr
+	Method string
+	// Host and Kind say what was asked for; empty for what is not there, for what
+	// hosts share, and for the chain script.
+	Host   string
+	Kind   Kind
+	Status int
+	Bytes  int64 // of the image, sent
+	Err    error // why it ended early, or could not be served; nil if all is well
+}
+
+// answer is one request and what becomes of it.
+type answer struct {
+	server *Server
+	w      *recorder
+	r      *http.Request
+	access Access
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	client, _ := netip.ParseAddrPort(r.RemoteAddr)
+	a := &answer{
+		server: s, w: &recorder{ResponseWriter: w}, r: r,
+		access: Access{Time: s.clock.Now(), Client: client.Addr(), Method: r.Method},
+	}
+	s.count.active.Add(1)
+	defer a.finish()
+	a.moveDeadline()
+	a.dispatch()
+}
+
+// finish counts and reports the request, also when it was broken off.
+func (a *answer) finish() {
+	s := a.server
+	a.access.Status = a.w.status
+	a.access.Took = s.clock.Now().Sub(a.access.Time)
+	s.count.active.Add(-1)
+	s.count.request(a.access)
+	if s.config.Access != nil {
+		s.config.Access(a.access)
+	}
+}
+
+// dispatch finds what is asked for.
+func (a *answer) dispatch() {
+	s, r := a.server, a.r
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		a.refuse(http.StatusMethodNotAllowed)
+		return
+	}
+	if r.ContentLength != 0 { // nothing here takes a body, and one may be sent slowly for ever
+		a.refuse(http.StatusBadRequest)
+		return
+	}
+	// Only the one spelling that the server itself uses is understood.
+	if r.URL.RawPath != "" {
+		a.notFound()
+		return
+	}
+	switch r.URL.Path {
+	case "/metrics":
+		s.writeMetrics(a.w)
+		return
+	case "/ipxe":
+		a.byMAC()
+		return
+	}
+	what, ok := s.lookup(r.URL.Path)
+	if !ok {
+		a.notFound()
+		return
+	}
+	a.file(what)
+}
+
+// byMAC answers a machine that knows its MAC address, or asks it to say it.
+func (a *answer) byMAC() {
+	if !a.r.URL.Query().Has("mac") {
+		a.send(a.server.chain(a.r), extent.Meta{ContentType: scriptType})
+		return
+	}
+	what, ok := a.server.lookupMAC(a.access.Client, a.r.URL.Query())
+	if !ok {
+		a.notFound()
+		return
+	}
+	a.file(what)
+}
+
+// file answers with a file of an entry.
+func (a *answer) file(what found) {
+	s, e := a.server, what.entry
+	meta := extent.Meta{ModTime: what.file.ModTime}
+	a.access.Kind = what.kind
+	if e.key.class == hostClass {
+		a.access.Host = e.key.name
+		if what.kind == ISO {
+			meta.Name = e.key.name + ".iso"
+		}
+	}
+	c, err := a.open(what)
+	if err != nil {
+		a.access.Err = err
+		a.w.Header().Set("Retry-After", "5")
+		a.refuse(http.StatusServiceUnavailable)
+		return
+	}
+	if what.kind == IPXE {
+		meta.ContentType = scriptType
+	}
+	e.begin(what.kind, c, s.clock.Now())
+	defer func() { e.end(what.kind, s.clock.Now()) }()
+	meta.Sent = func(off, n int64) {
+		a.moveDeadline()
+		a.access.Bytes += n
+		s.count.sent.Add(n)
+		e.sent(what.kind, c.etag, off, n, s.clock.Now())
+	}
+	a.send(c, meta)
+}
+
+// errNotReady is why a request is told to come back.
+var errNotReady = errors.New("the content is not ready yet")
+
+const scriptType = "text/plain; charset=utf-8"
+
+// open returns the content of a file, which may have to be made first.
+func (a *answer) open(what found) (content, error) {
+	if what.file.Script != nil {
+		return a.server.script(what.entry, what.file, a.r), nil
+	}
+	ctx, cancel := context.WithTimeoutCause(a.r.Context(), a.server.config.OpenTimeout, errNotReady)
+	defer cancel()
+	return what.file.open(ctx)
+}
+
+// send answers with content.
+func (a *answer) send(c content, meta extent.Meta) {
+	h := a.w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-transform") // it holds secrets
+	meta.ETag = c.etag
+	meta.Failed = func(err error) { a.access.Err = err }
+	extent.Serve(a.w, a.r, c.image, meta)
+}
+
+// moveDeadline gives the client its time for the next chunk.
+func (a *answer) moveDeadline() {
+	until := clock.Real().Now().Add(a.server.config.ChunkTimeout)
+	// Without a connection below it, as in a test, a response has no deadline.
+	if err := http.NewResponseController(a.w).SetWriteDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		a.access.Err = err
+	}
+}
+
+// notFound is the answer to all that is not there, whatever the reason.
+func (a *answer) notFound() { a.refuse(http.StatusNotFound) }
+
+// refuse answers with a status, and ends the connection of who sent a body.
+func (a *answer) refuse(status int) {
+	h := a.w.Header()
+	if status == http.StatusMethodNotAllowed {
+		h.Set("Allow", "GET, HEAD")
+	}
+	if a.r.ContentLength != 0 {
+		h.Set("Connection", "close")
+		soon := clock.Real().Now().Add(time.Second)
+		if err := http.NewResponseController(a.w).SetReadDeadline(soon); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			a.access.Err = err
+		}
+	}
+	http.Error(a.w, http.StatusText(status), status)
+}

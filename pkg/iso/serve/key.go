@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// keyBytes is the length of a key that LoadKey makes; minKey is what New takes.
+const (
+	keyBytes = 32
+	minKey   = 16
+)
+
+// LoadKey reads the key of a cluster's URLs from a file, which it makes with a
+// new key if it is missing. The file is its owner's alone: a key that others
+// can read is refused, since whoever has it knows every URL.
+func LoadKey(path string) ([]byte, error) {
+	key, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	key = make([]byte, keyBytes)
+	rand.Read(key)
+	if err := writeOnce(path, []byte(hex.EncodeToString(key)+"\n")); err != nil {
+		return nil, fmt.Errorf("keep the key of the media URLs: %w", err)
+	}
+	return readKey(path) // another process may have been first
+}
+
+func readKey(path string) ([]byte, error) {
+	data, err := readPrivate(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of the media URLs: %w", err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
+	if err != nil || len(key) < minKey {
+		return nil, fmt.Errorf("read the key of the media URLs: %s does not hold at least %d bytes in hexadecimal; remove it to get a new key (all URLs change)", path, minKey)
+	}
+	return key, nil
+}
+
+// readPrivate reads a small file, if nobody but its owner can.
+func readPrivate(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	// Windows keeps no such bits: access lists of the folder decide there.
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by others (mode %04o); chmod 600 it", path, info.Mode().Perm())
+	}
+	return os.ReadFile(path)
+}
+
+// writeOnce makes a private file with all of its content at once, unless it is
+// there already.
+func writeOnce(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// path is the URL path of a host's file.
+func path(kind Kind, id string) string {
+	if kind == ISO {
+		return "/i/" + id + ".iso"
+	}
+	return "/n/" + id + "/" + string(kind)
+}
+
+// rootfsPath is the URL path of a shared root filesystem.
+func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
+
+// route is what a path asks for.
+type route struct {
+	class class
+	id    string
+	kind  Kind
+}
+
+// parsePath understands the paths that path and rootfsPath make, and no other
+// spelling of them.
+func parsePath(p string) (route, bool) {
+	var r route
+	switch parts := strings.Split(p, "/"); {
+	case len(parts) == 3 && parts[1] == "i":
+		id, ok := strings.CutSuffix(parts[2], ".iso")
+		r = route{hostClass, id, ISO}
+		return r, ok
+	case len(parts) == 3 && parts[1] == "rootfs":
+		id, ok := strings.CutSuffix(parts[2], ".img")
+		r = route{sharedClass, id, Rootfs}
+		return r, ok
+	case len(parts) == 4 && parts[1] == "n":
+		r = route{hostClass, parts[2], Kind(parts[3])}
+		return r, r.kind != ISO && r.kind.known()
+	}
+	return r, false
+}
+
+// found is an entry and the file of it that was asked for.
+type found struct {
+	entry *entry
+	kind  Kind
+	file  *file
+}
+
+// lookup finds what a path asks for, if it is there and not out of use.
+func (s *Server) lookup(p string) (found, bool) {
+	r, ok := parsePath(p)
+	if !ok {
+		return found{}, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.byID[s.namer.sealed(r.id)]
+	if e == nil || !sameID(e.id, r.id) || e.key.class != r.class {
+		return found{}, false
+	}
+	return s.pick(e, r.kind)
+}
+
+// lookupMAC finds the script of the host with a MAC address. MAC addresses can
+// be guessed: a client that asks for many in vain is not answered for a while.
+func (s *Server) lookupMAC(client netip.Addr, query url.Values) (found, bool) {
+	now := s.clock.Now()
+	mac, err := normalMAC(query.Get("mac"))
+	if s.misses.tooMany(client, now) {
+		return found{}, false
+	}
+	if err == nil {
+		if what, ok := s.hostOf(mac); ok {
+			return what, true
+		}
+	}
+	s.misses.add(client, now)
+	return found{}, false
+}
+
+// hostOf finds the script of the host with a MAC address.
+func (s *Server) hostOf(mac string) (found, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.byMAC[mac]
+	if e == nil {
+		return found{}, false
+	}
+	return s.pick(e, IPXE)
+}
+
+// pick finds a file of an entry; s.mu is held.
+func (s *Server) pick(e *entry, kind Kind) (found, bool) {
+	f := e.files[kind]
+	if f == nil || s.config.Expire > 0 && e.expired(s.clock.Now().Add(-s.config.Expire)) {
+		return found{}, false
+	}
+	return found{e, kind, f}, true
+}

@@ -1,0 +1,227 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// Config says how a Server works. Durations of the network are the machine's
+// own time, whatever Clock says.
+type Config struct {
+	// Key makes the ids in URLs; at least 16 random bytes (LoadKey).
+	Key []byte
+	// URL is how machines reach the server, as in "http://192.0.2.1:8080". Where it
+	// is empty, URL returns paths, and scripts use the host that a request named.
+	URL string
+	// Clock dates what Fetched returns and decides on Expire; nil means the
+	// machine's.
+	Clock clock.Clock
+	// Expire is how long what was neither set nor asked for is kept; 0 means for
+	// ever.
+	Expire time.Duration
+	// TLS is the certificate to serve HTTPS with; nil means HTTP.
+	TLS *tls.Certificate
+	// Access is told of every request when it is over; nil means nobody is. It is
+	// called from many goroutines.
+	Access func(Access)
+	// HostMetrics adds how far each host has come to /metrics, by its name.
+	HostMetrics bool
+
+	// MaxConns and MaxConnsPerClient bound the connections, of all and of one
+	// address; 0 means 4096 and 512 (BMCs may share an address behind a router).
+	MaxConns, MaxConnsPerClient int
+	// ChunkTimeout is how long a client may take for a mebibyte, however long it
+	// takes for all: a BMC reads when the machine wants something. 0 means ten
+	// minutes.
+	ChunkTimeout time.Duration
+	// HeaderTimeout is how long a request, or a TLS handshake, may take to arrive;
+	// 0 means 15 seconds.
+	HeaderTimeout time.Duration
+	// IdleTimeout is how long a connection may wait for its next request; 0 means
+	// five minutes.
+	IdleTimeout time.Duration
+	// OpenTimeout is how long a request waits for content that is being made or
+	// downloaded, before it is told to come back; 0 means 20 seconds.
+	OpenTimeout time.Duration
+	// Grace is how long Serve lets transfers under way go on once its context is
+	// done; 0 means none.
+	Grace time.Duration
+}
+
+// Server serves the media of many hosts. It is an http.Handler; Serve adds what
+// a handler can't do by itself: limits on connections and a graceful end.
+type Server struct {
+	config Config
+	clock  clock.Clock
+	namer  namer
+	count  counters
+	conns  *connections
+	misses *misses
+
+	mu      sync.RWMutex
+	entries map[entryKey]*entry
+	byID    map[[32]byte]*entry
+	byMAC   map[string]*entry
+}
+
+// New returns a server of nothing yet.
+func New(c Config) (*Server, error) {
+	if len(c.Key) < minKey {
+		return nil, fmt.Errorf("start the media server: the key of its URLs has %d bytes, and needs %d", len(c.Key), minKey)
+	}
+	if u, err := url.Parse(c.URL); c.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("start the media server: %q is not an http or https URL", c.URL)
+	}
+	c.URL = strings.TrimRight(c.URL, "/")
+	c.MaxConns = orDefault(c.MaxConns, 4096)
+	c.MaxConnsPerClient = orDefault(c.MaxConnsPerClient, 512)
+	c.ChunkTimeout = orDefault(c.ChunkTimeout, 10*time.Minute)
+	c.HeaderTimeout = orDefault(c.HeaderTimeout, 15*time.Second)
+	c.IdleTimeout = orDefault(c.IdleTimeout, 5*time.Minute)
+	c.OpenTimeout = orDefault(c.OpenTimeout, 20*time.Second)
+	if c.Clock == nil {
+		c.Clock = clock.Real()
+	}
+	return &Server{
+		config: c, clock: c.Clock, namer: newNamer(c.Key),
+		conns: newConnections(c.MaxConns, c.MaxConnsPerClient), misses: newMisses(),
+		entries: map[entryKey]*entry{}, byID: map[[32]byte]*entry{}, byMAC: map[string]*entry{},
+	}, nil
+}
+
+func orDefault[T int | time.Duration](given, otherwise T) T {
+	if given > 0 {
+		return given
+	}
+	return otherwise
+}
+
+// Set replaces what is served to a host. What was fetched of content that stays
+// the same is remembered. It refuses files that contradict themselves or one
+// another.
+func (s *Server) Set(host string, files ...File) error {
+	return s.set(entryKey{hostClass, host}, files)
+}
+
+// SetRootfs replaces a root filesystem that several hosts share, as that of one
+// base; its URL is RootfsURL's.
+func (s *Server) SetRootfs(name string, f File) error {
+	f.Kind = Rootfs
+	return s.set(entryKey{sharedClass, name}, []File{f})
+}
+
+func (s *Server) set(key entryKey, files []File) error {
+	opened := make(map[Kind]*file, len(files))
+	for _, f := range files {
+		if err := f.check(); err != nil {
+			return fmt.Errorf("serve the media of %s: %w", key.name, err)
+		}
+		if opened[f.Kind] != nil {
+			return fmt.Errorf("serve the media of %s: the %s is given twice", key.name, f.Kind)
+		}
+		opened[f.Kind] = newFile(f)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[key]
+	if e == nil {
+		e = &entry{key: key, id: s.namer.id(key.class, key.name), tallies: map[Kind]*tally{}}
+		s.entries[key] = e
+	}
+	e.files = opened
+	e.renew(opened, s.clock.Now())
+	s.byID[s.namer.sealed(e.id)] = e
+	return nil
+}
+
+// SetMACs replaces the MAC addresses by which /ipxe knows a host that was set.
+// It refuses what is not a MAC address, and one that another host has.
+func (s *Server) SetMACs(host string, macs ...string) error {
+	var normal []string
+	for _, mac := range macs {
+		n, err := normalMAC(mac)
+		if err != nil {
+			return fmt.Errorf("serve %s by MAC: %w", host, err)
+		}
+		normal = append(normal, n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[entryKey{hostClass, host}]
+	if e == nil {
+		return fmt.Errorf("serve %s by MAC: nothing is served to it", host)
+	}
+	for _, mac := range normal {
+		if other := s.byMAC[mac]; other != nil && other != e {
+			return fmt.Errorf("serve %s by MAC: %s is that of %s", host, mac, other.key.name)
+		}
+	}
+	for _, mac := range e.macs {
+		delete(s.byMAC, mac)
+	}
+	e.macs = normal
+	for _, mac := range normal {
+		s.byMAC[mac] = e
+	}
+	return nil
+}
+
+// Withdraw ends what is served to a host: its URLs are not found any more.
+// Transfers under way end by themselves. What was fetched stays known.
+func (s *Server) Withdraw(host string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[entryKey{hostClass, host}]; e != nil {
+		s.withdraw(e)
+	}
+}
+
+// withdraw takes an entry out of the tables; s.mu is held.
+func (s *Server) withdraw(e *entry) {
+	e.files = nil
+	delete(s.byID, s.namer.sealed(e.id))
+	for _, mac := range e.macs {
+		delete(s.byMAC, mac)
+	}
+	e.macs = nil
+}
+
+// expire withdraws what was not used for longer than Config.Expire.
+func (s *Server) expire() {
+	if s.config.Expire <= 0 {
+		return
+	}
+	since := s.clock.Now().Add(-s.config.Expire)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.byID {
+		if e.expired(since) {
+			s.withdraw(e)
+		}
+	}
+}
+
+// expireAll calls expire now and then, until ctx is done.
+func (s *Server) expireAll(ctx context.Context) {
+	for s.config.Expire > 0 && s.clock.Sleep(ctx, s.config.Expire/4) == nil {
+		s.expire()
+	}
+}
+
+// URL is where a host finds a file, set or not: it follows from the key and the
+// host's name.
+func (s *Server) URL(host string, kind Kind) string {
+	return s.config.URL + path(kind, s.namer.id(hostClass, host))
+}
+
+// RootfsURL is where a shared root filesystem is found.
+func (s *Server) RootfsURL(name string) string {
+	return s.config.URL + rootfsPath(s.namer.id(sharedClass, name))
+}
