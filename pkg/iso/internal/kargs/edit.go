@@ -1,0 +1,140 @@
+package kargs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Edit is a wish for kernel arguments. Its parts are carried out in the order
+// reset, delete, replace, append.
+type Edit struct {
+	// Append adds arguments at the end, each one argument.
+	Append []string
+	// Delete takes arguments out, given whole, wherever they stand.
+	Delete []string
+	// Replace changes arguments where they stand.
+	Replace []Replacement
+	// Reset begins with the image's default arguments instead of the current ones.
+	Reset bool
+}
+
+// Replacement puts one whole argument in the place of another.
+type Replacement struct{ Old, New string }
+
+// Patch is bytes to be written into the image.
+type Patch struct {
+	Offset int64
+	Data   []byte
+}
+
+// ParseReplacement reads what people type: OLD=NEW for two flags without values,
+// KEY=OLD=NEW for another value of the same key, or KEY=OLD=KEY=NEW.
+func ParseReplacement(text string) (Replacement, error) {
+	parts := strings.SplitN(text, "=", 3)
+	if len(parts) < 2 || slices.Contains(parts, "") {
+		return Replacement{}, fmt.Errorf("%q does not say what to replace by what: OLD=NEW or KEY=OLD=NEW", text)
+	}
+	if len(parts) == 2 {
+		return Replacement{Old: parts[0], New: parts[1]}, nil
+	}
+	key := parts[0] + "="
+	return Replacement{Old: key + parts[1], New: key + strings.TrimPrefix(parts[2], key)}, nil
+}
+
+// Apply works out the new arguments and the bytes that bring them into the image:
+// the whole area of every file, or none where nothing changes. Warnings speak of
+// arguments that are likely to do harm.
+func (a *Area) Apply(edit Edit) (args string, patches []Patch, warnings []string, err error) {
+	if len(a.Damage) > 0 && !edit.Reset {
+		return "", nil, nil, fmt.Errorf("edit the kernel arguments: %s; resetting them to the image's defaults cures that", a.Damage[0])
+	}
+	words, err := a.edited(edit)
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("edit the kernel arguments: %w", err)
+	}
+	args = strings.Join(words, " ")
+	if len(args) > a.Limit {
+		return "", nil, nil, fmt.Errorf("edit the kernel arguments: they take %d bytes, %d more than the image holds (%d)",
+			len(args), len(args)-a.Limit, a.Limit)
+	}
+	if len(a.Damage) > 0 || !slices.Equal(words, a.Current) {
+		for _, f := range a.Files {
+			patches = append(patches, Patch{Offset: f.Offset, Data: f.filled(args)})
+		}
+	}
+	return args, patches, a.warn(words), nil
+}
+
+func (a *Area) edited(edit Edit) ([]string, error) {
+	words := slices.Clone(a.Current)
+	if edit.Reset {
+		if len(a.Default) == 0 {
+			return nil, errors.New("the image does not say what its defaults are")
+		}
+		words = slices.Clone(a.Default)
+	}
+	for _, old := range edit.Delete {
+		if !slices.Contains(words, old) {
+			return nil, missing("delete", old, words)
+		}
+		words = slices.DeleteFunc(words, func(w string) bool { return w == old })
+	}
+	for _, r := range edit.Replace {
+		if !slices.Contains(words, r.Old) {
+			return nil, missing("replace", r.Old, words)
+		}
+		if err := checkArgument(r.New); err != nil {
+			return nil, err
+		}
+		for i, w := range words {
+			if w == r.Old {
+				words[i] = r.New
+			}
+		}
+	}
+	for _, add := range edit.Append {
+		if err := checkArgument(add); err != nil {
+			return nil, err
+		}
+		words = append(words, add)
+	}
+	return words, nil
+}
+
+// missing names arguments of the same key: what was meant is likely among them.
+func missing(verb, argument string, words []string) error {
+	key, _, _ := strings.Cut(argument, "=")
+	var near []string
+	for _, w := range words {
+		if k, _, _ := strings.Cut(w, "="); k == key {
+			near = append(near, w)
+		}
+	}
+	if len(near) > 0 {
+		return fmt.Errorf("%s %q: there is no such argument, but %s", verb, argument, strings.Join(near, " "))
+	}
+	return fmt.Errorf("%s %q: there is no such argument", verb, argument)
+}
+
+// checkArgument refuses what would not reach the kernel as one argument.
+func checkArgument(argument string) error {
+	if argument == "" {
+		return errors.New("an argument is empty")
+	}
+	for _, c := range []byte(argument) {
+		if !printable(c) {
+			return fmt.Errorf("argument %q: only printable ASCII reaches the kernel", argument)
+		}
+	}
+	switch {
+	case strings.Count(argument, `"`)%2 != 0:
+		return fmt.Errorf("argument %q: a quote is not closed", argument)
+	case len(split(argument)) != 1 || strings.TrimSpace(argument) != argument:
+		return fmt.Errorf("argument %q: a space divides arguments; give each of its own, or quote the value", argument)
+	case argument[0] == '#':
+		return fmt.Errorf("argument %q: boot loaders take it for a comment", argument)
+	}
+	return nil
+}
