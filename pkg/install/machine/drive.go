@@ -111,7 +111,8 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 }
 
 // better says whether a drive is to be taken rather than another: one with an
-// action for it, the maker's best, one that is empty.
+// action for it; one that somebody's image is in, since of two images the
+// machine might boot the other; the maker's best.
 func better(s *system, a, b *drive) bool {
 	bit := func(is bool) int {
 		if is {
@@ -121,8 +122,8 @@ func better(s *system, a, b *drive) bool {
 	}
 	return cmp.Or(
 		cmp.Compare(bit(a.Actions.Insert.Target != ""), bit(b.Actions.Insert.Target != "")),
+		cmp.Compare(bit(a.holds() != ""), bit(b.holds() != "")),
 		cmp.Compare(s.vendor.rank(a.ID), s.vendor.rank(b.ID)),
-		cmp.Compare(bit(a.holds() == ""), bit(b.holds() == "")),
 	) < 0
 }
 

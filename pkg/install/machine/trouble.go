@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -54,7 +55,7 @@ func (c *connection) explain(err error) error {
 		record    tls.RecordHeaderError
 		network   net.Error
 	)
-	t := &trouble{kind: kindUnreachable, err: nil}
+	t := &trouble{kind: kindUnreachable}
 	switch {
 	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid):
 		t.kind, t.text = kindOther, "the certificate of its BMC is not trusted (bmc.ca or bmc.insecure): "+c.safe(innermost(err))
@@ -62,13 +63,10 @@ func (c *connection) explain(err error) error {
 		t.text = "its BMC does not speak TLS at this address"
 	case errors.As(err, &network) && network.Timeout():
 		t.text = "its BMC does not answer"
-	case errors.As(err, new(*net.OpError)), errors.As(err, new(*net.DNSError)):
+	case errors.As(err, new(*url.Error)), errors.As(err, new(*net.OpError)):
 		t.text = "its BMC cannot be reached: " + c.safe(innermost(err))
 	default:
 		t.kind, t.text = kindOther, "its BMC does not answer as Redfish says: "+c.safe(innermost(err))
-		if strings.Contains(err.Error(), "EOF") || strings.Contains(err.Error(), "proxyconnect") {
-			t.kind, t.text = kindUnreachable, "its BMC cannot be reached: "+c.safe(innermost(err))
-		}
 	}
 	return t
 }

@@ -1,0 +1,203 @@
+package machine_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/bmc"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+const password = "correct horse battery staple"
+
+// media serves the same bytes for every host.
+type media struct{ *httptest.Server }
+
+func (m media) URL(host string) (string, error) { return m.Server.URL + "/i/" + host + "x7.iso", nil }
+func (m media) Fetched(string) install.Fetched {
+	return install.Fetched{Requests: 3, Bytes: 10, Size: 20}
+}
+
+func newMedia(t *testing.T) media {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "image.iso", time.Time{}, strings.NewReader("an image"))
+	}))
+	t.Cleanup(server.Close)
+	return media{server}
+}
+
+// stopped is a clock that a test moves.
+type stopped struct{ at atomic.Int64 }
+
+func (s *stopped) Now() time.Time                             { return time.Unix(s.at.Load(), 0) }
+func (s *stopped) Sleep(context.Context, time.Duration) error { return nil }
+func (s *stopped) Wall(d time.Duration) time.Duration         { return d }
+func (s *stopped) pass(d time.Duration)                       { s.at.Add(int64(d / time.Second)) }
+
+// lab is one BMC of each flavour, behind a proxy.
+type lab struct {
+	*machine.Plane
+	bmcs    *bmc.Server
+	proxy   *url.URL
+	clock   *stopped
+	media   media
+	desired *install.Desired
+}
+
+var _ clock.Clock = &stopped{}
+
+func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
+	t.Helper()
+	l := &lab{clock: &stopped{}, media: newMedia(t), desired: &install.Desired{Spec: &spec.Cluster{}}}
+	l.clock.at.Store(time.Now().Unix())
+	config := bmc.Config{Clock: l.clock}
+	if text != "" {
+		s, err := scenario.Parse("test", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  hosts:\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Scenario = s
+	}
+	for i, flavour := range bmc.Flavours() {
+		address := fmt.Sprintf("redfish-virtualmedia+https://192.0.2.%d", i+1)
+		if i%2 == 1 {
+			address = fmt.Sprintf("http://192.0.2.%d:8000", i+1)
+		}
+		name := string(flavour)
+		config.Machines = append(config.Machines, bmc.Machine{Name: name, Index: i, UUID: fmt.Sprintf("0000000%d-0000-0000-0000-000000000000", i), Address: address, User: "root", Password: password, Flavour: flavour})
+		l.desired.Spec.Spec.Hosts = append(l.desired.Spec.Spec.Hosts, spec.Host{Name: name, BMC: &spec.BMC{Address: address, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}})
+	}
+	var err error
+	if l.bmcs, err = bmc.New(config); err != nil {
+		t.Fatal(err)
+	}
+	for i := range l.desired.Spec.Spec.Hosts {
+		b := l.desired.Spec.Spec.Hosts[i].BMC
+		b.CA = &spec.PublicSource{Inline: string(l.bmcs.Certificate())}
+		if change != nil {
+			change(b)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = l.bmcs.Serve(ctx, listener) }()
+	t.Cleanup(func() { stop(); <-done })
+	l.proxy = &url.URL{Scheme: "http", Host: listener.Addr().String()}
+	l.Plane = machine.New(machine.Config{Media: l.media, Clock: l.clock, Proxy: l.proxy})
+	return l
+}
+
+func (l *lab) see(t *testing.T, host string) install.MachineState {
+	t.Helper()
+	l.clock.pass(time.Minute)
+	states, err := l.Observe(t.Context(), l.desired, nil, []string{host})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return states[host]
+}
+
+func (l *lab) do(t *testing.T, host string, kind install.Kind) {
+	t.Helper()
+	if err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: kind, Name: host}); err != nil {
+		t.Fatalf("%s: %v", kind, err)
+	}
+}
+
+// TestBoot takes a machine of every maker from off to booting our image, and
+// back.
+func TestBoot(t *testing.T) {
+	l := newLab(t, "", nil)
+	for _, flavour := range bmc.Flavours() {
+		host := string(flavour)
+		t.Run(host, func(t *testing.T) {
+			ours, _ := l.media.URL(host)
+			want := func(when string, want install.MachineState) {
+				t.Helper()
+				want.Fetch = l.media.Fetched(host)
+				if want.OurMedia {
+					want.Media = ours
+				}
+				if got := l.see(t, host); got != want {
+					t.Errorf("%s: %+v, not %+v", when, got, want)
+				}
+			}
+			want("at first", install.MachineState{Power: install.PowerIsOff})
+			l.do(t, host, install.InsertMedia)
+			want("with the image", install.MachineState{Power: install.PowerIsOff, OurMedia: true})
+			l.do(t, host, install.InsertMedia) // by somebody faster: no harm
+			l.do(t, host, install.SetBootOnce)
+			want("to boot from it", install.MachineState{Power: install.PowerIsOff, OurMedia: true, BootOnce: true})
+			l.do(t, host, install.PowerOn)
+			want("on", install.MachineState{Power: install.PowerIsOn, OurMedia: true, BootOnce: true})
+			l.do(t, host, install.PowerOn)
+
+			if content, _, err := l.bmcs.System(host).Boot(t.Context()); err != nil || content == nil {
+				t.Errorf("it boots %v, %v", content, err)
+			}
+			want("booted", install.MachineState{Power: install.PowerIsOn, OurMedia: true})
+			l.do(t, host, install.SetBootOnce)
+			l.do(t, host, install.EjectMedia)
+			want("ejected", install.MachineState{Power: install.PowerIsOn, BootOnce: true})
+			l.do(t, host, install.RestoreBoot)
+			want("restored", install.MachineState{Power: install.PowerIsOn})
+			l.do(t, host, install.EjectMedia)
+			l.do(t, host, install.RestoreBoot)
+			l.do(t, host, install.PowerOff)
+			want("off", install.MachineState{Power: install.PowerIsOff})
+		})
+	}
+}
+
+// TestForeignMedia replaces an image that somebody else has left, and does not
+// take it out where only ours is to go.
+func TestForeignMedia(t *testing.T) {
+	l := newLab(t, "", nil)
+	for _, flavour := range bmc.Flavours() {
+		host := string(flavour)
+		elsewhere := newMedia(t)
+		somebody := &lab{clock: l.clock, desired: l.desired}
+		somebody.Plane = machine.New(machine.Config{Media: renamed{elsewhere}, Clock: l.clock, Proxy: l.proxy})
+		somebody.do(t, host, install.InsertMedia)
+		if got := l.see(t, host); got.OurMedia || got.Media == "" {
+			t.Errorf("%s: somebody else's image is %+v", host, got)
+		}
+		l.do(t, host, install.EjectMedia)
+		if got := l.see(t, host); got.Media == "" {
+			t.Errorf("%s: somebody else's image was ejected", host)
+		}
+		l.do(t, host, install.InsertMedia)
+		if got := l.see(t, host); !got.OurMedia {
+			t.Errorf("%s: ours is not in the drive: %+v", host, got)
+		}
+		l.do(t, host, install.SetBootOnce)
+		if err := l.Eject(t.Context(), l.desired, host); err != nil {
+			t.Error(err)
+		}
+		if got := l.see(t, host); got.Media != "" || got.BootOnce {
+			t.Errorf("%s: after Eject %+v", host, got)
+		}
+	}
+}
+
+// renamed gives the images other names.
+type renamed struct{ media }
+
+func (r renamed) URL(string) (string, error) { return r.Server.URL + "/other.iso", nil }
