@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -36,7 +38,10 @@ type BootConfig struct {
 	Day      host.BootDay
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
-	Logf                 func(format string, args ...any)
+	// BMCs boot the machines that they look after, and nothing else does; nil
+	// has every machine boot as soon as there is an image for it.
+	BMCs *bmc.Server
+	Logf func(format string, args ...any)
 	// Waits is told what is waited for once that takes longer than a moment,
 	// and again when it is another thing. It may be nil.
 	Waits func(what string)
@@ -49,9 +54,12 @@ func Boot(ctx context.Context, config BootConfig) error {
 	if err != nil {
 		return fmt.Errorf("make the machines: %w", err)
 	}
-	if machines, err = config.findImages(ctx, machines); err != nil {
+	controlled(machines, config.BMCs)
+	all := machines
+	if machines, err = config.findImages(ctx, all); err != nil {
 		return err
 	}
+	runOn(all, machines)
 	if len(machines) == 0 {
 		return nil // all of them are part of the cluster
 	}
@@ -119,6 +127,9 @@ type infraEnv struct {
 // findImages gives every machine the InfraEnv that it boots, waiting for those
 // that are not registered yet. It returns the machines that boot.
 func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) ([]host.Machine, error) {
+	if !slices.ContainsFunc(machines, func(m host.Machine) bool { return !c.findsImage(&m) }) {
+		return machines, nil
+	}
 	pause := lookAgain
 	if wall := c.Clock.Wall(lookAgain); wall > soon {
 		pause = time.Duration(float64(lookAgain) * float64(soon) / float64(wall)) // who boots machines may look on
@@ -179,7 +190,7 @@ func (c *BootConfig) missing(list []infraEnv, machines []host.Machine, err error
 		name = c.Cluster.Metadata.Name
 	}
 	for i := range machines {
-		if machines[i].InfraEnvID == "" && c.Cluster != nil {
+		if machines[i].InfraEnvID == "" && c.Cluster != nil && !c.findsImage(&machines[i]) {
 			return fmt.Sprintf("an InfraEnv %s for %s, architecture %s; the service has %s", name, machines[i].Name, machines[i].CPUArch, named(list))
 		}
 	}
@@ -206,6 +217,9 @@ func named(list []infraEnv) string {
 // assign says whether every machine has found its image.
 func (c *BootConfig) assign(list []infraEnv, machines []host.Machine) bool {
 	for i := range machines {
+		if c.findsImage(&machines[i]) {
+			continue
+		}
 		machines[i].InfraEnvID = ""
 		for _, env := range list {
 			if c.boots(&machines[i], env) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -33,6 +34,7 @@ type Config struct {
 // Simulator is a service and its machines, running.
 type Simulator struct {
 	url   string
+	bmcs  string
 	stop  context.CancelFunc
 	group sync.WaitGroup
 	mu    sync.Mutex
@@ -48,12 +50,23 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s := &Simulator{url: "http://" + listener.Addr().String(), stop: stop}
+	bmcs, doors, err := s.openBMCs(config)
+	if err != nil {
+		stop()
+		return nil, errors.Join(err, listener.Close())
+	}
 	simulated, err := NewService(ServiceConfig{
 		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url },
 	})
 	if err != nil {
 		stop()
+		if doors != nil {
+			err = errors.Join(err, doors.Close())
+		}
 		return nil, errors.Join(err, listener.Close())
+	}
+	if bmcs != nil {
+		s.group.Go(func() { s.note(bmcs.Serve(ctx, doors)) })
 	}
 	server := &http.Server{Handler: simulated, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
 	s.group.Go(func() { s.note(server.Serve(listener)) })
@@ -61,7 +74,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	s.group.Go(func() { <-ctx.Done(); s.note(server.Close()) })
 	s.group.Go(func() {
 		s.note(Boot(ctx, BootConfig{
-			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
+			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Logf: config.Logf,
 		}))
 	})
 	return s, nil
@@ -69,6 +82,28 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 
 // URL is where the service is reached.
 func (s *Simulator) URL() string { return s.url }
+
+// openBMCs makes the controllers of the machines that are booted through them, and
+// a listener for them; nil for both where there are none.
+func (s *Simulator) openBMCs(config Config) (*bmc.Server, net.Listener, error) {
+	bmcs, err := NewBMCs(BMCConfig{
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
+	})
+	if err != nil || bmcs == nil {
+		return nil, nil, err
+	}
+	doors, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the simulated BMCs: %w", err)
+	}
+	s.bmcs = "http://" + doors.Addr().String()
+	return bmcs, doors, nil
+}
+
+// BMCProxy is the HTTP proxy through which the machines' controllers are reached
+// at the addresses that the file has for them; empty where it has none, or
+// machines boot by themselves.
+func (s *Simulator) BMCProxy() string { return s.bmcs }
 
 // Close switches everything off and returns what went wrong, if anything did.
 func (s *Simulator) Close() error {

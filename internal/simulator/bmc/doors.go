@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"sync"
 )
 
 // tlsHandshake is the first byte of a TLS connection (RFC 8446, 5.1: content type
@@ -20,12 +19,13 @@ type doors struct {
 	certificates *certificates
 	came         chan net.Conn
 	failed       chan error
-	closed       chan struct{}
-	once         sync.Once
+	open         context.Context // ends when they are closed
+	shut         context.CancelFunc
 }
 
-func newDoors(l net.Listener, c *certificates) *doors {
-	return &doors{listener: l, certificates: c, came: make(chan net.Conn), failed: make(chan error, 1), closed: make(chan struct{})}
+func newDoors(ctx context.Context, l net.Listener, c *certificates) *doors {
+	open, shut := context.WithCancel(ctx)
+	return &doors{listener: l, certificates: c, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut}
 }
 
 // accept takes connections until the listener is closed.
@@ -43,6 +43,7 @@ func (d *doors) accept() {
 // enter looks at a connection's first byte and lets it in. The target is where a
 // tunnel leads to; empty for none.
 func (d *doors) enter(connection net.Conn, target string) {
+	defer context.AfterFunc(d.open, func() { _ = connection.Close() })() // it may never say a byte
 	peeked := &entered{Conn: connection, ahead: bufio.NewReader(connection), target: target}
 	first, err := peeked.ahead.Peek(1)
 	if err != nil {
@@ -60,7 +61,7 @@ func (d *doors) enter(connection net.Conn, target string) {
 	}
 	select {
 	case d.came <- in:
-	case <-d.closed:
+	case <-d.open.Done():
 		_ = connection.Close()
 	}
 }
@@ -87,14 +88,14 @@ func (d *doors) Accept() (net.Conn, error) {
 		return connection, nil
 	case err := <-d.failed:
 		return nil, err
-	case <-d.closed:
+	case <-d.open.Done():
 		return nil, net.ErrClosed
 	}
 }
 
 // Close implements net.Listener.
 func (d *doors) Close() error {
-	d.once.Do(func() { close(d.closed) })
+	d.shut()
 	if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
 	}

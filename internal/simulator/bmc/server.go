@@ -58,7 +58,7 @@ func New(config Config) (*Server, error) {
 		system := &System{
 			machine: m, clock: config.Clock, reader: reader, logf: config.Logf, boot: noOverride(), media: map[string]string{}, changed: make(chan struct{}),
 		}
-		system.now.On = m.Running || trouble.of(m, doPowerOn) != nil
+		system.on = m.Running || trouble.of(m, doPowerOn) != nil
 		if err := c.add(system, e.system); err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (s *Server) at(address string) *controller {
 // Serve answers on a listener until ctx ends, and then returns its cause.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
-	doors := newDoors(listener, s.certificates)
+	doors := newDoors(ctx, listener, s.certificates)
 	server := &http.Server{
 		Handler: &proxy{server: s, doors: doors}, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx },

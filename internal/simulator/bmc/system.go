@@ -33,13 +33,6 @@ const (
 
 func noOverride() override { return override{Target: "None", Enabled: disabled, Mode: "UEFI"} }
 
-// Switch is how a machine is switched at a moment.
-type Switch struct {
-	On bool
-	// Starts counts how often the controller has made it start: on, or anew.
-	Starts int
-}
-
 // System is the part of a machine that its controller has in hand. It is safe for
 // concurrent use.
 type System struct {
@@ -52,19 +45,20 @@ type System struct {
 	logf    func(format string, args ...any)
 
 	mu      sync.Mutex
-	now     Switch
+	on      bool
+	starts  int       // how often the controller has made it start: on, or anew
 	settles time.Time // until then it is on its way to the state it is in
 	boot    override
 	media   map[string]string // URL by slot
 	changed chan struct{}
 }
 
-// Switched is how the machine is switched, and a channel that is closed when its
-// controller switches it the next time.
-func (s *System) Switched() (Switch, <-chan struct{}) {
+// Switched is whether the machine is on, how often its controller has made it
+// start, and a channel that is closed when the controller switches it again.
+func (s *System) Switched() (on bool, starts int, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now, s.changed
+	return s.on, s.starts, s.changed
 }
 
 // SetPower is the machine going off or on by itself, without being told by its
@@ -72,7 +66,7 @@ func (s *System) Switched() (Switch, <-chan struct{}) {
 func (s *System) SetPower(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now.On, s.settles = on, time.Time{}
+	s.on, s.settles = on, time.Time{}
 }
 
 // Boot is what the firmware finds to start from: the content of the inserted
@@ -116,7 +110,7 @@ func (s *System) power() string {
 
 func (s *System) powerLocked() string {
 	state, moving := "Off", "PoweringOff"
-	if s.now.On {
+	if s.on {
 		state, moving = "On", "PoweringOn"
 	}
 	if s.clock.Now().Before(s.settles) {
@@ -132,11 +126,11 @@ func (s *System) reset(kind string) bool {
 	defer s.mu.Unlock()
 	if kind == "PushPowerButton" {
 		kind = "On"
-		if s.now.On {
+		if s.on {
 			kind = "GracefulShutdown"
 		}
 	}
-	was := s.now.On
+	was := s.on
 	switch kind {
 	case "On", "ForceOn":
 		if was {
@@ -163,12 +157,12 @@ func (s *System) reset(kind string) bool {
 
 // switchLocked switches the machine. The caller holds mu.
 func (s *System) switchLocked(on bool, takes time.Duration) {
-	s.now.On, s.settles = on, time.Time{}
+	s.on, s.settles = on, time.Time{}
 	if takes > 0 {
 		s.settles = s.clock.Now().Add(takes)
 	}
 	if on {
-		s.now.Starts++
+		s.starts++
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})

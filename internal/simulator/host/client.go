@@ -34,8 +34,8 @@ type client struct {
 	// deadline is how long a request may take, in real time.
 	deadline time.Duration
 	// dateOffset is how far the service's Date header was ahead of the clock
-	// at the last answer, in nanoseconds.
-	dateOffset atomic.Int64
+	// at the last answer, in nanoseconds. All machines of a fleet share it.
+	dateOffset *atomic.Int64
 }
 
 // statusError is an answer that is no success.
@@ -70,7 +70,7 @@ func newClient(cfg Config) (*client, error) {
 	if !strings.HasSuffix(base, apiPath) {
 		base += apiPath
 	}
-	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: cfg.Token, clock: cfg.Clock}
+	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: cfg.Token, clock: cfg.Clock, dateOffset: &atomic.Int64{}}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,

@@ -103,7 +103,7 @@ func New(cfg Config) (*Fleet, error) {
 	f.lives = append(f.lives, strangers...)
 	names := map[string]string{}
 	for _, l := range f.lives {
-		if l.spec.InfraEnvID == "" {
+		if l.spec.InfraEnvID == "" && l.spec.Chassis == nil && !l.stranger {
 			return nil, fmt.Errorf("preparing machines: nothing says which infra-env %s boots", l.spec.Name)
 		}
 		if other, twice := names[l.spec.UUID]; twice {

@@ -44,7 +44,7 @@ func (l *life) startInstall(s step) {
 		inst.args.HostID = l.spec.UUID
 	}
 	if inst.args.InfraEnvID == "" {
-		inst.args.InfraEnvID = l.spec.InfraEnvID
+		inst.args.InfraEnvID = l.infraEnv()
 	}
 	l.mu.Lock()
 	l.role = inst.args.Role
@@ -158,15 +158,15 @@ func (l *life) failWith(ctx context.Context, inst *installation, reason string, 
 }
 
 func (l *life) report(ctx context.Context, stage, info string) error {
-	err := l.fleet.putProgress(ctx, l.spec.InfraEnvID, l.spec.UUID, stage, info)
+	err := putProgress(ctx, l.agentAPI(), l.infraEnv(), l.spec.UUID, stage, info)
 	if err != nil {
 		l.logf("cannot report stage %s: %v", stage, err)
 	}
 	return err
 }
 
-func (f *Fleet) putProgress(ctx context.Context, infraEnv, host, stage, info string) error {
-	return f.api.send(ctx, http.MethodPut, hostPath(infraEnv, host)+"/progress",
+func putProgress(ctx context.Context, api *client, infraEnv, host, stage, info string) error {
+	return api.send(ctx, http.MethodPut, hostPath(infraEnv, host)+"/progress",
 		progressReport{Stage: stage, Info: info}, nil)
 }
 
@@ -192,7 +192,7 @@ func (l *life) fetch(inst *installation, path string) op {
 	const tries = 10
 	attempt := 0
 	return func(ctx context.Context) (time.Duration, bool) {
-		err := l.fleet.api.get(ctx, path, nil)
+		err := l.agentAPI().get(ctx, path, nil)
 		if err == nil {
 			return time.Second, true
 		}
@@ -287,6 +287,10 @@ func (l *life) reboot(ctx context.Context, inst *installation) {
 				l.bootDisk(ctx)
 			})
 		}
+		return
+	}
+	if l.spec.Chassis != nil {
+		l.start(ctx) // which may find its boot order wrong
 		return
 	}
 	l.bootDisk(ctx)

@@ -35,8 +35,13 @@ type life struct {
 	install      *installation
 	// written is what was last installed on the disk; nil is an empty disk.
 	written *installArgs
+	// on and starts are how the machine's controller had it switched when it was
+	// last looked at.
+	on     bool
+	starts int
 
 	mu       sync.Mutex
+	image    liveImage
 	role     string   // of the service, once known
 	status   string   // of the service, as last seen
 	stage    string   // as last reported
@@ -51,6 +56,7 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 		agentVersion: defaultAgentVersion,
 		replied:      map[string]replied{},
 		inFlight:     map[string]bool{},
+		image:        liveImage{api: f.api, infraEnv: spec.InfraEnvID},
 	}
 	for _, rule := range f.cfg.Scenario.HostRules() {
 		if hitsMachines(rule.Do) {
@@ -62,16 +68,30 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 
 // run lives the life until it ends by itself or with ctx.
 func (l *life) run(ctx context.Context) {
-	l.after(l.jitter.of(10*time.Second), l.powerOn)
+	if l.spec.Chassis == nil {
+		l.after(l.jitter.of(10*time.Second), l.powerOn)
+	}
 	for !l.ended {
+		switched := l.follow()
 		e, more := l.agenda.next()
-		if !more {
+		switch {
+		case more:
+			due, err := l.await(ctx, e, switched)
+			if err != nil {
+				return
+			}
+			if due {
+				e.do(ctx)
+			}
+		case switched == nil:
 			return
+		default:
+			select {
+			case <-switched:
+			case <-ctx.Done():
+				return
+			}
 		}
-		if l.fleet.cfg.Clock.Sleep(ctx, e.at.Sub(l.fleet.now())) != nil {
-			return
-		}
-		e.do(ctx)
 	}
 }
 
@@ -89,6 +109,17 @@ func (l *life) after(d time.Duration, do func(context.Context)) {
 func (l *life) end(why string) {
 	l.logf("%s", why)
 	l.ended = true
+}
+
+// rest is for machines from which nothing more will come unless their controller
+// has them boot again.
+func (l *life) rest(why string) {
+	if l.spec.Chassis == nil {
+		l.end(why)
+		return
+	}
+	l.logf("%s", why)
+	l.reset()
 }
 
 func (l *life) logf(format string, args ...any) {
@@ -109,7 +140,7 @@ func (l *life) reset() {
 // powerOn boots the discovery image, when the time for it has come.
 func (l *life) powerOn(ctx context.Context) {
 	l.notice()
-	if l.stranger && l.trouble(doAppear) == nil {
+	if l.stranger && (l.trouble(doAppear) == nil || !l.borrowImage()) {
 		l.after(waitForDayTwo/2, l.powerOn)
 		return
 	}
@@ -134,7 +165,7 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 	if l.fleet.cfg.Boot == Day1 {
 		return true
 	}
-	ie, err := l.fleet.looks.infraEnvAt(ctx, l.spec.InfraEnvID, statusAge)
+	ie, err := l.fleet.looks.infraEnvAt(ctx, l.infraEnv(), statusAge)
 	if err != nil || ie.ClusterID == "" {
 		return err == nil
 	}
@@ -155,7 +186,7 @@ func (l *life) bootISO() {
 func (l *life) register(ctx context.Context) {
 	l.replied = map[string]replied{}
 	var h hostView
-	err := l.fleet.api.send(ctx, http.MethodPost, infraEnvPath(l.spec.InfraEnvID)+"/hosts",
+	err := l.agentAPI().send(ctx, http.MethodPost, infraEnvPath(l.infraEnv())+"/hosts",
 		registration{HostID: l.spec.UUID, AgentVersion: l.agentVersion}, &h)
 	switch {
 	case err == nil:
@@ -179,7 +210,7 @@ func (l *life) register(ctx context.Context) {
 // be wanted again, after a reset.
 func (l *life) freeze(err error) {
 	if status(err) == http.StatusNotFound || !l.known {
-		l.end("stops its agent: " + err.Error())
+		l.rest("stops its agent: " + err.Error())
 		return
 	}
 	l.logf("stops its agent: %v", err)
@@ -210,7 +241,7 @@ func (l *life) poll(ctx context.Context) {
 		return
 	}
 	var todo instructions
-	err := l.fleet.api.get(ctx, l.instructionsPath(true), &todo)
+	err := l.agentAPI().get(ctx, l.instructionsPath(true), &todo)
 	if status(err) == http.StatusNotFound {
 		l.freeze(err)
 		return
@@ -242,6 +273,7 @@ func (l *life) poll(ctx context.Context) {
 // its disk if that was written, else from the ISO.
 func (l *life) powerOff(off *trouble) {
 	l.reset()
+	l.setPower(false)
 	l.logf("loses power")
 	l.watch()
 	left, ends := off.left(l.fleet.now())
@@ -249,20 +281,24 @@ func (l *life) powerOff(off *trouble) {
 		return
 	}
 	l.after(left, func(ctx context.Context) {
-		if l.written != nil {
+		l.setPower(true)
+		switch {
+		case l.spec.Chassis != nil:
+			l.start(ctx)
+		case l.written != nil:
 			l.bootDisk(ctx)
-			return
+		default:
+			l.bootISO()
 		}
-		l.bootISO()
 	})
 }
 
 // lookedAfter is the person in charge of the machine having a look at the
 // service now and then, and doing what only somebody in front of it can do.
 func (l *life) lookedAfter(ctx context.Context) {
-	h, err := l.fleet.looks.host(ctx, l.spec.InfraEnvID, l.spec.UUID, personTick)
+	h, err := l.fleet.looks.host(ctx, l.infraEnv(), l.spec.UUID, personTick)
 	if status(err) == http.StatusNotFound {
-		l.end("is no longer known to the service")
+		l.rest("is no longer known to the service")
 		return
 	}
 	if err != nil {
@@ -272,6 +308,9 @@ func (l *life) lookedAfter(ctx context.Context) {
 	l.know(h)
 	switch h.Status {
 	case "resetting-pending-user-action", "unbinding-pending-user-action":
+		if l.spec.Chassis != nil {
+			break // nobody walks to a machine that can be told from afar
+		}
 		l.logf("is %s: somebody will boot it from the ISO", h.Status)
 		l.after(l.jitter.of(personTime), func(context.Context) {
 			l.settleTroubles()
@@ -308,7 +347,7 @@ func (l *life) refreshStatus(ctx context.Context) {
 	if !l.waitsForStatus() {
 		return
 	}
-	if h, err := l.fleet.looks.host(ctx, l.spec.InfraEnvID, l.spec.UUID, statusAge); err == nil {
+	if h, err := l.fleet.looks.host(ctx, l.infraEnv(), l.spec.UUID, statusAge); err == nil {
 		l.know(h)
 	}
 }

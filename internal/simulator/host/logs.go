@@ -22,7 +22,7 @@ func (l *life) gatherLogs(ctx context.Context, s step) {
 		return
 	}
 	if want.InfraEnvID == "" {
-		want.InfraEnvID = l.spec.InfraEnvID
+		want.InfraEnvID = l.infraEnv()
 	}
 	l.uploadLogs(ctx, want.ClusterID, want.InfraEnvID)
 }
@@ -32,7 +32,7 @@ func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
 	progress := hostPath(infraEnv, l.spec.UUID) + "/logs-progress"
 	query := url.Values{"logs_type": {"host"}, "infra_env_id": {infraEnv}, "host_id": {l.spec.UUID}}
 	lines := fmt.Sprintf("%s: installer of %s\n", l.fleet.serviceTime().UTC().Format(time.RFC3339), l.spec.Hostname)
-	err := l.fleet.sendLogs(ctx, progress, clusterPath(cluster)+"/logs?"+query.Encode(), l.spec.Hostname, map[string]string{
+	err := l.fleet.sendLogs(ctx, l.agentAPI(), progress, clusterPath(cluster)+"/logs?"+query.Encode(), l.spec.Hostname, map[string]string{
 		"installer.logs": lines, "agent.logs": lines,
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
 
 // uploadLogs sends the logs of the controller.
 func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
-	err := c.fleet.sendLogs(ctx, clusterPath(c.cluster)+"/logs-progress", clusterPath(c.cluster)+"/logs?logs_type=controller",
+	err := c.fleet.sendLogs(ctx, c.fleet.api, clusterPath(c.cluster)+"/logs-progress", clusterPath(c.cluster)+"/logs?logs_type=controller",
 		"controller", map[string]string{"assisted-installer-controller.logs": "controller of " + c.cluster + "\n"})
 	if err != nil && !refused(err) {
 		return false, err
@@ -51,18 +51,18 @@ func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
 }
 
 // sendLogs reports that logs are coming, sends them, and reports that they came.
-func (f *Fleet) sendLogs(ctx context.Context, progress, upload, name string, files map[string]string) error {
-	if err := f.api.send(ctx, http.MethodPut, progress, logsReport{State: "requested"}, nil); err != nil {
+func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, name string, files map[string]string) error {
+	if err := api.send(ctx, http.MethodPut, progress, logsReport{State: "requested"}, nil); err != nil {
 		return err
 	}
 	archive, err := pack(files, f.serviceTime())
 	if err != nil {
 		return fmt.Errorf("packing the logs of %s: %w", name, err)
 	}
-	if err := f.api.upload(ctx, upload, name+".tar.gz", archive); err != nil {
+	if err := api.upload(ctx, upload, name+".tar.gz", archive); err != nil {
 		return err
 	}
-	return f.api.send(ctx, http.MethodPut, progress, logsReport{State: "completed"}, nil)
+	return api.send(ctx, http.MethodPut, progress, logsReport{State: "completed"}, nil)
 }
 
 // pack makes a compressed tar archive.

@@ -47,6 +47,10 @@ type Machine struct {
 	TPM string
 	// Virtual tells a virtual machine from a physical one.
 	Virtual bool
+	// Chassis is what its management controller has in hand: the machine boots
+	// when that says so, and what that finds. Nil is a machine that somebody
+	// boots from the discovery image as soon as there is one.
+	Chassis Chassis
 }
 
 // NIC is a network card.

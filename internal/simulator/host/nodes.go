@@ -91,7 +91,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo string) string {
 		if !x.reached(next, f.now()) || l != nil && l.lost(ctx) {
 			break
 		}
-		if err := f.putProgress(ctx, h.InfraEnvID, h.ID, next, ""); err != nil {
+		if err := putProgress(ctx, f.api, h.InfraEnvID, h.ID, next, ""); err != nil {
 			f.logf("controller: cannot report %s of %s: %v", next, h.RequestedHostname, err)
 			break
 		}

@@ -9,6 +9,7 @@ import (
 // made with these is installed about an hour after power-on.
 const (
 	bootTime         = 200 * time.Second // firmware, ISO, agent container
+	firmwareTime     = 30 * time.Second  // of one that its controller switches on, until it looks for something to boot
 	diskBootTime     = 190 * time.Second // firmware, installed system, Ignition
 	agentRestartTime = 5 * time.Second
 	retryTime        = time.Minute      // between attempts to register or poll

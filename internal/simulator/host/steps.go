@@ -45,7 +45,7 @@ func said(v any, err error) answer {
 func failed(err error) answer { return answer{exitCode: 1, errText: err.Error()} }
 
 func (l *life) instructionsPath(poll bool) string {
-	p := hostPath(l.spec.InfraEnvID, l.spec.UUID) + "/instructions"
+	p := hostPath(l.infraEnv(), l.spec.UUID) + "/instructions"
 	if poll {
 		p += "?timestamp=" + strconv.FormatInt(l.clock().Unix(), 10)
 	}
@@ -128,7 +128,7 @@ func (l *life) fingerprint(s step) uint64 {
 // reply posts an answer. One that the service does not take is given again at the
 // next poll that asks for it; an inventory is refused while a host prepares.
 func (l *life) reply(ctx context.Context, s step, a answer) {
-	err := l.fleet.api.send(ctx, http.MethodPost, l.instructionsPath(false), stepReply{
+	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), stepReply{
 		StepID: s.ID, StepType: s.Type, ExitCode: a.exitCode, Output: a.output, Error: a.errText,
 	}, nil)
 	if err != nil {

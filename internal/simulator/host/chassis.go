@@ -1,0 +1,182 @@
+package host
+
+import (
+	"context"
+	"io"
+
+	"github.com/oaictl/oaictl/internal/simulator/live"
+)
+
+// Chassis is the part of a machine that its management controller has in hand.
+type Chassis interface {
+	// Switched is whether the machine is on, how often its controller has made it
+	// start, and a channel that is closed when either changes by the controller.
+	Switched() (on bool, starts int, changed <-chan struct{})
+	// SetPower is the machine going off or on by itself.
+	SetPower(on bool)
+	// Boot is what the firmware finds to boot: the content and the size of an
+	// image, or nil for the machine's own disk.
+	Boot(ctx context.Context) (io.ReaderAt, int64, error)
+}
+
+// liveImage is what the discovery image that a machine has booted makes its agent
+// do: whom to call, and as whose host.
+type liveImage struct {
+	api      *client
+	infraEnv string
+}
+
+// infraEnv is the infra-env that the machine's agent registers with.
+func (l *life) infraEnv() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.image.infraEnv
+}
+
+// agentAPI is how the machine's agent and installer speak to the service.
+func (l *life) agentAPI() *client {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.image.api
+}
+
+func (l *life) setImage(i liveImage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.image = i
+}
+
+// borrowImage lets a machine that nobody asked for boot the image of another;
+// false while there is none.
+func (l *life) borrowImage() bool {
+	for _, other := range l.fleet.lives {
+		if l.infraEnv() != "" {
+			break
+		}
+		if id := other.infraEnv(); id != "" {
+			l.setImage(liveImage{api: l.fleet.api, infraEnv: id})
+		}
+	}
+	return l.infraEnv() != ""
+}
+
+// follow takes over how the machine's controller has switched it, and returns
+// what tells of the next time; nil without a controller.
+func (l *life) follow() (switched <-chan struct{}) {
+	if l.spec.Chassis == nil {
+		return nil
+	}
+	on, starts, switched := l.spec.Chassis.Switched()
+	switch {
+	case on && starts != l.starts:
+		l.reset()
+		l.fleet.nodes.forget(l.spec.UUID)
+		l.after(l.jitter.of(firmwareTime), l.start)
+	case !on && l.on:
+		l.reset()
+		l.fleet.nodes.forget(l.spec.UUID)
+	}
+	l.on, l.starts = on, starts
+	return switched
+}
+
+// setPower is the machine going off or on by itself; its controller sees it.
+func (l *life) setPower(on bool) {
+	if l.spec.Chassis != nil {
+		l.spec.Chassis.SetPower(on)
+		l.on = on
+	}
+}
+
+// await waits for the time of what is next. It is not due if the machine is
+// switched before.
+func (l *life) await(ctx context.Context, e entry, switched <-chan struct{}) (due bool, err error) {
+	waiting, stop := until(ctx, switched)
+	defer stop()
+	if l.fleet.cfg.Clock.Sleep(waiting, e.at.Sub(l.fleet.now())) == nil {
+		return true, nil
+	}
+	l.agenda.add(e.at, e.do)
+	return false, context.Cause(ctx)
+}
+
+// until is a context that ends with ctx, or once the machine is switched.
+func until(ctx context.Context, switched <-chan struct{}) (context.Context, context.CancelFunc) {
+	if switched == nil {
+		return ctx, func() {}
+	}
+	waiting, stop := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-switched:
+			stop()
+		case <-waiting.Done():
+		}
+	}()
+	return waiting, stop
+}
+
+// start is the firmware looking for something to boot: the image that the
+// controller holds, if it says so, else the disk.
+func (l *life) start(ctx context.Context) {
+	l.notice()
+	if dark := l.trouble(doNeverBoot); dark != nil {
+		left, ends := dark.left(l.fleet.now())
+		if !ends {
+			l.end("never boots")
+			return
+		}
+		l.after(left, l.start)
+		return
+	}
+	_, _, switched := l.spec.Chassis.Switched()
+	reading, stop := until(ctx, switched)
+	defer stop()
+	found, err := l.readMedia(reading)
+	switch {
+	case err != nil:
+		l.logf("cannot boot: %v", err)
+	case found:
+		l.bootISO()
+		return
+	}
+	if l.written == nil {
+		l.logf("finds nothing to boot")
+		return
+	}
+	l.bootDisk(ctx)
+}
+
+// readMedia reads what the controller holds for the machine to boot and takes
+// over what the Ignition in it says; false if there is nothing.
+func (l *life) readMedia(ctx context.Context) (bool, error) {
+	content, size, err := l.spec.Chassis.Boot(ctx)
+	if err != nil || content == nil {
+		return false, err
+	}
+	agent, err := live.ReadAgent(content, size)
+	if err != nil {
+		return false, err
+	}
+	api, err := l.fleet.clientFor(agent)
+	if err != nil {
+		return false, err
+	}
+	l.setImage(liveImage{api: api, infraEnv: agent.InfraEnvID})
+	return true, nil
+}
+
+// clientFor calls the service that an agent's configuration names, as the agent
+// that it makes it.
+func (f *Fleet) clientFor(agent live.Agent) (*client, error) {
+	config := f.cfg
+	config.ServiceURL, config.HTTPClient = agent.ServiceURL, f.api.http
+	if agent.Token != "" {
+		config.Token = agent.Token
+	}
+	made, err := newClient(config)
+	if err == nil {
+		made.dateOffset = f.api.dateOffset
+	}
+	return made, err
+}
