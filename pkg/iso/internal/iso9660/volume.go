@@ -1,0 +1,110 @@
+package iso9660
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	// SectorSize is the unit of places in an ISO.
+	SectorSize = 2048
+
+	systemArea = 16 * SectorSize
+)
+
+// ErrNotISO is what Read returns, wrapped, for content that does not start as an ISO image does.
+var ErrNotISO = errors.New("not an ISO 9660 image")
+
+// ErrTruncated is what Read returns, wrapped, for an image that ends before its volume does.
+var ErrTruncated = errors.New("the image is truncated")
+
+// Volume is an ISO image whose descriptors, boot catalog and partition tables have been read. Directories are read
+// when they are asked for. It is safe for concurrent use if its reader is.
+type Volume struct {
+	ID          string // the label, which coreos.liveiso= names
+	System      string
+	Publisher   string
+	Preparer    string
+	Application string
+
+	Size    int64 // of the image in bytes
+	Sectors int64 // of the volume; isohybrid pads the image beyond it
+
+	Joliet    bool // there is a tree of UCS-2 names
+	RockRidge bool // the primary tree has real names
+
+	Boot       Boot
+	BootImages []BootImage    // in the order of the El Torito catalog
+	MBR        []MBRPartition // nil without an MBR
+	GPT        *GPT           // nil without a GPT
+
+	mbrHasCode  bool
+	r           io.ReaderAt
+	primary     tree
+	joliet      tree
+	descriptors []descriptor // all that have a tree
+	extents     []extent     // what is neither file nor directory
+}
+
+// Read reads what an image of size bytes says of itself. Beyond a few sectors nothing is kept in memory.
+func Read(r io.ReaderAt, size int64) (*Volume, error) {
+	v := &Volume{r: r, Size: size}
+	catalog, err := v.readDescriptors()
+	if err != nil {
+		return nil, err
+	}
+	if v.Sectors*SectorSize > size {
+		return nil, fmt.Errorf("%w: it has %d bytes, its volume descriptor says %d", ErrTruncated, size, v.Sectors*SectorSize)
+	}
+	if err := v.readRockRidge(); err != nil {
+		return nil, err
+	}
+	if catalog > 0 {
+		if err := v.readCatalog(catalog); err != nil {
+			return nil, fmt.Errorf("reading the boot catalog at sector %d: %w", catalog, err)
+		}
+	}
+	if err := v.readPartitions(); err != nil {
+		return nil, err
+	}
+	v.Boot = v.bootWays()
+	return v, nil
+}
+
+// read returns n bytes at off; what says in errors whose they are.
+func (v *Volume) read(off, n int64, what string) ([]byte, error) {
+	if err := v.holds(off, n, what); err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	if got, err := v.r.ReadAt(b, off); int64(got) < n {
+		return nil, fmt.Errorf("reading %s, %d bytes at %d: %w", what, n, off, err)
+	}
+	return b, nil
+}
+
+// holds tells whether a piece lies within the image.
+func (v *Volume) holds(off, n int64, what string) error {
+	if off < 0 || n < 0 || off > v.Size || n > v.Size-off {
+		return fmt.Errorf("%s, %d bytes at %d, lies beyond the end of the image, which has %d", what, n, off, v.Size)
+	}
+	return nil
+}
+
+// both32 reads a number that is stored in both byte orders, as most of ECMA-119's are.
+func both32(b []byte, what string) (int64, error) {
+	little, big := binary.LittleEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
+	if little != big {
+		return 0, fmt.Errorf("%s is %d in one byte order and %d in the other", what, little, big)
+	}
+	return int64(little), nil
+}
+
+func putBoth32(b []byte, n uint32) {
+	binary.LittleEndian.PutUint32(b, n)
+	binary.BigEndian.PutUint32(b[4:], n)
+}
+
+func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }
