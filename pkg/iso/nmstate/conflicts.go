@@ -46,8 +46,13 @@ type conflicts struct {
 	found     []error
 }
 
+// report adds what was not said yet: an address that is given for an interface
+// stands in its profile, too.
 func (c *conflicts) report(format string, args ...any) {
-	c.found = append(c.found, fmt.Errorf(format, args...))
+	err := fmt.Errorf(format, args...)
+	if !slices.ContainsFunc(c.found, func(said error) bool { return said.Error() == err.Error() }) {
+		c.found = append(c.found, err)
+	}
 }
 
 func (c *conflicts) machine(index int, m Machine) {
@@ -147,7 +152,8 @@ func (c *conflicts) references(m Machine, profiles []*profile) {
 	}
 	for _, p := range profiles {
 		controller := p.first("connection", "controller", "master").text
-		if controllers[controller] = true; controller != "" && known[controller] == "" {
+		controllers[controller] = controller != ""
+		if controller != "" && known[controller] == "" {
 			c.report("%s (%s): is a port of %s, which no keyfile describes", m.Name, p.label(), controller)
 		}
 		if parent := p.get("vlan", "parent").text; isUUID(parent) && known[parent] == "" {

@@ -134,10 +134,14 @@ func placeOf(tk *token.Token) place {
 type treeBuilder struct {
 	anchors  map[string]*node
 	nodes    int
+	tooLarge bool // reported; what is wrong with the rest does not matter
 	problems Problems
 }
 
 func (b *treeBuilder) report(at place, format string, args ...any) {
+	if b.tooLarge {
+		return
+	}
 	b.problems = append(b.problems, Problem{Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -161,9 +165,8 @@ func (b *treeBuilder) build(from ast.Node, depth int) *node {
 	}
 	n := &node{at: placeOf(from.GetToken())}
 	if b.nodes++; b.nodes > maxNodes || depth > maxDepth {
-		if b.nodes == maxNodes+1 || depth > maxDepth {
-			b.report(n.at, "is too large or nested too deep")
-		}
+		b.report(n.at, "is too large or nested too deep")
+		b.tooLarge = true
 		return n
 	}
 	switch from := from.(type) {
@@ -201,6 +204,7 @@ func (b *treeBuilder) alias(from *ast.AliasNode, n *node) *node {
 	// Aliases of aliases grow without bound when they are followed.
 	if b.nodes += target.count(maxNodes); b.nodes > maxNodes {
 		b.report(n.at, "grows too large when its aliases are followed")
+		b.tooLarge = true
 		return n
 	}
 	return target

@@ -1,0 +1,163 @@
+package nmstate_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+)
+
+// Everything that is not understood, or cannot work, is named with its place.
+func TestRefusals(t *testing.T) {
+	// nic is an interface with a static address, in lines 1 to 5.
+	const nic = `interfaces:
+- name: eth0
+  type: ethernet
+  mac-address: 52:54:00:00:00:01
+  ipv4: {enabled: true, address: [{ip: 10.0.0.9, prefix-length: 24}]}
+`
+	const second = "- name: eth1\n  mac-address: 52:54:00:00:00:02\n"
+	for name, c := range map[string]struct{ document, want string }{
+		"not YAML":             {"interfaces: [", "x.yaml:1:13: is not valid YAML: sequence end token ']' not found"},
+		"empty":                {"", "x.yaml:1:1: is empty"},
+		"two documents":        {"interfaces: []\n---\nroutes: {}\n", "x.yaml:3:7: a second document starts here: one describes one machine"},
+		"not a map":            {"[]", "x.yaml:1:1: has to be a map, but is a list"},
+		"twice a key":          {"routes: {}\nroutes: {}\n", `x.yaml:2:1: the key "routes" stands here a second time`},
+		"unknown at the top":   {nic + "ovs-db: {external_ids: {a: b}}\n", "x.yaml:6:1: ovs-db: is not supported"},
+		"routing rules":        {nic + "route-rules:\n  config: [{ip-from: 10.0.0.0/8}]\n", "x.yaml:6:1: route-rules: is not supported: there are no routing rules in the profiles that are made here"},
+		"hostname":             {nic + "hostname: {config: a}\n", "x.yaml:6:1: hostname: is not supported: a host's name goes with the machine, not with its network"},
+		"no name":              {"interfaces:\n- type: ethernet\n", "x.yaml:2:3: interfaces[0].name: is missing"},
+		"type":                 {"interfaces:\n- name: a\n  type: ovs-bridge\n", `x.yaml:3:9: interfaces[0].type: "ovs-bridge" is not supported; it may be ethernet, bond, vlan, linux-bridge`},
+		"state":                {"interfaces:\n- name: a\n  state: ignore\n", `x.yaml:3:10: interfaces[0].state: "ignore" is not supported; it may be up, down, absent`},
+		"unknown of interface": {"interfaces:\n- name: a\n  ethtool: {feature: {}}\n", "x.yaml:3:3: interfaces[0].ethtool: is not supported"},
+		"unknown in ipv4":      {"interfaces:\n- name: a\n  ipv4: {enabled: true, forwarding: true}\n", "x.yaml:3:25: interfaces[0].ipv4.forwarding: is not supported"},
+		"sr-iov":               {"interfaces:\n- name: a\n  ethernet:\n    sr-iov: {total-vfs: 2}\n", "x.yaml:4:5: interfaces[0].ethernet.sr-iov: is not supported"},
+		"a bond's on ethernet": {nic + "  link-aggregation: {mode: 1}\n", "x.yaml:6:3: interfaces[0].link-aggregation: is not supported"},
+		"name of a path":       {"interfaces:\n- name: ../a\n", `x.yaml:2:9: interfaces[0].name: "../a" cannot be the name of an interface`},
+		"long name":            {"interfaces:\n- name: bond-of-the-north\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0]}\n", `x.yaml:2:9: interfaces[0].name: "bond-of-the-north" is too long: a device has at most 15 characters`},
+		"mtu":                  {"interfaces:\n- {name: a, mtu: big}\n", `x.yaml:2:18: interfaces[0].mtu: has to be a whole number from 68 to 65535, but is "big"`},
+		"mac":                  {"interfaces:\n- {name: a, mac-address: 52:54}\n", `x.yaml:2:26: interfaces[0].mac-address: "52:54" is not a MAC address`},
+		"identifier alone":     {"interfaces:\n- {name: a, identifier: mac-address}\n", "x.yaml:2:4: interfaces[0].mac-address: is missing, and identifier says that it tells which interface this is"},
+		"bool":                 {"interfaces:\n- {name: a, ipv4: {enabled: perhaps}}\n", `x.yaml:2:29: interfaces[0].ipv4.enabled: has to be true or false, but is "perhaps"`},
+		"address":              {"interfaces:\n- {name: a, ipv4: {address: [{ip: 10.0.0, prefix-length: 24}]}}\n", `x.yaml:2:35: interfaces[0].ipv4.address[0].ip: "10.0.0" is not an IP address`},
+		"address missing":      {"interfaces:\n- {name: a, ipv4: {address: [{prefix-length: 24}]}}\n", "x.yaml:2:31: interfaces[0].ipv4.address[0].ip: is missing"},
+		"prefix":               {"interfaces:\n- {name: a, ipv4: {address: [{ip: 10.0.0.1, prefix-length: 33}]}}\n", `x.yaml:2:60: interfaces[0].ipv4.address[0].prefix-length: has to be a whole number from 0 to 32, but is "33"`},
+		"other family":         {"interfaces:\n- {name: a, ipv6: {address: [{ip: 10.0.0.1, prefix-length: 24}]}}\n", "x.yaml:2:35: interfaces[0].ipv6.address[0].ip: 10.0.0.1 is of the other family"},
+		"off with address":     {"interfaces:\n- {name: a, ipv4: {enabled: false, dhcp: true}}\n", "x.yaml:2:20: interfaces[0].ipv4: is not enabled, but says how to get addresses; take out one of both"},
+		"autoconf alone":       {"interfaces:\n- {name: a, ipv6: {enabled: true, autoconf: true}}\n", "x.yaml:2:20: interfaces[0].ipv6.autoconf: cannot be had without dhcp: NetworkManager uses DHCPv6 if the router says so; write dhcp: true"},
+		"name twice":           {nic + "- name: eth0\n", "x.yaml:6:3: interfaces[1].name: eth0 stands here a second time, first in line 2"},
+		"mac twice":            {nic + "- name: eth1\n  mac-address: 52:54:00:00:00:01\n", "x.yaml:7:16: interfaces[1].mac-address: 52:54:00:00:00:01 is the address of eth0 already"},
+		"address twice":        {nic + second + "  ipv4: {address: [{ip: 10.0.0.9, prefix-length: 24}]}\n", "x.yaml:8:21: interfaces[1].ipv4.address[0]: 10.0.0.9 is an address of eth0 already"},
+		"bond mode":            {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: lacp, port: [a]}\n", `x.yaml:4:28: interfaces[0].link-aggregation.mode: "lacp" is not a mode of bonds; it may be balance-rr, active-backup, balance-xor, broadcast, 802.3ad, balance-tlb, balance-alb`},
+		"bond option":          {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {primary: a}}\n", "x.yaml:4:52: interfaces[0].link-aggregation.options.primary: is not supported: it names a device, and device names are not known before the machine boots; give the port a priority in ports-config"},
+		"bond option's mode":   {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {lacp_rate: fast}}\n", "x.yaml:4:63: interfaces[0].link-aggregation.options.lacp_rate: means nothing in mode active-backup"},
+		"bond option's value":  {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 4, port: [a], options: {lacp_rate: 7}}\n", `x.yaml:4:63: interfaces[0].link-aggregation.options.lacp_rate: "7" is not one of slow, fast`},
+		"two monitors":         {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {miimon: 1, arp_interval: 1, arp_ip_target: 10.0.0.1}}\n", "x.yaml:4:52: interfaces[0].link-aggregation.options: miimon and arp_interval exclude each other"},
+		"bond without ports":   {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1}\n", "x.yaml:2:3: interfaces[0].link-aggregation.port: the bond b has no ports"},
+		"port with address":    {nic + "- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0]}\n", "x.yaml:5:10: interfaces[0].ipv4: eth0 is a port of b, and a port has no addresses of its own"},
+		"port of two":          {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a]}\n- name: c\n  type: linux-bridge\n  bridge: {port: [{name: a}]}\n", "x.yaml:7:26: interfaces[1].bridge.port[0]: a is a port of b already"},
+		"controller":           {nic + "  controller: b\n", "x.yaml:6:15: interfaces[0].controller: b is not a bond or bridge of this document"},
+		"VLAN filtering":       {"interfaces:\n- name: c\n  type: linux-bridge\n  bridge: {port: [{name: a, vlan: {mode: trunk}}]}\n", "x.yaml:4:29: interfaces[0].bridge.port[0].vlan: is not supported: bridges do not filter VLANs here; make a VLAN interface a port"},
+		"vlan without base":    {"interfaces:\n- name: a.1\n  type: vlan\n  vlan: {id: 1}\n", "x.yaml:4:10: interfaces[0].vlan.base-iface: is missing"},
+		"vlan id":              {"interfaces:\n- name: a.1\n  type: vlan\n  vlan: {base-iface: a, id: 4095}\n", `x.yaml:4:29: interfaces[0].vlan.id: has to be a whole number from 0 to 4094, but is "4095"`},
+		"vlan on itself":       {"interfaces:\n- name: a.1\n  type: vlan\n  vlan: {base-iface: a.2, id: 1}\n- name: a.2\n  type: vlan\n  vlan: {base-iface: a.1, id: 1}\n", "x.yaml:4:22: interfaces[0].vlan.base-iface: a.1 stands on itself\nx.yaml:7:22: interfaces[1].vlan.base-iface: a.2 stands on itself"},
+		"gateway outside":      {nic + "routes:\n  config:\n  - {destination: 0.0.0.0/0, next-hop-address: 10.0.1.1, next-hop-interface: eth0}\n", "x.yaml:8:6: routes.config[0].next-hop-address: the gateway 10.0.1.1 is outside every subnet of eth0"},
+		"gateway's family":     {nic + "routes:\n  config:\n  - {destination: 0.0.0.0/0, next-hop-address: 'fd00::1', next-hop-interface: eth0}\n", "x.yaml:8:48: routes.config[0].next-hop-address: fd00::1 is of another family than 0.0.0.0/0"},
+		"route of no family":   {nic + "routes:\n  config:\n  - {destination: '::/0', next-hop-address: 'fd00::1', next-hop-interface: eth0}\n", "x.yaml:8:6: routes.config[0]: eth0 has no addresses of the family of ::/0"},
+		"route to nowhere":     {nic + "routes:\n  config:\n  - {destination: 0.0.0.0/0, next-hop-address: 10.0.0.1, next-hop-interface: eth9}\n", "x.yaml:8:78: routes.config[0].next-hop-interface: eth9 is not an interface of this document"},
+		"route without out":    {nic + "routes:\n  config:\n  - {destination: 0.0.0.0/0, next-hop-address: 10.0.0.1}\n", "x.yaml:8:6: routes.config[0].next-hop-interface: is missing"},
+		"route's weight":       {nic + "routes:\n  config:\n  - {destination: 0.0.0.0/0, next-hop-address: 10.0.0.1, next-hop-interface: eth0, weight: 2}\n", "x.yaml:8:84: routes.config[0].weight: is not supported: routes are not balanced over several gateways"},
+		"DNS":                  {nic + "dns-resolver:\n  config: {server: [dns.example.com]}\n", `x.yaml:7:21: dns-resolver.config.server: "dns.example.com" is not an IP address`},
+		"DNS without family":   {nic + "dns-resolver:\n  config: {server: ['fd00::53']}\n", "x.yaml:7:21: dns-resolver.config.server: no interface can ask fd00::53: none has addresses of its family"},
+		"running routes":       {nic + "routes:\n  running: [{destination: 0.0.0.0/0}]\n", "x.yaml:7:3: routes.running: is not supported"},
+		"alias bomb":           {"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e]\n", "x.yaml:5:29: grows too large when its aliases are followed"},
+		"depth":                {strings.Repeat("[", 200), "x.yaml:1:51: is nested more than 50 levels deep"},
+		"control character":    {"interfaces:\n- name: a\n  description: \"a\\nb\"\n", "x.yaml:3:16: interfaces[0].description: has a control character in it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := nmstate.Parse("x.yaml", []byte(c.document))
+			got := "no error"
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// All problems of a document come at once, in the order of their lines.
+func TestAllProblems(t *testing.T) {
+	_, err := nmstate.Parse("x.yaml", []byte("route-rules: {config: [1]}\ninterfaces:\n- {name: a, mtu: x, team: {}}\n- {name: b, type: team}\n"))
+	var problems nmstate.Problems
+	if !errors.As(err, &problems) {
+		t.Fatal(err)
+	}
+	var at []int
+	for _, p := range problems {
+		at = append(at, p.Line)
+	}
+	if diff := cmp.Diff([]int{1, 3, 3, 4}, at); diff != "" {
+		t.Errorf("%s\n%v", diff, err)
+	}
+}
+
+// What stands on a physical interface without an entry finds it by its MAC
+// address, and is refused without.
+func TestMACs(t *testing.T) {
+	bond := "interfaces:\n- name: bond0\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0, eth1]}\n"
+	for name, c := range map[string]struct {
+		document string
+		macs     map[string]string
+		want     string
+	}{
+		"all there":    {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52-54-00-00-00-02", "other": "52:54:00:00:00:03"}, ""},
+		"missing port": {bond, map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
+		"missing base": {"interfaces:\n- {name: v, type: vlan, vlan: {id: 1, base-iface: eth0}}\n", nil, "x.yaml:2:51: interfaces[0].vlan.base-iface: eth0 is not an interface of this document, and no MAC address is known for it"},
+		"unknown":      {"interfaces:\n- name: eth0\n", nil, "x.yaml:2:3: interfaces[0]: no MAC address is known for eth0: give one, or write identifier: mac-address and mac-address"},
+		"absent":       {"interfaces:\n- {name: eth0, state: absent}\n", nil, ""},
+		"twice":        {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 has the MAC address of eth0"},
+		"no MAC":       {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "x"}, "x.yaml: \"x\", the MAC address of eth1, is not one\nx.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
+		"contradicted": {"interfaces:\n- {name: eth0, identifier: mac-address, mac-address: '52:54:00:00:00:09'}\n", map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:2:54: interfaces[0].mac-address: is 52:54:00:00:00:09, but the machine's eth0 has 52:54:00:00:00:01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, err := nmstate.Parse("x.yaml", []byte(c.document))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if _, err := state.Keyfiles(c.macs); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The same document on two machines makes profiles of different UUIDs, and the
+// same ones every time.
+func TestUUIDs(t *testing.T) {
+	data, err := os.ReadFile("testdata/bond-vlan.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, again := keyfiles(t, "x", data, macs()), keyfiles(t, "x", data, macs())
+	if diff := cmp.Diff(one, again); diff != "" {
+		t.Error(diff)
+	}
+	other := macs()
+	other["eno2"] = "52:54:00:00:01:02"
+	for i, file := range keyfiles(t, "x", data, other) {
+		same := string(file.Content) == string(one[i].Content)
+		if same != (file.Name == "eno1.nmconnection") && !strings.Contains(string(file.Content), "slave-type") {
+			t.Errorf("%s is the same on another machine: %v", file.Name, same)
+		}
+	}
+}
