@@ -1,0 +1,321 @@
+package serve_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// running is a server on a socket.
+type running struct {
+	*serve.Server
+	url   string
+	addr  string
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// run starts a server; the test's end stops it.
+func run(t *testing.T, c serve.Config, wrap func(net.Listener) net.Listener) *running {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r := &running{
+		Server: newServer(t, c), addr: l.Addr().String(), url: "http://" + l.Addr().String(),
+		stop: stop, ended: make(chan error, 1),
+	}
+	if wrap != nil {
+		l = wrap(l)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.ended <- r.Serve(ctx, l)
+	}()
+	t.Cleanup(func() { stop(); <-done })
+	return r
+}
+
+// client has connections of its own, that end with the test.
+func client(t *testing.T) *http.Client {
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// eventually polls for something that sockets bring about.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}
+
+// countingListener counts what reaches its connections as a file.
+type countingListener struct {
+	net.Listener
+	files, written *atomic.Int64
+}
+
+func (l countingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return countingConn{conn.(*net.TCPConn), l.files, l.written}, nil
+}
+
+type countingConn struct {
+	*net.TCPConn
+	files, written *atomic.Int64
+}
+
+func (c countingConn) ReadFrom(src io.Reader) (int64, error) {
+	n, err := c.TCPConn.ReadFrom(src)
+	c.files.Add(n)
+	return n, err
+}
+
+func (c countingConn) Write(p []byte) (int, error) {
+	n, err := c.TCPConn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+func TestBaseIsSentAsAFile(t *testing.T) {
+	const size = 8 << 20
+	content := random(size, 1)
+	var files, written atomic.Int64
+	r := run(t, serve.Config{}, func(l net.Listener) net.Listener { return countingListener{l, &files, &written} })
+	set(t, r.Server, "m-0", iso(patched(base(t, content), size, "m-0")))
+	copy(content[size/2:], "ignition of m-0")
+	if got := readAll(t, client(t), r.url+r.URL("m-0", serve.ISO)); !bytes.Equal(got, content) {
+		t.Fatalf("%d bytes", len(got))
+	}
+	if files.Load() < size-4096 || written.Load() > 8192 {
+		t.Errorf("%d bytes as a file, %d through memory", files.Load(), written.Load())
+	}
+}
+
+// TestHTTPS reads over TLS as BMCs do: whole, and in ranges.
+func TestHTTPS(t *testing.T) {
+	content := random(3<<20, 1)
+	cert, err := serve.SelfSigned(filepath.Join(t.TempDir(), "media.pem"), []string{"127.0.0.1"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, serve.Config{TLS: cert}, nil)
+	set(t, r.Server, "m-0", iso(extent.New(base(t, content), int64(len(content)))))
+	trusted := x509.NewCertPool()
+	trusted.AddCert(cert.Leaf)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}
+	defer transport.CloseIdleConnections()
+	c := &http.Client{Transport: transport}
+	if got := readAll(t, c, "https://"+r.addr+r.URL("m-0", serve.ISO)); !bytes.Equal(got, content) {
+		t.Errorf("%d bytes", len(got))
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", "https://"+r.addr+r.URL("m-0", serve.ISO), nil)
+	req.Header.Set("Range", "bytes=1000-65535")
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); err != nil || !bytes.Equal(got, content[1000:65536]) {
+		t.Errorf("%d bytes: %v", len(got), err)
+	}
+	// Who speaks no TLS is not answered, and does no harm.
+	if resp, err := client(t).Get(r.url + "/metrics"); err == nil {
+		resp.Body.Close()
+		if resp.StatusCode == 200 {
+			t.Error("HTTP was answered")
+		}
+	}
+}
+
+// begin asks for an image over a connection with small buffers, and reads only
+// the header of the answer.
+func begin(t *testing.T, r *running, host string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", r.URL(host, serve.ISO))
+	in := bufio.NewReaderSize(conn, 4096)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == "\r\n" {
+			return conn, in
+		}
+	}
+}
+
+// big is an image that fills every buffer between a server and its client.
+func big() *extent.Image {
+	image := extent.Bytes(nil)
+	image.Truncate(64 << 20)
+	return image
+}
+
+func TestClientThatStopsReadingIsGivenUp(t *testing.T) {
+	r := run(t, serve.Config{ChunkTimeout: 100 * time.Millisecond}, nil)
+	set(t, r.Server, "m-0", iso(big()))
+	begin(t, r, "m-0")
+	eventually(t, "the transfer ends", func() bool { return r.Fetched("m-0").Active == 0 })
+	if f := r.Fetched("m-0"); f.Bytes == 0 || f.Bytes >= f.Size {
+		t.Errorf("%d of %d bytes", f.Bytes, f.Size)
+	}
+}
+
+// TestSlowClientIsServed reads slowly, for much longer than a chunk may take.
+func TestSlowClientIsServed(t *testing.T) {
+	const chunkTimeout = 400 * time.Millisecond
+	r := run(t, serve.Config{ChunkTimeout: chunkTimeout}, nil)
+	set(t, r.Server, "m-0", iso(big()))
+	_, in := begin(t, r, "m-0")
+	began := time.Now()
+	var got int64
+	for time.Since(began) < 3*chunkTimeout { // some 50 MB/s
+		n, err := io.CopyN(io.Discard, in, 1<<20)
+		if got += n; err != nil {
+			t.Fatalf("after %d bytes: %v", got, err)
+		}
+		time.Sleep(chunkTimeout / 20)
+	}
+	n, err := io.CopyN(io.Discard, in, 64<<20-got)
+	if err != nil {
+		t.Fatalf("after %d bytes: %v", got+n, err)
+	}
+	eventually(t, "all is counted", func() bool { f := r.Fetched("m-0"); return f.Bytes == f.Size && f.Active == 0 })
+}
+
+func TestHeaderThatNeverEndsIsGivenUp(t *testing.T) {
+	r := run(t, serve.Config{HeaderTimeout: 50 * time.Millisecond}, nil)
+	for _, begun := range []string{"", "GET /i/", "GET / HTTP/1.1\r\nX: "} {
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, begun)
+		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%q: the connection stays", begun)
+		}
+		conn.Close()
+	}
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	for name, c := range map[string]serve.Config{
+		"in all":      {MaxConns: 3},
+		"of a client": {MaxConnsPerClient: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, c, nil)
+			set(t, r.Server, "m-0", iso(big()))
+			// Two that read, and one that is idle: a fourth takes the place of the idle.
+			begin(t, r, "m-0")
+			begin(t, r, "m-0")
+			idle, err := net.Dial("tcp", r.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer idle.Close()
+			fmt.Fprint(idle, "HEAD /i/x.iso HTTP/1.1\r\nHost: x\r\n\r\n")
+			if _, err := http.ReadResponse(bufio.NewReader(idle), &http.Request{Method: "HEAD"}); err != nil {
+				t.Fatal(err)
+			}
+			begin(t, r, "m-0")
+			idle.SetReadDeadline(time.Now().Add(10 * time.Second))
+			if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("the idle connection: %v", err)
+			}
+			// All read now: a fifth is refused.
+			fifth, err := net.Dial("tcp", r.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer fifth.Close()
+			fifth.SetReadDeadline(time.Now().Add(10 * time.Second))
+			if n, err := fifth.Read(make([]byte, 1)); n > 0 || err == nil || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the fifth connection: %d bytes, %v", n, err)
+			}
+			if f := r.Fetched("m-0"); f.Active != 3 {
+				t.Errorf("%d requests under way", f.Active)
+			}
+			text := ask(r, "GET", "/metrics").Body.String()
+			for _, line := range []string{"connections 3", "connections_refused_total 1", "connections_dropped_total 1"} {
+				if !strings.Contains(text, "oaictl_media_"+line+"\n") {
+					t.Errorf("no line %s in\n%s", line, text)
+				}
+			}
+		})
+	}
+}
+
+func TestEndNamesWhoStillReads(t *testing.T) {
+	r := run(t, serve.Config{}, nil)
+	set(t, r.Server, "m-0", iso(big()))
+	set(t, r.Server, "m-1", iso(big()))
+	begin(t, r, "m-1")
+	eventually(t, "the transfer begins", func() bool { return r.Fetched("m-1").Bytes > 0 })
+	r.stop()
+	err := <-r.ended
+	var cut *serve.CutOffError
+	if !errors.As(err, &cut) || len(cut.Readers) != 1 || cut.Readers[0].Host != "m-1" || !strings.Contains(err.Error(), "m-1 (") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTransferEndsWithinItsGrace(t *testing.T) {
+	r := run(t, serve.Config{Grace: 30 * time.Second}, nil)
+	set(t, r.Server, "m-0", iso(big()))
+	_, in := begin(t, r, "m-0")
+	eventually(t, "the transfer begins", func() bool { return r.Fetched("m-0").Bytes > 0 })
+	r.stop()
+	if n, err := io.CopyN(io.Discard, in, 64<<20); err != nil {
+		t.Fatalf("after %d bytes: %v", n, err)
+	}
+	if err := <-r.ended; err != nil {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestListenerThatFails(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if err := newServer(t, serve.Config{}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+		t.Errorf("error %v", err)
+	}
+}
