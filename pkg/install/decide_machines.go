@@ -47,19 +47,16 @@ func (p *planner) toBoot(want *spec.Host) bool {
 // pastBoot says whether a host must not boot the discovery image again: it runs
 // from its disk or is about to, or nothing more is installed.
 func (p *planner) pastBoot(want *spec.Host) bool {
+	over := p.cluster.State.installed() && !p.desired.Options.AddNodes || p.cluster.State == ClusterFailed || p.cluster.State == ClusterCancelled
 	have := p.matches.byName[want.Name]
-	if p.toBoot(want) {
+	switch {
+	case p.toBoot(want):
 		return false
-	}
-	if have == nil {
-		return p.cluster.State.installed() && !p.desired.Options.AddNodes || p.cluster.State == ClusterFailed || p.cluster.State == ClusterCancelled
+	case over || have == nil:
+		return over
 	}
 	switch have.State {
 	case HostInstalled, HostAdded, HostFailed, HostCancelled:
-		return true
-	}
-	switch p.cluster.State {
-	case ClusterFailed, ClusterCancelled:
 		return true
 	}
 	return have.rebooted()

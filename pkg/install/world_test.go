@@ -17,7 +17,8 @@ type world struct {
 	desired  *install.Desired
 	observed install.Observed
 	writes   []install.Action
-	absent   string // a machine that is never switched on
+	absent   string                 // a machine that is never switched on
+	dark     func(name string) bool // machines that have not booted the image; nil: none
 }
 
 var start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
@@ -190,7 +191,7 @@ func (w *world) bootHosts() {
 		return
 	}
 	for i, want := range w.desired.Spec.Spec.Hosts {
-		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent {
+		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent || w.dark != nil && w.dark(want.Name) {
 			continue
 		}
 		host := machine(want.Name, want.Match.MAC, i)

@@ -1,0 +1,50 @@
+package install_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestConvergenceOfMachines holds the promise of convergence for machines with
+// BMCs: from any state it comes to rest, nothing is switched off that was not
+// allowed to be, no image is ejected before its host reboots, and a second run
+// writes nothing. The model refuses what must not be asked for.
+func TestConvergenceOfMachines(t *testing.T) {
+	exercised := map[install.Kind]int{}
+	for seed := range uint64(1500) {
+		r := anyRack(rand.New(rand.NewPCG(seed, 3)))
+		if err := r.settle(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for range 20 {
+			r.pass()
+			if err := r.settle(); err != nil {
+				t.Fatalf("seed %d, later: %v", seed, err)
+			}
+		}
+		for _, a := range r.writes {
+			exercised[a.Kind]++
+		}
+		r.writes = nil
+		if err := r.settle(); err != nil || len(r.writes) > 0 {
+			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(r.writes), err)
+		}
+		if state := r.observed.Cluster; state == nil || state.State != install.ClusterInstalled {
+			continue
+		}
+		for name, x := range r.boxes {
+			if x.media == imageOf(name) {
+				t.Fatalf("seed %d: the image of %s is in its drive after the installation", seed, name)
+			}
+		}
+	}
+	for _, kind := range []install.Kind{
+		install.InsertMedia, install.SetBootOnce, install.PowerOn, install.PowerOff, install.EjectMedia, install.RestoreBoot, install.StartInstall,
+	} {
+		if exercised[kind] == 0 {
+			t.Errorf("no state led to %s: the property says nothing of it", kind)
+		}
+	}
+}

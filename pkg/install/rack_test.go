@@ -1,0 +1,281 @@
+package install_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// rack is a world whose machines have BMCs: it models what they do when they
+// are told to, and is both planes of an Installer.
+type rack struct {
+	*world
+	boxes map[string]*box
+	asked map[string]int // how often each BMC was looked at
+}
+
+// box is one machine in the rack.
+type box struct {
+	power   install.Power
+	media   string
+	once    bool
+	other   bool // runs something that somebody may need
+	booted  bool // runs our image, or what was installed from it
+	fetched install.Fetched
+	trouble install.TroubleKind
+}
+
+const foreign = "http://192.0.2.77/rescue.iso?token=secret"
+
+func imageOf(host string) string { return "http://192.0.2.1:8080/i/" + host + ".iso" }
+
+// newRack gives every host of the desired cluster a BMC.
+func newRack(desired *install.Desired) *rack {
+	r := &rack{world: newWorld(desired), boxes: map[string]*box{}, asked: map[string]int{}}
+	r.wire()
+	return r
+}
+
+// wire gives the hosts of a world BMCs, and has only those boot that are made to.
+func (r *rack) wire() {
+	hosts := r.desired.Spec.Spec.Hosts
+	r.desired.Spec.Spec.Boot.Method = spec.BootRedfish
+	for i := range hosts {
+		hosts[i].BMC = &spec.BMC{Address: fmt.Sprintf("192.0.2.%d", i+100), Credentials: spec.CredentialsOf("root", spec.NewSecret("calvin"))}
+		r.boxes[hosts[i].Name] = &box{power: install.PowerIsOff}
+	}
+	r.dark = func(name string) bool { return !r.boxes[name].booted }
+}
+
+// service is the rack's world as a service plane that gives it out as it is.
+type service struct{ *rack }
+
+func (s service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	o := s.observed
+	return &o, nil
+}
+
+func (s service) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	return s.apply(a)
+}
+
+func (s service) Credential(context.Context, string, string) ([]byte, error) { return nil, nil }
+
+// bmcs is the rack as a machines plane.
+type bmcs struct{ *rack }
+
+func (b bmcs) Observe(_ context.Context, _ *install.Desired, _ *install.Observed, ask []string) (map[string]install.MachineState, error) {
+	states := map[string]install.MachineState{}
+	for _, name := range ask {
+		b.asked[name]++
+		x := b.boxes[name]
+		if x == nil {
+			return nil, fmt.Errorf("%s has no BMC and is asked for", name)
+		}
+		state := install.MachineState{Power: x.power, Media: x.media, OurMedia: x.media == imageOf(name), BootOnce: x.once, Fetch: x.fetched}
+		if x.trouble != "" {
+			state = install.MachineState{Trouble: "something is wrong", TroubleKind: x.trouble}
+		}
+		states[name] = state
+	}
+	return states, nil
+}
+
+func (b bmcs) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+	return b.tell(a)
+}
+
+// tell is the model of what a machine does with each action, and refuses what
+// must never be asked for.
+func (r *rack) tell(a install.Action) error {
+	x := r.boxes[a.Name]
+	switch a.Kind {
+	case install.InsertMedia:
+		if x.power == install.PowerIsOn {
+			return fmt.Errorf("the image is inserted into %s, which is on", a.Name)
+		}
+		x.media = imageOf(a.Name)
+	case install.SetBootOnce:
+		x.once = true
+	case install.PowerOn:
+		if x.media != imageOf(a.Name) || !x.once {
+			return fmt.Errorf("%s is switched on and would not boot the image", a.Name)
+		}
+		r.switchOn(a.Name)
+	case install.PowerOff:
+		allowed := r.desired.Options.RebootRunning
+		for i := range r.desired.Spec.Spec.Hosts {
+			h := &r.desired.Spec.Spec.Hosts[i]
+			allowed = allowed || h.Name == a.Name && h.BMC.RebootRunning
+		}
+		if !allowed || !x.other || !a.Destructive {
+			return fmt.Errorf("%s is switched off: allowed %v, runs something else %v, destructive %v", a.Name, allowed, x.other, a.Destructive)
+		}
+		x.power, x.other, x.booted = install.PowerIsOff, false, false
+	case install.EjectMedia:
+		if x.media != imageOf(a.Name) || r.stillBoots(a.Name) {
+			return fmt.Errorf("the image of %s is ejected while %q is in the drive and it boots %v", a.Name, x.media, r.stillBoots(a.Name))
+		}
+		x.media = ""
+	case install.RestoreBoot:
+		if r.stillBoots(a.Name) {
+			return fmt.Errorf("the boot order of %s is restored before it has booted", a.Name)
+		}
+		x.once = false
+	default:
+		return fmt.Errorf("a BMC has no effect for %s", a.Kind)
+	}
+	return nil
+}
+
+// switchOn has a machine start from what it finds.
+func (r *rack) switchOn(name string) {
+	x := r.boxes[name]
+	x.power, x.booted = install.PowerIsOn, x.once && x.media == imageOf(name)
+	x.other, x.once = !x.booted, false
+	if x.booted {
+		x.fetched = install.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: r.observed.At}
+	}
+}
+
+// stillBoots says whether a machine still needs the image in its drive.
+func (r *rack) stillBoots(name string) bool {
+	switch r.observed.Cluster.State {
+	case install.ClusterFailed, install.ClusterCancelled, install.ClusterInstalled, install.ClusterAddingHosts:
+		return r.desired.Options.AddNodes
+	}
+	for _, h := range r.observed.Hosts {
+		if h.ID != "host-"+name {
+			continue
+		}
+		switch h.State {
+		case install.HostInstalled, install.HostAdded, install.HostFailed, install.HostCancelled:
+			return false
+		}
+		return h.Progress.Stage != "Rebooting"
+	}
+	return true
+}
+
+// plan looks once and decides.
+func (r *rack) plan() (install.Plan, *install.Observed, error) {
+	return install.New(service{r}, install.WithMachines(bmcs{r})).Plan(context.Background(), r.desired)
+}
+
+// settle decides and acts until there is nothing left to do at this moment.
+func (r *rack) settle() error {
+	asked := map[string]int{}
+	for range 60 {
+		plan, _, err := r.plan()
+		if err != nil {
+			return err
+		}
+		if err := wellFormed(plan); err != nil {
+			return err
+		}
+		if len(plan.Actions) == 0 {
+			return nil
+		}
+		for _, a := range plan.Actions {
+			key := fmt.Sprint(a.Key, a.Settings, a.Target)
+			if asked[key]++; asked[key] > 1 {
+				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
+			}
+			do := r.apply
+			if r.boxes[a.Name] != nil && byBMC(a.Kind) {
+				r.writes, do = append(r.writes, a), r.tell
+			}
+			if err := do(a); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("does not come to rest")
+}
+
+func byBMC(kind install.Kind) bool {
+	switch kind {
+	case install.InsertMedia, install.SetBootOnce, install.PowerOn, install.PowerOff, install.EjectMedia, install.RestoreBoot:
+		return true
+	}
+	return false
+}
+
+// pass lets time go by, for the machines too: hosts that install come to the
+// reboot, and what somebody needs is some day switched off by a person.
+func (r *rack) pass() {
+	r.world.pass()
+	for i := range r.observed.Hosts {
+		if h := &r.observed.Hosts[i]; h.State == install.HostInstalling {
+			h.Progress.Stage = "Rebooting"
+		}
+	}
+	for _, x := range r.boxes {
+		x.trouble = ""
+		if x.other {
+			x.power, x.other = install.PowerIsOff, false
+		}
+	}
+}
+
+// anyRack is some state in which a crash, or somebody else, may have left
+// service and machines.
+func anyRack(random *rand.Rand) *rack {
+	w := newWorld(&install.Desired{Spec: anyCluster(random), Options: install.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
+	r := &rack{world: w, boxes: map[string]*box{}, asked: map[string]int{}}
+	r.wire()
+	r.desired.Options.RebootRunning = random.IntN(3) == 0
+	for i := range r.desired.Spec.Spec.Hosts {
+		h := &r.desired.Spec.Spec.Hosts[i]
+		h.BMC.RebootRunning = random.IntN(4) == 0
+		if random.IntN(8) == 0 {
+			h.BMC, r.boxes[h.Name].booted = nil, true // booted by a person
+			r.desired.Spec.Spec.Boot.Method = spec.BootRedfish
+			continue
+		}
+		r.boxes[h.Name].disturb(random, h.Name)
+	}
+	for range random.IntN(12) {
+		plan, _, _ := r.plan()
+		for _, a := range plan.Actions {
+			if random.IntN(4) == 0 {
+				continue
+			}
+			if byBMC(a.Kind) {
+				_ = r.tell(a)
+			} else {
+				_ = r.apply(a)
+			}
+		}
+		r.pass()
+	}
+	r.disturb(random)
+	for name, x := range r.boxes {
+		if !x.booted {
+			x.disturb(random, name)
+		}
+	}
+	r.writes = nil
+	return r
+}
+
+// disturb changes a machine that does not run anything of ours.
+func (x *box) disturb(random *rand.Rand, name string) {
+	switch random.IntN(5) {
+	case 0:
+		x.power, x.other = install.PowerIsOn, true
+	case 1:
+		x.media = foreign
+	case 2:
+		x.media, x.once = imageOf(name), random.IntN(2) == 0
+	case 3:
+		kinds := []install.TroubleKind{install.TroubleUnreachable, install.TroubleCredentials, install.TroubleNoVirtualMedia, install.TroubleBusy}
+		x.trouble = kinds[random.IntN(len(kinds))]
+	}
+	if x.power == install.PowerIsOn && x.media == imageOf(name) {
+		x.media = ""
+	}
+}
