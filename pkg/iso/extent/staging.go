@@ -27,6 +27,11 @@ func stage(target string, mode fs.FileMode) (*staged, error) {
 	if file, err := openUnnamed(filepath.Dir(target), mode); err == nil {
 		return hold(&staged{File: file, target: target, private: private})
 	}
+	return stageNamed(target, private, mode)
+}
+
+// stageNamed is stage for filesystems where each file has a name.
+func stageNamed(target, private string, mode fs.FileMode) (*staged, error) {
 	file, err := os.OpenFile(private, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
 		err = ErrBusy

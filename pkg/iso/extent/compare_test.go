@@ -1,0 +1,122 @@
+package extent_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+)
+
+func TestTag(t *testing.T) {
+	content := noise(1, 10_000)
+	first, second := file(t, content), file(t, content)
+	base := func() *extent.Image { return extent.New(first, 10_000) }
+	with := func(change func(*extent.Image)) *extent.Image {
+		m := base()
+		change(m)
+		return m
+	}
+	tag := base().Tag("a")
+	if len(tag) < 10 || tag[0] != '"' || tag[len(tag)-1] != '"' {
+		t.Errorf("%s is no strong entity tag", tag)
+	}
+	same := map[string]string{
+		"the same again":       base().Tag("a"),
+		"another open of it":   extent.New(second, 10_000).Tag("a"),
+		"a copy":               base().Clone().Tag("a"),
+		"a base in memory":     extent.New(bytes.NewReader(content), 10_000).Tag("a"),
+		"patched and restored": with(func(m *extent.Image) { m.Zero(5, 5); m.OverlayFrom(5, first, 5, 5) }).Tag("a"),
+	}
+	for name, got := range same {
+		if got != tag {
+			t.Errorf("%s: %s, not %s", name, got, tag)
+		}
+	}
+	other := noise(2, 10_000)
+	different := map[string]string{
+		"another base":     base().Tag("b"),
+		"a patch":          with(func(m *extent.Image) { m.Overlay(5, []byte("x")) }).Tag("a"),
+		"another patch":    with(func(m *extent.Image) { m.Overlay(5, []byte("y")) }).Tag("a"),
+		"its place":        with(func(m *extent.Image) { m.Overlay(6, []byte("x")) }).Tag("a"),
+		"zeros":            with(func(m *extent.Image) { m.Zero(5, 1) }).Tag("a"),
+		"a length":         with(func(m *extent.Image) { m.Truncate(9_999) }).Tag("a"),
+		"another file":     with(func(m *extent.Image) { m.OverlayFrom(5, second, 5, 5) }).Tag("a"),
+		"another memory":   with(func(m *extent.Image) { m.OverlayFrom(5, bytes.NewReader(content), 5, 5) }).Tag("a"),
+		"yet other memory": with(func(m *extent.Image) { m.OverlayFrom(5, bytes.NewReader(other), 5, 5) }).Tag("a"),
+		"a part moved":     with(func(m *extent.Image) { m.OverlayFrom(5, first, 50, 5) }).Tag("a"),
+	}
+	seen := map[string]string{tag: "untouched"}
+	for name, got := range different {
+		if before, ok := seen[got]; ok {
+			t.Errorf("%s and %s have the same tag", name, before)
+		}
+		seen[got] = name
+	}
+}
+
+// TestTagReadsNothing has a base that cannot be read any more.
+func TestTagReadsNothing(t *testing.T) {
+	base := file(t, noise(1, 10_000))
+	m := extent.New(base, 10_000)
+	m.Overlay(50, []byte("patch"))
+	want := m.Tag("a")
+	base.Close()
+	if got := m.Tag("a"); got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	content := noise(1, 400_000)
+	base := file(t, content)
+	whole := func() *extent.Image { return extent.New(base, 400_000) }
+	changed := func(change func(*extent.Image)) *extent.Image {
+		m := whole()
+		change(m)
+		return m
+	}
+	again, err := os.Open(base.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	closed := file(t, content)
+	closed.Close()
+
+	flip := func(at int) []byte { return []byte{content[at] ^ 1} }
+	tests := map[string]struct {
+		other *extent.Image
+		want  []extent.Range
+	}{
+		"itself":                    {whole(), nil},
+		"another open of the file":  {extent.New(again, 400_000), nil},
+		"the same bytes in memory":  {extent.Bytes(content), nil},
+		"an overlay of equal bytes": {changed(func(m *extent.Image) { m.Overlay(100, content[100:200]) }), nil},
+		"one byte":                  {changed(func(m *extent.Image) { m.Overlay(100, flip(100)) }), []extent.Range{{Offset: 100, Length: 1}}},
+		"two that are close": {
+			changed(func(m *extent.Image) { m.Overlay(100, flip(100)); m.Overlay(150, flip(150)) }),
+			[]extent.Range{{Offset: 100, Length: 51}},
+		},
+		"two that are not": {
+			changed(func(m *extent.Image) { m.Overlay(100, flip(100)); m.Overlay(399_999, flip(399_999)) }),
+			[]extent.Range{{Offset: 100, Length: 1}, {Offset: 399_999, Length: 1}},
+		},
+		"shorter":        {changed(func(m *extent.Image) { m.Truncate(399_000) }), []extent.Range{{Offset: 399_000, Length: 1000}}},
+		"longer":         {changed(func(m *extent.Image) { m.Zero(400_000, 5) }), []extent.Range{{Offset: 400_000, Length: 5}}},
+		"not readable":   {extent.New(closed, 400_000), []extent.Range{{Offset: 0, Length: 400_000}}},
+		"moved, in part": {changed(func(m *extent.Image) { m.OverlayFrom(100, base, 100, 5); m.OverlayFrom(100, base, 100, 6) }), nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, extent.Diff(whole(), test.other)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.want, extent.Diff(test.other, whole())); diff != "" {
+				t.Error("the other way round:", diff)
+			}
+		})
+	}
+}
