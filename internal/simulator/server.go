@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -61,6 +62,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 			}
 			return url, expires
 		},
+		AgentToken: s.agentToken(config.Auth),
 		OnTrouble: func(kind string) {
 			switch kind {
 			case "expire-token":
@@ -105,6 +107,26 @@ func (s *Service) Run(ctx context.Context) error { return s.api.Run(ctx) }
 
 // Callers is the service's authentication, to mint tokens with.
 func (s *Service) Callers() *auth.Service { return s.callers }
+
+// agentToken is what an agent is let in with: its part of the pull secret, or a
+// token of its infra-env.
+func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string) string {
+	switch mode {
+	case auth.RHSSO:
+		return func(_, cloudSecret string) string { return cloudSecret }
+	case auth.AgentInstallerLocal:
+		var made sync.Map // an image must not change from one read to the next
+		return func(infraEnvID, _ string) string {
+			token, err := s.callers.Mint(auth.Grant{Scheme: auth.AgentAuth, InfraEnvID: infraEnvID})
+			if err != nil {
+				return "" // the agent is refused, and says so
+			}
+			kept, _ := made.LoadOrStore(infraEnvID, token)
+			return kept.(string)
+		}
+	}
+	return nil
+}
 
 // source is what an InfraEnv puts into its media.
 func (s *Service) source(_ context.Context, id string) (image.Source, bool) {

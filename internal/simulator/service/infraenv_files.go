@@ -3,7 +3,6 @@ package service
 import (
 	"archive/tar"
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"net/url"
 	"strings"
@@ -41,36 +40,6 @@ func (s *Service) infraEnvFile(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return file(name, archive)
-}
-
-// discoveryIgnition configures the live system: it runs the agent.
-func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
-	agent := fmt.Sprintf("[Service]\nType=simple\nRestart=always\nRestartSec=3\nEnvironment=INFRA_ENV_ID=%s\nExecStart=/usr/local/bin/agent --url %s --infra-env-id %s\n\n[Unit]\nWants=network-online.target\nAfter=network-online.target\n\n[Install]\nWantedBy=multi-user.target\n",
-		e.ID, s.cfg.PublicURL(), e.ID)
-	contents := func(text string) ignitionSource {
-		return ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))}
-	}
-	config := map[string]any{
-		"ignition": map[string]string{"version": "3.1.0"},
-		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
-		"storage":  map[string]any{"files": []ignitionFile{{Path: "/root/.docker/config.json", Contents: contents(e.pullSecret)}}},
-		"systemd":  map[string]any{"units": []map[string]any{{"name": "agent.service", "enabled": true, "contents": agent}}},
-	}
-	text := inString(config)
-	if e.IgnitionConfigOverride == "" {
-		return text, nil
-	}
-	return mergeJSON(text, e.IgnitionConfigOverride)
-}
-
-func splitLines(text string) []string {
-	lines := []string{}
-	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // ipxeScript boots a machine over the network. With boot-order-control it asks

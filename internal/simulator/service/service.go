@@ -35,6 +35,10 @@ type Config struct {
 	ImageURL func(ImageRequest) (url string, expires time.Time)
 	// Authenticate wraps the API. Nil lets everybody in (auth type none).
 	Authenticate func(http.Handler) http.Handler
+	// AgentToken is what the agents of an infra-env identify themselves with,
+	// given the cloud.openshift.com entry of its pull secret. Nil, or an empty
+	// text, is nothing.
+	AgentToken func(infraEnvID, cloudSecret string) string
 	// Scenario is the trouble to make; nil for none.
 	Scenario *scenario.Scenario
 	// OnTrouble is told of faults that other parts of the simulator carry out:

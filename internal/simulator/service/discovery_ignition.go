@@ -1,0 +1,177 @@
+package service
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	ignition "github.com/coreos/ignition/v2/config/v3_6"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// discoverySpec is the version of Ignition's format that the service writes.
+const discoverySpec = "3.1.0"
+
+// discoveryFile is a file of the live system.
+type discoveryFile struct {
+	Path      string         `json:"path"`
+	Mode      int            `json:"mode"`
+	Overwrite bool           `json:"overwrite"`
+	User      map[string]any `json:"user"`
+	Contents  ignitionSource `json:"contents"`
+}
+
+// discoveryUnit is a unit of the live system's service manager.
+type discoveryUnit struct {
+	Name     string `json:"name"`
+	Enabled  bool   `json:"enabled"`
+	Contents string `json:"contents"`
+}
+
+// discoveryIgnition configures the live system: it runs the agent.
+func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
+	about := map[string]any{"version": discoverySpec}
+	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
+		about["proxy"] = map[string]any{"httpProxy": p.HTTPProxy, "httpsProxy": p.HTTPSProxy, "noProxy": splitNames(p.NoProxy)}
+	}
+	text := inString(map[string]any{
+		"ignition": about,
+		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
+		"storage":  map[string]any{"files": e.discoveryFiles()},
+		"systemd":  map[string]any{"units": s.discoveryUnits(e)},
+	})
+	if e.IgnitionConfigOverride == "" {
+		return text, nil
+	}
+	return mergeIgnition(text, e.IgnitionConfigOverride)
+}
+
+// discoveryUnits are the agent, and what it needs before.
+func (s *Service) discoveryUnits(e *infraEnv) []discoveryUnit {
+	token := ""
+	if s.cfg.AgentToken != nil {
+		token = s.cfg.AgentToken(e.ID, cloudSecret(e.pullSecret))
+	}
+	proxy := wireProxy{}
+	if e.Proxy != nil {
+		proxy = *e.Proxy
+	}
+	agent := fmt.Sprintf(`[Service]
+Type=simple
+Restart=always
+RestartSec=3
+StartLimitInterval=0
+Environment=HTTP_PROXY=%[1]s
+Environment=http_proxy=%[1]s
+Environment=HTTPS_PROXY=%[2]s
+Environment=https_proxy=%[2]s
+Environment=NO_PROXY=%[3]s
+Environment=no_proxy=%[3]s
+Environment=PULL_SECRET_TOKEN=%[4]s
+TimeoutStartSec=180
+ExecStartPre=/usr/local/bin/agent-fix-bz1964591 %[5]s
+ExecStartPre=podman run --privileged --rm -v /usr/local/bin:/hostbin %[5]s cp /usr/bin/agent /hostbin
+ExecStart=/usr/local/bin/agent --url %[6]s --infra-env-id %[7]s --agent-version %[5]s --insecure=false
+
+[Unit]
+Wants=network-online.target
+After=network-online.target
+
+[Install]
+WantedBy=multi-user.target
+`, proxy.HTTPProxy, proxy.HTTPSProxy, proxy.NoProxy, token, versions.AgentImage, s.cfg.PublicURL(), e.ID)
+	units := []discoveryUnit{
+		{"agent.service", true, agent},
+		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
+	}
+	if len(e.static) > 0 {
+		units = append(units, discoveryUnit{"pre-network-manager-config.service", true,
+			"[Unit]\nDescription=Prepare network manager config content\nBefore=dracut-initqueue.service NetworkManager.service\nDefaultDependencies=no\n\n[Service]\nUser=root\nType=oneshot\nTimeoutSec=60\nExecStart=/bin/bash /usr/local/bin/pre-network-manager-config.sh\nPrivateTmp=true\nRemainAfterExit=no\n\n[Install]\nWantedBy=multi-user.target\n"})
+	}
+	return units
+}
+
+// discoveryFiles are what the agent and its network need.
+func (e *infraEnv) discoveryFiles() []discoveryFile {
+	plain := func(path string, mode int, text string) discoveryFile {
+		return discoveryFile{
+			Path: path, Mode: mode, Overwrite: true, User: map[string]any{"name": "root"},
+			Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))},
+		}
+	}
+	files := []discoveryFile{
+		plain("/usr/local/bin/agent-fix-bz1964591", 0o755, "#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
+		plain("/etc/motd", 0o644, "This is a host that is being installed by the Assisted Installer.\nThe primary service is agent.service: journalctl -u agent.service\n"),
+		plain("/etc/NetworkManager/conf.d/01-ipv6.conf", 0o644, "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n"),
+		plain("/root/.docker/config.json", 0o644, e.pullSecret),
+		plain("/root/assisted.te", 0o644, "module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
+	}
+	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
+		// The service writes this one mode in decimal, where 0644 is meant.
+		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy)))
+	}
+	if e.AdditionalTrustBundle != "" {
+		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))
+	}
+	for i, h := range e.static {
+		files = append(files,
+			plain(fmt.Sprintf("/etc/assisted/network/host%d/mac_interface.ini", i), 0o600, h.pairs()),
+			plain(fmt.Sprintf("/etc/assisted/network/host%d/ymlFile%d.yml", i, i), 0o600, h.NetworkYAML))
+	}
+	return files
+}
+
+func splitNames(text string) []string {
+	names := []string{}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func splitLines(text string) []string {
+	lines := []string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// mergeIgnition lays a user's config over the service's own by the rules of the
+// format: lists are merged by name and path. The result has the higher of the two
+// versions.
+func mergeIgnition(base, over string) (string, error) {
+	parent, _, err := ignition.ParseCompatibleVersion([]byte(base))
+	if err != nil {
+		return "", fmt.Errorf("reading the generated Ignition: %w", err)
+	}
+	child, _, err := ignition.ParseCompatibleVersion([]byte(over))
+	if err != nil {
+		return "", badRequest("%s", err)
+	}
+	merged := ignition.Merge(parent, child)
+	merged.Ignition.Version = max(discoverySpec, versionOf(over)) // 3.1.0 to 3.6.0, so by letter
+	text, err := json.Marshal(merged)
+	if err != nil {
+		return "", fmt.Errorf("writing the merged Ignition: %w", err)
+	}
+	return string(text), nil
+}
+
+// versionOf is a config's ignition.version.
+func versionOf(config string) string {
+	var about struct {
+		Ignition struct {
+			Version string `json:"version"`
+		} `json:"ignition"`
+	}
+	_ = unmarshal(config, &about) // it has been read before
+	return cmp.Or(about.Ignition.Version, discoverySpec)
+}
