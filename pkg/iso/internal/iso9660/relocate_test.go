@@ -1,0 +1,303 @@
+package iso9660
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+)
+
+const ignition = "images/ignition.img"
+
+// grow moves a file of an image behind everything else and gives it other content, in the image's own file.
+func grow(t *testing.T, image, name string, content []byte) {
+	t.Helper()
+	v, _ := open(t, image)
+	f, err := v.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset, size := v.RoomFor(int64(len(content)))
+	patches, err := v.Relocate(f, offset, int64(len(content)), size)
+	if err != nil {
+		t.Fatalf("Relocate: %v", err)
+	}
+	out, err := os.OpenFile(image, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := out.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	end := int64(0)
+	for _, p := range append(patches, Patch{offset, content}) {
+		if p.Offset < end && p.Offset != offset {
+			t.Errorf("the patch at %d follows one that ends at %d", p.Offset, end)
+		}
+		if _, err := out.WriteAt(p.Data, p.Offset); err != nil {
+			t.Fatal(err)
+		}
+		end = p.Offset + int64(len(p.Data))
+	}
+}
+
+func bigContent() []byte { return bytes.Repeat([]byte("grown beyond its area. "), 20_000) }
+
+func TestRelocateEveryLayout(t *testing.T) {
+	for _, l := range isotest.Layouts() {
+		if l.Arch == "s390x" {
+			continue // its area is part of the boot image
+		}
+		t.Run(l.Name, func(t *testing.T) {
+			t.Parallel()
+			image := isotest.Make(t, l)
+			before, _ := open(t, image)
+			grow(t, image, ignition, bigContent())
+			after, _ := open(t, image)
+
+			got, err := after.ReadFile(ignition, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, bigContent()) {
+				t.Error("the moved file has other content")
+			}
+			if err := after.Walk(func(File) error { return nil }); err != nil {
+				t.Errorf("Walk: %v", err)
+			}
+			if after.Sectors*SectorSize != after.Size {
+				t.Errorf("the volume has %d sectors, the image %d bytes", after.Sectors, after.Size)
+			}
+			if diff := cmp.Diff(before.Boot, after.Boot); diff != "" {
+				t.Errorf("ways to boot (-before +after):\n%s", diff)
+			}
+			checkMovedGPT(t, before.GPT, after)
+			checkOthers(t, l, after)
+		})
+	}
+}
+
+func checkMovedGPT(t *testing.T, before *GPT, after *Volume) {
+	t.Helper()
+	if before == nil {
+		if after.GPT != nil {
+			t.Error("a GPT came out of nowhere")
+		}
+		return
+	}
+	if len(after.GPT.Trouble) > 0 {
+		t.Errorf("trouble with the GPT: %q", after.GPT.Trouble)
+	}
+	if want := after.Size/BlockSize - 1; after.GPT.Alternate != want {
+		t.Errorf("the backup GPT lies at block %d, want %d", after.GPT.Alternate, want)
+	}
+	if diff := cmp.Diff(before.Partitions, after.GPT.Partitions); diff != "" {
+		t.Errorf("partitions (-before +after):\n%s", diff)
+	}
+}
+
+// checkOthers holds every file that was not moved against what the fixture was made of.
+func checkOthers(t *testing.T, l isotest.Layout, v *Volume) {
+	t.Helper()
+	for _, path := range []string{"images/pxeboot/initrd.img", "images/pxeboot/rootfs.img"} {
+		got, err := v.ReadFile(path, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, isotest.Content(t, l, path)) {
+			t.Errorf("%s changed", path)
+		}
+	}
+}
+
+// TestRelocateChangesNothingElse compares all bytes of the image before and after.
+func TestRelocateChangesNothingElse(t *testing.T) {
+	path := isotest.Make(t, layout(t, "x86_64-2023-07"))
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := open(t, path)
+	f, err := v.Find(ignition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset, size := v.RoomFor(300_000)
+	patches, err := v.Relocate(f, offset, 300_000, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var within []Patch
+	for _, p := range patches {
+		if p.Offset < v.Size {
+			within = append(within, p)
+		}
+	}
+	// Two directory records, two volume descriptors, one GPT header.
+	if len(within) != 5 {
+		t.Errorf("%d patches within the old image, want 5", len(within))
+	}
+	changed := 0
+	for _, p := range within {
+		changed += len(p.Data)
+	}
+	if most := 2*16 + 2*8 + BlockSize; changed > most {
+		t.Errorf("%d bytes within the old image are replaced, want at most %d", changed, most)
+	}
+	if offset < int64(len(before)) {
+		t.Errorf("the file would lie at %d, upon the image's %d bytes", offset, len(before))
+	}
+}
+
+func TestRelocateTwice(t *testing.T) {
+	path := isotest.Make(t, layout(t, "x86_64-2023-07"))
+	grow(t, path, ignition, bigContent())
+	grow(t, path, ignition, append(bigContent(), "once more"...))
+	v, _ := open(t, path)
+	got, err := v.ReadFile(ignition, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix(got, []byte("once more")) || len(v.GPT.Trouble) > 0 {
+		t.Errorf("after two moves the file ends with %q and the GPT has trouble %q", got[len(got)-9:], v.GPT.Trouble)
+	}
+}
+
+func TestRelocateRefuses(t *testing.T) {
+	v, _ := open(t, isotest.Make(t, layout(t, "x86_64-2023-07")))
+	sparse, _ := open(t, isotest.Make(t, layout(t, "x86_64-sparse")))
+	s390x, _ := open(t, isotest.Make(t, layout(t, "s390x-2023-07")))
+	for name, c := range map[string]struct {
+		v    *Volume
+		path string
+		move func(offset, size, volume int64) (int64, int64, int64)
+		want string
+	}{
+		"boot image":            {v, "isolinux/isolinux.bin", asIs, "boot image"},
+		"s390x boot image":      {s390x, "images/cdboot.img", asIs, "boot image"},
+		"several extents":       {sparse, "data/registry.tar", asIs, "several extents"},
+		"half a sector":         {v, ignition, func(o, s, n int64) (int64, int64, int64) { return o + 512, s, n }, "whole sectors"},
+		"upon the image":        {v, ignition, func(o, s, n int64) (int64, int64, int64) { return o - SectorSize, s, n }, "upon them"},
+		"no room for the GPT":   {v, ignition, func(o, s, n int64) (int64, int64, int64) { return o, s, alignUp(o+s, SectorSize) }, "does not hold"},
+		"beyond 32 bits":        {v, ignition, func(o, s, n int64) (int64, int64, int64) { return o, 5 << 30, o + 6<<30 }, "cannot say"},
+		"negative":              {v, ignition, func(o, s, n int64) (int64, int64, int64) { return o, -1, n }, "cannot say"},
+		"beyond all":            {v, ignition, func(o, s, n int64) (int64, int64, int64) { return 1 << 62, s, n }, "ends before it"},
+		"volume beyond 32 bits": {v, ignition, func(o, s, n int64) (int64, int64, int64) { return o, s, 1 << 44 }, "volume descriptor cannot say"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := c.v.Find(c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			offset, volume := c.v.RoomFor(1000)
+			o, s, n := c.move(offset, 1000, volume)
+			if _, err := c.v.Relocate(f, o, s, n); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+	if _, err := v.Relocate(File{Path: ignition}, 0, 0, 0); err == nil {
+		t.Error("a file that the image does not have like this is moved")
+	}
+}
+
+func asIs(o, s, n int64) (int64, int64, int64) { return o, s, n }
+
+func TestRelocateRefusesADamagedGPT(t *testing.T) {
+	b, err := os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[BlockSize+40] ^= 1
+	v, err := Read(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := v.Find(ignition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset, size := v.RoomFor(1000)
+	if _, err := v.Relocate(f, offset, 1000, size); err == nil || !strings.Contains(err.Error(), "GPT cannot be kept") {
+		t.Errorf("got %v, want an error about the GPT", err)
+	}
+}
+
+// xorriso runs the program on an image; a warning is a failure.
+func xorriso(t *testing.T, image string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("xorriso"); err != nil {
+		t.Skip("xorriso is not installed (apt-get install xorriso)")
+	}
+	all := append([]string{"-abort_on", "WARNING", "-report_about", "WARNING", "-indev", image}, args...)
+	out, err := exec.Command("xorriso", all...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("xorriso %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestXorrisoReadsWhatWasMoved lets an implementation that is not ours judge.
+func TestXorrisoReadsWhatWasMoved(t *testing.T) {
+	for _, name := range []string{"x86_64-2021-09", "x86_64-2023-07", "x86_64-sparse", "x86_64-joliet-only", "aarch64-2023-07", "ppc64le-2023-07"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			image := isotest.Make(t, layout(t, name))
+			before := xorriso(t, image, "-report_el_torito", "plain", "-report_system_area", "plain")
+			grow(t, image, ignition, bigContent())
+			after := xorriso(t, image, "-report_el_torito", "plain", "-report_system_area", "plain")
+			checkReport(t, before, after)
+			for _, names := range []string{"any", "norock"} { // Rock Ridge, then Joliet
+				readBack(t, image, names)
+			}
+		})
+	}
+}
+
+// checkReport holds what xorriso says after a move against what it said before: only the size of the image and what
+// follows from it may differ.
+func checkReport(t *testing.T, before, after string) {
+	t.Helper()
+	keep := func(report string) []string {
+		var lines []string
+		for line := range strings.Lines(report) {
+			if !strings.HasPrefix(line, "ISO image size/512") && !strings.HasPrefix(line, "GPT lba range") && !strings.HasPrefix(line, "xorriso ") {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		return lines
+	}
+	if strings.Contains(after, "GPT") && strings.Contains(after, "problems") {
+		t.Errorf("xorriso sees problems with the GPT:\n%s", after)
+	}
+	if diff := cmp.Diff(keep(before), keep(after)); diff != "" {
+		t.Errorf("report of xorriso (-before +after):\n%s", diff)
+	}
+}
+
+// readBack lets xorriso extract the moved file by one kind of names.
+func readBack(t *testing.T, image, names string) {
+	t.Helper()
+	v, _ := open(t, image)
+	if names == "norock" && !v.Joliet {
+		return
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{"-abort_on", "WARNING", "-report_about", "WARNING", "-read_fs", names, "-osirrox", "on", "-indev", image, "-extract", "/" + ignition, out}
+	if msg, err := exec.Command("xorriso", args...).CombinedOutput(); err != nil {
+		t.Fatalf("xorriso -read_fs %s: %v\n%s", names, err, msg)
+	}
+	got, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, bigContent()) {
+		t.Errorf("xorriso -read_fs %s reads other content", names)
+	}
+}
