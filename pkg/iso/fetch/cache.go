@@ -86,13 +86,16 @@ func (c *Cache) Get(ctx context.Context, src Source, progress Progress) (*File, 
 }
 
 func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File, error) {
+	if c.dir == "" {
+		return nil, errors.New("the cache has no directory")
+	}
 	if file, err := c.hold(from.digest); file != nil || err != nil {
 		return file, err
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
-	mine, err := waitLock(ctx, c.clock, c.path(from.key, ".lock"), func() { c.watch(from, progress) })
+	mine, err := waitLock(ctx, c.clock, c.path(from.key, ".lock"), true, func() { c.watch(from, progress) })
 	if err != nil {
 		return nil, err
 	}

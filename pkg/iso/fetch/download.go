@@ -125,7 +125,7 @@ func (d *download) run(ctx context.Context) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		file, err := d.finish()
+		file, err := d.finish(ctx)
 		var wrong *ChecksumError
 		if !errors.As(err, &wrong) {
 			return file, err
@@ -176,40 +176,43 @@ func (d *download) repeat(ctx context.Context) error {
 }
 
 // finish checks the whole and gives it its name.
-func (d *download) finish() (*File, error) {
-	c, key := d.cache, d.from.key
-	got := hex.EncodeToString(d.sum.Sum(nil))
+func (d *download) finish(ctx context.Context) (*File, error) {
+	c, got := d.cache, hex.EncodeToString(d.sum.Sum(nil))
 	if d.from.digest != "" && got != d.from.digest {
 		return nil, &ChecksumError{Want: d.from.digest, Got: got}
 	}
-	// The cache believes a name: the bytes must be on disk before it stands.
-	if err := errors.Join(d.part.Sync(), d.part.Close()); err != nil {
-		return nil, err
-	}
-	// Nobody may drop it between its renaming and its use.
-	use, err := lock(c.path(got, ".use"), false)
+	// Nobody may drop it between its naming and its use.
+	use, err := waitLock(ctx, c.clock, c.path(got, ".use"), false, func() {})
 	if err != nil {
 		return nil, err
 	}
-	if use != nil {
-		defer use.Close()
-	}
-	if err := os.Rename(d.part.Name(), c.path(got, ".iso")); err != nil {
+	defer use.Close()
+	if err := d.name(c.path(got, ".iso")); err != nil {
 		return nil, err
 	}
-	if err := remove(c.path(key, ".part.json")); err != nil {
-		return nil, err
-	}
-	err = writeJSON(c.path(key, ".json"), record{
+	err = writeJSON(c.path(d.from.key, ".json"), record{
 		validators: d.said.validators, URL: d.said.URL, Size: d.done, SHA256: got,
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.done = 0
+	d.done = 0 // nothing is left to be resumed
 	file, err := c.hold(got)
 	if err == nil && file == nil {
-		err = fmt.Errorf("it was dropped from the cache %s as soon as it was there", c.dir)
+		err = fmt.Errorf("it is not in the cache %s after all", c.dir)
 	}
 	return file, err
+}
+
+// name lets the part appear as content. Where another URL has brought the same
+// content that file stays, since somebody may be reading it.
+func (d *download) name(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Size() == d.done {
+		return nil
+	}
+	// The cache believes a name: the bytes must be on disk before it stands.
+	if err := errors.Join(d.part.Sync(), d.part.Close()); err != nil {
+		return err
+	}
+	return os.Rename(d.part.Name(), path)
 }

@@ -49,6 +49,9 @@ func (d *download) exchange(ctx context.Context) error {
 		}
 		return d.store(ctx, cancel, resp.Body)
 	case http.StatusOK:
+		if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+			return fmt.Errorf("the server sends it as %s, which it was not asked for", coding)
+		}
 		if err := d.starts(ctx, resp); err != nil {
 			return err
 		}
@@ -80,18 +83,35 @@ func (d *download) ask(ctx context.Context) (*http.Response, error) {
 // continues checks that an answer goes on where the part ends.
 func (d *download) continues(h http.Header) error {
 	said := h.Get("Content-Range")
-	rest, ok := strings.CutPrefix(said, "bytes ")
-	span, total, ok2 := strings.Cut(rest, "/")
-	first, last, ok3 := strings.Cut(span, "-")
-	from, err := strconv.ParseInt(first, 10, 64)
-	to, err2 := strconv.ParseInt(last, 10, 64)
-	if !ok || !ok2 || !ok3 || err != nil || err2 != nil || from != d.done || to < from {
+	first, total, ok := parseContentRange(said)
+	if !ok || first != d.done {
 		return fmt.Errorf("the server was asked for what follows %d bytes, and sends Content-Range %q", d.done, said)
 	}
-	if size, err := strconv.ParseInt(total, 10, 64); err == nil && d.said.Total >= 0 && size != d.said.Total {
-		return fmt.Errorf("the content had %d bytes, and has %d now", d.said.Total, size)
+	if total >= 0 && d.said.Total >= 0 && total != d.said.Total {
+		return fmt.Errorf("the content had %d bytes, and has %d now", d.said.Total, total)
 	}
 	return nil
+}
+
+// parseContentRange reads a Content-Range field (RFC 9110, 14.4): the first
+// byte, and the number of all bytes or -1 where it is not said.
+func parseContentRange(said string) (first, total int64, ok bool) {
+	rest, isBytes := strings.CutPrefix(said, "bytes ")
+	span, all, hasAll := strings.Cut(rest, "/")
+	from, to, hasTo := strings.Cut(span, "-")
+	if !isBytes || !hasAll || !hasTo {
+		return 0, 0, false
+	}
+	begin, err := strconv.ParseUint(from, 10, 63)
+	end, err2 := strconv.ParseUint(to, 10, 63)
+	if err != nil || err2 != nil || end < begin {
+		return 0, 0, false
+	}
+	if all == "*" {
+		return int64(begin), -1, true
+	}
+	size, err := strconv.ParseUint(all, 10, 63)
+	return int64(begin), int64(size), err == nil && size > end
 }
 
 // starts prepares for all of the content from its first byte.

@@ -47,11 +47,11 @@ func isStill(f *os.File, path string) bool {
 	return err == nil && os.SameFile(opened, named)
 }
 
-// waitLock locks a file exclusively, however long somebody else holds it;
-// waiting is called each time that it is found held.
-func waitLock(ctx context.Context, clk clock.Clock, path string, waiting func()) (*os.File, error) {
+// waitLock locks a file however long somebody else holds it; waiting is called
+// each time that it is found held.
+func waitLock(ctx context.Context, clk clock.Clock, path string, exclusive bool, waiting func()) (*os.File, error) {
 	for {
-		f, err := lock(path, true)
+		f, err := lock(path, exclusive)
 		if err != nil || f != nil {
 			return f, err
 		}

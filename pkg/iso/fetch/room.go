@@ -27,7 +27,7 @@ func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
 	if size > c.cap {
 		return fmt.Errorf("it has %d bytes, and the cache %s may hold %d", size, c.dir, c.cap)
 	}
-	room, err := waitLock(ctx, c.clock, c.path("room", ".lock"), func() {})
+	room, err := waitLock(ctx, c.clock, c.path("room", ".lock"), true, func() {})
 	if err != nil {
 		return err
 	}
