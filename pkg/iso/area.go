@@ -1,0 +1,195 @@
+package iso
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
+)
+
+const (
+	// mostArea bounds an Ignition area, in bytes: 256 KiB as built, some MiB where it was grown.
+	mostArea = 64 << 20
+
+	// Images before 2022 describe the area in the last 24 bytes of the system area: a magic, an
+	// offset and a length, 64 bits each, little endian.
+	legacyOffset = 32<<10 - 24
+	legacyMagic  = "coreiso+"
+
+	// On s390x the area follows the initrd in images/cdboot.img; where that is stands there in the
+	// kernel's own fields, 64 bits each, big endian.
+	cdbootFields   = 66568
+	cdbootAreaSize = 256 << 10
+)
+
+// ErrNoArea says that an image has no place for an Ignition config, so that it is not a live image
+// of CoreOS.
+var ErrNoArea = errors.New("no Ignition area: this is not a live image of CoreOS")
+
+// area is the room for the Ignition config.
+type area struct {
+	file           iso9660.File // that holds it; the zero value where only a header tells of the area
+	offset, length int64        // in the image, bytes
+	whole          bool         // the area is all of file, which can therefore be moved
+	header         bool         // the legacy header tells of it as well
+}
+
+// place names the area in errors.
+func (a area) place() string {
+	if a.file.Path == "" {
+		return fmt.Sprintf("Ignition area at byte %d", a.offset)
+	}
+	return a.file.Path
+}
+
+// readArea finds the Ignition area: by igninfo.json, by the name that the file always had, by the
+// legacy header, and by the fields of cdboot.img.
+func (b *Base) readArea() error {
+	for _, find := range []func() (area, error){b.describedArea, b.namedArea, b.legacyArea, b.cdbootArea} {
+		found, err := find()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := b.check(found); err != nil {
+			return err
+		}
+		legacy, err := b.legacyArea()
+		found.header = err == nil && legacy.offset == found.offset
+		b.area = found
+		b.info.AreaBytes = found.length
+		b.info.Growable = found.whole && b.info.Arch != zseries
+		return nil
+	}
+	return ErrNoArea
+}
+
+// check holds an area against the image.
+func (b *Base) check(a area) error {
+	switch {
+	case a.length <= 0:
+		return fmt.Errorf("%s has no room at all", a.place())
+	case a.length > mostArea:
+		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.place(), a.length, mostArea)
+	case a.offset < 0 || a.offset > b.image.Size()-a.length:
+		return fmt.Errorf("%s ends at byte %d of an image of %d", a.place(), a.offset+a.length, b.image.Size())
+	}
+	return nil
+}
+
+// ignInfo is coreos/igninfo.json.
+type ignInfo struct {
+	File   string `json:"file"`
+	Offset *int64 `json:"offset"` // within File; its start where it is absent
+	Length *int64 `json:"length"` // up to the end of File where it is absent
+}
+
+func parseIgnInfo(data []byte) (ignInfo, error) {
+	var info ignInfo
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(&info); err != nil {
+		return info, fmt.Errorf("%s: %w", igninfoPath, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return info, fmt.Errorf("%s: more follows the object", igninfoPath)
+	}
+	if info.File == "" {
+		return info, fmt.Errorf("%s: names no file", igninfoPath)
+	}
+	return info, nil
+}
+
+// within returns the range of a file of size bytes that is meant.
+func (i ignInfo) within(size int64) (offset, length int64, err error) {
+	if i.Offset != nil {
+		offset = *i.Offset
+	}
+	if offset < 0 || offset >= size {
+		return 0, 0, fmt.Errorf("%s: offset %d lies outside of %s, which has %d bytes", igninfoPath, offset, i.File, size)
+	}
+	length = size - offset
+	if i.Length != nil {
+		length = *i.Length
+	}
+	if length <= 0 || length > size-offset {
+		return 0, 0, fmt.Errorf("%s: length %d at offset %d does not fit into %s, which has %d bytes", igninfoPath, length, offset, i.File, size)
+	}
+	return offset, length, nil
+}
+
+func (b *Base) describedArea() (area, error) {
+	data, err := b.volume.ReadFile(igninfoPath, mostDescription)
+	if err != nil {
+		return area{}, err
+	}
+	info, err := parseIgnInfo(data)
+	if err != nil {
+		return area{}, err
+	}
+	f, err := b.volume.Find(info.File)
+	if err != nil {
+		// Not fs.ErrNotExist: the image contradicts itself, and guessing on would hide that.
+		return area{}, fmt.Errorf("%s names %q: %v", igninfoPath, info.File, err)
+	}
+	offset, length, err := info.within(f.Size)
+	if err != nil {
+		return area{}, err
+	}
+	return area{file: f, offset: f.Offset + offset, length: length, whole: info.Offset == nil && info.Length == nil}, nil
+}
+
+func (b *Base) namedArea() (area, error) {
+	f, err := b.volume.Find(ignitionPath)
+	if err != nil {
+		return area{}, err
+	}
+	return area{file: f, offset: f.Offset, length: f.Size, whole: true}, nil
+}
+
+func (b *Base) legacyArea() (area, error) {
+	var header [24]byte
+	if _, err := b.image.ReadAt(header[:], legacyOffset); err != nil && !errors.Is(err, io.EOF) {
+		return area{}, fmt.Errorf("reading the system area: %w", err)
+	}
+	if string(header[:8]) != legacyMagic {
+		return area{}, fs.ErrNotExist
+	}
+	offset, length := binary.LittleEndian.Uint64(header[8:]), binary.LittleEndian.Uint64(header[16:])
+	if offset > uint64(b.image.Size()) || length > uint64(b.image.Size()) {
+		return area{}, fmt.Errorf("header of the Ignition area at byte %d: %d bytes at byte %d lie outside of the image", legacyOffset, length, offset)
+	}
+	return area{offset: int64(offset), length: int64(length), header: true}, nil
+}
+
+func (b *Base) cdbootArea() (area, error) {
+	f, err := b.volume.Find(cdbootPath)
+	if err != nil {
+		return area{}, err
+	}
+	var fields [16]byte
+	if f.Size < cdbootFields+int64(len(fields)) {
+		return area{}, fmt.Errorf("%s has only %d bytes", cdbootPath, f.Size)
+	}
+	if _, err := b.image.ReadAt(fields[:], f.Offset+cdbootFields); err != nil {
+		return area{}, fmt.Errorf("%s: %w", cdbootPath, err)
+	}
+	start, size := binary.BigEndian.Uint64(fields[:]), binary.BigEndian.Uint64(fields[8:])
+	if start > uint64(f.Size) || size > uint64(f.Size) || start+size+cdbootAreaSize > uint64(f.Size) {
+		return area{}, fmt.Errorf("%s: the initrd of %d bytes at byte %d leaves no room for an Ignition area", cdbootPath, size, start)
+	}
+	return area{file: f, offset: f.Offset + int64(start+size), length: cdbootAreaSize}, nil
+}
+
+// legacyHeader describes an area as images before 2022 do.
+func legacyHeader(offset, length int64) []byte {
+	header := []byte(legacyMagic)
+	header = binary.LittleEndian.AppendUint64(header, uint64(offset))
+	return binary.LittleEndian.AppendUint64(header, uint64(length))
+}

@@ -1,0 +1,188 @@
+package iso
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
+	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
+)
+
+// mostDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
+// than one KiB.
+const mostDescription = 64 << 10
+
+// Base is a live image that was read and understood, and that customised images are made of. It is
+// never written to. All its methods are safe for concurrent use.
+type Base struct {
+	name     string // in errors: the path, or what OpenReader was told
+	identity string
+	image    *extent.Image
+	volume   *iso9660.Volume
+	area     area        // of the Ignition config
+	kargs    *kargs.Area // nil where the image has no areas for kernel arguments
+	info     Info
+	packer   embed.Packer
+	close    func() error
+
+	contents func() (contents, error)      // what the Ignition area holds, read once
+	kernel   func() (*extent.Image, error) // as a network boot needs it, unpacked once
+	minimal  minimal
+}
+
+// Info says what an image is.
+type Info struct {
+	VolumeID string // the label, by which the live system finds its own medium
+	Size     int64  // bytes
+	Arch     string // x86_64, aarch64, ppc64le, s390x; empty where nothing tells
+	OS       string // fedora-coreos, rhcos, scos, …: the label up to its version
+	Version  string // the rest of the label
+	Boot     Boot
+	// Features is coreos/features.json: what the live system can do. It is nil before 2022.
+	Features map[string]any
+	// AreaBytes is how much room the Ignition area has, in bytes.
+	AreaBytes int64
+	// Growable says whether that room can be made larger: on all but s390x.
+	Growable bool
+	// KargsLimit is how long the kernel arguments may become, in bytes; 0 where they cannot be changed.
+	KargsLimit int
+	// Minimal says whether the image carries the recipe of its minimal ISO.
+	Minimal bool
+}
+
+// Boot says in which ways a machine can boot from an image.
+type Boot struct {
+	BIOSCD   bool `json:"biosCd"`
+	BIOSDisk bool `json:"biosDisk"` // as from a USB stick: needs boot code in the MBR
+	UEFICD   bool `json:"uefiCd"`
+	UEFIDisk bool `json:"uefiDisk"`
+}
+
+// Open reads the live image at path. The file is held open until Close.
+func Open(path string) (*Base, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the image: %w", err)
+	}
+	base, err := openFile(path, file)
+	if err != nil {
+		_ = file.Close() // what was wrong with the image is worth more
+		return nil, err
+	}
+	return base, nil
+}
+
+func openFile(path string, file *os.File) (*Base, error) {
+	about, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("opening the image: %w", err)
+	}
+	if !about.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file, so not an image", path)
+	}
+	base, err := read(path, extent.New(file, about.Size()))
+	if err != nil {
+		return nil, err
+	}
+	base.identity = identityOf(path, about)
+	base.close = file.Close
+	return base, nil
+}
+
+// OpenReader reads a live image of size bytes from r; name is what errors call it. What is made of
+// the base reads from r for as long as it is used.
+func OpenReader(name string, r io.ReaderAt, size int64) (*Base, error) {
+	return read(name, extent.New(r, size))
+}
+
+// identityOf names the content of a file well enough to tell two of them apart without reading them.
+func identityOf(path string, about fs.FileInfo) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	return fmt.Sprintf("%s %d %d", path, about.Size(), about.ModTime().UnixNano())
+}
+
+// read takes in the structures of an image: some hundred KiB, however large it is.
+func read(name string, image *extent.Image) (*Base, error) {
+	volume, err := iso9660.Read(image, image.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	b := &Base{
+		name: name, identity: fmt.Sprintf("%s %d", name, image.Size()), image: image, volume: volume,
+		close: func() error { return nil },
+	}
+	for _, step := range []func() error{b.readInfo, b.readArea, b.readKargs} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	b.contents = sync.OnceValues(b.readContents)
+	b.kernel = sync.OnceValues(b.bootKernel)
+	return b, nil
+}
+
+// Close gives the file back. Images made of the base can not be read any more.
+func (b *Base) Close() error { return b.close() }
+
+// Name is how errors call the base: its path, as Open was given it.
+func (b *Base) Name() string { return b.name }
+
+// Info says what the image is.
+func (b *Base) Info() Info { return b.info }
+
+// Identity names the content of the base, for [extent.Image.Tag]: another content has another one.
+func (b *Base) Identity() string { return b.identity }
+
+// Image is the base itself, unchanged. It must not be changed; Clone makes a copy that may be.
+func (b *Base) Image() *extent.Image { return b.image }
+
+// readKargs finds the areas of the kernel arguments. An image may well have none.
+func (b *Base) readKargs() error {
+	description, err := b.optional(kargsPath)
+	if err != nil {
+		return err
+	}
+	found, err := kargs.Read(b.image, b.locate, description)
+	if errors.Is(err, kargs.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b.kargs = found
+	b.info.KargsLimit = found.Limit
+	return nil
+}
+
+// locate says where a file of the image begins and how long it is.
+func (b *Base) locate(path string) (off, size int64, err error) {
+	f, err := b.volume.Find(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	return f.Offset, f.Size, nil
+}
+
+// optional reads a small file that not every generation of images has; nil where there is none.
+func (b *Base) optional(path string) ([]byte, error) {
+	data, err := b.volume.ReadFile(path, mostDescription)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// has reports whether the image has a file of that path.
+func (b *Base) has(path string) bool {
+	_, err := b.volume.Find(path)
+	return err == nil
+}

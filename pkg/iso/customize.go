@@ -1,0 +1,237 @@
+package iso
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+)
+
+// Existing says what becomes of what the base already carries.
+type Existing uint8
+
+// The ways to treat a base that somebody customised before.
+const (
+	// Refuse makes it an error: a machine must not boot with a config that nobody thought of.
+	Refuse Existing = iota
+	// Merge keeps it. Two Ignition configs become one by the rules of Ignition; a keyfile takes the
+	// place of one with the same name.
+	Merge
+	// Replace drops it, even where nothing takes its place.
+	Replace
+)
+
+// ErrCustomized is returned by Customize for a base that carries something, unless told what to do
+// with it.
+var ErrCustomized = errors.New("the image is customised already")
+
+// Customization is what makes a base a machine's own.
+type Customization struct {
+	// Ignition is a config as JSON, spec 3.x; empty for none.
+	Ignition []byte
+	// Keyfiles are the network profiles for the live system, already in its initrd.
+	Keyfiles []Keyfile
+	// Hostname gives the live system its name by the MAC address of one of its network interfaces.
+	// With the address "" it is the name of every machine that boots the image.
+	Hostname map[string]string
+	// Kargs changes the kernel arguments.
+	Kargs KargEdit
+	// NoGrow makes it an error that the config does not fit into the area that the base has.
+	NoGrow bool
+	// Existing says what becomes of what the base already carries.
+	Existing Existing
+}
+
+// KargEdit changes kernel arguments, in this order: reset, delete, replace, append. What is deleted
+// or replaced must be there.
+type KargEdit struct {
+	Append  []string
+	Delete  []string
+	Replace []Replacement
+	Reset   bool // begin with the arguments that the image was built with
+}
+
+// Replacement is a whole argument and what takes its place.
+type Replacement struct{ Old, New string }
+
+func (e KargEdit) isZero() bool {
+	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
+}
+
+func (e KargEdit) internal() kargs.Edit {
+	edit := kargs.Edit{Append: e.Append, Delete: e.Delete, Reset: e.Reset}
+	for _, r := range e.Replace {
+		edit.Replace = append(edit.Replace, kargs.Replacement(r))
+	}
+	return edit
+}
+
+// Result tells how a customisation went.
+type Result struct {
+	// Compression of the archive: gzip, xz, or none where the image carries nothing.
+	Compression string
+	// IgnitionBytes is the size of the archive, AreaBytes the room that it has.
+	IgnitionBytes, AreaBytes int64
+	// Grown says that the area was made larger, at the end of the image.
+	Grown bool
+	// Warnings are what is likely a mistake and yet no error.
+	Warnings []string
+}
+
+// Customize makes an image of the base. The base stays as it is; the image reads from it. It is an
+// ErrCustomized where the base carries something and c does not say what becomes of that, and a
+// TooLargeError where the config does not fit.
+func (b *Base) Customize(c Customization) (*extent.Image, Result, error) {
+	image, result, err := b.customize(c)
+	if err != nil {
+		return nil, Result{}, fmt.Errorf("%s: %w", b.name, err)
+	}
+	return image, result, nil
+}
+
+func (b *Base) customize(c Customization) (*extent.Image, Result, error) {
+	held, err := b.held(c.Existing)
+	if err != nil {
+		return nil, Result{}, err
+	}
+	result := Result{Compression: held.compression, IgnitionBytes: held.used, AreaBytes: b.area.length}
+	image := b.image.Clone()
+	if err := b.editKargs(image, c.Kargs, &result); err != nil {
+		return nil, Result{}, err
+	}
+	if c.carriesNothing() && c.Existing != Replace {
+		return image, result, nil
+	}
+	members, err := b.members(held, c, &result)
+	if err != nil {
+		return nil, Result{}, err
+	}
+	if err := b.embed(image, members, c.NoGrow, &result); err != nil {
+		return nil, Result{}, err
+	}
+	return image, result, nil
+}
+
+func (c Customization) carriesNothing() bool {
+	return len(c.Ignition) == 0 && len(c.Keyfiles) == 0 && len(c.Hostname) == 0
+}
+
+// held is what the base carries, as far as it is to be kept.
+func (b *Base) held(existing Existing) (contents, error) {
+	if existing == Replace {
+		return contents{compression: embed.None}, nil
+	}
+	held, err := b.contents()
+	if err != nil {
+		return contents{}, fmt.Errorf("what the image carries can not be read: %w", err)
+	}
+	if len(held.members) > 0 && existing == Refuse {
+		return contents{}, fmt.Errorf("%w: %s holds %s", ErrCustomized, b.area.place(), held.names())
+	}
+	if held.compression == "" {
+		held.compression = embed.None
+	}
+	return held, nil
+}
+
+// members puts together what the archive is to hold.
+func (b *Base) members(held contents, c Customization, result *Result) ([]embed.Member, error) {
+	config, err := c.config(held, result)
+	if err != nil {
+		return nil, err
+	}
+	added := make([]embed.Member, 0, len(c.Keyfiles)+1)
+	if config != nil {
+		added = append(added, embed.Member{Name: configMember, Mode: 0o600, Data: config})
+	}
+	if len(c.Keyfiles) > 0 && !b.takesKeyfiles() {
+		return nil, fmt.Errorf("this version of the live system takes no network profiles from the image: %s does not say live-initrd-network", featuresPath)
+	}
+	for _, k := range c.Keyfiles {
+		m, err := keyfileMember(k)
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, m)
+	}
+	members := slices.DeleteFunc(slices.Clone(held.members), func(old embed.Member) bool {
+		return slices.ContainsFunc(added, func(m embed.Member) bool { return m.Name == old.Name })
+	})
+	return append(members, added...), nil
+}
+
+// takesKeyfiles asks the image whether its initrd looks for network profiles.
+func (b *Base) takesKeyfiles() bool {
+	can, _ := b.info.Features["live-initrd-network"].(bool)
+	return can
+}
+
+// keyfileMember checks a profile. NetworkManager refuses one that others than root may read.
+func keyfileMember(k Keyfile) (embed.Member, error) {
+	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") || strings.HasPrefix(k.Name, ".") {
+		return embed.Member{}, fmt.Errorf("network profile %q: its name must be a file's, without a directory", k.Name)
+	}
+	if err := nmstate.CheckKeyfile(k.Name, k.Content); err != nil {
+		return embed.Member{}, err
+	}
+	return embed.Member{Name: keyfileDir + k.Name, Mode: 0o600, Data: k.Content}, nil
+}
+
+// config is the Ignition config of the result; nil where there is to be none.
+func (c Customization) config(held contents, result *Result) ([]byte, error) {
+	var configs [][]byte
+	if old, there := held.find(configMember); there {
+		configs = append(configs, old)
+	}
+	if len(c.Ignition) > 0 {
+		report, err := ignition.Validate("the Ignition config", c.Ignition)
+		if err != nil {
+			return nil, err
+		}
+		result.Warnings = append(result.Warnings, report.Warnings()...)
+		configs = append(configs, c.Ignition)
+	}
+	if len(c.Hostname) > 0 {
+		config, err := hostnameConfig(c.Hostname)
+		if err != nil {
+			return nil, err
+		}
+		configs = append(configs, config)
+	}
+	switch len(configs) {
+	case 0:
+		return nil, nil
+	case 1:
+		return configs[0], nil
+	}
+	merged, err := ignition.Merge(configs...)
+	if err != nil {
+		return nil, fmt.Errorf("merging Ignition configs: %w", err)
+	}
+	return merged, nil
+}
+
+// editKargs brings the changed kernel arguments into the image.
+func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) error {
+	if wanted.isZero() {
+		return nil
+	}
+	if b.kargs == nil {
+		return kargs.ErrNone
+	}
+	_, patches, warned, err := b.kargs.Apply(wanted.internal())
+	if err != nil {
+		return err
+	}
+	for _, p := range patches {
+		image.Overlay(p.Offset, p.Data)
+	}
+	result.Warnings = append(result.Warnings, warned...)
+	return nil
+}

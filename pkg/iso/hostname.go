@@ -1,0 +1,112 @@
+package iso
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// hostnameSpec is the oldest version of Ignition configs in the field. Merging with a config of a
+// later version gives that version.
+const hostnameSpec = "3.0.0"
+
+const hostnameDir = "/etc/oaictl/hostnames/"
+
+// hostnameUnit names a machine that has an interface whose address is the name of a file in
+// hostnameDir. It runs before anything that tells the name to others.
+const hostnameUnit = `[Unit]
+Description=Set the hostname that belongs to a MAC address of this machine
+Wants=systemd-udev-settle.service
+After=systemd-udev-settle.service
+Before=NetworkManager.service agent.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/bash -c 'for a in /sys/class/net/*/address; do read -r mac <"$$a" || continue; f=` + hostnameDir + `$$mac; if [ -f "$$f" ]; then read -r name <"$$f"; echo "$$name" >/etc/hostname; echo "$$name" >/proc/sys/kernel/hostname; exit 0; fi; done'
+
+[Install]
+WantedBy=multi-user.target
+`
+
+// hostnamePattern is a name of RFC 1123: labels of letters, digits and inner dashes.
+var hostnamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+
+type (
+	ignitionConfig struct {
+		Ignition struct {
+			Version string `json:"version"`
+		} `json:"ignition"`
+		Storage *storage `json:"storage,omitempty"`
+		Systemd *systemd `json:"systemd,omitempty"`
+	}
+	storage struct {
+		Files []ignitionFile `json:"files"`
+	}
+	ignitionFile struct {
+		Path      string   `json:"path"`
+		Mode      int      `json:"mode"`
+		Overwrite bool     `json:"overwrite"`
+		Contents  resource `json:"contents"`
+	}
+	systemd struct {
+		Units []unit `json:"units"`
+	}
+	unit struct {
+		Name     string `json:"name"`
+		Enabled  bool   `json:"enabled"`
+		Contents string `json:"contents"`
+	}
+)
+
+// hostnameConfig is the Ignition config that gives machines their names. CoreOS has no other way to
+// name a live system than its files.
+func hostnameConfig(names map[string]string) ([]byte, error) {
+	var config ignitionConfig
+	config.Ignition.Version = hostnameSpec
+	config.Storage = &storage{}
+	if name, all := names[""]; all {
+		if len(names) > 1 {
+			return nil, errors.New("a hostname for every machine, and others by MAC address, contradict each other")
+		}
+		if err := checkHostname(name); err != nil {
+			return nil, err
+		}
+		config.Storage.Files = []ignitionFile{textFile("/etc/hostname", name)}
+		return json.Marshal(config)
+	}
+	seen := map[string]bool{}
+	for _, address := range slices.Sorted(maps.Keys(names)) {
+		mac, err := net.ParseMAC(address)
+		if err != nil {
+			return nil, fmt.Errorf("hostname %q: %q is not a MAC address", names[address], address)
+		}
+		if err := checkHostname(names[address]); err != nil {
+			return nil, err
+		}
+		if seen[mac.String()] {
+			return nil, fmt.Errorf("hostname %q: the MAC address %s has a name already", names[address], mac)
+		}
+		seen[mac.String()] = true
+		config.Storage.Files = append(config.Storage.Files, textFile(hostnameDir+mac.String(), names[address]))
+	}
+	config.Systemd = &systemd{Units: []unit{{Name: "oaictl-hostname.service", Enabled: true, Contents: hostnameUnit}}}
+	return json.Marshal(config)
+}
+
+func checkHostname(name string) error {
+	if len(name) > 253 || !hostnamePattern.MatchString(strings.ToLower(name)) {
+		return fmt.Errorf("hostname %q is not a name of RFC 1123", name)
+	}
+	return nil
+}
+
+// textFile replaces a file by a hostname, none of whose characters a URL would have to escape.
+func textFile(path, hostname string) ignitionFile {
+	return ignitionFile{Path: path, Mode: 0o644, Overwrite: true, Contents: resource{Source: "data:," + hostname + "%0A"}}
+}

@@ -1,0 +1,227 @@
+package iso
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"slices"
+	"sync"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
+	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
+)
+
+// rootfsArgument tells the live system of a minimal ISO where its root filesystem is.
+const rootfsArgument = "coreos.live.rootfs_url"
+
+// minimal keeps the minimal image of a base once its digest was verified, which takes reading all
+// of it.
+type minimal struct {
+	mu    sync.Mutex
+	image *extent.Image // nil until then
+}
+
+// Minimal returns the minimal ISO that the base was built with, as a base of its own that reads from
+// b: a few hundred KiB in memory, nothing on disk. It boots in all ways that b does, and fetches its
+// root filesystem from rootfsURL (http or https; tftp works as well). An empty URL leaves that to
+// whoever adds the kernel argument coreos.live.rootfs_url.
+//
+// The first call for a base reads about 100 MB to verify the digest; what it found is remembered.
+// A base that was customised has no minimal ISO: the recipe is for the one as it was built.
+func (b *Base) Minimal(ctx context.Context, rootfsURL string) (*Base, error) {
+	made, err := b.makeMinimal(ctx, rootfsURL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: minimal ISO: %w", b.name, err)
+	}
+	return made, nil
+}
+
+func (b *Base) makeMinimal(ctx context.Context, rootfsURL string) (*Base, error) {
+	if err := checkRootfsURL(rootfsURL); err != nil {
+		return nil, err
+	}
+	built, err := b.builtMinimal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	image, err := b.retargeted(built, rootfsURL)
+	if err != nil {
+		return nil, err
+	}
+	made, err := read(b.name+" (minimal)", image)
+	if err != nil {
+		return nil, err
+	}
+	made.identity = b.identity // the tag of an image counts in where its extents are
+	return made, nil
+}
+
+func checkRootfsURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return errors.New("the root filesystem's URL can not be parsed")
+	}
+	switch u.Scheme {
+	case "http", "https", "tftp":
+	default:
+		return fmt.Errorf("the root filesystem's URL begins with %q; the live system knows http, https and tftp", u.Scheme)
+	}
+	if u.Host == "" {
+		return errors.New("the root filesystem's URL names no host")
+	}
+	return nil
+}
+
+// builtMinimal returns the minimal image as it was built, verified.
+func (b *Base) builtMinimal(ctx context.Context) (*extent.Image, error) {
+	b.minimal.mu.Lock()
+	defer b.minimal.mu.Unlock()
+	if b.minimal.image != nil {
+		return b.minimal.image, nil
+	}
+	if err := b.checkPristine(); err != nil {
+		return nil, err
+	}
+	image, recipe, err := b.assembleMinimal()
+	if err != nil {
+		return nil, err
+	}
+	digest, err := image.Digest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("verifying it: %w", err)
+	}
+	if digest != recipe.Digest {
+		return nil, fmt.Errorf("it has the digest %x, and was built with %x: the image is damaged or was changed", digest, recipe.Digest)
+	}
+	b.minimal.image = image
+	return image, nil
+}
+
+// assembleMinimal follows the recipe in miniso.dat.
+func (b *Base) assembleMinimal() (*extent.Image, *miniso.Recipe, error) {
+	data, err := b.volume.ReadFile(minisoPath, miniso.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%s: %w", minisoPath, miniso.ErrEmpty)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	recipe, err := miniso.Parse(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", minisoPath, err)
+	}
+	pieces, err := recipe.Pieces(b.image.Size())
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", minisoPath, err)
+	}
+	image := b.image.Slice(0, 0)
+	for _, p := range pieces {
+		if p.Data != nil {
+			image.Overlay(image.Size(), p.Data)
+		} else {
+			image.OverlayFrom(image.Size(), b.image, p.Full, p.Length)
+		}
+	}
+	return image, recipe, nil
+}
+
+// checkPristine refuses a base that somebody customised, in better words than "wrong digest".
+func (b *Base) checkPristine() error {
+	held, err := b.contents()
+	if err != nil {
+		return err
+	}
+	if len(held.members) > 0 {
+		return fmt.Errorf("%w: %s holds %s; a minimal ISO is made of the image as it was built", ErrCustomized, b.area.place(), held.names())
+	}
+	if b.kargs != nil && (len(b.kargs.Damage) > 0 || !slices.Equal(b.kargs.Current, b.kargs.Default)) {
+		return fmt.Errorf("%w: its kernel arguments were changed; a minimal ISO is made of the image as it was built", ErrCustomized)
+	}
+	return nil
+}
+
+// retargeted changes the kernel arguments from finding the root filesystem on the medium to fetching
+// it, also as what a reset goes back to.
+func (b *Base) retargeted(built *extent.Image, rootfsURL string) (*extent.Image, error) {
+	mini, err := read("as built", built)
+	if err != nil {
+		return nil, err
+	}
+	if mini.kargs == nil {
+		return nil, kargs.ErrNone
+	}
+	edit := kargs.Edit{Delete: slices.DeleteFunc(slices.Clone(mini.kargs.Current), func(a string) bool { return !isLive(a) })}
+	if rootfsURL != "" {
+		edit.Append = []string{rootfsArgument + "=" + rootfsURL}
+	}
+	args, patches, _, err := mini.kargs.Apply(edit)
+	if err != nil {
+		return nil, err
+	}
+	image := built.Clone()
+	for _, p := range patches {
+		image.Overlay(p.Offset, p.Data)
+	}
+	return image, mini.setDefaultKargs(image, args)
+}
+
+// setDefaultKargs rewrites kargs.json. Where the new text does not fit into the file's place, the
+// file moves to the end of the image.
+func (b *Base) setDefaultKargs(image *extent.Image, args string) error {
+	f, err := b.volume.Find(kargsPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the oldest images keep no defaults that a reset could go back to
+	}
+	if err != nil {
+		return err
+	}
+	text, err := b.describeKargs(args)
+	if err != nil {
+		return err
+	}
+	if room := f.Size - int64(len(text)); room >= 0 {
+		image.Overlay(f.Offset, append(text, bytes.Repeat([]byte{' '}, int(room))...))
+		return nil
+	}
+	offset, size := b.volume.RoomFor(int64(len(text)))
+	patches, err := b.volume.Relocate(f, offset, int64(len(text)), size)
+	if err != nil {
+		return fmt.Errorf("moving %s to make it larger: %w", kargsPath, err)
+	}
+	image.Truncate(size)
+	image.Overlay(offset, text)
+	for _, p := range patches {
+		image.Overlay(p.Offset, p.Data)
+	}
+	return nil
+}
+
+// describeKargs is kargs.json with other default arguments, and all else as it was.
+func (b *Base) describeKargs(args string) ([]byte, error) {
+	old, err := b.volume.ReadFile(kargsPath, mostDescription)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(old))
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, fmt.Errorf("%s: %w", kargsPath, err)
+	}
+	fields["default"] = args
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // a URL's "&" is to stay one byte
+	if err := encoder.Encode(fields); err != nil {
+		return nil, fmt.Errorf("%s: %w", kargsPath, err)
+	}
+	return out.Bytes(), nil
+}

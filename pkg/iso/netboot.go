@@ -1,0 +1,184 @@
+package iso
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
+)
+
+const (
+	// plainKargs are the arguments of live images that do not say their own.
+	plainKargs = "ignition.firstboot ignition.platform.id=metal"
+
+	// mostKernel bounds an unpacked kernel, in bytes. Those of aarch64 have about 50 MB.
+	mostKernel = 256 << 20
+
+	// initrdAddress is where firmware of s390x loads the initrd to, as generic.ins says.
+	initrdAddress = 0x02000000
+)
+
+// Netboot is what a machine boots from the network.
+type Netboot struct {
+	Kernel *extent.Image
+	// Initrd is the base's initrd and behind it the machine's archive.
+	Initrd *extent.Image
+	// Rootfs is the same for all machines of a base; nil where the base is a minimal ISO.
+	Rootfs *extent.Image
+	// Kargs are the kernel arguments in one line, without what says where the root filesystem is.
+	Kargs string
+	// AddrSize is s390x's initrd.addrsize: where the initrd goes and how large it is. Nil elsewhere.
+	AddrSize []byte
+	// Ins is s390x's generic.ins, which tells firmware to load kernel, initrd, generic.prm and
+	// initrd.addrsize from beside it. Empty elsewhere.
+	Ins string
+	// Result tells how the archive was made.
+	Result Result
+}
+
+// Netboot makes the files by which a machine boots from the network. There is no area that could be
+// too small, so NoGrow means nothing here.
+func (b *Base) Netboot(c Customization) (*Netboot, error) {
+	n, err := b.netboot(c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: files for network boot: %w", b.name, err)
+	}
+	return n, nil
+}
+
+func (b *Base) netboot(c Customization) (*Netboot, error) {
+	n := &Netboot{}
+	archive, err := b.archive(c, &n.Result)
+	if err != nil {
+		return nil, err
+	}
+	if n.Kargs, err = b.netbootKargs(c.Kargs, &n.Result); err != nil {
+		return nil, err
+	}
+	if n.Kernel, err = b.kernel(); err != nil {
+		return nil, err
+	}
+	if n.Initrd, err = b.file(initrdPath); err != nil {
+		return nil, err
+	}
+	n.Initrd.Truncate(alignUp(n.Initrd.Size(), 4)) // where the kernel looks for the next archive
+	n.Initrd.Overlay(n.Initrd.Size(), archive)
+	if n.Rootfs, err = b.file(rootfsPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if b.info.Arch == zseries {
+		return n, n.describeZ()
+	}
+	return n, nil
+}
+
+// archive packs what the machine's initrd is to have besides the base's.
+func (b *Base) archive(c Customization, result *Result) ([]byte, error) {
+	held, err := b.held(c.Existing)
+	if err != nil {
+		return nil, err
+	}
+	members, err := b.members(held, c, result)
+	if err != nil {
+		return nil, err
+	}
+	archive, compression, err := b.packer.Pack(members, math.MaxInt64)
+	if err != nil {
+		return nil, fmt.Errorf("packing the archive: %w", err)
+	}
+	result.Compression, result.IgnitionBytes, result.AreaBytes = compression, int64(len(archive)), int64(len(archive))
+	return archive, nil
+}
+
+// netbootKargs are the medium's arguments without those that look for the medium.
+func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
+	if b.kargs == nil {
+		if !edit.isZero() && (len(edit.Delete) > 0 || len(edit.Replace) > 0) {
+			return "", kargs.ErrNone
+		}
+		return strings.Join(append([]string{plainKargs}, edit.Append...), " "), nil
+	}
+	args, _, warned, err := b.kargs.Apply(edit.internal())
+	if err != nil {
+		return "", err
+	}
+	result.Warnings = append(result.Warnings, warned...)
+	words := slices.DeleteFunc(strings.Fields(args), func(a string) bool {
+		return isLive(a) || strings.HasPrefix(a, rootfsArgument+"=")
+	})
+	return strings.Join(words, " "), nil
+}
+
+// file returns a file of the image.
+func (b *Base) file(path string) (*extent.Image, error) {
+	f, err := b.volume.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	return b.image.Slice(f.Offset, f.Size), nil
+}
+
+// bootKernel returns the kernel as firmware and boot loaders of the network want it. On aarch64 the
+// medium has it as a gzip stream, which only GRUB unpacks.
+func (b *Base) bootKernel() (*extent.Image, error) {
+	image, err := b.file(kernelPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b.file(kernelPathZ)
+	}
+	if err != nil || b.info.Arch != arm {
+		return image, err
+	}
+	magic := make([]byte, 2)
+	if _, err := image.ReadAt(magic, 0); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return image, nil
+	}
+	zipped, err := gzip.NewReader(image.Reader())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kernelPath, err)
+	}
+	zipped.Multistream(false)
+	unpacked, err := io.ReadAll(io.LimitReader(zipped, mostKernel+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: unpacking: %w", kernelPath, err)
+	}
+	if len(unpacked) > mostKernel {
+		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, mostKernel)
+	}
+	return extent.Bytes(unpacked), nil
+}
+
+// describeZ adds the two files by which an LPAR finds the others. Numbers are big endian, 64 bits.
+func (n *Netboot) describeZ() error {
+	if n.Initrd.Size() > math.MaxUint32 {
+		return fmt.Errorf("the initrd of %d bytes is too large for s390x", n.Initrd.Size())
+	}
+	n.AddrSize = binary.BigEndian.AppendUint64(nil, initrdAddress)
+	n.AddrSize = binary.BigEndian.AppendUint64(n.AddrSize, uint64(n.Initrd.Size()))
+	n.Ins = fmt.Sprintf("* made by oaictl\nkernel 0x00000000\ninitrd 0x%08x\ngeneric.prm 0x00010480\ninitrd.addrsize 0x00010408\n", initrdAddress)
+	return nil
+}
+
+// Script is the iPXE script that boots the machine from these URLs.
+func (n *Netboot) Script(kernelURL, initrdURL, rootfsURL string) string {
+	args := []string{"initrd=initrd"}
+	if rootfsURL != "" {
+		args = append(args, rootfsArgument+"="+rootfsURL)
+	}
+	if n.Kargs != "" {
+		args = append(args, n.Kargs)
+	}
+	// The name given to the initrd is what the EFI stub of the kernel finds it by.
+	return "#!ipxe\n" +
+		"initrd --name initrd " + initrdURL + "\n" +
+		"kernel " + kernelURL + " " + strings.Join(args, " ") + "\n" +
+		"boot\n"
+}
