@@ -1,0 +1,300 @@
+package ignition_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+)
+
+func dataURL(content string) string {
+	return "data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(content))
+}
+
+func zipped(t testing.TB, content []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// withFile is a config with one file of the given further fields.
+func withFile(fields string) string {
+	return `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/x",` + fields + `}]}}`
+}
+
+func TestValidateAcceptsEverySpecification(t *testing.T) {
+	for _, version := range []string{"3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0"} {
+		r, err := ignition.Validate("config.ign", []byte(`{"ignition":{"version":"`+version+`"}}`))
+		if err != nil || r.Version != version || len(r.Entries) > 0 {
+			t.Errorf("%s: %+v, %v", version, r, err)
+		}
+	}
+}
+
+func TestValidateNamesThePlace(t *testing.T) {
+	for _, test := range []struct {
+		name, config string
+		want         ignition.Entry
+	}{
+		{"empty", "", ignition.Entry{Message: "the config is empty"}},
+		{"no JSON", "{\n  \"ignition\": nothing\n}", ignition.Entry{Message: "invalid character", Line: 2, Column: 16}},
+		{"broken off", "{\n  \"ignition\": {", ignition.Entry{Message: "unexpected end of JSON input", Line: 2, Column: 15}},
+		{"no version", `{"ignition":{}}`, ignition.Entry{Message: "does not say which specification", Path: "ignition.version", Line: 1, Column: 14}},
+		{"old version", "{\"ignition\":{\n\"version\":\"2.3.0\"}}", ignition.Entry{Message: "specification 2.3.0 is not understood, only 3.0.0 to 3.6.0", Path: "ignition.version", Line: 2, Column: 11}},
+		{"version to come", `{"ignition":{"version":"3.9.0"}}`, ignition.Entry{Message: "specification 3.9.0 is not understood", Path: "ignition.version", Line: 1, Column: 24}},
+		{"wrong type", "{\"ignition\":{\"version\":\"3.1.0\"},\n\"storage\":{\"files\":5}}", ignition.Entry{Message: "cannot unmarshal number", Line: 2, Column: 20}},
+		{"mode", "{\"ignition\":{\"version\":\"3.1.0\"},\n\"storage\":{\"files\":[{\"path\":\"/a\",\n \"mode\":5000}]}}", ignition.Entry{Message: "illegal file mode", Path: "storage.files[0].mode", Line: 3, Column: 9}},
+		{"relative path", "{\"ignition\":{\"version\":\"3.1.0\"},\n\"storage\":{\"files\":[{\"path\":\"a\"}]}}", ignition.Entry{Message: "path not absolute", Path: "storage.files[0].path", Line: 2, Column: 29}},
+		{"data URL", withFile(`"contents":{"source":"data:;base64,!!!"}`), ignition.Entry{Path: "storage.files[0].contents.source", Line: 1, Column: 91}},
+		{"not gzip", withFile(`"contents":{"compression":"gzip","source":"data:,hello"}`), ignition.Entry{Message: "decompress: ", Path: "storage.files[0].contents.source", Line: 1, Column: 112}},
+		{"hash", withFile(`"contents":{"source":"data:,hello","verification":{"hash":"sha256-` + strings.Repeat("00", 32) + `"}}`), ignition.Entry{Message: "the content has sha256 2cf24dba", Path: "storage.files[0].contents.verification.hash", Line: 1, Column: 128}},
+		{"config within", `{"ignition":{"version":"3.1.0","config":{"merge":[{"source":"` + dataURL(withFile(`"mode":5000`)) + `"}]}}}`, ignition.Entry{Message: "the config within:1:77: storage.files[0].mode: illegal file mode", Path: "ignition.config.merge[0].source", Line: 1, Column: 61}},
+		{"two files of one path", `{"ignition":{"version":"3.1.0"},"storage":{"files":[{"path":"/a"},{"path":"/a"}]}}`, ignition.Entry{Message: "duplicate entry", Path: "storage.files[1]", Line: 1, Column: 68}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := ignition.Validate("x.ign", []byte(test.config))
+			var invalid *ignition.Invalid
+			if !errors.As(err, &invalid) || !r.Fatal() {
+				t.Fatalf("error %v, report %+v", err, r)
+			}
+			got := r.Entries[slices.IndexFunc(r.Entries, func(e ignition.Entry) bool { return e.Severity == ignition.Error })]
+			if !strings.Contains(got.Message, test.want.Message) {
+				t.Errorf("message %q, want %q", got.Message, test.want.Message)
+			}
+			test.want.Severity, test.want.Message = ignition.Error, got.Message
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if !strings.HasPrefix(err.Error(), "x.ign:") {
+				t.Errorf("error %q", err)
+			}
+		})
+	}
+}
+
+func TestValidateWarns(t *testing.T) {
+	for _, test := range []struct {
+		name, config, text string
+	}{
+		{"nothing", withFile(`"mode":420`), ""},
+		{"decimal 644", withFile(`"mode":644`), "x.ign:1:77: storage.files[0].mode: mode 644 is octal 01204; if 0644 is meant, write 420"},
+		{"decimal 755", withFile(`"mode":755`), "write 493"},
+		{"decimal 600", withFile(`"mode":600`), "write 384"},
+		{"decimal 400", withFile(`"mode":400`), "write 256"},
+		{"decimal 440", withFile(`"mode":440`), "write 288"},
+		{"0600", withFile(`"mode":384`), ""},
+		{"0755", withFile(`"mode":493`), ""},
+		{"0777", withFile(`"mode":511`), ""},
+		{"0400", withFile(`"mode":256`), ""},
+		{"01777", withFile(`"mode":1023`), "setuid/setgid/sticky bits are not supported"},
+		{"0640", withFile(`"mode":416`), ""},
+		{"directory", `{"ignition":{"version":"3.2.0"},"storage":{"directories":[{"path":"/x","mode":700}]}}`, "storage.directories[0].mode: mode 700"},
+		{"unknown key", withFile(`"mod":420`), "storage.files[0].mod: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := ignition.Validate("x.ign", []byte(test.config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings := strings.Join(r.Warnings(), "\n")
+			if test.text == "" && warnings != "" || !strings.Contains(warnings, test.text) {
+				t.Errorf("warnings %q, want %q", warnings, test.text)
+			}
+		})
+	}
+}
+
+func TestValidateReadsCompressedContent(t *testing.T) {
+	good := withFile(`"contents":{"compression":"gzip","source":"` + dataURL(zipped(t, []byte("hello"))) +
+		`","verification":{"hash":"sha256-2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}}`)
+	if r, err := ignition.Validate("x.ign", []byte(good)); err != nil || len(r.Entries) > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	bomb := withFile(`"contents":{"compression":"gzip","source":"` + dataURL(zipped(t, make([]byte, 64<<20+1))) + `"}`)
+	if _, err := ignition.Validate("x.ign", []byte(bomb)); err == nil || !strings.Contains(err.Error(), "decompresses to more than") {
+		t.Errorf("a bomb: %v", err)
+	}
+}
+
+func TestErrorsTellNoContent(t *testing.T) {
+	config := withFile(`"contents":{"source":"data:,hunter2","verification":{"hash":"sha256-` + strings.Repeat("00", 32) + `"}}`)
+	_, err := ignition.Validate("x.ign", []byte(config))
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Debian's ignition-validate agrees on the specifications that it knows.
+func TestAgreesWithIgnitionValidate(t *testing.T) {
+	tool, err := exec.LookPath("ignition-validate")
+	if err != nil {
+		t.Skip("ignition-validate is not installed")
+	}
+	for i, config := range []string{
+		withFile(`"mode":420`),
+		withFile(`"mode":5000`),
+		withFile(`"contents":{"source":"ftp://x"}`),
+		`{"ignition":{"version":"3.2.0"},"systemd":{"units":[{"name":"a.thing"}]}}`,
+		`{"ignition":{"version":"3.2.0"},"systemd":{"units":[{"name":"a.service","contents":"[Unit"}]}}`,
+		`{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}}`,
+		`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a"},{"path":"/a"}]}}`,
+	} {
+		file := filepath.Join(t.TempDir(), "config.ign")
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		theirs := exec.Command(tool, file).Run()
+		_, ours := ignition.Validate(file, []byte(config))
+		if (theirs == nil) != (ours == nil) {
+			t.Errorf("config %d: ignition-validate says %v, we say %v", i, theirs, ours)
+		}
+	}
+}
+
+func TestMerge(t *testing.T) {
+	base := `{"ignition":{"version":"3.1.0"},
+		"passwd":{"users":[{"name":"core","sshAuthorizedKeys":["ssh-ed25519 A"]}]},
+		"storage":{"files":[{"path":"/etc/a","mode":420,"contents":{"source":"data:,a"}},{"path":"/etc/b","contents":{"source":"data:,b"}}]},
+		"systemd":{"units":[{"name":"a.service","enabled":true,"contents":"[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"}]}}`
+	override := `{"ignition":{"version":"3.2.0"},
+		"passwd":{"users":[{"name":"core","sshAuthorizedKeys":["ssh-ed25519 B"]}]},
+		"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,other"}},{"path":"/etc/c","contents":{"source":"data:,c"}}]},
+		"systemd":{"units":[{"name":"a.service","enabled":false}]}}`
+	merged, err := ignition.Merge([]byte(base), []byte(override))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Ignition struct{ Version string }
+		Passwd   struct {
+			Users []struct{ SSHAuthorizedKeys []string }
+		}
+		Storage struct {
+			Files []struct {
+				Path     string
+				Mode     int
+				Contents struct{ Source string }
+			}
+		}
+		Systemd struct {
+			Units []struct {
+				Enabled  bool
+				Contents string
+			}
+		}
+	}
+	if err := json.Unmarshal(merged, &got); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, f := range got.Storage.Files {
+		files = append(files, fmt.Sprintf("%s %o %s", f.Path, f.Mode, f.Contents.Source))
+	}
+	if diff := cmp.Diff([]string{"/etc/a 644 data:,other", "/etc/b 0 data:,b", "/etc/c 0 data:,c"}, files); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"ssh-ed25519 A", "ssh-ed25519 B"}, got.Passwd.Users[0].SSHAuthorizedKeys); diff != "" {
+		t.Error(diff)
+	}
+	if u := got.Systemd.Units[0]; u.Enabled || !strings.Contains(u.Contents, "ExecStart") {
+		t.Errorf("unit %+v", u)
+	}
+	if got.Ignition.Version != "3.2.0" {
+		t.Errorf("specification %s: it must be the newest given, not newer", got.Ignition.Version)
+	}
+	for range 10 {
+		again, err := ignition.Merge([]byte(base), []byte(override))
+		if err != nil || !bytes.Equal(merged, again) {
+			t.Fatalf("the same configs made another one, %v", err)
+		}
+	}
+}
+
+func TestMergeKeepsEachSpecification(t *testing.T) {
+	for minor := range 7 {
+		version := fmt.Sprintf("3.%d.0", minor)
+		merged, err := ignition.Merge([]byte(`{"ignition":{"version":"3.0.0"}}`), []byte(`{"ignition":{"version":"`+version+`"}}`))
+		if err != nil || !strings.Contains(string(merged), `"version":"`+version+`"`) {
+			t.Errorf("%s: %s, %v", version, merged, err)
+		}
+	}
+}
+
+func TestMergeOfOneIsThatOne(t *testing.T) {
+	config := " {\"ignition\" : {\"version\":\"3.1.0\"}, \"unknown\": 1}\n"
+	if got, err := ignition.Merge([]byte(config)); err != nil || string(got) != config {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	if _, err := ignition.Merge(); err == nil {
+		t.Error("nothing was merged")
+	}
+	_, err := ignition.Merge([]byte(withFile(`"mode":420`)), []byte(withFile(`"mode":5000`)))
+	var invalid *ignition.Invalid
+	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "config 2:1:77: storage.files[0].mode") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzValidateAndMerge(f *testing.F) {
+	f.Add([]byte(withFile(`"mode":644,"contents":{"source":"data:,a"}`)))
+	f.Add([]byte(`{"ignition":{"version":"3.1.0","config":{"merge":[{"source":"` + dataURL(withFile(`"mode":1`)) + `"}]}}}`))
+	f.Add([]byte(`{"ignition":{"version":"9"}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ignition.Validate("x", data)
+		if (err != nil) != r.Fatal() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		for _, e := range r.Entries {
+			if e.Line < 0 || e.Line > bytes.Count(data, []byte{'\n'})+1 || e.Column < 0 || e.Column > len(data)+1 {
+				t.Fatalf("place %+v", e)
+			}
+		}
+		ignition.Secrets(data)
+		if err != nil {
+			return
+		}
+		once, err := ignition.Merge(data, data)
+		if err != nil {
+			return // two of a kind may contradict each other, as lists of files and links do
+		}
+		if again, err := ignition.Merge(data, data); err != nil || !bytes.Equal(once, again) {
+			t.Fatalf("merged twice, %v: %s and %s", err, once, again)
+		}
+	})
+}
+
+func BenchmarkValidate(b *testing.B) {
+	var files []string
+	for i := range 40 {
+		files = append(files, fmt.Sprintf(`{"path":"/etc/file%d","mode":420,"contents":{"source":%q}}`, i, dataURL(strings.Repeat("some content\n", 30))))
+	}
+	config := []byte(`{"ignition":{"version":"3.1.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`)
+	b.SetBytes(int64(len(config)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ignition.Validate("x", config); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
