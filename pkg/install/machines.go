@@ -105,7 +105,7 @@ func lyingBMC(a Action, s success) Blocker {
 	return Blocker{
 		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: CurePerson, Since: s.at, Hosts: []string{a.Name},
 		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.times, a.task()),
-		Remedy:  "look at the machine and at its BMC, which may have to be reset; the installation then goes on by itself",
+		Remedy:  "look at the machine and at its BMC, which may have to be reset",
 	}
 }
 
@@ -117,6 +117,10 @@ func (k Kind) byMachines() bool {
 	}
 	return false
 }
+
+// boots says whether an action brings a machine closer to booting the image. The
+// install waits for these, and not for what is done after them.
+func (k Kind) boots() bool { return k.byMachines() && k != EjectMedia && k != RestoreBoot }
 
 // bootedByBMC says whether a host of the file is booted through its BMC.
 func bootedByBMC(c *spec.Cluster, h *spec.Host) bool {

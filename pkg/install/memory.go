@@ -63,6 +63,8 @@ const (
 	// not keep, and forgotten how long one stays a repetition.
 	keptAfter = 6
 	forgotten = time.Hour
+	// stubbornAfter is how often a BMC may refuse before a person is to see to it.
+	stubbornAfter = 3
 )
 
 func backoff(attempts int) time.Duration {
@@ -127,9 +129,15 @@ func (m *memory) apply(plan *Plan, now time.Time) (retry *refusal) {
 	for _, a := range plan.Actions {
 		r, refused := m.refusals[a.Key]
 		refused = refused && r.inputs == fingerprint(a)
+		stubborn := refused && a.Kind.boots() && r.attempts >= stubbornAfter
+		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
+			plan.Blockers = append(plan.Blockers, r.blocker(a))
+		}
 		switch {
 		case refused && r.forGood:
 			plan.Blockers = append(plan.Blockers, r.blocker(a))
+		case stubborn && now.Before(r.until):
+			retry = &r
 		case refused && now.Before(r.until):
 			retry = &r
 			plan.Waits = append(plan.Waits, Wait{
@@ -160,8 +168,12 @@ func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
 	}
 	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage // which count for themselves
 	switch {
-	case s.times >= keptAfter && a.Kind.byMachines():
+	case s.times >= keptAfter && a.Kind.boots():
 		plan.Blockers = append(plan.Blockers, lyingBMC(a, s))
+		return a.Kind == PowerOff || now.Before(s.at.Add(lastBackoff)) // once the BMC is cured, it goes on
+	case s.times >= keptAfter && a.Kind.byMachines(): // the installation does not depend on it
+		b := lyingBMC(a, s)
+		plan.Warnings = append(plan.Warnings, Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})
 		return true
 	case s.times >= keptAfter && !mayRepeat:
 		b := Blocker{

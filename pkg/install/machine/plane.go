@@ -181,7 +181,12 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	p.mu.Lock()
 	delete(p.last, action.Name) // whatever comes of it
 	p.mu.Unlock()
-	return p.with(ctx, desired, action.Name, func(s *seen) error { return s.act(action.Kind) })
+	err := p.with(ctx, desired, action.Name, func(s *seen) error { return s.act(action.Kind) })
+	var known *trouble
+	if errors.As(err, &known) && known.kind == kindRefused {
+		return &install.Fault{Err: err, Next: "check that the BMC of " + action.Name + " reaches that address, or give another one with --media-url"}
+	}
+	return err
 }
 
 // Eject takes our image out of the drives of hosts and puts their boot order

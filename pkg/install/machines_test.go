@@ -1,0 +1,317 @@
+package install_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// ready is a rack whose cluster and image are there, and whose machines have
+// still to boot.
+func ready(t *testing.T, controlPlane, workers int) *rack {
+	t.Helper()
+	r := newRack(&install.Desired{Spec: sample(controlPlane, workers)})
+	for range 2 {
+		for _, a := range r.decide().Actions {
+			if err := r.apply(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(r.observed.InfraEnvs) == 0 {
+		t.Fatal("there is no image to boot")
+	}
+	return r
+}
+
+// TestBootSteps walks one machine from off to its registration.
+func TestBootSteps(t *testing.T) {
+	r := ready(t, 1, 0)
+	var steps []string
+	for range 10 {
+		plan, _, err := r.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plan.Actions) == 0 {
+			break
+		}
+		for _, a := range plan.Actions {
+			if a.Scope != "host/cp-0" || a.Destructive {
+				t.Errorf("%s: scope %s, destructive %v", a.Kind, a.Scope, a.Destructive)
+			}
+			steps = append(steps, string(a.Kind))
+			if err := r.tell(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := strings.Join(steps, " "); got != "InsertMedia SetBootOnce PowerOn" {
+		t.Errorf("steps: %s", got)
+	}
+	plan, _, _ := r.plan()
+	if len(plan.Waits) != 1 || plan.Waits[0].Who != install.WhoMachine || !strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
+		t.Errorf("waits: %+v", plan.Waits)
+	}
+}
+
+// TestRunningMachine leaves a machine that runs something alone, unless that is
+// allowed, and never touches one that boots already.
+func TestRunningMachine(t *testing.T) {
+	now := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		change func(*rack, *box)
+		action install.Kind // "" for none
+		block  string
+	}{
+		"something else":             {func(*rack, *box) {}, "", "RunningMachine"},
+		"allowed by the flag":        {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true }, install.PowerOff, ""},
+		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, install.PowerOff, ""},
+		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", ""},
+		"our image read, then dropped": {func(r *rack, x *box) {
+			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Last: now}
+		}, "", ""},
+		"our image read long ago":      {func(_ *rack, x *box) { x.fetched = install.Fetched{Requests: 1, Last: now.Add(-time.Hour)} }, "", "RunningMachine"},
+		"somebody has just called":     {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true; r.call() }, "", ""},
+		"it is on its way":             {func(_ *rack, x *box) { x.power = install.PowerGoingOn }, "", ""},
+		"nobody knows":                 {func(_ *rack, x *box) { x.power = install.PowerUnknown }, "", "BMCTrouble"},
+		"off, and another image is in": {func(_ *rack, x *box) { x.power, x.media = install.PowerIsOff, foreign }, install.InsertMedia, ""},
+		"the BMC is busy":              {func(_ *rack, x *box) { x.trouble = install.TroubleBusy }, "", ""},
+		"the BMC does not answer":      {func(_ *rack, x *box) { x.trouble = install.TroubleUnreachable }, "", "BMCTrouble"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ready(t, 3, 0)
+			r.observed.At = now
+			x := r.boxes["cp-0"]
+			x.power, x.other = install.PowerIsOn, true
+			test.change(r, x)
+			plan, _, err := r.plan()
+			if err != nil {
+				t.Fatal(err)
+			}
+			others := 0
+			var action install.Kind
+			for _, a := range plan.Actions {
+				if a.Name != "cp-0" {
+					others++
+					continue
+				}
+				action = a.Kind
+				if a.Destructive != (a.Kind == install.PowerOff) {
+					t.Errorf("%s: destructive %v", a.Kind, a.Destructive)
+				}
+			}
+			block := ""
+			for _, b := range plan.Blockers {
+				if b.Scope == "host/cp-0" {
+					block = b.Reason
+					if b.Cure != install.CurePerson || strings.Contains(b.Message, "token=") {
+						t.Errorf("blocker %+v", b)
+					}
+				}
+			}
+			if action != test.action || block != test.block {
+				t.Errorf("action %q, not %q; blocker %q, not %q", action, test.action, block, test.block)
+			}
+			if others != 2 {
+				t.Errorf("%d of the others go on", others)
+			}
+		})
+	}
+}
+
+// call has a machine register that has not sent its inventory.
+func (r *rack) call() {
+	h := machine("someone", "52:54:00:00:00:00", 1)
+	h.Inventory = install.Inventory{}
+	r.observed.Hosts = append(r.observed.Hosts, h)
+}
+
+// TestOptionalMachine does not block an install that can do without a machine.
+func TestOptionalMachine(t *testing.T) {
+	r := ready(t, 3, 1)
+	none := 0
+	r.desired.Spec.Spec.Topology.Required.Workers = &none
+	r.boxes["worker-0"].trouble = install.TroubleUnreachable
+	plan, _, err := r.plan()
+	if err != nil || len(plan.Blockers) > 0 {
+		t.Fatalf("%v, blockers %+v", err, plan.Blockers)
+	}
+	found := false
+	for _, w := range plan.Waits {
+		found = found || w.Scope == "host/worker-0" && !w.Until.IsZero() && strings.Contains(w.For, "something is wrong")
+	}
+	if !found {
+		t.Errorf("waits %+v", plan.Waits)
+	}
+}
+
+// TestNotAsked asks no BMC that the decision does not need.
+func TestNotAsked(t *testing.T) {
+	r := ready(t, 3, 0)
+	r.desired.Spec.Spec.Boot.Method = spec.BootISO
+	if _, _, err := r.plan(); err != nil || len(r.asked) > 0 {
+		t.Errorf("asked %v (%v) with boot.method iso", r.asked, err)
+	}
+	r.desired.Spec.Spec.Boot.Method = spec.BootRedfish
+	r.boxes["cp-1"].booted = true
+	r.pass()
+	if _, _, err := r.plan(); err != nil || r.asked["cp-1"] > 0 || r.asked["cp-0"] != 1 {
+		t.Errorf("asked %v (%v), and cp-1 has registered", r.asked, err)
+	}
+	r.observed.Hosts[0].Progress.Stage = "Rebooting"
+	if _, _, err := r.plan(); err != nil || r.asked["cp-1"] != 1 {
+		t.Errorf("asked %v (%v), and cp-1 reboots", r.asked, err)
+	}
+}
+
+// timed is a rack whose clock is the run's.
+type timed struct{ service }
+
+func (s timed) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+	s.observed.At = time.Now()
+	return s.service.Observe(ctx, q, prior)
+}
+
+// TestPatience ends runs whose machine does not get on, and says how far it got.
+func TestPatience(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*rack, *box)
+		reason string
+		text   string
+	}{
+		"not fetched": {func(_ *rack, x *box) { x.power, x.media = install.PowerIsOn, imageOf("cp-0") }, "MediaNotFetched",
+			"cp-0: its BMC has not fetched the image in 10 minutes: is http://192.0.2.1:8080 reachable from the BMC?"},
+		"not registered": {func(_ *rack, x *box) {
+			x.power, x.media, x.fetched = install.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
+		}, "AgentNotCalled", "cp-0: it was switched on 30 minutes ago, 90 MB of 110 MB fetched, but its agent has not called the service"},
+		"running": {func(_ *rack, x *box) { x.power, x.other = install.PowerIsOn, true }, "RunningMachine", "is on and runs something"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := ready(t, 1, 0)
+				test.change(r, r.boxes["cp-0"])
+				var first *install.Event
+				begun := time.Now()
+				events := func(e install.Event) {
+					if e.Reason == test.reason && first == nil {
+						first = &e
+					}
+				}
+				_, err := install.New(timed{service{r}}, install.WithMachines(bmcs{r}), install.WithEvents(events)).Run(t.Context(), r.desired)
+				if install.CodeOf(err) != install.CodeNeedsUser || first == nil || !strings.Contains(first.Message, test.text) {
+					t.Fatalf("%v; first event %+v", err, first)
+				}
+				if len(r.writes) > 2 || strings.Contains(err.Error(), ".iso") {
+					t.Errorf("writes %v; %v", keys(r.writes), err)
+				}
+				t.Logf("told after %s: %s", first.Time.Sub(begun), first.Message)
+			})
+		})
+	}
+}
+
+// TestStillReading bears a machine that reads its image slowly.
+func TestStillReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := ready(t, 1, 0)
+		x := r.boxes["cp-0"]
+		x.power, x.media = install.PowerIsOn, imageOf("cp-0")
+		ctx, cancel := context.WithTimeout(t.Context(), 80*time.Minute)
+		defer cancel()
+		blocked := false
+		events := func(e install.Event) {
+			blocked = blocked || e.Reason == "AgentNotCalled" || e.Reason == "MediaNotFetched"
+		}
+		looks := readsOn{bmcs{r}, x}
+		_, err := install.New(timed{service{r}}, install.WithMachines(looks), install.WithEvents(events)).Run(ctx, r.desired)
+		if blocked || install.CodeOf(err) != install.CodeTimeout {
+			t.Errorf("blocked %v: %v", blocked, err)
+		}
+	})
+}
+
+// readsOn is a machine that has read more at each look.
+type readsOn struct {
+	bmcs
+	x *box
+}
+
+func (r readsOn) Observe(ctx context.Context, d *install.Desired, o *install.Observed, ask []string) (map[string]install.MachineState, error) {
+	r.x.fetched.Requests++
+	r.x.fetched.Bytes += 1 << 20
+	return r.bmcs.Observe(ctx, d, o, ask)
+}
+
+// liar is a machines plane whose BMCs accept what they are told and do nothing,
+// or refuse it.
+type liar struct {
+	bmcs
+	err  error
+	told map[install.Kind]int
+}
+
+func (l *liar) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+	l.told[a.Kind]++
+	return l.err
+}
+
+// TestUselessBMC ends a run over a BMC that lies or refuses with the name of the
+// host, and not at once.
+func TestUselessBMC(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		text string
+	}{
+		"lies":    {nil, "times to insert the discovery image into the virtual drive of cp-0, and says that nothing has changed"},
+		"refuses": {errors.New("its BMC refuses the image"), "could not insert the discovery image into the virtual drive of cp-0: its BMC refuses the image"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := ready(t, 1, 0)
+				l := &liar{bmcs: bmcs{r}, err: test.err, told: map[install.Kind]int{}}
+				_, err := install.New(timed{service{r}}, install.WithMachines(l)).Run(t.Context(), r.desired)
+				if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(err.Error(), test.text) {
+					t.Errorf("%v", err)
+				}
+				if l.told[install.InsertMedia] < 3 || len(l.told) != 1 {
+					t.Errorf("told %v", l.told)
+				}
+			})
+		})
+	}
+}
+
+// TestEndEjects takes the image out at the end of an install, whatever end that
+// is, and says what it could not see.
+func TestEndEjects(t *testing.T) {
+	for _, state := range []install.ClusterState{install.ClusterInstalled, install.ClusterFailed, install.ClusterCancelled} {
+		r := ready(t, 1, 0)
+		r.boxes["cp-0"].booted = true
+		r.pass()
+		x := r.boxes["cp-0"]
+		x.power, x.media, x.once = install.PowerIsOn, imageOf("cp-0"), true
+		r.observed.Cluster.State = state
+		if err := r.settle(); err != nil {
+			t.Fatalf("%s: %v", state, err)
+		}
+		if x.media != "" || x.once {
+			t.Errorf("%s: %+v", state, *x)
+		}
+		x.trouble = install.TroubleUnreachable
+		plan, _, _ := r.plan()
+		warned := false
+		for _, w := range plan.Warnings {
+			warned = warned || w.Reason == "BMCTrouble"
+		}
+		if len(plan.Blockers) > 0 || !warned {
+			t.Errorf("%s, not readable: blockers %+v, warnings %+v", state, plan.Blockers, plan.Warnings)
+		}
+	}
+}
