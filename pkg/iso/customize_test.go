@@ -92,7 +92,7 @@ func checkPlaces(t *testing.T, base *iso.Base, image *extent.Image) {
 }
 
 func TestGrowWhatDoesNotFit(t *testing.T) {
-	large := noise(500_000)
+	large := noise(280_000)
 	for _, l := range isotest.Layouts() {
 		t.Run(l.Name, func(t *testing.T) {
 			base := open(t, l)
@@ -129,11 +129,11 @@ func TestGrowWhatDoesNotFit(t *testing.T) {
 
 func TestGrowTwice(t *testing.T) {
 	base := open(t, layout(t, "x86_64-2021-12"))
-	first, _ := customize(t, base, iso.Customization{Ignition: noise(400_000)})
+	first, _ := customize(t, base, iso.Customization{Ignition: noise(270_000)})
 	grown := reopen(t, first)
-	second, _ := customize(t, grown, iso.Customization{Ignition: noise(900_000), Existing: iso.Replace})
+	second, _ := customize(t, grown, iso.Customization{Ignition: noise(350_000), Existing: iso.Replace})
 	again := reopen(t, second)
-	if got, err := again.Ignition(); err != nil || !bytes.Equal(got, noise(900_000)) {
+	if got, err := again.Ignition(); err != nil || !bytes.Equal(got, noise(350_000)) {
 		t.Errorf("%d bytes came back, error %v", len(got), err)
 	}
 	small, result := customize(t, again, iso.Customization{Ignition: []byte(config), Existing: iso.Replace})

@@ -1,10 +1,11 @@
 package iso_test
 
 import (
-	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -77,20 +78,32 @@ func content(tb testing.TB, image *extent.Image) []byte {
 	return data
 }
 
-// noise is a config that no compression makes smaller than about n bytes.
+// noise is a config that no compression makes smaller than n bytes.
 func noise(n int) []byte {
 	random := rand.NewChaCha8([32]byte{7})
-	data := make([]byte, n/2)
-	_, _ = random.Read(data)
-	var source bytes.Buffer
-	for _, b := range data {
-		fmt.Fprintf(&source, "%%%02x", b)
-	}
+	data := make([]byte, n)
+	_, _ = random.Read(data) // documented never to fail
 	return fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[`+
 		`{"path":"/etc/small","mode":420,"contents":{"source":"data:,x"}},`+
-		`{"path":"/opt/large","mode":420,"contents":{"source":"data:,%s"}}]}}`, source.Bytes())
+		`{"path":"/opt/large","mode":420,"contents":{"source":"data:;base64,%s"}}]}}`, base64.StdEncoding.EncodeToString(data))
 }
 
 func takesKeyfiles(l isotest.Layout) bool { return l.Features }
 
 func takesKargs(l isotest.Layout) bool { return !l.NoKargs && (l.Arch != "s390x" || l.KargsJSON) }
+
+// realistic is a config of about the size that the service makes for discovery: 26 KB of units,
+// scripts and certificates.
+func realistic() []byte {
+	random := rand.New(rand.NewPCG(5, 6))
+	files := make([]string, 20)
+	for i := range files {
+		data := make([]byte, 900)
+		for j := range data {
+			data[j] = "abcdefghijklmnopqrstuvwxyz  /="[random.IntN(30)]
+		}
+		source := base64.StdEncoding.EncodeToString(data)
+		files[i] = fmt.Sprintf(`{"path":"/usr/local/share/file-%d","mode":420,"contents":{"source":"data:;base64,%s"}}`, i, source)
+	}
+	return fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]}}`, strings.Join(files, ","))
+}

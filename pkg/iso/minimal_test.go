@@ -1,0 +1,238 @@
+package iso_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+)
+
+const rootfsURL = "http://media.example.com:8080/rootfs.img?arch=x86_64&v=1"
+
+func TestMinimalEveryLayout(t *testing.T) {
+	for _, l := range isotest.Layouts() {
+		t.Run(l.Name, func(t *testing.T) {
+			base := open(t, l)
+			made, err := base.Minimal(t.Context(), rootfsURL)
+			switch {
+			case !l.MiniISO:
+				if err == nil || !strings.Contains(err.Error(), "built without a minimal ISO") {
+					t.Errorf("error %v", err)
+				}
+				return
+			case !takesKargs(l):
+				if err == nil || !strings.Contains(err.Error(), "no areas for kernel arguments") {
+					t.Errorf("error %v", err)
+				}
+				return
+			case err != nil:
+				t.Fatal(err)
+			}
+			want := "ignition.firstboot ignition.platform.id=metal coreos.live.rootfs_url=" + rootfsURL
+			if got := made.Kargs(); got != want {
+				t.Errorf("kernel arguments %q, want %q", got, want)
+			}
+			if made.Info().Boot != base.Info().Boot {
+				t.Errorf("boots as %+v, the full one as %+v", made.Info().Boot, base.Info().Boot)
+			}
+			checkAsBuilt(t, l, made)
+
+			c := wish(l)
+			c.Kargs = iso.KargEdit{Append: []string{"quiet"}}
+			image, _ := customize(t, made, c)
+			used := reopen(t, image)
+			if got, err := used.Ignition(); err != nil || string(got) != config {
+				t.Errorf("Ignition %q, error %v", got, err)
+			}
+			reset, _ := customize(t, used, iso.Customization{Existing: iso.Replace, Kargs: iso.KargEdit{Reset: true}})
+			if got := reopen(t, reset).Kargs(); got != want {
+				t.Errorf("kernel arguments %q after a reset, want %q", got, want)
+			}
+		})
+	}
+}
+
+// checkAsBuilt holds the virtual image against the one that the build made: only the boot menus and
+// kargs.json differ.
+func checkAsBuilt(t *testing.T, l isotest.Layout, made *iso.Base) {
+	t.Helper()
+	built := isotest.Minimal(t, l)
+	got := content(t, made.Image())
+	if len(got) < len(built) {
+		t.Fatalf("%d bytes, the build made %d", len(got), len(built))
+	}
+	changed := 0
+	for i := range built {
+		if built[i] != got[i] {
+			changed++
+		}
+	}
+	if changed == 0 || changed > 8192 {
+		t.Errorf("%d bytes differ from what the build made", changed)
+	}
+}
+
+func TestMinimalOfWhatWasCustomized(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	for name, c := range map[string]iso.Customization{
+		"Ignition":  {Ignition: []byte(config)},
+		"arguments": {Kargs: iso.KargEdit{Append: []string{"quiet"}}},
+	} {
+		image, _ := customize(t, base, c)
+		if _, err := reopen(t, image).Minimal(t.Context(), rootfsURL); !errors.Is(err, iso.ErrCustomized) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	damaged := base.Image().Clone()
+	boot := isotest.Content(t, layout(t, "x86_64-2023-07"), "images/pxeboot/vmlinuz")
+	at := bytes.Index(content(t, damaged), boot[:4096])
+	damaged.Overlay(int64(at+600), []byte("damage"))
+	if _, err := reopen(t, damaged).Minimal(t.Context(), rootfsURL); err == nil || !strings.Contains(err.Error(), "digest") {
+		t.Errorf("damaged: error %v", err)
+	}
+}
+
+func TestMinimalRefusesURLs(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	for _, url := range []string{"ftp://host/rootfs.img", "/srv/rootfs.img", "http:///rootfs.img", "http://a b/"} {
+		if _, err := base.Minimal(t.Context(), url); err == nil {
+			t.Errorf("%q was taken", url)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := base.Minimal(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+	made, err := base.Minimal(t.Context(), "") // the failure before is not remembered
+	if err != nil || strings.Contains(made.Kargs(), "rootfs_url") {
+		t.Errorf("without a URL: error %v", err)
+	}
+}
+
+func TestNetbootEveryLayout(t *testing.T) {
+	for _, l := range isotest.Layouts() {
+		t.Run(l.Name, func(t *testing.T) {
+			base := open(t, l)
+			n, err := base.Netboot(wish(l))
+			if err != nil {
+				t.Fatal(err)
+			}
+			initrd := isotest.Content(t, l, "images/pxeboot/initrd.img")
+			if got := content(t, n.Initrd); !bytes.HasPrefix(got, initrd) || int64(len(got)-len(initrd)) != n.Result.IgnitionBytes {
+				t.Errorf("initrd of %d bytes does not begin with the base's %d", len(got), len(initrd))
+			}
+			if got := content(t, n.Rootfs); !bytes.Equal(got, isotest.Content(t, l, "images/pxeboot/rootfs.img")) {
+				t.Error("another root filesystem")
+			}
+			if l.Arch == "aarch64" {
+				if got := content(t, n.Kernel); !bytes.HasPrefix(got, []byte("MZ")) {
+					t.Error("the kernel is still packed")
+				}
+			}
+			if strings.Contains(n.Kargs, "liveiso") || !strings.Contains(n.Kargs, "ignition.firstboot") {
+				t.Errorf("kernel arguments %q", n.Kargs)
+			}
+			checkZ(t, l, n)
+			want := "#!ipxe\ninitrd --name initrd http://h/i\nkernel http://h/k initrd=initrd coreos.live.rootfs_url=http://h/r " + n.Kargs + "\nboot\n"
+			if got := n.Script("http://h/k", "http://h/i", "http://h/r"); got != want {
+				t.Errorf("script %q\nwant   %q", got, want)
+			}
+		})
+	}
+}
+
+func checkZ(t *testing.T, l isotest.Layout, n *iso.Netboot) {
+	t.Helper()
+	if l.Arch != "s390x" {
+		if n.AddrSize != nil || n.Ins != "" {
+			t.Error("files of s390x")
+		}
+		return
+	}
+	size := n.Initrd.Size()
+	want := []byte{0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size)}
+	if !bytes.Equal(n.AddrSize, want) {
+		t.Errorf("initrd.addrsize %x, want %x", n.AddrSize, want)
+	}
+	if !strings.Contains(n.Ins, "initrd 0x02000000\n") {
+		t.Errorf("generic.ins %q", n.Ins)
+	}
+}
+
+func TestLibrary(t *testing.T) {
+	var library iso.Library
+	path := isotest.Make(t, layout(t, "x86_64-2023-07"))
+	first, err := library.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := library.Open(path); err != nil || again != first {
+		t.Errorf("read a second time, error %v", err)
+	}
+	before := sha256.Sum256(content(t, first.Image()))
+	other := isotest.Make(t, layout(t, "x86_64-2021-12"))
+	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	second, err := library.Open(path)
+	if err != nil || second == first || second.Info().VolumeID == first.Info().VolumeID {
+		t.Errorf("the file was replaced and the old base came back, error %v", err)
+	}
+	if sha256.Sum256(content(t, first.Image())) != before {
+		t.Error("the base that was replaced changed")
+	}
+	if second.Image().Tag(second.Identity()) == first.Image().Tag(first.Identity()) {
+		t.Error("two contents have one tag")
+	}
+	if err := library.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkCustomize(b *testing.B) {
+	base := open(b, layout(b, "x86_64-2023-07"))
+	wanted := iso.Customization{
+		Ignition: realistic(), Kargs: iso.KargEdit{Append: []string{"console=ttyS0,115200n8"}},
+		Keyfiles: []iso.Keyfile{{Name: "eth0.nmconnection", Content: []byte(keyfile)}},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := base.Customize(wanted); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMinimal(b *testing.B) {
+	base := open(b, layout(b, "x86_64-2023-07"))
+	if _, err := base.Minimal(b.Context(), rootfsURL); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := base.Minimal(b.Context(), rootfsURL); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	path := isotest.Make(b, layout(b, "x86_64-2023-07"))
+	b.ReportAllocs()
+	for b.Loop() {
+		base, err := iso.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := base.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
