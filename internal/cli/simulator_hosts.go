@@ -2,13 +2,17 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -21,6 +25,7 @@ type hostsOptions struct {
 	Count         int
 	Boot          string
 	HostTokenFile string
+	BMCListen     string
 }
 
 func (a *app) simulatorHostsCommand() *cobra.Command {
@@ -32,10 +37,16 @@ func (a *app) simulatorHostsCommand() *cobra.Command {
 InfraEnv. They register, are installed, reboot and become a cluster, with any
 assisted-service. The command ends when each of them has come to its end.
 
+With --bmc-listen the BMCs of the file's machines answer too, and those machines
+boot only when their BMC tells them to, from the virtual media that it was given.
+The address that is printed is that of an HTTP proxy through which the BMCs are
+reached at the addresses in the file.
+
 With --boot day2 only those are switched on that the cluster does not have, once
 there is an image that they can be added with: see add-node.`,
 		Example: `  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --speed 10
-  oaictl simulator hosts --service-url http://127.0.0.1:8090 --infra-env pool --count 5`,
+  oaictl simulator hosts --service-url http://127.0.0.1:8090 --infra-env pool --count 5
+  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --bmc-listen 127.0.0.1:8091`,
 		Args: args(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
 	}
@@ -46,6 +57,7 @@ there is an image that they can be added with: see add-node.`,
 	flags.IntVar(&o.Count, "count", 0, "`N` machines boot it")
 	flags.StringVar(&o.Boot, "boot", string(host.Day1), "when they boot: `day1|day2`, at once or once the cluster takes more hosts")
 	flags.StringVar(&o.HostTokenFile, "host-token-file", "", "`FILE` with the token that agents send, where the service wants one")
+	flags.StringVar(&o.BMCListen, "bmc-listen", "", "`ADDRESS` on which the machines' BMCs answer, as a proxy that leads to nothing else")
 	return command
 }
 
@@ -76,10 +88,40 @@ func (o *hostsOptions) run(ctx context.Context) error {
 	if err := o.tokens(ctx, &config); err != nil {
 		return err
 	}
-	if err := simulator.Boot(ctx, config); err != nil {
+	boot := simulator.Boot
+	if o.BMCListen != "" {
+		boot = o.bootByBMC
+	}
+	if err := boot(ctx, config); err != nil {
 		return stopped(ctx, "simulator hosts", err)
 	}
 	return nil
+}
+
+// bootByBMC has the machines' BMCs answer for as long as the machines run.
+func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfig) error {
+	var err error
+	config.BMCs, err = simulator.NewBMCs(simulator.BMCConfig{
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
+	})
+	switch {
+	case err != nil:
+		return &install.Fault{Code: install.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}
+	case config.BMCs == nil:
+		return usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", o.File)
+	}
+	listener, err := net.Listen("tcp", o.BMCListen)
+	if err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address with --bmc-listen"}
+	}
+	fmt.Fprintln(o.io.Out, "http://"+listener.Addr().String())
+	running, stop := context.WithCancelCause(ctx)
+	var answers sync.WaitGroup
+	answers.Go(func() { stop(config.BMCs.Serve(running, listener)) })
+	err = simulator.Boot(running, config)
+	stop(nil)
+	answers.Wait()
+	return err
 }
 
 func (o *hostsOptions) check() error {
@@ -89,6 +131,8 @@ func (o *hostsOptions) check() error {
 		return usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
 	case (o.File != "") == byName:
 		return usagef("simulator hosts needs -f FILE, or --infra-env and --count")
+	case o.BMCListen != "" && o.File == "":
+		return usagef("--bmc-listen needs -f FILE, which says where the BMCs are")
 	case byName && (o.InfraEnv == "" || o.Count < 1):
 		return usagef("--infra-env and --count go together, and there is at least one machine")
 	}

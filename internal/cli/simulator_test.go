@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,5 +117,43 @@ func TestHostsSayWhatTheyWaitFor(t *testing.T) {
 	problems.until(t, "Waiting for the service at "+service.URL+" to answer (")
 	if code := end(); code != 143 || !strings.HasSuffix(problems.String(), "oaictl: simulator hosts: stopped by signal: terminated\n") || strings.Count(problems.String(), "Waiting") != 3 {
 		t.Errorf("code %d:\n%s", code, problems)
+	}
+}
+
+// The BMCs of the machines answer at the proxy that is printed.
+func TestHostsHaveBMCs(t *testing.T) {
+	t.Parallel() // with others that wait
+	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "sno", "cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	secret, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, password := filepath.Join(dir, "cluster.yaml"), filepath.Join(dir, "bmc")
+	text := strings.ReplaceAll(string(example), "../shared", secret)
+	text = strings.Replace(text, "  - name: ", "  - bmc: {address: https://192.0.2.10, insecure: true, credentials: {file: "+password+"}}\n    name: ", 1)
+	for path, content := range map[string]string{file: text, password: "admin:calvin\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, problems, _ := begin(t, "simulator", "hosts", "--service-url", "http://127.0.0.1:1", "-f", file, "--bmc-listen", "127.0.0.1:0")
+	out.until(t, "\n")
+	proxy, err := url.Parse(strings.TrimSpace(out.String()))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, problems)
+	}
+	transport := &http.Transport{Proxy: http.ProxyURL(proxy)}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Get("http://192.0.2.10/redfish/v1/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("the BMC answers %s", response.Status)
 	}
 }
