@@ -18,6 +18,7 @@ const (
 type misses struct {
 	mu       sync.Mutex
 	byClient map[netip.Prefix]miss
+	swept    time.Time // when old ones were last looked for
 }
 
 // miss is how often a client has missed since a moment.
@@ -40,7 +41,8 @@ func (m *misses) tooMany(client netip.Addr, now time.Time) bool {
 func (m *misses) add(client netip.Addr, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.byClient) >= missesClients {
+	if len(m.byClient) >= missesClients && now.Sub(m.swept) >= missesWithin {
+		m.swept = now
 		for bucket, of := range m.byClient {
 			if now.Sub(of.since) >= missesWithin {
 				delete(m.byClient, bucket)

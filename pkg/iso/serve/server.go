@@ -173,6 +173,31 @@ func (s *Server) SetMACs(host string, macs ...string) error {
 	return nil
 }
 
+// Prepare makes what a host's files promise, so that the first request need not
+// wait for it: a BMC that does would refuse the media.
+func (s *Server) Prepare(ctx context.Context, host string) error {
+	for kind, f := range s.filesOf(host) {
+		if f.Open == nil {
+			continue
+		}
+		if _, err := f.open(ctx); err != nil {
+			return fmt.Errorf("make the %s of %s: %w", kind, host, err)
+		}
+	}
+	return nil
+}
+
+// filesOf is what is served to a host.
+func (s *Server) filesOf(host string) map[Kind]*file {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.entries[entryKey{hostClass, host}]
+	if e == nil {
+		return nil
+	}
+	return e.files
+}
+
 // Withdraw ends what is served to a host: its URLs are not found any more.
 // Transfers under way end by themselves. What was fetched stays known.
 func (s *Server) Withdraw(host string) {

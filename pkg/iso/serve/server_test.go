@@ -324,6 +324,27 @@ func TestContentMadeWhenAskedFor(t *testing.T) {
 	}
 }
 
+func TestPreparedContentIsThereAtOnce(t *testing.T) {
+	s := newServer(t, serve.Config{OpenTimeout: time.Nanosecond})
+	fail := true
+	set(t, s, "m-0", serve.File{Kind: serve.ISO, Open: func(context.Context) (*extent.Image, error) {
+		if fail {
+			return nil, errors.New("no route to the base")
+		}
+		return extent.Bytes([]byte("image")), nil
+	}})
+	if err := s.Prepare(t.Context(), "m-0"); err == nil || err.Error() != "make the iso of m-0: no route to the base" {
+		t.Errorf("error %v", err)
+	}
+	fail = false
+	if err := s.Prepare(t.Context(), "m-0"); err != nil {
+		t.Error(err)
+	}
+	if got := ask(s, "GET", s.URL("m-0", serve.ISO)); got.Body.String() != "image" {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
 func TestFetched(t *testing.T) {
 	clk := newClock()
 	began := clk.Now()

@@ -1,0 +1,105 @@
+package serve_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// benchSize is the base's size in the benchmarks of throughput.
+const benchSize = 256 << 20
+
+// benchURLs serves one base twice: by the media server, and by the standard
+// library's file server, which uses sendfile.
+func benchURLs(b *testing.B) map[string]string {
+	path := filepath.Join(b.TempDir(), "base.iso")
+	out, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.CopyN(out, rand.NewChaCha8([32]byte{}), benchSize); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { out.Close() })
+	image := extent.New(out, benchSize)
+	image.Overlay(benchSize/2, make([]byte, 20<<10))
+	media, err := serve.New(serve.Config{Key: key(1)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := media.Set("m-0", serve.File{Kind: serve.ISO, Image: image}); err != nil {
+		b.Fatal(err)
+	}
+	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) })
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		return l
+	}
+	a, c := listen(), listen()
+	server := &http.Server{Handler: plain}
+	b.Cleanup(func() { server.Close() })
+	go media.Serve(b.Context(), a)
+	go server.Serve(c)
+	return map[string]string{
+		"media":    "http://" + a.Addr().String() + media.URL("m-0", serve.ISO),
+		"sendfile": "http://" + c.Addr().String() + "/",
+	}
+}
+
+// BenchmarkWhole reads a whole image by one client.
+func BenchmarkWhole(b *testing.B) {
+	urls := benchURLs(b)
+	for _, server := range []string{"sendfile", "media"} {
+		b.Run(server, func(b *testing.B) {
+			b.SetBytes(benchSize)
+			for b.Loop() {
+				drain(b, urls[server], "")
+			}
+		})
+	}
+}
+
+// BenchmarkRandomRanges reads 64 KiB at random places, as virtual media do.
+func BenchmarkRandomRanges(b *testing.B) {
+	urls := benchURLs(b)
+	for _, server := range []string{"sendfile", "media"} {
+		b.Run(server, func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			b.SetBytes(64 << 10)
+			for b.Loop() {
+				off := rng.Int64N(benchSize - 64<<10)
+				drain(b, urls[server], fmt.Sprintf("bytes=%d-%d", off, off+64<<10-1))
+			}
+		})
+	}
+}
+
+// drain reads an answer away through a large buffer.
+func drain(b *testing.B, url, span string) {
+	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if span != "" {
+		req.Header.Set("Range", span)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, resp.Body, make([]byte, 256<<10)); err != nil {
+		b.Fatal(err)
+	}
+}
