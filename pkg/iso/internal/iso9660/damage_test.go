@@ -150,6 +150,31 @@ func circleCE(b []byte, record int64) []byte {
 	return b
 }
 
+// TestWalkRefusesNamesBeyondMeasure lets three directories have as many files as fit.
+func TestWalkRefusesNamesBeyondMeasure(t *testing.T) {
+	path := isotest.Make(t, layout(t, "x86_64-rockridge-only"))
+	v, _ := open(t, path)
+	image, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crowd := make([]byte, maxDirectory)
+	for sector := 0; sector < len(crowd); sector += SectorSize {
+		for at := sector; at+34 <= sector+SectorSize; at += 34 {
+			crowd[at], crowd[at+32], crowd[at+33] = 34, 1, 'X'
+		}
+	}
+	for _, name := range []string{"coreos", "images", "isolinux"} {
+		at := parentRecord(t, v, name)
+		putBoth32(image[at+2:], uint32(len(image)/SectorSize))
+		putBoth32(image[at+10:], uint32(len(crowd)))
+		image = append(image, crowd...)
+	}
+	if err := readAll(image); err == nil || !strings.Contains(err.Error(), "more names than are read") {
+		t.Errorf("got %v, want an error about too many names", err)
+	}
+}
+
 // TestRecordsRefuseLengths gives records lengths that lead out of their sector or directory.
 func TestRecordsRefuseLengths(t *testing.T) {
 	const n = 64 // of every record: 32 fill a sector

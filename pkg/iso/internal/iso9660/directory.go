@@ -2,8 +2,8 @@ package iso9660
 
 import "fmt"
 
-// maxDirectory bounds the bytes of one directory: room for more than 100 000 files.
-const maxDirectory = 16 << 20
+// maxDirectory bounds the bytes of one directory: room for more than 30 000 files.
+const maxDirectory = 4 << 20
 
 // tree is one of the hierarchies that describe the files of an image.
 type tree struct {

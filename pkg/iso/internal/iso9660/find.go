@@ -13,7 +13,7 @@ type File struct {
 	Offset int64  // in the image
 	Size   int64
 
-	records []record // that name it, of the primary and the Joliet tree
+	records []record // bare ones, that name it, of the primary and the Joliet tree
 }
 
 // Find looks a file up by a path such as "images/ignition.img": by its Rock Ridge names, else by its Joliet ones, else
@@ -77,6 +77,9 @@ func (v *Volume) lookup(t tree, clean string) (*entry, error) {
 			return nil, nil
 		}
 		at, done = *next, path.Join(done, part)
+	}
+	for i := range at.records {
+		at.records[i] = at.records[i].bare()
 	}
 	return &at, nil
 }

@@ -1,6 +1,8 @@
 package iso9660
 
 import (
+	"bytes"
+	"encoding/binary"
 	"io"
 	"os"
 	"testing"
@@ -8,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
-// headOnly is an image of which only the start is kept; the rest reads as zeros. It keeps the fuzzer on structures.
+// headOnly is an image of which only the start is kept; the rest reads as zeros.
 type headOnly struct {
 	head []byte
 	size int64
@@ -28,10 +30,11 @@ func (h headOnly) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// FuzzRead holds what every image must keep to, whatever its bytes: no panic, nothing outside of the image, patches
-// within the new one.
+// FuzzRead edits sound images and holds what every image must keep to, whatever its bytes: no panic, nothing outside
+// of the image, patches within the new one. An edit is four bytes: a place, 24 bits of it, and what to store there.
 func FuzzRead(f *testing.F) {
 	const head = 56 * SectorSize // descriptors and directories lie before
+	var images []headOnly
 	for _, name := range []string{"x86_64-2023-07", "x86_64-joliet-only", "aarch64-2023-07", "s390x-2023-07", "x86_64-sparse"} {
 		path := isotest.Make(f, layout(f, name))
 		_, file := open(f, path)
@@ -43,37 +46,48 @@ func FuzzRead(f *testing.F) {
 		if _, err := file.ReadAt(b, 0); err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b, st.Size())
+		f.Add(byte(len(images)), []byte{}, st.Size())
+		images = append(images, headOnly{b, st.Size()})
 	}
-	f.Add([]byte{}, int64(0))
-	f.Fuzz(func(t *testing.T, head []byte, size int64) {
+	f.Add(byte(0), []byte{0, 0x80, 80, 0xff, 0, 0x80, 156, 0}, int64(1<<20))
+	f.Add(byte(3), []byte{}, int64(0))
+	f.Fuzz(func(t *testing.T, which byte, edits []byte, size int64) {
 		if size < 0 || size > 1<<43 {
 			return
 		}
-		v, err := Read(headOnly{head, size}, size)
-		if err != nil {
-			return
+		b := bytes.Clone(images[int(which)%len(images)].head)
+		for ; len(edits) >= 4; edits = edits[4:] {
+			b[(binary.BigEndian.Uint32(edits)>>8)%head] = edits[3]
 		}
-		_ = v.Walk(func(found File) error {
-			if found.Size > 0 && (found.Offset < 0 || found.Offset+found.Size > size) {
-				t.Errorf("%s lies at %d with %d bytes in an image of %d", found.Path, found.Offset, found.Size, size)
-			}
-			return nil
-		})
-		found, err := v.Find(ignition)
-		if err != nil {
-			return
-		}
-		_, _ = v.ReadFile(ignition, 1<<20)
-		offset, volume := v.RoomFor(100)
-		patches, err := v.Relocate(found, offset, 100, volume)
-		if err != nil {
-			return
-		}
-		for _, p := range patches {
-			if p.Offset < 0 || p.Offset+int64(len(p.Data)) > volume {
-				t.Errorf("a patch of %d bytes at %d in an image of %d", len(p.Data), p.Offset, volume)
-			}
-		}
+		checkAnyImage(t, headOnly{b, size}, size)
 	})
+}
+
+// checkAnyImage uses an image in every way.
+func checkAnyImage(t *testing.T, r io.ReaderAt, size int64) {
+	v, err := Read(r, size)
+	if err != nil {
+		return
+	}
+	_ = v.Walk(func(found File) error {
+		if found.Size > 0 && (found.Offset < 0 || found.Offset+found.Size > size) {
+			t.Errorf("%s lies at %d with %d bytes in an image of %d", found.Path, found.Offset, found.Size, size)
+		}
+		return nil
+	})
+	found, err := v.Find(ignition)
+	if err != nil {
+		return
+	}
+	_, _ = v.ReadFile(ignition, 1<<20)
+	offset, volume := v.RoomFor(100)
+	patches, err := v.Relocate(found, offset, 100, volume)
+	if err != nil {
+		return
+	}
+	for _, p := range patches {
+		if p.Offset < 0 || p.Offset+int64(len(p.Data)) > volume {
+			t.Errorf("a patch of %d bytes at %d in an image of %d", len(p.Data), p.Offset, volume)
+		}
+	}
 }

@@ -25,6 +25,12 @@ type record struct {
 
 func (r record) offset() int64 { return r.sector * SectorSize }
 
+// bare is the record without the bytes of its directory, which it would keep in memory.
+func (r record) bare() record {
+	r.id, r.system = nil, nil
+	return r
+}
+
 // parseRecord reads the record that fills b, which lies at an offset of the image.
 func parseRecord(b []byte, at int64) (record, error) {
 	r := record{at: at}

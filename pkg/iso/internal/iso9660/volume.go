@@ -69,6 +69,7 @@ func Read(r io.ReaderAt, size int64) (*Volume, error) {
 	if err := v.readPartitions(); err != nil {
 		return nil, err
 	}
+	v.primary.root, v.joliet.root = v.primary.root.bare(), v.joliet.root.bare()
 	v.Boot = v.bootWays()
 	return v, nil
 }

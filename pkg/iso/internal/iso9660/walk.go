@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	maxEntries   = 1 << 20  // files and directories that Walk accepts
-	maxPathBytes = 64 << 20 // that their paths may take together
-	maxDepth     = 64
+	maxEntries   = 1 << 18  // files and directories that Walk accepts
+	maxPathBytes = 16 << 20 // that their paths may take together
 )
 
 // extent is a run of bytes and what it is.
@@ -19,16 +18,22 @@ type extent struct {
 	what         string
 }
 
-// Walk calls fn for every file, a directory's entries in the order in which it lists them, by the best names that the
-// image has; plain ones in lower case. Before the first call it has read all directories: a directory that contains
-// itself, files that overlap and trees beyond all measure are errors. Walk stops at the first error of fn.
+// Walk calls fn for every file, by the best names that the image has; plain ones in lower case. The files of a
+// directory come in its own order, and before those of the directories in it. Before the first call all directories
+// have been read: one that contains itself, files that overlap and trees beyond all measure are errors. Walk stops at
+// the first error of fn.
 func (v *Volume) Walk(fn func(File) error) error {
 	w := &walker{v: v, tree: v.primary, seen: map[int64]string{}}
 	if !v.RockRidge && v.Joliet {
 		w.tree = v.joliet
 	}
-	if err := w.directory(w.tree.root, "", 0); err != nil {
-		return err
+	w.pending = []directory{{"", w.tree.root}}
+	for len(w.pending) > 0 {
+		next := w.pending[len(w.pending)-1]
+		w.pending = w.pending[:len(w.pending)-1]
+		if err := w.read(next); err != nil {
+			return err
+		}
 	}
 	if err := w.checkOverlaps(); err != nil {
 		return err
@@ -41,9 +46,16 @@ func (v *Volume) Walk(fn func(File) error) error {
 	return nil
 }
 
+// directory is one that is still to be read, its record without the bytes around it.
+type directory struct {
+	path   string
+	record record
+}
+
 type walker struct {
 	v       *Volume
 	tree    tree
+	pending []directory
 	seen    map[int64]string // directories by sector
 	files   []File
 	extents []extent
@@ -51,35 +63,33 @@ type walker struct {
 	bytes   int
 }
 
-func (w *walker) directory(dir record, name string, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("directory /%s lies deeper than %d levels", name, maxDepth)
+// read takes in the files of a directory and puts the directories in it on the pile, the first on top.
+func (w *walker) read(d directory) error {
+	if other, ok := w.seen[d.record.sector]; ok {
+		return fmt.Errorf("directory /%s lies at sector %d, as /%s does: the directories go in a circle", d.path, d.record.sector, other)
 	}
-	if other, ok := w.seen[dir.sector]; ok {
-		return fmt.Errorf("directory /%s lies at sector %d, as /%s does: the directories go in a circle", name, dir.sector, other)
-	}
-	w.seen[dir.sector] = name
-	entries, err := w.v.list(w.tree, dir, name)
+	w.seen[d.record.sector] = d.path
+	entries, err := w.v.list(w.tree, d.record, d.path)
 	if err != nil {
 		return err
 	}
-	w.extents = append(w.extents, extent{dir.offset(), dir.size, "directory /" + name})
+	w.extents = append(w.extents, extent{d.record.offset(), d.record.size, "directory /" + d.path})
+	below := len(w.pending)
 	for _, e := range entries {
-		full := path.Join(name, e.name)
+		full := path.Join(d.path, e.name)
 		w.entries++
 		w.bytes += len(full)
 		if w.entries > maxEntries || w.bytes > maxPathBytes {
-			return fmt.Errorf("directory /%s: the image has more names than are read (%d entries, %d bytes)", name, maxEntries, maxPathBytes)
+			return fmt.Errorf("directory /%s: the image has more names than are read (%d, %d bytes)", d.path, maxEntries, maxPathBytes)
 		}
 		if e.dir {
-			if err := w.directory(e.records[0], full, depth+1); err != nil {
-				return err
-			}
+			w.pending = append(w.pending, directory{full, e.records[0].bare()})
 			continue
 		}
 		w.files = append(w.files, File{Path: full, Offset: e.offset, Size: e.size})
-		w.extents = append(w.extents, extent{e.offset, e.size, "/" + full})
+		w.extents = append(w.extents, extent{e.offset, e.size, full})
 	}
+	slices.Reverse(w.pending[below:])
 	return nil
 }
 
