@@ -16,6 +16,9 @@
 //   - [Service] is the plane that observes and acts. The package
 //     [github.com/oaictl/oaictl/pkg/install/rest] speaks to an
 //     assisted-service; a small one of your own will do for tests.
+//   - [Machines], where there is one, is the plane of management controllers:
+//     the package [github.com/oaictl/oaictl/pkg/install/machine] boots the
+//     discovery image through them. Without it somebody else boots the machines.
 //   - [Installer] drives the loop: [Installer.Plan] looks once and decides,
 //     [Installer.Run] goes on until the cluster is installed, has failed or
 //     needs a person, [Installer.Detach] does what needs no waiting.

@@ -237,6 +237,62 @@ func TestStillReading(t *testing.T) {
 	})
 }
 
+// TestAddedNode boots a machine into a cluster that is installed, and no other.
+func TestAddedNode(t *testing.T) {
+	c := sample(3, 1)
+	w := installedWithout(t, c)
+	w.absent, w.desired.Options.AddNodes = "", true
+	r := &rack{world: w, boxes: map[string]*box{}, asked: map[string]int{}}
+	r.wire()
+	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
+		r.boxes[name].booted, r.boxes[name].power = true, install.PowerIsOn
+	}
+	kinds := map[install.Kind]int{}
+	for range 12 {
+		if err := r.settle(); err != nil {
+			t.Fatal(err)
+		}
+		r.pass()
+	}
+	for _, a := range r.writes {
+		if kinds[a.Kind]++; byBMC(a.Kind) && a.Name != "worker-0" {
+			t.Errorf("%s of %s", a.Kind, a.Name)
+		}
+	}
+	plan, _, _ := r.plan()
+	if plan.Verdict != install.VerdictInstalled || kinds[install.PowerOn] != 1 || kinds[install.EjectMedia] != 1 || r.boxes["worker-0"].media != "" {
+		t.Errorf("%s %s; %v; %+v", plan.Verdict, plan.Message, kinds, r.boxes["worker-0"])
+	}
+}
+
+// TestThenBoots says before a first run what will be done to machines.
+func TestThenBoots(t *testing.T) {
+	r := newRack(&install.Desired{Spec: sample(1, 0)})
+	plan, observed, err := r.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, step := range install.Then(r.desired, observed, plan) {
+		found = found || step.Kind == install.InsertMedia && strings.Contains(step.Message, "boot cp-0 through their BMCs")
+	}
+	if !found {
+		t.Errorf("steps %+v", install.Then(r.desired, observed, plan))
+	}
+}
+
+// TestReading names the hosts that a run must not be left for without care.
+func TestReading(t *testing.T) {
+	r := ready(t, 3, 0)
+	for _, name := range []string{"cp-0", "cp-1"} {
+		r.boxes[name].power, r.boxes[name].media = install.PowerIsOn, imageOf(name)
+	}
+	_, observed, err := r.plan()
+	if got := strings.Join(install.Reading(r.desired, observed), " "); err != nil || got != "cp-0 cp-1" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // readsOn is a machine that has read more at each look.
 type readsOn struct {
 	bmcs

@@ -145,7 +145,9 @@ func (r *rack) switchOn(name string) {
 func (r *rack) stillBoots(name string) bool {
 	switch r.observed.Cluster.State {
 	case install.ClusterFailed, install.ClusterCancelled, install.ClusterInstalled, install.ClusterAddingHosts:
-		return r.desired.Options.AddNodes
+		if !r.desired.Options.AddNodes {
+			return false
+		}
 	}
 	for _, h := range r.observed.Hosts {
 		if h.ID != "host-"+name {

@@ -88,6 +88,12 @@ func (f *following) machines() {
 	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
 		return slices.ContainsFunc(f.now.Waits, func(w Wait) bool { return w.Scope == HostScope(name) })
 	})
+	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
+		f.add(Step{
+			Scope: ScopeCluster, Kind: InsertMedia, Hosts: byBMC,
+			Message: "boot " + few(byBMC) + " through their BMCs: insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
+		})
+	}
 	if len(awaited) > 0 {
 		f.add(Step{Scope: ScopeCluster, Message: "wait for " + few(awaited) + " to boot the discovery image and register", Hosts: awaited})
 	}
@@ -110,6 +116,21 @@ func (f *following) machines() {
 		f.add(Step{Scope: ScopeCluster, Kind: BindHost, Message: "bind " + few(missing) + " to the cluster", Hosts: missing})
 	}
 	f.add(Step{Scope: ScopeCluster, Kind: UpdateHost, Message: "configure " + few(missing) + " as the file says", Hosts: missing})
+}
+
+// bootedByOaictl are those of the hosts whose BMCs the plan does nothing with yet.
+func (f *following) bootedByOaictl(names []string) []string {
+	var out []string
+	for i := range f.spec.Spec.Hosts {
+		host := &f.spec.Spec.Hosts[i]
+		if f.observed.Machines == nil || !slices.Contains(names, host.Name) || !bootedByBMC(f.spec, host) {
+			continue
+		}
+		if !slices.ContainsFunc(f.now.Actions, func(a Action) bool { return a.Kind.byMachines() && a.Name == host.Name }) {
+			out = append(out, host.Name)
+		}
+	}
+	return out
 }
 
 // reimages says whether the plan makes a new image.

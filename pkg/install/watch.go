@@ -50,6 +50,7 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 		changed = w.host(names.call(host), old, host) || changed
 	}
 	changed = w.gone(desired, before, now) || changed
+	changed = w.machines(before, now) || changed
 	changed = ended && w.cluster(before, now) || changed
 	changed = w.standing(plan, now.At) || changed
 	return w.progress(newView(desired, now, plan), changed)
@@ -69,6 +70,26 @@ func (w *watcher) progress(view *View, changed bool) bool {
 	}
 	w.tell(event)
 	return true
+}
+
+// machines tells, once for each boot, that a BMC has begun to read its host's
+// image: what oaictl itself does to a machine is told as actions.
+func (w *watcher) machines(before, now *Observed) bool {
+	changed := false
+	for _, name := range slices.Sorted(maps.Keys(now.Machines)) {
+		state := now.Machines[name]
+		var old MachineState
+		if before != nil {
+			old = before.Machines[name]
+		}
+		reads := state.Power == PowerIsOn && state.OurMedia && state.Fetch.Requests > 0
+		if read := old.Power == PowerIsOn && old.OurMedia && old.Fetch.Requests > 0; !reads || read {
+			continue
+		}
+		changed = true
+		w.tell(Event{Type: EventHost, Host: name, Key: "host/" + name + "/boot", State: string(HostAbsent), Message: "boots: its BMC reads the discovery image, " + fetchText(state.Fetch)})
+	}
+	return changed
 }
 
 // gone tells of hosts that the service no longer has.
