@@ -220,7 +220,7 @@ func (h *holeFinder) next(src *source, off, n int64) (hole, data int64) {
 	if h.src != src {
 		h.close()
 		h.src = src
-		if file, err := src.reopen(); err == nil {
+		if file, err := reopen(src.file); err == nil {
 			h.file = file
 		}
 	}

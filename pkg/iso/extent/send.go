@@ -10,8 +10,8 @@ const (
 	// sendChunk is what is sent before it is told of: short enough that a slow
 	// client's progress is seen, long enough to cost no speed.
 	sendChunk = 1 << 20
-	// sendfileFrom is the length from which on opening the file for sendfile
-	// is cheaper than copying the bytes.
+	// sendfileFrom is the length from which on sendfile, which has to find its
+	// position and flush what is buffered, is cheaper than copying the bytes.
 	sendfileFrom = 16 << 10
 )
 
@@ -60,9 +60,10 @@ type opened struct {
 	file *os.File
 }
 
+// close gives the files back.
 func (s *sender) close() {
 	for _, o := range s.opened {
-		o.file.Close()
+		o.src.handles.give(o.file)
 	}
 }
 
@@ -139,7 +140,7 @@ func (s *sender) open(src *source) (*os.File, error) {
 			return o.file, nil
 		}
 	}
-	file, err := src.reopen()
+	file, err := src.handles.take()
 	if err != nil {
 		return nil, err
 	}

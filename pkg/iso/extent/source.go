@@ -17,12 +17,14 @@ const bufferSize = 128 << 10
 type source struct {
 	reader  io.ReaderAt
 	file    *os.File  // the same, where it is a file
+	handles handles   // of file
 	buffers sync.Pool // of *[]byte, bufferSize each
 }
 
 func newSource(r io.ReaderAt) *source {
 	s := &source{reader: r}
 	s.file, _ = r.(*os.File)
+	s.handles.file = s.file
 	s.buffers.New = func() any {
 		b := make([]byte, bufferSize)
 		return &b
@@ -53,32 +55,6 @@ func (s *source) name() string {
 		return s.file.Name()
 	}
 	return "the base"
-}
-
-// reopen opens the source's file a second time, so that one user's position in
-// it, and the kernel's reading ahead, are its own. It is the very same file,
-// even where another has taken its name since.
-func (s *source) reopen() (*os.File, error) {
-	if again, err := reopenDescriptor(s.file); err == nil {
-		return again, nil
-	}
-	first, err := s.file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	again, err := os.Open(s.file.Name())
-	if err != nil {
-		return nil, err
-	}
-	second, err := again.Stat()
-	if err == nil && !os.SameFile(first, second) {
-		err = fmt.Errorf("%s is not the file any more that was opened by that name", s.file.Name())
-	}
-	if err != nil {
-		again.Close()
-		return nil, err
-	}
-	return again, nil
 }
 
 // identity tells sources apart that Tag's caller gave no name to.
