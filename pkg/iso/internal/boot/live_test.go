@@ -3,6 +3,7 @@ package boot
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
+	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
 )
 
 const (
@@ -54,13 +57,9 @@ func needTools(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots emulated machines; left out of -short")
 	}
-	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
 	var missing []string
 	for tool, debian := range toolsNeeded() {
-		_, err := exec.LookPath(tool)
-		if filepath.IsAbs(tool) {
-			_, err = os.Stat(tool)
-		}
+		_, err := os.Stat(program(tool))
 		if err != nil && !slices.Contains(missing, debian) {
 			missing = append(missing, debian)
 		}
@@ -71,10 +70,19 @@ func needTools(t *testing.T) {
 	}
 }
 
+// program is where a program is: on the PATH, or where Debian has those of root.
+// A path stays what it is.
+func program(name string) string {
+	if found, err := exec.LookPath(name); err == nil || filepath.IsAbs(name) {
+		return cmp.Or(found, name)
+	}
+	return filepath.Join("/usr/sbin", name)
+}
+
 // command runs a program that has to succeed.
 func command(t *testing.T, dir, name string, args ...string) []byte {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), name, args...)
+	c := exec.CommandContext(t.Context(), program(name), args...)
 	c.Dir = dir
 	var said, failed bytes.Buffer
 	c.Stdout, c.Stderr = &said, &failed
@@ -195,15 +203,9 @@ func unpackKernel(t *testing.T, deb string) kernel {
 	return k
 }
 
-// live is the image that the tests customise, with what it was made of.
-type live struct {
-	path    string // the image
-	minimal string // the same without its root file system
-}
-
 // makeLive makes a live image as CoreOS has it, hybrid and with every area to
 // write into.
-func makeLive(t *testing.T) live {
+func makeLive(t *testing.T) (path string) {
 	t.Helper()
 	k := debianKernel(t)
 	dir := t.TempDir()
@@ -219,15 +221,67 @@ func makeLive(t *testing.T) live {
 
 	menu := bootMenus(t, tree)
 	write(t, filepath.Join(tree, "coreos/kargs.json"), menu)
-	for _, name := range []string{"isolinux.bin"} {
-		write(t, filepath.Join(tree, "isolinux", name), read(t, "/usr/lib/ISOLINUX/"+name))
-	}
+	write(t, filepath.Join(tree, "isolinux/isolinux.bin"), read(t, "/usr/lib/ISOLINUX/isolinux.bin"))
 	write(t, filepath.Join(tree, "isolinux/ldlinux.c32"), read(t, "/usr/lib/syslinux/modules/bios/ldlinux.c32"))
 	efiBoot(t, dir, filepath.Join(tree, "images/efiboot.img"))
 
-	made := live{path: filepath.Join(dir, "live.iso"), minimal: filepath.Join(dir, "minimal.iso")}
-	master(t, tree, made.path)
-	return made
+	full, small := filepath.Join(dir, "live.iso"), filepath.Join(dir, "minimal.iso")
+	master(t, tree, full)
+	for _, left := range []string{"images/pxeboot/rootfs.img", "coreos/miniso.dat"} {
+		if err := os.Remove(filepath.Join(tree, left)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	master(t, tree, small)
+	writeRecipe(t, full, small)
+	return full
+}
+
+// writeRecipe puts the recipe of the minimal image into its slot in the full one.
+func writeRecipe(t *testing.T, full, small string) {
+	t.Helper()
+	type image struct {
+		data   []byte
+		volume *iso9660.Volume
+	}
+	open := func(path string) image {
+		data := read(t, path)
+		volume, err := iso9660.Read(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return image{data, volume}
+	}
+	from, to := open(full), open(small)
+	var table []miniso.Entry
+	if err := to.volume.Walk(func(f iso9660.File) error {
+		have, err := from.volume.Find(f.Path)
+		if err != nil || f.Size == 0 {
+			return err
+		}
+		// The boot loader and the catalog know where they stand.
+		if bytes.Equal(from.data[have.Offset:have.Offset+have.Size], to.data[f.Offset:f.Offset+f.Size]) {
+			table = append(table, miniso.Entry{Minimal: uint32(f.Offset / miniso.Sector), Full: uint32(have.Offset / miniso.Sector), Length: uint32(f.Size)})
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(table, func(a, b miniso.Entry) int { return cmp.Compare(a.Minimal, b.Minimal) })
+	recipe, err := miniso.Pack(bytes.NewReader(to.data), int64(len(to.data)), "1", table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := recipe.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot, err := from.volume.Find("coreos/miniso.dat")
+	if err != nil || slot.Size < int64(len(encoded)) {
+		t.Fatalf("a recipe of %d bytes does not go into %d: %v", len(encoded), slot.Size, err)
+	}
+	copy(from.data[slot.Offset:], encoded)
+	write(t, full, from.data)
 }
 
 // master lays the tree out as an image that boots from CD and disk.

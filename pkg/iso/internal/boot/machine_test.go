@@ -3,7 +3,6 @@ package boot
 import (
 	"bytes"
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -105,11 +104,3 @@ func parse(console string) (r report, whole bool) {
 }
 
 func tail(text string, most int) string { return text[max(0, len(text)-most):] }
-
-// removed makes room as soon as an image has been booted.
-func removed(t *testing.T, path string) {
-	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Error(err)
-	}
-}
