@@ -27,14 +27,23 @@ type handles struct {
 
 // take returns a handle for one user alone.
 func (h *handles) take() (*os.File, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if last := len(h.idle) - 1; last >= 0 {
-		file := h.idle[last]
-		h.idle = h.idle[:last]
+	if file := h.takeIdle(); file != nil {
 		return file, nil
 	}
 	return reopen(h.file)
+}
+
+// takeIdle returns a handle that nobody uses, or nil.
+func (h *handles) takeIdle() *os.File {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := len(h.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	file := h.idle[last]
+	h.idle = h.idle[:last]
+	return file
 }
 
 // give takes a handle back.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -195,6 +196,31 @@ func TestReader(t *testing.T) {
 	if err := iotest.TestReader(m.Reader(), content); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestManyReaders reads one image from many goroutines, in every way at once.
+func TestManyReaders(t *testing.T) {
+	m, want := patched(t, 300_000)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			off := int64(i * 20_000)
+			got := make([]byte, 100_000)
+			if _, err := m.ReadAt(got, off); err != nil || !bytes.Equal(got, want[off:off+100_000]) {
+				t.Errorf("reading at %d: %v", off, err)
+			}
+			var sent bytes.Buffer
+			if _, err := m.WriteRange(&sent, off, 100_000); err != nil || !bytes.Equal(sent.Bytes(), got) {
+				t.Errorf("sending from %d: %v", off, err)
+			}
+			changed := m.Clone()
+			changed.Zero(off, 100_000)
+			if d := extent.Diff(m, changed); len(d) == 0 {
+				t.Error("a clone's change does not show")
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestReadingOutside(t *testing.T) {

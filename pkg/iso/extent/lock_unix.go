@@ -31,8 +31,12 @@ func removeAbandoned(private string) error {
 		return fmt.Errorf("looking at what an earlier run left: %w", err)
 	}
 	defer file.Close()
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrBusy
+	}
+	if err != nil {
+		return fmt.Errorf("%s is in the way, and the filesystem cannot say whether it is in use: %w", private, err)
 	}
 	// Between opening and locking, another process may have done the same and
 	// gone on to a new file of this name.

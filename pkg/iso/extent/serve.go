@@ -32,7 +32,8 @@ type Meta struct {
 
 // Serve answers a GET or HEAD request for the image: conditions, one range or
 // several, If-Range (RFC 9110, 13 and 14). A HEAD request, and one whose
-// conditions say that nothing is to be sent, read nothing of the base.
+// conditions say that nothing is to be sent, read nothing of the base. For
+// sendfile w must be the server's own writer, or one that passes ReadFrom on to it.
 func Serve(w http.ResponseWriter, r *http.Request, m *Image, meta Meta) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,6 +36,10 @@ func stageNamed(target, private string, mode fs.FileMode) (*staged, error) {
 	file, err := os.OpenFile(private, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
 		err = ErrBusy
+	}
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		// The private name would tell nobody anything.
+		err = fmt.Errorf("creating a file in %s: %w", filepath.Dir(target), pathErr.Err)
 	}
 	if err != nil {
 		return nil, err

@@ -120,21 +120,25 @@ func BenchmarkReflink(b *testing.B) {
 // BenchmarkPrepare makes one machine's image of a base that is known.
 func BenchmarkPrepare(b *testing.B) {
 	base := file(b, nil)
+	archive, kargs := noise(1, archiveSize), noise(2, kargsSize)
 	b.ReportAllocs()
 	for b.Loop() {
-		machine(base, 1).Tag("base")
+		patch(extent.New(base, gibibyte), archive, kargs).Tag("base")
 	}
 }
 
 // machine is the image of a machine: an archive in the embed area, the rest of
 // which is zeros, and two areas of kernel arguments.
 func machine(base *os.File, i int) *extent.Image {
+	return patch(extent.New(base, gibibyte), noise(uint64(i), archiveSize), noise(uint64(i), kargsSize))
+}
+
+func patch(m *extent.Image, archive, kargs []byte) *extent.Image {
 	const area, grub, isolinux = 100 << 20, 3 << 20, 5<<20 + 77
-	m := extent.New(base, gibibyte)
-	m.Overlay(area, noise(uint64(i), archiveSize))
-	m.Zero(area+archiveSize, areaSize-archiveSize)
-	m.Overlay(grub, noise(uint64(i), kargsSize))
-	m.Overlay(isolinux, noise(uint64(i), kargsSize))
+	m.Overlay(area, archive)
+	m.Zero(area+int64(len(archive)), areaSize-int64(len(archive)))
+	m.Overlay(grub, kargs)
+	m.Overlay(isolinux, kargs)
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -35,11 +36,11 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("the file that was there holds %d bytes, %v", len(got), err)
 			}
 			onlyFiles(t, dir, "out.iso")
-			var fs unix.Statfs_t
-			if err := unix.Statfs(dir, &fs); err != nil {
+			var disk unix.Statfs_t
+			if err := unix.Statfs(dir, &disk); err != nil {
 				t.Fatal(err)
 			}
-			if used := (fs.Blocks - fs.Bfree) * uint64(fs.Bsize); used > 64<<10 {
+			if used := (disk.Blocks - disk.Bfree) * uint64(disk.Bsize); used > 64<<10 {
 				t.Errorf("%d bytes of the disk are in use", used)
 			}
 		})
@@ -162,6 +163,31 @@ func TestReflink(t *testing.T) {
 	onlyFiles(t, dir, "base", "out")
 }
 
+// TestPlainFilesystem writes where files are never without a name, and have
+// one only.
+func TestPlainFilesystem(t *testing.T) {
+	dir := disk(t, 16<<20, "vfat", "mkfs.vfat")
+	content := noise(1, 3<<20)
+	m := extent.New(file(t, content), int64(len(content)))
+	path := filepath.Join(dir, "out")
+	for _, o := range []extent.WriteOptions{{}, {Overwrite: true, Sync: true}} {
+		if _, err := m.WriteFile(t.Context(), path, o); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	}
+	if _, err := m.WriteFile(t.Context(), path, extent.WriteOptions{}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a third time: %v", err)
+	}
+	m.Append(extent.New(file(t, noise(2, 20<<20)), 20<<20))
+	if _, err := m.WriteFile(t.Context(), path, extent.WriteOptions{Overwrite: true}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("too much: %v", err)
+	}
+	onlyFiles(t, dir, "out")
+}
+
 // TestReplacedBase serves a base whose name another file has taken since.
 func TestReplacedBase(t *testing.T) {
 	content := noise(1, 100_000)
@@ -245,9 +271,14 @@ func mount(tb testing.TB, kind, device, options string) string {
 // xfs mounts an empty filesystem that can share blocks between files.
 func xfs(tb testing.TB, size int64) string {
 	tb.Helper()
-	mkfs, err := exec.LookPath("mkfs.xfs")
-	if err != nil {
-		tb.Skip("there is no mkfs.xfs to make a filesystem that can share blocks")
+	return disk(tb, size, "xfs", "mkfs.xfs", "-q", "-m", "reflink=1")
+}
+
+// disk mounts an empty filesystem in a file, made by a command where there is it.
+func disk(tb testing.TB, size int64, kind string, mkfs ...string) string {
+	tb.Helper()
+	if _, err := exec.LookPath(mkfs[0]); err != nil {
+		tb.Skipf("there is no %s to make a filesystem with", mkfs[0])
 	}
 	disk := filepath.Join(tb.TempDir(), "disk")
 	if err := os.WriteFile(disk, nil, 0o600); err != nil {
@@ -256,8 +287,8 @@ func xfs(tb testing.TB, size int64) string {
 	if err := os.Truncate(disk, size); err != nil {
 		tb.Fatal(err)
 	}
-	if out, err := exec.Command(mkfs, "-q", "-m", "reflink=1", disk).CombinedOutput(); err != nil {
-		tb.Skipf("mkfs.xfs: %s", out)
+	if out, err := exec.Command(mkfs[0], append(mkfs[1:], disk)...).CombinedOutput(); err != nil {
+		tb.Skipf("%s: %s", mkfs[0], out)
 	}
-	return mount(tb, "xfs", disk, "loop")
+	return mount(tb, kind, disk, "loop")
 }
