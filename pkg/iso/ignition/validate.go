@@ -6,16 +6,11 @@ import (
 	"fmt"
 
 	ignitionerrors "github.com/coreos/ignition/v2/config/shared/errors"
-	"github.com/coreos/ignition/v2/config/util"
-	latest "github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/coreos/vcontext/json"
 	"github.com/coreos/vcontext/path"
 	"github.com/coreos/vcontext/report"
 )
-
-// Newest is the newest stable specification that is understood.
-const Newest = "3.6.0"
 
 // mostNested bounds how deep configs within configs are looked at.
 const mostNested = 4
@@ -29,13 +24,7 @@ func Validate(name string, data []byte) (Report, error) {
 
 func validate(name string, data []byte, depth int) (Report, error) {
 	r := Report{Name: name}
-	version, found, err := util.GetConfigVersion(data)
-	if err == nil {
-		r.Version = version.String()
-		if _, found, err = latest.ParseCompatibleVersion(data); err == nil {
-			found.Merge(checks(data, depth))
-		}
-	}
+	found, err := r.check(data, depth)
 	r.take(found, data)
 	if err != nil && !r.Fatal() {
 		r.refused(err, data)
@@ -44,6 +33,25 @@ func validate(name string, data []byte, depth int) (Report, error) {
 		return r, &Invalid{Report: r}
 	}
 	return r, nil
+}
+
+// check reads the version, and applies the rules of the specification and those
+// of this package.
+func (r *Report) check(data []byte, depth int) (report.Report, error) {
+	version, found, err := versionOf(data)
+	if err != nil {
+		return found, err
+	}
+	r.Version = version.String()
+	s, err := specificationOf(version)
+	if err != nil {
+		return found, err
+	}
+	if found, err = s.check(data); err != nil {
+		return found, err
+	}
+	found.Merge(checks(data, depth))
+	return found, nil
 }
 
 // refused adds the entry of a config that was refused as a whole.

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 )
 
@@ -245,6 +246,24 @@ func TestMergeOfOneIsThatOne(t *testing.T) {
 	}
 }
 
+// What is in order apart need not be together: the later content does not have the
+// earlier one's hash.
+func TestMergeChecksTheResult(t *testing.T) {
+	hash := "sha256-2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+	_, err := ignition.Merge(
+		[]byte(withFile(`"contents":{"source":"data:,hello","verification":{"hash":"`+hash+`"}}`)),
+		[]byte(withFile(`"contents":{"source":"data:,other"}`)))
+	if err == nil || !strings.Contains(err.Error(), "the merged config:") || !strings.Contains(err.Error(), "the content has sha256") {
+		t.Errorf("error %v", err)
+	}
+	_, err = ignition.Merge(
+		[]byte(withFile(`"mode":420`)),
+		[]byte(`{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/usr/etc"}]}}`))
+	if err == nil || !strings.Contains(err.Error(), "the merged config:") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestMergeRefuses(t *testing.T) {
 	if _, err := ignition.Merge(); err == nil {
 		t.Error("nothing was merged")
@@ -253,6 +272,39 @@ func TestMergeRefuses(t *testing.T) {
 	var invalid *ignition.Invalid
 	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "config 2:1:77: storage.files[0].mode") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestCheckerTellsTheSame(t *testing.T) {
+	var c ignition.Checker
+	for _, config := range []string{withFile(`"mode":420`), withFile(`"mode":644`), withFile(`"mode":5000`), ""} {
+		for _, name := range []string{"first", "second"} {
+			want, wantErr := ignition.Validate(name, []byte(config))
+			got, err := c.Validate(name, []byte(config))
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if fmt.Sprint(wantErr) != fmt.Sprint(err) {
+				t.Errorf("error %v, want %v", err, wantErr)
+			}
+		}
+	}
+	good, bad := []byte(withFile(`"mode":420`)), []byte(withFile(`"mode":5000`))
+	want, err := ignition.Merge(good, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Merge(good, good); err != nil || !bytes.Equal(want, got) {
+		t.Errorf("merged %s, %v, want %s", got, err, want)
+	}
+	if _, err := c.Merge(good, bad); err == nil || !strings.Contains(err.Error(), "config 2:1:77") {
+		t.Errorf("error %v", err)
+	}
+	for i := range 200 {
+		config := withFile(fmt.Sprintf(`"user":{"id":%d}`, i))
+		if _, err := c.Validate("x", []byte(config)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -284,16 +336,45 @@ func FuzzValidateAndMerge(f *testing.F) {
 	})
 }
 
-func BenchmarkValidate(b *testing.B) {
+// large is a config of the size that a discovery Ignition has.
+func large() []byte {
 	var files []string
 	for i := range 40 {
 		files = append(files, fmt.Sprintf(`{"path":"/etc/file%d","mode":420,"contents":{"source":%q}}`, i, dataURL(strings.Repeat("some content\n", 30))))
 	}
-	config := []byte(`{"ignition":{"version":"3.1.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`)
-	b.SetBytes(int64(len(config)))
+	return []byte(`{"ignition":{"version":"3.1.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`)
+}
+
+func BenchmarkValidate(b *testing.B) {
+	config := large()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := ignition.Validate("x", config); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCheckerAgain(b *testing.B) {
+	config := large()
+	var c ignition.Checker
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Validate("x", config); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCheckerMerge(b *testing.B) {
+	config, hostname := large(), []byte(strings.Replace(withFile(`"mode":420,"contents":{"source":"data:,host"}`), "3.2.0", "3.1.0", 1))
+	var c ignition.Checker
+	if _, err := c.Validate("x", config); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Merge(config, hostname); err != nil {
 			b.Fatal(err)
 		}
 	}
