@@ -33,7 +33,7 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	have := p.matches.byName[want.Name]
 	switch {
 	case p.cluster.State.beforeInstall():
-		return have == nil && p.imagesReady()
+		return (have == nil || have.waitsForBoot()) && p.imagesReady()
 	case p.cluster.State == ClusterAddingHosts && p.desired.Options.AddNodes:
 		if membershipOf(have) != outside {
 			return false
@@ -42,6 +42,12 @@ func (p *planner) toBoot(want *spec.Host) bool {
 		return env != nil && env.Image.State == ImageReady
 	}
 	return false
+}
+
+// waitsForBoot says whether a host was reset or released after it had left the
+// discovery image, so that it has to be booted from it again.
+func (h *Host) waitsForBoot() bool {
+	return (h.State == HostResetting || h.State == HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
 }
 
 // pastBoot says whether a host must not boot the discovery image again: it runs
@@ -195,11 +201,12 @@ func (b *booting) off() {
 // on is a machine that is on. With our image in the drive it boots, whoever
 // switched it on; otherwise it runs something that may matter to somebody.
 func (b *booting) on() {
-	read := b.state.Fetch.Requests > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
+	first := b.matches.byName[b.want.Name] == nil // otherwise what was read may have been for its last boot
+	read := first && b.state.Fetch.Requests > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
 	switch {
 	case b.state.OurMedia || read:
 		b.boots()
-	case len(b.matches.unread) > 0: // a host that just called may be this one
+	case first && len(b.matches.unread) > 0: // a host that just called may be this one
 		b.wait("to be told from hosts that have not sent their inventory yet")
 	case b.want.BMC.RebootRunning:
 		b.act(PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")

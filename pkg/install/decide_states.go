@@ -89,6 +89,13 @@ func (p *planner) disconnected(h *Host) {
 
 func (p *planner) bootAgain(h *Host) {
 	name := p.hostName(h)
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		wait := Wait{Key: "host/" + name + "/boot-again", Scope: HostScope(name), Since: h.Since}
+		if want.Name == p.matches.names[h.ID] && p.toBoot(want) && p.bootByBMC(want, wait) {
+			return
+		}
+	}
 	p.block(Blocker{
 		Key: "host/" + p.hostID(h) + "/reset", Scope: HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.label() + " was reset or released and has to boot the discovery image again",

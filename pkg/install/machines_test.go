@@ -133,6 +133,34 @@ func (r *rack) call() {
 	r.observed.Hosts = append(r.observed.Hosts, h)
 }
 
+// TestBootAgain boots a machine again that was reset after it had been
+// installed, where that is allowed, and otherwise asks for it.
+func TestBootAgain(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		r := ready(t, 1, 0)
+		r.boxes["cp-0"].booted = true
+		r.pass()
+		h := r.host("host-cp-0")
+		h.State, h.Status = install.HostResetting, "resetting-pending-user-action"
+		x := r.boxes["cp-0"]
+		x.power, x.other, x.fetched = install.PowerIsOn, true, install.Fetched{Requests: 9, Last: r.observed.At}
+		r.desired.Options.RebootRunning = allowed
+		plan, _, err := r.plan()
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case allowed && (len(plan.Actions) != 1 || plan.Actions[0].Kind != install.PowerOff || !plan.Actions[0].Destructive):
+			t.Errorf("allowed: %+v", plan.Actions)
+		case !allowed && (len(plan.Actions) > 0 || len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "RunningMachine"):
+			t.Errorf("not allowed: %+v, %+v", plan.Actions, plan.Blockers)
+		}
+		h.Status = "resetting" // the service sees to that itself
+		if plan, _, _ = r.plan(); len(plan.Actions) > 0 || plan.Blockers[0].Reason != "BootDiscoveryImage" {
+			t.Errorf("%+v, %+v", plan.Actions, plan.Blockers)
+		}
+	}
+}
+
 // TestOptionalMachine does not block an install that can do without a machine.
 func TestOptionalMachine(t *testing.T) {
 	r := ready(t, 3, 1)
