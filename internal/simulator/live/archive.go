@@ -3,8 +3,10 @@ package live
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strconv"
 	"strings"
@@ -14,7 +16,7 @@ import (
 )
 
 // mostUnpacked bounds what an archive may unpack to.
-const mostUnpacked = 256 << 20
+const mostUnpacked = 64 << 20
 
 // unpack reads initrd archives that stand one behind another, with zeros between
 // them, as the kernel does: of files of one name the last one counts.
@@ -43,42 +45,78 @@ func unpack(area []byte) (map[string][]byte, error) {
 // decompress is the first archive of an area and what stands behind it; nil for
 // one that is not compressed.
 func decompress(area []byte) (archive, rest []byte, err error) {
-	source := bytes.NewReader(area)
-	var plain io.Reader
 	switch {
 	case bytes.HasPrefix(area, []byte("0707")):
 		return nil, nil, nil
 	case bytes.HasPrefix(area, []byte{0x1f, 0x8b}):
-		zip, err := gzip.NewReader(source)
-		if err != nil {
-			return nil, nil, fmt.Errorf("open the gzip archive: %w", err)
-		}
-		zip.Multistream(false)
-		plain = zip
+		return ungzip(area)
 	case bytes.HasPrefix(area, []byte("\xfd7zXZ\x00")):
-		if plain, err = (xz.ReaderConfig{SingleStream: true}).NewReader(source); err != nil {
-			return nil, nil, fmt.Errorf("open the xz archive: %w", err)
-		}
+		return unxz(area)
 	case bytes.HasPrefix(area, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		// The decoder reads frames to the end, so the padding has to go first.
-		source = bytes.NewReader(bytes.TrimRight(area, "\x00"))
-		z, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUnpacked))
-		if err != nil {
-			return nil, nil, fmt.Errorf("open the zstd archive: %w", err)
+		return unzstd(area)
+	}
+	return nil, nil, fmt.Errorf("bytes that begin with % x are no archive", area[:min(len(area), 6)])
+}
+
+func ungzip(area []byte) (archive, rest []byte, err error) {
+	source := bytes.NewReader(area)
+	zip, err := gzip.NewReader(source)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the gzip archive: %w", err)
+	}
+	zip.Multistream(false)
+	archive, err = bounded(zip)
+	return archive, area[len(area)-source.Len():], err
+}
+
+func unxz(area []byte) (archive, rest []byte, err error) {
+	end := streamEnd(area)
+	// It takes what follows for damage, so it gets no more than is its own.
+	plain, err := (xz.ReaderConfig{SingleStream: true}).NewReader(bytes.NewReader(area[:end]))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the xz archive: %w", err)
+	}
+	archive, err = bounded(plain)
+	return archive, area[end:], err
+}
+
+// unzstd takes what follows the archive for padding: the decoder does not say
+// where it has stopped.
+func unzstd(area []byte) (archive, rest []byte, err error) {
+	plain, err := zstd.NewReader(bytes.NewReader(area), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUnpacked))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the zstd archive: %w", err)
+	}
+	defer plain.Close()
+	archive, err = bounded(plain)
+	if errors.Is(err, zstd.ErrMagicMismatch) && len(archive) > 0 {
+		err = nil
+	}
+	return archive, nil, err
+}
+
+// bounded reads all of an archive, or says that it is too much.
+func bounded(plain io.Reader) ([]byte, error) {
+	archive, err := io.ReadAll(io.LimitReader(plain, mostUnpacked+1))
+	if err != nil {
+		return archive, fmt.Errorf("unpack the archive: %w", err)
+	}
+	if len(archive) > mostUnpacked {
+		return nil, fmt.Errorf("the archive unpacks to more than %d bytes", mostUnpacked)
+	}
+	return archive, nil
+}
+
+// streamEnd is where an xz stream ends: behind the first footer in it (xz file
+// format, 2.1.2), a check of the six bytes before the magic ones; else all of it.
+func streamEnd(area []byte) int {
+	for end := 12; end <= len(area); end += 4 {
+		footer := area[end-12 : end]
+		if string(footer[10:]) == "YZ" && binary.LittleEndian.Uint32(footer) == crc32.ChecksumIEEE(footer[4:10]) {
+			return end
 		}
-		defer z.Close()
-		plain = z
-	default:
-		return nil, nil, fmt.Errorf("bytes that begin with % x are no archive", area[:min(len(area), 6)])
 	}
-	archive, err = io.ReadAll(io.LimitReader(plain, mostUnpacked+1))
-	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("unpack the archive: %w", err)
-	case len(archive) > mostUnpacked:
-		return nil, nil, fmt.Errorf("the archive unpacks to more than %d bytes", mostUnpacked)
-	}
-	return archive, area[len(area)-source.Len():], nil
+	return len(area)
 }
 
 // all reads every archive that a compressed one holds.
