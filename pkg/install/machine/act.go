@@ -56,6 +56,9 @@ func (s *seen) insert(full bool) error {
 			return err
 		}
 	}
+	if s.drive.iso != nil {
+		return s.refused(s.mountISO(s.drive.iso, s.ours))
+	}
 	at, method := s.drive.Actions.Insert.Target, http.MethodPost
 	if at == "" {
 		at, method = s.drive.Path, http.MethodPatch
@@ -98,6 +101,9 @@ func notUnderstood(err error) bool {
 // refused is an image that the BMC did not take: most read it at once, and say
 // that they could not.
 func (s *seen) refused(err error) error {
+	if err == nil {
+		return nil
+	}
 	var status *common.Error
 	if !errors.As(err, &status) || status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusServiceUnavailable {
 		return s.explain(err)
@@ -110,6 +116,9 @@ func (s *seen) refused(err error) error {
 }
 
 func (s *seen) eject() error {
+	if s.drive.iso != nil {
+		return s.explain(s.unmountISO(s.drive.iso))
+	}
 	if at := s.drive.Actions.Eject.Target; at != "" {
 		return s.explain(s.write(http.MethodPost, at, map[string]any{}))
 	}

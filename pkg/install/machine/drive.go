@@ -25,6 +25,7 @@ type drive struct {
 		Insert common.ActionTarget `json:"#VirtualMedia.InsertMedia"`
 		Eject  common.ActionTarget `json:"#VirtualMedia.EjectMedia"`
 	}
+	iso *isoConfig // Supermicro's older way, nil otherwise
 	// OEM is HPE's own: iLO boots from the drive at the next reset.
 	OEM struct {
 		Hpe *struct {
@@ -102,6 +103,11 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 		}
 		if best != nil && best.Actions.Insert.Target != "" {
 			break
+		}
+	}
+	if best == nil && s.vendor.isoConfig {
+		if best, err = c.findISOConfig(s); err != nil {
+			return nil, err
 		}
 	}
 	if best == nil {

@@ -20,6 +20,8 @@ type vendor struct {
 	// bodies are what InsertMedia wants beside the image, the likeliest first.
 	// Another is tried where the BMC says that it does not understand one.
 	bodies []insertion
+	// isoConfig: older boards have Supermicro's own drive and none of Redfish's.
+	isoConfig bool
 }
 
 // insertion says which fields of VirtualMedia.InsertMedia are sent.
@@ -41,7 +43,7 @@ func vendors() []vendor {
 		{name: "iDRAC", marks: []string{"dell"}, drives: []string{"CD", "1"}, targets: []string{"Cd", "VCD-DVD"}, bodies: []insertion{stated, plain, protocol}},
 		{name: "iLO", marks: []string{"hpe", "hewlett"}, drives: []string{"2"}, targets: []string{"Cd"}, bodies: []insertion{plain, stated}},
 		{name: "XCC", marks: []string{"lenovo"}, drives: []string{"EXT"}, never: []string{"RDOC", "Remote"}, targets: []string{"Cd"}, bodies: []insertion{stated, protocol, plain}},
-		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertion{protocol, stated, plain}},
+		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertion{protocol, stated, plain}, isoConfig: true},
 	}
 }
 
