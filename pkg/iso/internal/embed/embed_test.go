@@ -423,6 +423,41 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
+// What is packed comes back, and nothing packed is above the limit.
+func FuzzPack(f *testing.F) {
+	f.Add("config.ign", []byte("{}"), "etc/a", []byte("b"), 1000)
+	f.Add("a", noise(3000), "a/b", []byte(nil), 100)
+	f.Fuzz(func(t *testing.T, name1 string, data1 []byte, name2 string, data2 []byte, limit int) {
+		given := []embed.Member{{Name: name1, Mode: 0o600, Data: data1}, {Name: name2, Mode: 0o644, Data: data2}}
+		packed, compression, err := embed.Pack(given, int64(limit))
+		var large *embed.TooLarge
+		if errors.As(err, &large) {
+			if large.Need <= large.Have || large.Have != int64(limit) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if err != nil {
+			return
+		}
+		if limit > 0 && len(packed) > limit {
+			t.Fatalf("%d bytes above the limit of %d", len(packed), limit)
+		}
+		got, read, err := embed.Unpack(packed)
+		if err != nil || read != compression || len(got) != 2 {
+			t.Fatalf("%d members, %s, %v", len(got), read, err)
+		}
+		for i, m := range got {
+			if g := given[i]; m.Name != g.Name {
+				g = given[1-i]
+				if m.Name != g.Name || !bytes.Equal(m.Data, g.Data) || m.Mode != g.Mode {
+					t.Fatalf("%q came back as %q", g.Name, m.Name)
+				}
+			}
+		}
+	})
+}
+
 func BenchmarkPack(b *testing.B) {
 	// The size and the compressibility of a discovery Ignition.
 	config := append(letters(16<<10), bytes.Repeat([]byte(`{"path":"/etc/x","mode":420},`), 350)...)

@@ -103,7 +103,7 @@ func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
 func compressXZ(members []Member, size, most int64) ([]byte, error) {
 	dictionary := leastDictionary
 	if size > leastDictionary {
-		dictionary = int(min(1<<bits.Len64(uint64(size-1)), mostDictionary))
+		dictionary = min(1<<bits.Len64(uint64(size-1)), mostDictionary)
 	}
 	out := capped{most: most}
 	w, err := xz.WriterConfig{CheckSum: xz.CRC32, DictCap: dictionary}.NewWriter(&out)

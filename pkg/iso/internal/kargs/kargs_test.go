@@ -460,8 +460,8 @@ func TestParseReplacement(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(newImage().json), []byte(area(defaults, '\n', '#')), "a=b")
-	f.Add([]byte(mainframe().json), []byte(area(defaults, 0, 0)), `a="b c"`)
+	f.Add([]byte(newImage().json), area(defaults, '\n', '#'), "a=b")
+	f.Add([]byte(mainframe().json), area(defaults, 0, 0), `a="b c"`)
 	f.Add([]byte(nil), legacyUsual().data[32672:32672+72], "x")
 	f.Fuzz(func(t *testing.T, json, content []byte, extra string) {
 		im := newImage()
