@@ -40,6 +40,8 @@ type origin struct {
 	ranges   []string
 	requests int
 	noRange  bool
+	// noIfRange is a server that sends a range whatever the content was.
+	noIfRange bool
 }
 
 func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -53,6 +55,9 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if o.noRange {
 		r.Header.Del("Range")
+	}
+	if o.noIfRange {
+		r.Header.Del("If-Range")
 	}
 	o.mu.Unlock()
 	if status != 0 {
@@ -257,16 +262,27 @@ func TestPartOutlivesItsProcess(t *testing.T) {
 }
 
 func TestContentThatChangesWhileItIsResumed(t *testing.T) {
-	before, after := random(4<<20), random(3<<20)
-	for name, etags := range map[string][2]string{
-		"the ETag says so":                     {`"a"`, `"b"`},
-		"only the digest shows it":             {"", ""},
-		"it is shorter than what was got once": {`"a"`, `"a"`},
+	before := random(4 << 20)
+	for name, test := range map[string]struct {
+		etags    [2]string
+		size     int
+		digest   bool
+		ifRange  bool // whether the server minds If-Range
+		requests int
+	}{
+		"the ETag says so":                     {[2]string{`"a"`, `"b"`}, 4<<20 - 1, false, true, 3},
+		"the server does not mind If-Range":    {[2]string{`"a"`, `"b"`}, 4<<20 - 1, false, false, 4},
+		"only the digest shows it":             {[2]string{"", ""}, 4<<20 - 2, true, true, 4},
+		"it is shorter than what was got once": {[2]string{`"a"`, `"a"`}, 3 << 20, false, true, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &origin{content: before, etag: etags[0], cutAfter: 3<<20 + 5, status: []int{0, 403}}
+			after := random(test.size)
+			if test.size > 3<<20 { // the same size as before
+				after = append(after, before[:len(before)-len(after)]...)
+			}
+			o := &origin{content: before, etag: test.etags[0], cutAfter: 3<<20 + 5, status: []int{0, 403}, noIfRange: !test.ifRange}
 			src := fetch.Source{Location: o.start(t)}
-			if etags[0] == "" {
+			if test.digest {
 				src.SHA256 = sum(after)
 			}
 			c, _ := newCache(t, 0)
@@ -274,9 +290,12 @@ func TestContentThatChangesWhileItIsResumed(t *testing.T) {
 				t.Fatal("no error")
 			}
 			o.mu.Lock()
-			o.content, o.etag, o.cutAfter = after, etags[1], 0
+			o.content, o.etag, o.cutAfter = after, test.etags[1], 0
 			o.mu.Unlock()
 			get(t, c, src, after)
+			if o.requests != test.requests {
+				t.Errorf("%d requests: %q", o.requests, o.ranges)
+			}
 		})
 	}
 }

@@ -87,6 +87,9 @@ func (d *download) continues(h http.Header) error {
 	if !ok || first != d.done {
 		return fmt.Errorf("the server was asked for what follows %d bytes, and sends Content-Range %q", d.done, said)
 	}
+	if etag := h.Get("ETag"); etag != "" && d.said.ETag != "" && etag != d.said.ETag {
+		return errors.New("the content has changed since its download was begun")
+	}
 	if total >= 0 && d.said.Total >= 0 && total != d.said.Total {
 		return fmt.Errorf("the content had %d bytes, and has %d now", d.said.Total, total)
 	}

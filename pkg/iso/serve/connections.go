@@ -108,10 +108,20 @@ func hangUp(conn net.Conn) {
 	conn.Close()
 }
 
-// counts says how many connections are open, were refused, and were ended to
-// make room.
-func (c *connections) counts() (open int, refused, dropped int64) {
+// connectionCounts is what /metrics shows of connections.
+type connectionCounts struct {
+	open, idle       int
+	refused, dropped int64 // since the beginning
+}
+
+func (c *connections) counts() connectionCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.open), c.refused, c.dropped
+	counts := connectionCounts{open: len(c.open), refused: c.refused, dropped: c.dropped}
+	for _, known := range c.open {
+		if known.idle > 0 {
+			counts.idle++
+		}
+	}
+	return counts
 }

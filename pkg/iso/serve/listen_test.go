@@ -253,6 +253,9 @@ func TestConnectionsAreBounded(t *testing.T) {
 			if _, err := http.ReadResponse(bufio.NewReader(idle), &http.Request{Method: "HEAD"}); err != nil {
 				t.Fatal(err)
 			}
+			eventually(t, "the connection is idle", func() bool {
+				return strings.Contains(ask(r, "GET", "/metrics").Body.String(), "oaictl_media_connections_idle 1\n")
+			})
 			begin(t, r, "m-0")
 			idle.SetReadDeadline(time.Now().Add(10 * time.Second))
 			if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
@@ -317,5 +320,24 @@ func TestListenerThatFails(t *testing.T) {
 	l.Close()
 	if err := newServer(t, serve.Config{}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestImageReplacedWhileItIsRead sends the rest of what was begun, and counts
+// it for nothing: the host has not begun with the new image.
+func TestImageReplacedWhileItIsRead(t *testing.T) {
+	r := run(t, serve.Config{}, nil)
+	set(t, r.Server, "m-0", iso(big()))
+	_, in := begin(t, r, "m-0")
+	changed := big()
+	changed.Overlay(5, []byte("changed"))
+	set(t, r.Server, "m-0", iso(changed))
+	rest, err := io.ReadAll(io.LimitReader(in, 64<<20))
+	if err != nil || len(rest) != 64<<20 || bytes.Contains(rest, []byte("changed")) {
+		t.Fatalf("%d bytes: %v", len(rest), err)
+	}
+	eventually(t, "the transfer ends", func() bool { return r.Fetched("m-0").Active == 0 })
+	if f := r.Fetched("m-0"); f.Bytes != 0 || f.Requests != 0 || f.Size != 64<<20 {
+		t.Errorf("%+v", f)
 	}
 }

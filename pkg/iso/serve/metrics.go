@@ -40,13 +40,14 @@ func (s *Server) writeMetrics(w http.ResponseWriter) {
 		header(&out, name, kind, help)
 		fmt.Fprintf(&out, "%s %d\n", name, value)
 	}
-	open, turnedAway, dropped := s.conns.counts()
+	conns := s.conns.counts()
 	single("oaictl_media_failed_requests_total", "counter", "Requests that ended early or could not be served.", s.count.failed.Load())
 	single("oaictl_media_sent_bytes_total", "counter", "Bytes of images sent.", s.count.sent.Load())
 	single("oaictl_media_requests_in_flight", "gauge", "Requests under way.", s.count.active.Load())
-	single("oaictl_media_connections", "gauge", "Connections that are open.", int64(open))
-	single("oaictl_media_connections_refused_total", "counter", "Connections refused because there were too many.", turnedAway)
-	single("oaictl_media_connections_dropped_total", "counter", "Idle connections ended to make room.", dropped)
+	single("oaictl_media_connections", "gauge", "Connections that are open.", int64(conns.open))
+	single("oaictl_media_connections_idle", "gauge", "Connections that wait for their next request.", int64(conns.idle))
+	single("oaictl_media_connections_refused_total", "counter", "Connections refused because there were too many.", conns.refused)
+	single("oaictl_media_connections_dropped_total", "counter", "Idle connections ended to make room.", conns.dropped)
 	single("oaictl_media_hosts", "gauge", "Hosts that something is served to.", int64(s.served()))
 	if s.config.HostMetrics {
 		s.writeHostMetrics(&out)
