@@ -71,6 +71,9 @@ func ungzip(area []byte) (archive, rest []byte, err error) {
 
 func unxz(area []byte) (archive, rest []byte, err error) {
 	end := streamEnd(area)
+	if size := dictionary(area[:end]); size > mostUnpacked {
+		return nil, nil, fmt.Errorf("the xz archive asks for a dictionary of %d bytes", size)
+	}
 	// It takes what follows for damage, so it gets no more than is its own.
 	plain, err := (xz.ReaderConfig{SingleStream: true}).NewReader(bytes.NewReader(area[:end]))
 	if err != nil {
@@ -78,6 +81,24 @@ func unxz(area []byte) (archive, rest []byte, err error) {
 	}
 	archive, err = bounded(plain)
 	return archive, area[end:], err
+}
+
+// dictionary is how much memory the first block of an xz stream asks for (xz file
+// format, 3.1 and 5.3.1): a header of 12 bytes, then the block's with two numbers
+// that may be left out, and the filter LZMA2 with one byte. Zero if it says nothing.
+func dictionary(stream []byte) int64 {
+	const filterLZMA2, oneByte = 0x21, 1
+	header := stream[min(len(stream), 12):]
+	if len(header) < 2 || header[0] == 0 {
+		return 0
+	}
+	header = header[:min(len(header), 4*(int(header[0])+1))]
+	_, filters, found := bytes.Cut(header[2:], []byte{filterLZMA2, oneByte})
+	if !found || len(filters) == 0 || filters[0] > 40 {
+		return 0
+	}
+	bits := filters[0]
+	return int64(2|bits&1) << (bits/2 + 11)
 }
 
 // unzstd takes what follows the archive for padding: the decoder does not say

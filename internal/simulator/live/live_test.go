@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -111,6 +113,14 @@ func packed(t testing.TB, with string, data []byte) []byte {
 	return out.Bytes()
 }
 
+// hungry is an xz archive that asks for much memory, with the right check.
+func hungry(archive []byte) []byte {
+	header := archive[12 : 12+4*(int(archive[12])+1)]
+	header[bytes.Index(header, []byte{0x21, 1})+2] = 39
+	binary.LittleEndian.PutUint32(header[len(header)-4:], crc32.ChecksumIEEE(header[:len(header)-4]))
+	return archive
+}
+
 // empty is an image, and where its Ignition area of 256 KiB begins.
 func empty(t testing.TB) (iso []byte, at int) {
 	t.Helper()
@@ -156,6 +166,7 @@ func TestArchives(t *testing.T) {
 		{"an agent that is not started", packed(t, "gzip", cpio("config.ign", string(bytes.Replace([]byte(config), []byte("true"), []byte("false"), 1)))), live.ErrNoAgent, false},
 		{"no JSON", packed(t, "gzip", cpio("config.ign", "{")), nil, true},
 		{"no archive", []byte("something else"), nil, true},
+		{"a dictionary of 3 GiB", hungry(packed(t, "xz", cpio("config.ign", config))), nil, true},
 		{"cut short", packed(t, "gzip", cpio("config.ign", config)[:150]), nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
