@@ -29,12 +29,14 @@ type Base struct {
 	area     area        // of the Ignition config
 	kargs    *kargs.Area // nil where the image has no areas for kernel arguments
 	info     Info
-	packer   embed.Packer
 	close    func() error
+	packer   embed.Packer
 
 	contents func() (contents, error)      // what the Ignition area holds, read once
 	kernel   func() (*extent.Image, error) // as a network boot needs it, unpacked once
 	minimal  minimal
+
+	validated validated
 }
 
 // Info says what an image is.

@@ -142,7 +142,7 @@ func (b *Base) held(existing Existing) (contents, error) {
 
 // members puts together what the archive is to hold.
 func (b *Base) members(held contents, c Customization, result *Result) ([]embed.Member, error) {
-	config, err := c.config(held, result)
+	config, err := b.config(held, c, result)
 	if err != nil {
 		return nil, err
 	}
@@ -184,17 +184,17 @@ func keyfileMember(k Keyfile) (embed.Member, error) {
 }
 
 // config is the Ignition config of the result; nil where there is to be none.
-func (c Customization) config(held contents, result *Result) ([]byte, error) {
+func (b *Base) config(held contents, c Customization, result *Result) ([]byte, error) {
 	var configs [][]byte
 	if old, there := held.find(configMember); there {
 		configs = append(configs, old)
 	}
 	if len(c.Ignition) > 0 {
-		report, err := ignition.Validate("the Ignition config", c.Ignition)
+		warned, err := b.validated.check(c.Ignition)
 		if err != nil {
 			return nil, err
 		}
-		result.Warnings = append(result.Warnings, report.Warnings()...)
+		result.Warnings = append(result.Warnings, warned...)
 		configs = append(configs, c.Ignition)
 	}
 	if len(c.Hostname) > 0 {

@@ -1,0 +1,164 @@
+package iso
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+)
+
+// Inspect reports all that is embedded in the image at path, whichever tool made it: coreos-installer,
+// the Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What
+// can not be read is among the report's Problems; the error is for what is no live image at all.
+func Inspect(ctx context.Context, path string) (*Report, error) {
+	base, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = base.Close() }() // it was only read from
+	return base.Inspect(ctx)
+}
+
+// Inspect reports all that is embedded in the base.
+func (b *Base) Inspect(ctx context.Context) (*Report, error) {
+	i := inspection{base: b, report: &Report{
+		VolumeID: b.info.VolumeID, Size: b.info.Size, Arch: b.info.Arch, OS: b.info.OS, Version: b.info.Version,
+		Features: b.info.Features, Boot: b.info.Boot,
+		Network: []NetworkFile{}, Secrets: []Secret{},
+		Ignition: IgnitionReport{AreaBytes: b.area.length, Compression: embed.None, Members: []Member{}},
+	}}
+	i.area()
+	i.kargs()
+	i.ramdisk(ctx, customPath)
+	i.ramdisk(ctx, nmstatectlImg)
+	i.live(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", b.name, err)
+	}
+	return i.report, nil
+}
+
+// inspection fills a report.
+type inspection struct {
+	base   *Base
+	report *Report
+}
+
+func (i *inspection) problem(err error) {
+	i.report.Problems = append(i.report.Problems, strings.TrimPrefix(err.Error(), i.base.name+": "))
+}
+
+func (i *inspection) area() {
+	held, err := i.base.contents()
+	report := &i.report.Ignition
+	report.Bytes = held.used
+	if err != nil {
+		report.Compression = "unknown"
+		i.problem(err)
+		return
+	}
+	if held.compression != "" {
+		report.Compression = held.compression
+	}
+	for _, m := range held.members {
+		report.Members = append(report.Members, memberOf(m.Name, int64(len(m.Data)), m.Mode))
+		i.file(i.base.area.place(), m)
+	}
+}
+
+// file takes note of the network and the secrets in one file of an archive.
+func (i *inspection) file(in string, m embed.Member) {
+	if m.Name == configMember {
+		i.config(in, m.Data)
+		return
+	}
+	if strings.HasPrefix(m.Name, keyfileDir) || strings.HasPrefix(m.Name, "etc/assisted/network/") {
+		i.report.Network = append(i.report.Network, NetworkFile{Name: strings.TrimPrefix(m.Name, keyfileDir), In: in, Bytes: int64(len(m.Data))})
+	}
+	for _, kind := range ignition.Kinds(m.Data) {
+		i.report.Secrets = append(i.report.Secrets, Secret{In: in, Path: m.Name, Kind: kind})
+	}
+}
+
+// config looks into an Ignition config, which may bring network files of its own.
+func (i *inspection) config(in string, data []byte) {
+	for _, s := range ignition.Secrets(data) {
+		i.report.Secrets = append(i.report.Secrets, Secret{In: in, Path: s.Path, Kind: s.Kind})
+	}
+	for _, w := range configWeights(data) {
+		dir := path.Dir(w.Path)
+		if strings.HasPrefix(dir, "/etc/assisted/network") || strings.HasPrefix(dir, "/etc/NetworkManager/system-connections") {
+			i.report.Network = append(i.report.Network, NetworkFile{Name: w.Path, In: in + ": " + configMember, Bytes: w.Bytes})
+		}
+	}
+}
+
+func (i *inspection) kargs() {
+	if i.base.kargs == nil {
+		return
+	}
+	i.report.Kargs = KargsReport{Current: i.base.Kargs(), Default: strings.Join(i.base.kargs.Default, " "), Limit: i.base.kargs.Limit}
+	for _, damage := range i.base.kargs.Damage {
+		i.problem(errors.New(damage))
+	}
+	for _, kind := range ignition.Kinds([]byte(i.report.Kargs.Current)) {
+		i.report.Secrets = append(i.report.Secrets, Secret{In: "kernel arguments", Path: "kernel arguments", Kind: kind})
+	}
+}
+
+// ramdisk looks into an archive that the Assisted Installer adds to images.
+func (i *inspection) ramdisk(ctx context.Context, name string) {
+	f, err := i.base.volume.Find(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		i.problem(err)
+		return
+	}
+	found := Ramdisk{Path: name, Members: []Member{}}
+	seen, err := embed.Walk(i.base.image.Slice(f.Offset, f.Size), f.Size, mostInitrd, func(h cpio.Header, content io.Reader) error {
+		if err := ctx.Err(); err != nil || h.Kind() != cpio.TypeRegular {
+			return err
+		}
+		data, err := io.ReadAll(io.LimitReader(content, mostMember))
+		if err != nil {
+			return err
+		}
+		member := strings.TrimLeft(strings.TrimPrefix(h.Name, "./"), "/")
+		found.Members = append(found.Members, memberOf(member, h.Size, h.Mode))
+		i.file(name, embed.Member{Name: member, Mode: h.Mode, Data: data})
+		return nil
+	})
+	found.Compression = strings.Join(seen, "+")
+	i.report.Ramdisks = append(i.report.Ramdisks, found)
+	if err != nil {
+		i.problem(fmt.Errorf("%s: %w", name, err))
+	}
+}
+
+// live compares the ids of initrd and root filesystem, and lists what was put into the initrd.
+func (i *inspection) live(ctx context.Context) {
+	found, err := i.base.readInitrd(ctx)
+	if err != nil {
+		i.problem(err)
+	}
+	if len(found.files) > 0 {
+		i.report.Ramdisks = append(i.report.Ramdisks, found.ramdisk)
+	}
+	for _, m := range found.files {
+		i.file(initrdPath, m)
+	}
+	id, err := i.base.rootfsID()
+	if err != nil {
+		i.problem(err)
+	}
+	i.report.Live = LiveReport{InitrdID: found.id, RootfsID: id, Match: id != "" && id == found.id}
+}

@@ -1,0 +1,341 @@
+package iso_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
+	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+)
+
+func inspect(tb testing.TB, base *iso.Base) *iso.Report {
+	tb.Helper()
+	report, err := base.Inspect(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return report
+}
+
+func TestInspectEveryLayout(t *testing.T) {
+	for _, l := range isotest.Layouts() {
+		t.Run(l.Name, func(t *testing.T) {
+			path := isotest.Make(t, l)
+			got, err := iso.Inspect(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			os, version, _ := strings.Cut(l.VolumeID, "-")
+			area := iso.IgnitionReport{AreaBytes: isotest.IgnitionAreaSize, Compression: "none", Members: []iso.Member{}}
+			want := &iso.Report{
+				VolumeID: l.VolumeID, Size: got.Size, Arch: l.Arch, OS: os, Version: version, Ignition: area,
+				Network: []iso.NetworkFile{}, Secrets: []iso.Secret{}, Boot: got.Boot, Features: got.Features,
+				Live: iso.LiveReport{InitrdID: l.VolumeID, RootfsID: l.VolumeID, Match: true},
+			}
+			if takesKargs(l) {
+				want.Kargs = iso.KargsReport{Current: l.DefaultKargs(), Default: l.DefaultKargs(), Limit: got.Kargs.Limit}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if (got.Features != nil) != l.Features || (got.Kargs.Limit > 0) != takesKargs(l) {
+				t.Errorf("features %v, limit %d", got.Features, got.Kargs.Limit)
+			}
+			wantBoot := iso.Boot{BIOSCD: l.Arch == "x86_64", BIOSDisk: l.Hybrid, UEFICD: l.Arch == "x86_64" || l.Arch == "aarch64", UEFIDisk: l.Hybrid}
+			if l.Arch == "x86_64" && got.Boot != wantBoot {
+				t.Errorf("boots as %+v, want %+v", got.Boot, wantBoot)
+			}
+			if damage, err := iso.Verify(t.Context(), path); err != nil || len(damage) > 0 {
+				t.Errorf("damage %v, error %v", damage, err)
+			}
+		})
+	}
+}
+
+const secretive = `{"ignition":{"version":"3.2.0"},"storage":{"files":[` +
+	`{"path":"/root/.docker/config.json","mode":420,"contents":{"source":"data:,%7B%22auths%22%3A%7B%22q%22%3A%7B%22auth%22%3A%22YTpi%22%7D%7D%7D"}},` +
+	`{"path":"/etc/assisted/network/host0/eth0.nmconnection","mode":384,"contents":{"source":"data:,x"}}]}}`
+
+// archive makes what a tool embeds: members in a cpio archive.
+func archive(tb testing.TB, members map[string]string) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w := cpio.NewWriter(&out)
+	for _, name := range []string{"config.ign", "etc/coreos-firstboot-network/b.nmconnection", "etc/assisted/network/host1/eno1.nmconnection", "agent-files/agent-tui"} {
+		if content, there := members[name]; there {
+			if err := w.WriteFile(name, 0o600, []byte(content)); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func packed(tb testing.TB, data []byte, open func(io.Writer) (io.WriteCloser, error)) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w, err := open(&out)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestInspectFindsWhatOtherToolsEmbed(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	volume, err := iso9660.Read(base.Image(), base.Image().Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	area, err := volume.Find("images/ignition.img")
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := archive(t, map[string]string{"config.ign": secretive, "etc/coreos-firstboot-network/b.nmconnection": keyfile})
+	for name, open := range map[string]func(io.Writer) (io.WriteCloser, error){
+		"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
+		"xz":   func(w io.Writer) (io.WriteCloser, error) { return xz.WriterConfig{CheckSum: xz.CRC32}.NewWriter(w) },
+		"zstd": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
+		"none": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := members
+			if open != nil {
+				data = packed(t, members, open)
+			}
+			image := base.Image().Clone()
+			image.Overlay(area.Offset, data)
+			got := inspect(t, reopen(t, image))
+			if got.Ignition.Compression != name || len(got.Ignition.Members) != 2 || got.Ignition.Bytes == 0 {
+				t.Errorf("Ignition %+v", got.Ignition)
+			}
+			wantSecrets := []iso.Secret{{In: "images/ignition.img", Path: "/root/.docker/config.json", Kind: "pull-secret"}}
+			if diff := cmp.Diff(wantSecrets, got.Secrets); diff != "" {
+				t.Errorf("secrets (-want +got):\n%s", diff)
+			}
+			var names []string
+			for _, n := range got.Network {
+				names = append(names, n.Name)
+			}
+			if want := []string{"/etc/assisted/network/host0/eth0.nmconnection", "b.nmconnection"}; !slices.Equal(names, want) {
+				t.Errorf("network %v, want %v", names, want)
+			}
+		})
+	}
+}
+
+// The agent-based installer appends its files to the initrd.
+func TestInspectFindsWhatWasAppendedToTheInitrd(t *testing.T) {
+	l := layout(t, "x86_64-2023-07")
+	base := open(t, l)
+	volume, err := iso9660.Read(base.Image(), base.Image().Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	initrd, err := volume.Find("images/pxeboot/initrd.img")
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := packed(t, archive(t, map[string]string{"agent-files/agent-tui": "#!", "etc/assisted/network/host1/eno1.nmconnection": "[connection]\nid=w\n\n[wifi-security]\npsk=12345678\n"}),
+		func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })
+	size := initrd.Size + int64(len(added))
+	offset, total := volume.RoomFor(size)
+	patches, err := volume.Relocate(initrd, offset, size, total)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := base.Image().Clone()
+	image.Truncate(total)
+	image.Overlay(offset, slices.Concat(isotest.Content(t, l, "images/pxeboot/initrd.img"), added))
+	for _, p := range patches {
+		image.Overlay(p.Offset, p.Data)
+	}
+	got := inspect(t, reopen(t, image))
+	if len(got.Ramdisks) != 1 || len(got.Ramdisks[0].Members) != 2 || got.Ramdisks[0].Path != "images/pxeboot/initrd.img" {
+		t.Errorf("ramdisks %+v", got.Ramdisks)
+	}
+	if want := []iso.Secret{{In: "images/pxeboot/initrd.img", Path: "etc/assisted/network/host1/eno1.nmconnection", Kind: "network-password"}}; cmp.Diff(want, got.Secrets) != "" {
+		t.Errorf("secrets %+v", got.Secrets)
+	}
+	if len(got.Network) != 1 || !got.Live.Match {
+		t.Errorf("network %+v, live %+v", got.Network, got.Live)
+	}
+}
+
+func TestReportIsTheJSONThatIsPromised(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	image, _ := customize(t, base, wish(layout(t, "x86_64-2023-07")))
+	data, err := json.Marshal(inspect(t, reopen(t, image)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	for key, fields := range map[string][]string{
+		"volumeId": nil, "size": nil, "arch": nil, "os": nil, "network": nil, "features": nil, "secrets": nil,
+		"ignition": {"bytes", "areaBytes", "compression", "members"},
+		"kargs":    {"current", "default", "limit"},
+		"boot":     {"biosCd", "biosDisk", "uefiCd", "uefiDisk"},
+	} {
+		value, there := got[key]
+		if !there || value == nil {
+			t.Errorf("no %s in %s", key, data)
+		}
+		for _, field := range fields {
+			if _, there := value.(map[string]any)[field]; !there {
+				t.Errorf("no %s.%s in %s", key, field, data)
+			}
+		}
+	}
+}
+
+// change returns a copy of the layout's image with bytes changed at an offset within one of its files.
+func change(tb testing.TB, base *iso.Base, path string, at int64, data []byte) *extent.Image {
+	tb.Helper()
+	volume, err := iso9660.Read(base.Image(), base.Image().Size())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f, err := volume.Find(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	image := base.Image().Clone()
+	image.Overlay(f.Offset+at, data)
+	return image
+}
+
+func TestVerifyFindsDamage(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	old := open(t, layout(t, "x86_64-2021-12"))
+	rootfs := int64(len(isotest.Content(t, layout(t, "x86_64-2023-07"), "images/pxeboot/rootfs.img")))
+	menu := isotest.Content(t, layout(t, "x86_64-2023-07"), "EFI/redhat/grub.cfg")
+	legacy := old.Image().Clone()
+	legacy.Overlay(32744+8, []byte{0, 0x10})
+	for name, c := range map[string]struct {
+		image *extent.Image
+		want  string
+	}{
+		"Ignition area": {change(t, base, "images/ignition.img", 0, []byte("\x1f\x8bnonsense")), "images/ignition.img: "},
+		"rootfs":        {change(t, base, "images/pxeboot/rootfs.img", 4096, []byte("damage")), "images/pxeboot/rootfs.img: bytes 0 to"},
+		"rootfs id":     {change(t, base, "images/pxeboot/rootfs.img", rootfs-128-140, bytes.Repeat([]byte{'0'}, 100)), "images/pxeboot/rootfs.img: "},
+		"initrd":        {change(t, base, "images/pxeboot/initrd.img", 5000, []byte("damage")), "images/pxeboot/initrd.img: "},
+		"kernel":        {change(t, base, "images/pxeboot/vmlinuz", 5000, []byte("damage")), "coreos/miniso.dat: "},
+		"one boot menu": {change(t, base, "EFI/redhat/grub.cfg", int64(bytes.Index(menu, []byte("platform.id=metal"))), []byte("platform.id=qemux")), "kernel arguments: "},
+		"header":        {legacy, "system area: its header has the Ignition area at byte"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			damage, err := reopen(t, c.image).Verify(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(damage, func(d iso.Damage) bool { return strings.HasPrefix(d.String(), c.want) }) {
+				t.Errorf("damage %v, want %q", damage, c.want)
+			}
+		})
+	}
+}
+
+func TestVerifyWhatIsCustomized(t *testing.T) {
+	for _, name := range []string{"x86_64-2021-12", "x86_64-2023-07", "aarch64-2023-07", "s390x-2023-07"} {
+		base := open(t, layout(t, name))
+		c := wish(layout(t, name))
+		if !strings.HasPrefix(name, "s390x") {
+			c.Ignition = noise(280_000)
+		}
+		image, _ := customize(t, base, c)
+		if damage, err := reopen(t, image).Verify(t.Context()); err != nil || len(damage) > 0 {
+			t.Errorf("%s: damage %v, error %v", name, damage, err)
+		}
+		made, err := base.Minimal(t.Context(), rootfsURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, _ = customize(t, made, c)
+		if damage, err := reopen(t, image).Verify(t.Context()); err != nil || len(damage) > 0 {
+			t.Errorf("%s, minimal: damage %v, error %v", name, damage, err)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	good := isotest.Make(t, layout(t, "x86_64-2023-07"))
+	data, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	igninfo := []byte("{\n    \"file\": \"images/ignition.img\"\n}\n")
+	describe := func(text string) []byte {
+		padded := fmt.Sprintf("%-*s", len(igninfo), text)
+		return bytes.Replace(data, igninfo, []byte(padded)[:len(igninfo)], 1)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":            {nil, "image"},
+		"text":             {[]byte(strings.Repeat("no image\n", 9000)), "not an ISO 9660 image"},
+		"truncated":        {data[:len(data)/2], "truncated"},
+		"no area":          {bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("igninfo.json"), []byte("igninfo.jsoo")), []byte("ignition.img"), []byte("ignition.imm")), "no Ignition area"},
+		"igninfo no JSON":  {describe(`{"file":`), "coreos/igninfo.json: "},
+		"igninfo no file":  {describe(`{"file":"images/nothing"}`), `coreos/igninfo.json names "images/nothing"`},
+		"igninfo negative": {describe(`{"file":"images/efiboot.img","offset":-1}`), "coreos/igninfo.json: "},
+		"igninfo outside":  {describe(`{"file":"README","length":99}`), "coreos/igninfo.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "bad.iso")
+			if err := os.WriteFile(path, c.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := iso.Open(path)
+			if err == nil && name == "no area" {
+				t.Skip("the Joliet names still lead there")
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "bad.iso") {
+				t.Errorf("error %v, want one that names the file and says %q", err, c.want)
+			}
+			if damage, err := iso.Verify(t.Context(), path); err != nil || len(damage) == 0 {
+				t.Errorf("verified: damage %v, error %v", damage, err)
+			}
+		})
+	}
+	if _, err := iso.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a directory: error %v", err)
+	}
+	if _, err := iso.Verify(t.Context(), filepath.Join(t.TempDir(), "none.iso")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := iso.Inspect(ctx, good); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
