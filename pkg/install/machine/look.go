@@ -39,6 +39,11 @@ func (s *seen) find(at address, t target) (err error) {
 	if s.system, err = s.findSystem(at, t.bmc.System); err != nil {
 		return err
 	}
+	if t.drive != "" { // where it was the last time; if it moved, it is looked for
+		if s.drive, err = s.readDrive(t.drive); err == nil {
+			return nil
+		}
+	}
 	s.drive, err = s.findDrive(s.system, t.ours)
 	return err
 }

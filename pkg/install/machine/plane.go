@@ -55,13 +55,15 @@ type Plane struct {
 type look struct {
 	state install.MachineState
 	until time.Time
+	drive string // path of its virtual drive, "" where it has to be found each time
 }
 
 // target is a host's BMC and the image that belongs into its drive.
 type target struct {
-	host string
-	bmc  *spec.BMC
-	ours string
+	host  string
+	bmc   *spec.BMC
+	ours  string
+	drive string // where its virtual drive was seen, "" to look for it
 }
 
 // New returns a Plane.
@@ -105,31 +107,30 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 	p.mu.Lock()
 	last, known := p.last[host]
 	p.mu.Unlock()
-	state := last.state
 	if !known || !p.clock.Now().Before(last.until) {
-		state = p.look(ctx, desired, host)
-		good := freshFor
-		if state.Trouble != "" {
-			good = troubleFor
-		}
+		last = p.look(ctx, desired, host, last.drive)
 		p.mu.Lock()
-		p.last[host] = look{state: state, until: p.clock.Now().Add(good)}
+		p.last[host] = last
 		p.mu.Unlock()
 	}
+	state := last.state
 	state.Fetch = p.media.Fetched(host)
 	return state
 }
 
-func (p *Plane) look(ctx context.Context, desired *install.Desired, host string) install.MachineState {
-	var state install.MachineState
-	err := p.with(ctx, desired, host, func(s *seen) error {
-		state = s.state()
+func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive string) look {
+	var now look
+	err := p.with(ctx, desired, host, drive, func(s *seen) error {
+		now = look{state: s.state(), until: p.clock.Now().Add(freshFor)}
+		if s.drive.iso == nil {
+			now.drive = s.drive.Path
+		}
 		return nil
 	})
 	if err != nil {
-		return troubled(err)
+		return look{state: troubled(err), until: p.clock.Now().Add(troubleFor)}
 	}
-	return state
+	return now
 }
 
 func troubled(err error) install.MachineState {
@@ -141,11 +142,13 @@ func troubled(err error) install.MachineState {
 }
 
 // with opens a host's machine, has something done with it, and closes it.
-func (p *Plane) with(ctx context.Context, desired *install.Desired, host string, do func(*seen) error) error {
+// drive is where its virtual drive was seen before, "" to look for it.
+func (p *Plane) with(ctx context.Context, desired *install.Desired, host, drive string, do func(*seen) error) error {
 	t, err := p.target(desired, host)
 	if err != nil {
 		return err
 	}
+	t.drive = drive
 	ctx, cancel := context.WithTimeout(ctx, longestLook)
 	defer cancel()
 	s, err := p.open(ctx, t)
@@ -181,7 +184,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	p.mu.Lock()
 	delete(p.last, action.Name) // whatever comes of it
 	p.mu.Unlock()
-	err := p.with(ctx, desired, action.Name, func(s *seen) error { return s.act(action.Kind) })
+	err := p.with(ctx, desired, action.Name, "", func(s *seen) error { return s.act(action.Kind) })
 	var known *trouble
 	if errors.As(err, &known) && known.kind == kindRefused {
 		return &install.Fault{Err: err, Next: "check that the BMC of " + action.Name + " reaches that address, or give another one with --media-url"}
@@ -205,7 +208,7 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 			p.mu.Lock()
 			delete(p.last, host)
 			p.mu.Unlock()
-			err := p.with(ctx, desired, host, func(s *seen) error {
+			err := p.with(ctx, desired, host, "", func(s *seen) error {
 				return errors.Join(s.act(install.EjectMedia), s.act(install.RestoreBoot))
 			})
 			if err != nil {

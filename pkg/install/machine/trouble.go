@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -123,7 +124,8 @@ var paths = regexp.MustCompile(`(https?://[^/\s"']+)/[^\s"']*`)
 // safe is a text without user, password and the paths of URLs, and not longer
 // than a person reads.
 func (c *connection) safe(text string) string {
-	for _, secret := range []string{c.password, c.token} {
+	basic := base64.StdEncoding.EncodeToString([]byte(c.user + ":" + c.password))
+	for _, secret := range []string{c.password, basic, c.token} {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "[redacted]")
 		}

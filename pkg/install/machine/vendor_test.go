@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -100,7 +101,8 @@ func TestInsertBodies(t *testing.T) {
 		if (err == nil) != test.fine || len(s.wrote) != test.writes {
 			t.Errorf("HTTP %d: %v; wrote %v", test.status, err, s.wrote)
 		}
-		if err != nil && (strings.Contains(err.Error(), password) || strings.Contains(err.Error(), ".iso")) {
+		basic := base64.StdEncoding.EncodeToString([]byte("root:" + password))
+		if err != nil && (strings.Contains(err.Error(), password) || strings.Contains(err.Error(), basic) || strings.Contains(err.Error(), ".iso")) {
 			t.Errorf("a secret is told: %v", err)
 		}
 	}

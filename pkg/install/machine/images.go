@@ -1,0 +1,222 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// ImagesConfig says what discovery media are made of.
+type ImagesConfig struct {
+	// Spec is the cluster with its hosts.
+	Spec *spec.Cluster
+	// Base brings the live image that all are made of. It is called when the
+	// first image is, and again only after an error.
+	Base func(ctx context.Context) (*iso.Base, error)
+	// Ignition is the discovery Ignition of the InfraEnv that a host of the file
+	// belongs to, as the service has it now.
+	Ignition func(ctx context.Context, host string) ([]byte, error)
+	// Server hands the images out; nil where they only go into files.
+	Server *serve.Server
+}
+
+// Images makes each host its own discovery media: one base, the InfraEnv's
+// Ignition, the file's kernel arguments and, where the initrd needs the network
+// before Ignition has run, the host's static one. It is the Media of a Plane.
+type Images struct {
+	config ImagesConfig
+
+	mu   sync.Mutex
+	base *iso.Base
+}
+
+// NewImages promises an image for every host of the file. With a Server each
+// is found at its URL from now on and made when it is first asked for: a BMC
+// that still reads finds it again after a restart.
+func NewImages(config ImagesConfig) (*Images, error) {
+	i := &Images{config: config}
+	if config.Server == nil {
+		return i, nil
+	}
+	for n := range config.Spec.Spec.Hosts {
+		if err := i.promise(config.Spec.Spec.Hosts[n].Name); err != nil {
+			return nil, err
+		}
+	}
+	return i, nil
+}
+
+// URL is where a host's image is found. It is the same after a restart with
+// the same key.
+func (i *Images) URL(host string) (string, error) {
+	if i.config.Server == nil {
+		return "", errors.New("the discovery images are not served")
+	}
+	return i.config.Server.URL(host, serve.ISO), nil
+}
+
+// Fetched is how much of a host's image was read.
+func (i *Images) Fetched(host string) install.Fetched {
+	if i.config.Server == nil {
+		return install.Fetched{}
+	}
+	f := i.config.Server.Fetched(host)
+	return install.Fetched{Requests: f.Requests, Bytes: f.Bytes, Size: f.Size, Last: f.Last}
+}
+
+// Prepare makes a host's image anew, so that it is what the service says now,
+// and so that its BMC need not wait for it.
+func (i *Images) Prepare(ctx context.Context, host string) error {
+	if i.config.Server == nil {
+		return errors.New("the discovery images are not served")
+	}
+	if err := i.promise(host); err != nil {
+		return err
+	}
+	return i.config.Server.Prepare(ctx, host)
+}
+
+func (i *Images) promise(host string) error {
+	return i.config.Server.Set(host, serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
+		image, _, err := i.ISO(ctx, host)
+		return image, err
+	}})
+}
+
+// ISO makes the image that a host boots: the full one, or the minimal one where
+// spec.boot.image says so.
+func (i *Images) ISO(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
+	fail := func(err error) (*extent.Image, iso.Result, error) {
+		return nil, iso.Result{}, fmt.Errorf("make the discovery image of %s: %w", host, err)
+	}
+	base, err := i.open(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	minimal := i.config.Spec.Spec.Boot.Image == spec.ImageMinimal
+	c, err := i.customization(ctx, base, host, minimal)
+	if err != nil {
+		return fail(err)
+	}
+	if minimal {
+		rootfs, err := i.rootfs(base)
+		if err != nil {
+			return fail(err)
+		}
+		if base, err = base.Minimal(ctx, rootfs); err != nil {
+			return fail(err)
+		}
+		c.Kargs.Reset = false // it would be back to a root file system on the medium
+	}
+	image, result, err := base.Customize(c)
+	if err != nil {
+		return fail(err)
+	}
+	return image, result, nil
+}
+
+// Netboot makes the files that a host boots over the network.
+func (i *Images) Netboot(ctx context.Context, host string) (*iso.Netboot, error) {
+	base, err := i.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("make the netboot files of %s: %w", host, err)
+	}
+	c, err := i.customization(ctx, base, host, true)
+	if err != nil {
+		return nil, fmt.Errorf("make the netboot files of %s: %w", host, err)
+	}
+	return base.Netboot(c)
+}
+
+// open brings the base, once.
+func (i *Images) open(ctx context.Context) (*iso.Base, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.base == nil {
+		base, err := i.config.Base(ctx)
+		if err != nil {
+			return nil, err
+		}
+		i.base = base
+	}
+	return i.base, nil
+}
+
+// rootfs serves the base's root file system and says where.
+func (i *Images) rootfs(base *iso.Base) (string, error) {
+	if i.config.Server == nil {
+		return "", errors.New("a minimal image fetches its root file system from a server, and none runs: use oaictl iso serve, or spec.boot.image: full")
+	}
+	files, err := base.Netboot(iso.Customization{Existing: iso.Replace})
+	if err != nil {
+		return "", err
+	}
+	if files.Rootfs == nil {
+		return "", fmt.Errorf("%s holds no root file system to serve", base.Name())
+	}
+	const name = "rootfs"
+	if err := i.config.Server.SetRootfs(name, serve.File{Image: files.Rootfs, Base: base.Identity()}); err != nil {
+		return "", err
+	}
+	return i.config.Server.RootfsURL(name), nil
+}
+
+// customization is what makes the base a host's. early says that the initrd
+// needs the host's network.
+func (i *Images) customization(ctx context.Context, base *iso.Base, host string, early bool) (iso.Customization, error) {
+	config, err := i.config.Ignition(ctx, host)
+	if err != nil {
+		return iso.Customization{}, err
+	}
+	c := iso.Customization{Ignition: config, Existing: iso.Replace}
+	// A base that the service made for an InfraEnv has its arguments already.
+	if args := i.config.Spec.Spec.Discovery.KernelArgs; len(args) > 0 || base.Kargs() != "" {
+		c.Kargs = iso.KargEdit{Reset: true, Append: args}
+	}
+	if early {
+		c.Keyfiles, err = i.keyfiles(host, config)
+	}
+	return c, err
+}
+
+// keyfiles are a host's static network as NetworkManager reads it; none where
+// it has DHCP.
+func (i *Images) keyfiles(host string, config []byte) ([]iso.Keyfile, error) {
+	n := slices.IndexFunc(i.config.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == host })
+	if n < 0 {
+		return nil, fmt.Errorf("the file has no host %s", host)
+	}
+	text, named, static := i.config.Spec.StaticNetwork(&i.config.Spec.Spec.Hosts[n])
+	if !static {
+		return nil, nil
+	}
+	macs := map[string]string{}
+	for _, m := range named {
+		macs[m.LogicalName] = m.MAC
+	}
+	if err := agrees(config, macs); err != nil {
+		return nil, err
+	}
+	state, err := nmstate.Parse("the network of "+host, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	made, err := state.Keyfiles(macs)
+	if err != nil {
+		return nil, err
+	}
+	keyfiles := make([]iso.Keyfile, 0, len(made))
+	for _, k := range made {
+		keyfiles = append(keyfiles, iso.Keyfile{Name: k.Name, Content: k.Content})
+	}
+	return keyfiles, nil
+}
