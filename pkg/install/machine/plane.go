@@ -29,6 +29,9 @@ type Media interface {
 	URL(host string) (string, error)
 	// Fetched is how far it has been read.
 	Fetched(host string) install.Fetched
+	// Prepare makes it anew, before it goes into the drive: a BMC gives up on an
+	// image that is slow to come, and the service may say something else by now.
+	Prepare(ctx context.Context, host string) error
 }
 
 // Config is what a Plane needs.
@@ -184,6 +187,11 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	p.mu.Lock()
 	delete(p.last, action.Name) // whatever comes of it
 	p.mu.Unlock()
+	if action.Kind == install.InsertMedia {
+		if err := p.media.Prepare(ctx, action.Name); err != nil {
+			return err
+		}
+	}
 	err := p.with(ctx, desired, action.Name, "", func(s *seen) error { return s.act(action.Kind) })
 	var known *trouble
 	if errors.As(err, &known) && known.kind == kindRefused {

@@ -26,6 +26,8 @@ const password = "correct horse battery staple"
 type media struct{ *httptest.Server }
 
 func (m media) URL(host string) (string, error) { return m.Server.URL + "/i/" + host + "x7.iso", nil }
+func (m media) Prepare(context.Context, string) error { return nil }
+
 func (m media) Fetched(string) install.Fetched {
 	return install.Fetched{Requests: 3, Bytes: 10, Size: 20}
 }
