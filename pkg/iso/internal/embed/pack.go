@@ -110,26 +110,27 @@ func compressXZ(members []Member, size, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start xz: %w", err)
 	}
-	if err := archive(w, members); err != nil {
-		return nil, err
+	err = errors.Join(archive(w, members), w.Close())
+	if out.over {
+		return nil, errHopeless
 	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("end xz: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("compress with xz: %w", err)
 	}
-	return out.Bytes(), nil
+	return out.buffer.Bytes(), nil
 }
 
-// capped takes no more than most bytes. It hides the buffer's other methods, so
-// that nothing is written past it.
+// capped takes no more than most bytes. It remembers that it refused some, since
+// the xz writer does not hand on every error of what it writes to.
 type capped struct {
 	buffer bytes.Buffer
 	most   int64
+	over   bool
 }
 
-func (c *capped) Bytes() []byte { return c.buffer.Bytes() }
-
 func (c *capped) Write(p []byte) (int, error) {
-	if int64(c.buffer.Len()+len(p)) > c.most {
+	if c.over || int64(c.buffer.Len()+len(p)) > c.most {
+		c.over = true
 		return 0, errHopeless
 	}
 	return c.buffer.Write(p)
