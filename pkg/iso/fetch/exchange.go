@@ -147,6 +147,9 @@ func (d *download) store(ctx context.Context, cancel context.CancelCauseFunc, bo
 	for {
 		n, err := body.Read(buf)
 		watchdog.Reset(stall)
+		if cause := context.Cause(ctx); cause != nil && err == nil {
+			err = cause // what has already arrived could go on for a while
+		}
 		if err := d.append(ctx, buf[:n]); err != nil {
 			return err
 		}
