@@ -21,20 +21,39 @@ func lock(path string, exclusive bool) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		ok, err := tryLock(f, exclusive)
-		if err != nil || !ok {
-			f.Close()
-			if err != nil {
-				err = fmt.Errorf("lock %s: %w", path, err)
-			}
-			return nil, err
-		}
-		if isStill(f, path) {
+		outcome, err := claim(f, path, exclusive)
+		if err == nil && outcome == locked {
 			return f, nil
 		}
-		// Who held it before has removed it: the name means another file now.
 		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if outcome == held {
+			return nil, nil
+		}
 	}
+}
+
+// outcome is what came of trying to lock a file.
+type outcome int
+
+const (
+	locked  outcome = iota
+	held            // by somebody else
+	removed         // by who held it before: the name means another file now
+)
+
+// claim tries to lock a file that was opened under a name.
+func claim(f *os.File, path string, exclusive bool) (outcome, error) {
+	ok, err := tryLock(f, exclusive)
+	switch {
+	case err != nil || !ok:
+		return held, err
+	case !isStill(f, path):
+		return removed, nil
+	}
+	return locked, nil
 }
 
 // isStill says whether a path still names an open file.

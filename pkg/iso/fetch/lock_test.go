@@ -1,65 +1,65 @@
 package fetch
 
 import (
+	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
-
-	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// TestLockIsHeldByOne locks a file that each holder removes: who waits for the
-// removed file must not believe that it holds the new one.
-func TestLockIsHeldByOne(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.lock")
-	var holders atomic.Int64
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for locked := 0; locked < 300; {
-				f, err := lock(path, true)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if f == nil {
-					continue
-				}
-				if holders.Add(1) != 1 {
-					t.Error("two hold one lock")
-				}
-				holders.Add(-1)
-				remove(path)
-				f.Close()
-				locked++
-			}
-		})
+// mustLock locks a file until the test ends.
+func mustLock(t *testing.T, path string, exclusive bool) *os.File {
+	t.Helper()
+	f, err := lock(path, exclusive)
+	if err != nil || f == nil {
+		t.Fatalf("%v, %v", f, err)
 	}
-	group.Wait()
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
-func TestSharedLockKeepsTheExclusiveOut(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.use")
-	take := func(exclusive bool) bool {
-		t.Helper()
-		f, err := lock(path, exclusive)
-		if err != nil {
-			t.Fatal(err)
+func mustOpen(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestLock(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second bool // exclusive
+		want          outcome
+	}{
+		"two share it":            {false, false, locked},
+		"one has it":              {true, false, held},
+		"one wants it for itself": {false, true, held},
+		"two want it":             {true, true, held},
+	} {
+		path := filepath.Join(t.TempDir(), "x.lock")
+		mustLock(t, path, test.first)
+		if got, err := claim(mustOpen(t, path), path, test.second); got != test.want || err != nil {
+			t.Errorf("%s: %d, %v", name, got, err)
 		}
-		if f != nil {
-			t.Cleanup(func() { f.Close() })
-		}
-		return f != nil
 	}
-	if !take(false) || !take(false) || take(true) {
-		t.Error("a lock that is shared can't be shared, or is given to one alone")
+}
+
+// TestLockOfARemovedFileIsNone opens a file before its holder removes it: who
+// locks it then has nothing that keeps others out.
+func TestLockOfARemovedFileIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	holder := mustLock(t, path, true)
+	late := mustOpen(t, path)
+	if err := remove(path); err != nil {
+		t.Fatal(err)
 	}
-	waited := 0
-	ctx := t.Context()
-	f, err := waitLock(ctx, clock.Real(), path, false, func() { waited++ })
-	if err != nil || waited != 0 {
-		t.Errorf("%v after waiting %d times", err, waited)
+	holder.Close()
+	if got, err := claim(late, path, true); got != removed || err != nil {
+		t.Errorf("while there is no file: %d, %v", got, err)
 	}
-	f.Close()
+	mustLock(t, path, true)
+	if got, err := claim(late, path, true); got != removed || err != nil {
+		t.Errorf("while there is another file: %d, %v", got, err)
+	}
 }
