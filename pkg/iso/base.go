@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
@@ -31,12 +32,11 @@ type Base struct {
 	info     Info
 	close    func() error
 	packer   embed.Packer
+	checker  ignition.Checker
 
 	contents func() (contents, error)      // what the Ignition area holds, read once
 	kernel   func() (*extent.Image, error) // as a network boot needs it, unpacked once
 	minimal  minimal
-
-	validated validated
 }
 
 // Info says what an image is.

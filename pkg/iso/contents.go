@@ -45,7 +45,7 @@ func (c contents) names() string {
 func (b *Base) readArchive() ([]byte, error) {
 	data := make([]byte, b.area.length)
 	if _, err := b.image.ReadAt(data, b.area.offset); err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", b.name, b.area.place(), err)
+		return nil, fmt.Errorf("%s: %w", b.area.place(), err)
 	}
 	return bytes.TrimRight(data, "\x00"), nil
 }
@@ -59,7 +59,7 @@ func (b *Base) readContents() (contents, error) {
 	padded := append(data, make([]byte, min(512, b.area.length-int64(len(data))))...)
 	members, compression, err := embed.Unpack(padded)
 	if err != nil {
-		return contents{used: int64(len(data))}, fmt.Errorf("%s: %s: %w", b.name, b.area.place(), err)
+		return contents{used: int64(len(data))}, fmt.Errorf("%s: %w", b.area.place(), err)
 	}
 	return contents{members: members, compression: compression, used: int64(len(data))}, nil
 }
@@ -68,7 +68,7 @@ func (b *Base) readContents() (contents, error) {
 func (b *Base) Ignition() ([]byte, error) {
 	held, err := b.contents()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}
 	config, _ := held.find(configMember)
 	return config, nil
@@ -78,7 +78,7 @@ func (b *Base) Ignition() ([]byte, error) {
 func (b *Base) Keyfiles() ([]Keyfile, error) {
 	held, err := b.contents()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}
 	var keyfiles []Keyfile
 	for _, m := range held.members {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
-	"github.com/oaictl/oaictl/pkg/iso/ignition"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
@@ -190,11 +189,11 @@ func (b *Base) config(held contents, c Customization, result *Result) ([]byte, e
 		configs = append(configs, old)
 	}
 	if len(c.Ignition) > 0 {
-		warned, err := b.validated.check(c.Ignition)
+		report, err := b.checker.Validate("the Ignition config", c.Ignition)
 		if err != nil {
 			return nil, err
 		}
-		result.Warnings = append(result.Warnings, warned...)
+		result.Warnings = append(result.Warnings, report.Warnings()...)
 		configs = append(configs, c.Ignition)
 	}
 	if len(c.Hostname) > 0 {
@@ -210,7 +209,7 @@ func (b *Base) config(held contents, c Customization, result *Result) ([]byte, e
 	case 1:
 		return configs[0], nil
 	}
-	merged, err := ignition.Merge(configs...)
+	merged, err := b.checker.Merge(configs...)
 	if err != nil {
 		return nil, fmt.Errorf("merging Ignition configs: %w", err)
 	}

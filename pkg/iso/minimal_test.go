@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -196,18 +197,42 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
+// BenchmarkCustomize prepares the image of one machine of many: they share their config and differ in
+// network and kernel arguments. In own-config every machine has a config that was not seen before.
 func BenchmarkCustomize(b *testing.B) {
 	base := open(b, layout(b, "x86_64-2023-07"))
+	shared := realistic()
 	wanted := iso.Customization{
-		Ignition: realistic(), Kargs: iso.KargEdit{Append: []string{"console=ttyS0,115200n8"}},
+		Ignition: shared, Kargs: iso.KargEdit{Append: []string{"console=ttyS0,115200n8"}},
 		Keyfiles: []iso.Keyfile{{Name: "eth0.nmconnection", Content: []byte(keyfile)}},
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, _, err := base.Customize(wanted); err != nil {
-			b.Fatal(err)
+	run := func(b *testing.B, prepare func(n int) iso.Customization) {
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			n++
+			if _, _, err := base.Customize(prepare(n)); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
+	b.Run("shared-config", func(b *testing.B) {
+		run(b, func(int) iso.Customization { return wanted })
+	})
+	b.Run("hostname", func(b *testing.B) {
+		run(b, func(n int) iso.Customization {
+			c := wanted
+			c.Hostname = map[string]string{"": fmt.Sprintf("node-%d", n)}
+			return c
+		})
+	})
+	b.Run("own-config", func(b *testing.B) {
+		run(b, func(n int) iso.Customization {
+			c := wanted
+			c.Ignition = bytes.Replace(shared, []byte("file-0"), fmt.Appendf(nil, "file-%d", n+100), 1)
+			return c
+		})
+	})
 }
 
 func BenchmarkMinimal(b *testing.B) {

@@ -1,0 +1,107 @@
+package iso_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+)
+
+// Another reader of the filesystem finds in every output what was put there.
+func TestXorrisoReadsEveryOutput(t *testing.T) {
+	xorriso, err := exec.LookPath("xorriso")
+	if err != nil {
+		t.Skip("xorriso is not installed")
+	}
+	for _, name := range []string{"x86_64-2021-12", "x86_64-2023-07", "aarch64-2023-07", "ppc64le-2023-07"} {
+		base := open(t, layout(t, name))
+		mini, err := base.Minimal(t.Context(), rootfsURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []*iso.Base{base, mini} {
+			for size, config := range map[string][]byte{"small": []byte(config), "grown": noise(280_000)} {
+				t.Run(from.Name()+"/"+size, func(t *testing.T) {
+					image, _ := customize(t, from, iso.Customization{Ignition: config})
+					dir := t.TempDir()
+					path, area := filepath.Join(dir, "out.iso"), filepath.Join(dir, "ignition.img")
+					if _, err := image.WriteFile(t.Context(), path, extent.WriteOptions{}); err != nil {
+						t.Fatal(err)
+					}
+					out, err := exec.Command(xorriso, "-indev", path, "-report_system_area", "plain", "-osirrox", "on", "-extract", "/images/ignition.img", area).CombinedOutput()
+					if err != nil {
+						t.Fatalf("xorriso: %v\n%s", err, out)
+					}
+					got, err := os.ReadFile(area)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, e := range image.Extents() {
+						if e.Kind != extent.Memory || e.Length < 200 {
+							continue
+						}
+						piece := make([]byte, e.Length)
+						if _, err := image.ReadAt(piece, e.Offset); err != nil {
+							t.Fatal(err)
+						}
+						if bytes.HasPrefix(got, piece) {
+							return
+						}
+					}
+					t.Errorf("xorriso extracts another Ignition area\n%s", out)
+				})
+			}
+		}
+	}
+}
+
+func TestManyMachinesAtOnce(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	var group sync.WaitGroup
+	for n := range 20 {
+		group.Go(func() {
+			want := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/n%d","mode":420}]}}`, n)
+			image, _, err := base.Customize(iso.Customization{Ignition: []byte(want)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			again, err := iso.OpenReader("copy", image, image.Size())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got, err := again.Ignition(); err != nil || string(got) != want {
+				t.Errorf("machine %d: %s, error %v", n, got, err)
+			}
+			if _, err := base.Minimal(t.Context(), rootfsURL); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// The same wish gives the same image, and another wish another tag.
+func TestDeterministic(t *testing.T) {
+	l := layout(t, "x86_64-2023-07")
+	base, other := open(t, l), open(t, l)
+	c := wish(l)
+	a, _ := customize(t, base, c)
+	b, _ := customize(t, other, c)
+	if !bytes.Equal(content(t, a), content(t, b)) {
+		t.Error("two bases alike give different images")
+	}
+	again, _ := customize(t, base, c)
+	c.Ignition = bytes.Replace(c.Ignition, []byte("hello"), []byte("howdy"), 1)
+	changed, _ := customize(t, base, c)
+	if a.Tag(base.Identity()) != again.Tag(base.Identity()) || a.Tag(base.Identity()) == changed.Tag(base.Identity()) {
+		t.Error("tags do not follow the content")
+	}
+}
