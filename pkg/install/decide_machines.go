@@ -202,7 +202,7 @@ func (b *booting) off() {
 // switched it on; otherwise it runs something that may matter to somebody.
 func (b *booting) on() {
 	first := b.matches.byName[b.want.Name] == nil // otherwise what was read may have been for its last boot
-	read := first && b.state.Fetch.Requests > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
+	read := first && b.state.Fetch.Bytes > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
 	switch {
 	case b.state.OurMedia || read:
 		b.boots()
@@ -228,11 +228,14 @@ func (b *booting) boots() {
 		return b.now.Sub(t)
 	}
 	on := since(state.Boots)
-	reads := state.Fetch.Requests > 0 && on < readingWithin && !state.Grew.IsZero() && since(state.Grew) < stillReading
+	reads := state.Fetch.Bytes > 0 && on < readingWithin && !state.Grew.IsZero() && since(state.Grew) < stillReading
 	switch {
 	case state.Fetch.Requests == 0 && on >= fetchWithin:
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image in %s: is %s reachable from the BMC?", minutes(on), origin(state.Media)),
 			"check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off")
+	case state.Fetch.Bytes == 0 && state.Fetch.Requests > 0 && on >= fetchWithin:
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has found the image, but the machine has read nothing of it in %s", minutes(on)),
+			"look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off")
 	case on >= registerWithin && !reads:
 		b.block(reasonNotBooted, fmt.Sprintf("it was switched on %s ago, %s, but its agent has not called the service", minutes(on), fetchText(state.Fetch)),
 			"look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off")

@@ -75,9 +75,9 @@ func TestRunningMachine(t *testing.T) {
 		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, install.PowerOff, ""},
 		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", ""},
 		"our image read, then dropped": {func(r *rack, x *box) {
-			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Last: now}
+			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Bytes: 1, Last: now}
 		}, "", ""},
-		"our image read long ago":      {func(_ *rack, x *box) { x.fetched = install.Fetched{Requests: 1, Last: now.Add(-time.Hour)} }, "", "RunningMachine"},
+		"our image read long ago":      {func(_ *rack, x *box) { x.fetched = install.Fetched{Requests: 1, Bytes: 1, Last: now.Add(-time.Hour)} }, "", "RunningMachine"},
 		"somebody has just called":     {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true; r.call() }, "", ""},
 		"it is on its way":             {func(_ *rack, x *box) { x.power = install.PowerGoingOn }, "", ""},
 		"nobody knows":                 {func(_ *rack, x *box) { x.power = install.PowerUnknown }, "", "BMCTrouble"},
@@ -143,7 +143,7 @@ func TestBootAgain(t *testing.T) {
 		h := r.host("host-cp-0")
 		h.State, h.Status = install.HostResetting, "resetting-pending-user-action"
 		x := r.boxes["cp-0"]
-		x.power, x.other, x.fetched = install.PowerIsOn, true, install.Fetched{Requests: 9, Last: r.observed.At}
+		x.power, x.other, x.fetched = install.PowerIsOn, true, install.Fetched{Requests: 9, Bytes: 9, Last: r.observed.At}
 		r.desired.Options.RebootRunning = allowed
 		plan, _, err := r.plan()
 		switch {
@@ -216,6 +216,9 @@ func TestPatience(t *testing.T) {
 	}{
 		"not fetched": {func(_ *rack, x *box) { x.power, x.media = install.PowerIsOn, imageOf("cp-0") }, "MediaNotFetched",
 			"cp-0: its BMC has not fetched the image in 10 minutes: is http://192.0.2.1:8080 reachable from the BMC?"},
+		"found and not read": {func(_ *rack, x *box) {
+			x.power, x.media, x.fetched = install.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 1, Size: 110e6}
+		}, "MediaNotFetched", "cp-0: its BMC has found the image, but the machine has read nothing of it in 10 minutes"},
 		"not registered": {func(_ *rack, x *box) {
 			x.power, x.media, x.fetched = install.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
 		}, "AgentNotCalled", "cp-0: it was switched on 30 minutes ago, 90 MB of 110 MB fetched, but its agent has not called the service"},

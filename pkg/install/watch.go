@@ -82,8 +82,8 @@ func (w *watcher) machines(before, now *Observed) bool {
 		if before != nil {
 			old = before.Machines[name]
 		}
-		reads := state.Power == PowerIsOn && state.OurMedia && state.Fetch.Requests > 0
-		if read := old.Power == PowerIsOn && old.OurMedia && old.Fetch.Requests > 0; !reads || read {
+		reads := state.Power == PowerIsOn && state.OurMedia && state.Fetch.Bytes > 0
+		if read := old.Power == PowerIsOn && old.OurMedia && old.Fetch.Bytes > 0; !reads || read {
 			continue
 		}
 		changed = true

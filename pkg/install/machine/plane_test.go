@@ -25,7 +25,7 @@ const password = "correct horse battery staple"
 // media serves the same bytes for every host.
 type media struct{ *httptest.Server }
 
-func (m media) URL(host string) (string, error) { return m.Server.URL + "/i/" + host + "x7.iso", nil }
+func (m media) URL(host string) (string, error)       { return m.Server.URL + "/i/" + host + "x7.iso", nil }
 func (m media) Prepare(context.Context, string) error { return nil }
 
 func (m media) Fetched(string) install.Fetched {
