@@ -25,10 +25,10 @@ func TestXorrisoReadsEveryOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, from := range []*iso.Base{base, mini} {
+		for kind, from := range map[string]*iso.Base{"full": base, "minimal": mini} {
 			for size, config := range map[string][]byte{"small": []byte(config), "grown": noise(280_000)} {
-				t.Run(from.Name()+"/"+size, func(t *testing.T) {
-					image, _ := customize(t, from, iso.Customization{Ignition: config})
+				t.Run(name+"/"+kind+"/"+size, func(t *testing.T) {
+					image, result := customize(t, from, iso.Customization{Ignition: config})
 					dir := t.TempDir()
 					path, area := filepath.Join(dir, "out.iso"), filepath.Join(dir, "ignition.img")
 					if _, err := image.WriteFile(t.Context(), path, extent.WriteOptions{}); err != nil {
@@ -42,23 +42,29 @@ func TestXorrisoReadsEveryOutput(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					for _, e := range image.Extents() {
-						if e.Kind != extent.Memory || e.Length < 200 {
-							continue
-						}
-						piece := make([]byte, e.Length)
-						if _, err := image.ReadAt(piece, e.Offset); err != nil {
-							t.Fatal(err)
-						}
-						if bytes.HasPrefix(got, piece) {
-							return
-						}
+					if want := embedded(t, image, result); !bytes.HasPrefix(got, want) {
+						t.Errorf("xorriso extracts another Ignition area\n%s", out)
 					}
-					t.Errorf("xorriso extracts another Ignition area\n%s", out)
 				})
 			}
 		}
 	}
+}
+
+// embedded is the archive that was put into the image.
+func embedded(tb testing.TB, image *extent.Image, result iso.Result) []byte {
+	tb.Helper()
+	for _, e := range image.Extents() {
+		if e.Kind == extent.Memory && e.Length == result.IgnitionBytes {
+			piece := make([]byte, e.Length)
+			if _, err := image.ReadAt(piece, e.Offset); err != nil {
+				tb.Fatal(err)
+			}
+			return piece
+		}
+	}
+	tb.Fatalf("no extent of %d bytes in %v", result.IgnitionBytes, image.Extents())
+	return nil
 }
 
 func TestManyMachinesAtOnce(t *testing.T) {
