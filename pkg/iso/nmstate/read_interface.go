@@ -14,6 +14,9 @@ func (o *object) iface() *iface {
 	i := &iface{name: name.text, at: o.at, field: o.path}
 	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge)))
 	i.state = o.oneOf("state", up, down, absent)
+	if i.state == down && i.kind != ethernet {
+		i.state = absent // a device that nothing makes needs nothing to keep it down
+	}
 	o.checkName(name, i.kind)
 	i.profile = o.profileName()
 	i.byMAC = o.oneOf("identifier", "name", "mac-address") == "mac-address"
