@@ -232,3 +232,15 @@ func Reading(desired *Desired, observed *Observed) []string {
 	}
 	return names
 }
+
+// BootedByBMC are the hosts of a file that are booted through their BMCs: those
+// that have one with credentials, where boot.method is redfish.
+func BootedByBMC(c *spec.Cluster) []*spec.Host {
+	var hosts []*spec.Host
+	for i := range c.Spec.Hosts {
+		if host := &c.Spec.Hosts[i]; bootedByBMC(c, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
