@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ type Config struct {
 	// and for the answer's beginning. It must have no Timeout of its own: an
 	// image takes as long as it takes.
 	Client *http.Client
+	// TLS is whom the cache's own client trusts, as a mirror's certificate; nil
+	// means the system's authorities. It has no effect on a Client that is given.
+	TLS *tls.Config
 	// Clock times repetitions and uses; nil means the machine's.
 	Clock clock.Clock
 	// Stall is how long a server may send nothing before the connection is given
@@ -52,7 +56,7 @@ type Cache struct {
 func New(c Config) *Cache {
 	cache := &Cache{dir: c.Dir, cap: c.Cap, client: c.Client, clock: c.Clock, stall: c.Stall}
 	if cache.client == nil {
-		cache.client = newClient()
+		cache.client = newClient(c.TLS)
 	}
 	if cache.clock == nil {
 		cache.clock = clock.Real()

@@ -180,6 +180,51 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	}
 }
 
+// TestSameContentByTwoURLs keeps the file that is there: somebody may have
+// opened it, and open it again by its name.
+func TestSameContentByTwoURLs(t *testing.T) {
+	content := random(1 << 20)
+	url := start(t, shop(map[string][]byte{"/a": content, "/b": content}))
+	c, dir := newCache(t, 0)
+	first := get(t, c, fetch.Source{Location: url + "/a"}, content)
+	before, err := os.Stat(first.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get(t, c, fetch.Source{Location: url + "/b"}, content)
+	if after, err := os.Stat(first.Path); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the file was replaced: %v", err)
+	}
+	if diff := cmp.Diff([]string{"iso", "json", "json", "use"}, names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnswersThatAreNotTrusted(t *testing.T) {
+	plain := start(t, &origin{content: random(100)})
+	secure := httptest.NewTLSServer(http.RedirectHandler(plain+"/x?token=s3cret", http.StatusFound))
+	defer secure.Close()
+	compressed := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "br")
+		w.Write([]byte("whatever"))
+	}))
+	longer := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		w.Write(random(50))
+	}))
+	for location, want := range map[string]string{
+		secure.URL: "from https to http://",
+		compressed: "as br",
+		longer:     "EOF",
+	} {
+		c := fetch.New(fetch.Config{Dir: t.TempDir(), Clock: rapid{clock.Real()}, TLS: secure.Client().Transport.(*http.Transport).TLSClientConfig})
+		_, err := c.Get(t.Context(), fetch.Source{Location: location}, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
 func TestDownloadIsResumed(t *testing.T) {
 	whole := random(5 << 20)
 	tests := map[string]struct {

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -10,11 +11,12 @@ import (
 )
 
 // newClient makes the client that a cache has where it is given none.
-func newClient() *http.Client {
+func newClient(trust *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
 			DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSClientConfig:       trust.Clone(),
 			TLSHandshakeTimeout:   30 * time.Second,
 			ResponseHeaderTimeout: time.Minute,
 			IdleConnTimeout:       time.Minute,
