@@ -54,6 +54,8 @@ type Plane struct {
 	last map[string]look
 }
 
+var _ install.Machines = (*Plane)(nil)
+
 // look is what was seen of a machine, and until when it is good.
 type look struct {
 	state install.MachineState
