@@ -234,7 +234,7 @@ func (o *object) mac(key string) word {
 	}
 	mac, ok := canonicalMAC(w.text)
 	if !ok {
-		o.r.report(w.at, o.field(key), "%q is not a MAC address", w.text)
+		o.r.report(w.at, o.field(key), "%q is not the MAC address of a device", w.text)
 	}
 	return word{mac, w.at}
 }

@@ -1,7 +1,9 @@
 package nmstate
 
 import (
+	"encoding/hex"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +22,7 @@ func (o *object) family(four bool) family {
 		f.clientID = o.text("dhcp-client-id").text
 	} else {
 		f.autoconf = isTrue(o.flag("autoconf"))
-		f.duid = o.text("dhcp-duid").text
+		f.duid = o.duid()
 		f.genMode = o.oneOf("addr-gen-mode", "", "eui64", "stable-privacy")
 		f.token = o.token()
 	}
@@ -52,7 +54,10 @@ func (o *object) automatic(f *family) {
 	f.table = o.number("auto-route-table-id", 0, 1<<32-1)
 	f.metric = o.number("auto-route-metric", 0, 1<<32-1)
 	f.sendHostname = o.flag("dhcp-send-hostname")
-	f.hostname = o.text("dhcp-custom-hostname").text
+	hostname := o.text("dhcp-custom-hostname")
+	if f.hostname = hostname.text; strings.Trim(strings.ToLower(f.hostname), "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
+		o.r.report(hostname.at, o.field("dhcp-custom-hostname"), "%q is not a host name", f.hostname)
+	}
 }
 
 func (o *object) address(four bool) (netip.Prefix, bool) {
@@ -77,6 +82,16 @@ func (o *object) address(four bool) (netip.Prefix, bool) {
 		return netip.Prefix{}, false
 	}
 	return netip.PrefixFrom(ip, int(*length)), true
+}
+
+// duid is how a client of DHCPv6 makes its name, or the name in hexadecimal.
+func (o *object) duid() string {
+	w := o.text("dhcp-duid")
+	made := slices.Contains([]string{"", "ll", "llt", "uuid"}, w.text)
+	if _, err := hex.DecodeString(strings.ReplaceAll(w.text, ":", "")); err != nil && !made {
+		o.r.report(w.at, o.field("dhcp-duid"), "%q is neither ll, llt, uuid nor bytes in hexadecimal", w.text)
+	}
+	return w.text
 }
 
 // token is the interface's half of an autoconfigured address, such as ::5.
