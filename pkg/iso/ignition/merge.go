@@ -59,7 +59,7 @@ func merge(check func(name string, data []byte) (semver.Version, error), configs
 func valid(name string, data []byte) (semver.Version, error) {
 	if version, _, err := versionOf(data); err == nil {
 		s, err := specificationOf(version)
-		if err == nil && s.holds(data) && carriesWell(data) {
+		if err == nil && s.judge(data, false) < fatal && carriesWell(data) {
 			return version, nil
 		}
 	}

@@ -1,7 +1,6 @@
 package ignition
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/coreos/go-semver/semver"
@@ -14,7 +13,6 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_4"
 	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/coreos/ignition/v2/config/v3_6"
-	rules "github.com/coreos/ignition/v2/config/validate"
 	"github.com/coreos/vcontext/report"
 )
 
@@ -26,8 +24,8 @@ type specification struct {
 	// check applies the rules to a config of just this specification, and finds
 	// the places of what it finds.
 	check func(data []byte) (report.Report, error)
-	// holds applies the rules for less: it tells only whether they are kept.
-	holds func(data []byte) bool
+	// judge applies the rules for less: it tells only how bad what it finds is.
+	judge func(data []byte, strict bool) verdict
 	// merge takes configs that are valid, of this and of earlier specifications.
 	merge func(configs [][]byte) ([]byte, error)
 }
@@ -57,10 +55,7 @@ func specified[Config any](
 			_, found, err := parse(data)
 			return found, err
 		},
-		holds: func(data []byte) bool {
-			var config Config
-			return json.Unmarshal(data, &config) == nil && !rules.ValidateWithContext(config, nil).IsFatal()
-		},
+		judge: judge[Config],
 		merge: func(configs [][]byte) ([]byte, error) { return mergeAs(translate, merge, minor, configs) },
 	}
 }

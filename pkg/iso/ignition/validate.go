@@ -47,8 +47,10 @@ func (r *Report) check(data []byte, depth int) (report.Report, error) {
 	if err != nil {
 		return found, err
 	}
-	if found, err = s.check(data); err != nil {
-		return found, err
+	if s.judge(data, true) > clean {
+		if found, err = s.check(data); err != nil {
+			return found, err
+		}
 	}
 	found.Merge(checks(data, depth))
 	return found, nil
