@@ -14,6 +14,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
 
+// mostListed is how many files of a ramdisk a report lists.
+const mostListed = 10_000
+
 // Inspect reports all that is embedded in the image at path, whichever tool made it: coreos-installer,
 // the Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What
 // can not be read is among the report's Problems; the error is for what is no live image at all.
@@ -125,17 +128,10 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 	}
 	found := Ramdisk{Path: name, Members: []Member{}}
 	seen, err := embed.Walk(i.base.image.Slice(f.Offset, f.Size), f.Size, mostInitrd, func(h cpio.Header, content io.Reader) error {
-		if err := ctx.Err(); err != nil || h.Kind() != cpio.TypeRegular {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		data, err := io.ReadAll(io.LimitReader(content, mostMember))
-		if err != nil {
-			return err
-		}
-		member := strings.TrimLeft(strings.TrimPrefix(h.Name, "./"), "/")
-		found.Members = append(found.Members, memberOf(member, h.Size, h.Mode))
-		i.file(name, embed.Member{Name: member, Mode: h.Mode, Data: data})
-		return nil
+		return i.member(&found, h, content)
 	})
 	found.Compression = strings.Join(seen, "+")
 	i.report.Ramdisks = append(i.report.Ramdisks, found)
@@ -144,17 +140,37 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 	}
 }
 
+// member takes note of one file in a ramdisk. No more than mostMember bytes of it are looked at.
+func (i *inspection) member(in *Ramdisk, h cpio.Header, content io.Reader) error {
+	if h.Kind() != cpio.TypeRegular {
+		return nil
+	}
+	if len(in.Members) >= mostListed {
+		return fmt.Errorf("it has more than %d files", mostListed)
+	}
+	data, err := io.ReadAll(io.LimitReader(content, mostMember))
+	if err != nil {
+		return err
+	}
+	name := strings.TrimLeft(strings.TrimPrefix(h.Name, "./"), "/")
+	in.Members = append(in.Members, memberOf(name, h.Size, h.Mode))
+	i.file(in.Path, embed.Member{Name: name, Mode: h.Mode, Data: data})
+	return nil
+}
+
+func memberOf(name string, size int64, mode uint32) Member {
+	return Member{Name: name, Bytes: size, Mode: fmt.Sprintf("%04o", mode&0o7777)}
+}
+
 // live compares the ids of initrd and root filesystem, and lists what was put into the initrd.
 func (i *inspection) live(ctx context.Context) {
-	found, err := i.base.readInitrd(ctx)
+	ramdisk := Ramdisk{Path: initrdPath}
+	found, err := i.base.readInitrd(ctx, func(h cpio.Header, content io.Reader) error { return i.member(&ramdisk, h, content) })
 	if err != nil {
 		i.problem(err)
 	}
-	if len(found.files) > 0 {
-		i.report.Ramdisks = append(i.report.Ramdisks, found.ramdisk)
-	}
-	for _, m := range found.files {
-		i.file(initrdPath, m)
+	if ramdisk.Compression = found.compression; len(ramdisk.Members) > 0 {
+		i.report.Ramdisks = append(i.report.Ramdisks, ramdisk)
 	}
 	id, err := i.base.rootfsID()
 	if err != nil {

@@ -30,15 +30,15 @@ const (
 
 // initrd is what is known of the base's initrd.
 type initrd struct {
-	id      string
-	hashes  []byte // of the root filesystem, as the live system checks them
-	ramdisk Ramdisk
-	files   []embed.Member // that a tool put there
+	id          string
+	hashes      []byte // of the root filesystem, as the live system checks them
+	compression string
 }
 
 // readInitrd goes through all of the initrd: what is wanted of it is spread over several archives.
-func (b *Base) readInitrd(ctx context.Context) (initrd, error) {
-	found := initrd{ramdisk: Ramdisk{Path: initrdPath}}
+// Where added is not nil it is told of every file that a tool put there.
+func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error) {
+	var found initrd
 	f, err := b.volume.Find(initrdPath)
 	if err != nil {
 		return found, err
@@ -48,27 +48,20 @@ func (b *Base) readInitrd(ctx context.Context) (initrd, error) {
 			return err
 		}
 		name := strings.TrimPrefix(h.Name, "./")
-		if name != initrdIDMember && name != rootfsHashes && !addedByTools(name) {
-			return nil
+		var err error
+		switch {
+		case name == initrdIDMember:
+			var id []byte
+			id, err = io.ReadAll(io.LimitReader(content, mostDescription))
+			found.id = strings.TrimSpace(string(id))
+		case name == rootfsHashes:
+			found.hashes, err = io.ReadAll(io.LimitReader(content, mostMember))
+		case added != nil && addedByTools(name):
+			err = added(h, content)
 		}
-		data, err := io.ReadAll(io.LimitReader(content, mostMember))
-		if err != nil {
-			return err
-		}
-		switch name {
-		case initrdIDMember:
-			found.id = strings.TrimSpace(string(data))
-		case rootfsHashes:
-			found.hashes = data
-		default:
-			if h.Kind() == cpio.TypeRegular {
-				found.files = append(found.files, embed.Member{Name: name, Mode: h.Mode, Data: data})
-				found.ramdisk.Members = append(found.ramdisk.Members, memberOf(name, h.Size, h.Mode))
-			}
-		}
-		return nil
+		return err
 	})
-	found.ramdisk.Compression = strings.Join(seen, "+")
+	found.compression = strings.Join(seen, "+")
 	if err != nil {
 		return found, fmt.Errorf("%s: %w", initrdPath, err)
 	}
@@ -86,10 +79,6 @@ func addedByTools(name string) bool {
 		}
 	}
 	return false
-}
-
-func memberOf(name string, size int64, mode uint32) Member {
-	return Member{Name: name, Bytes: size, Mode: fmt.Sprintf("%04o", mode&0o7777)}
 }
 
 // rootfsID reads the id of the root filesystem, which follows the one large member of its archive;

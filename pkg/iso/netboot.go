@@ -38,8 +38,8 @@ type Netboot struct {
 	Kargs string
 	// AddrSize is s390x's initrd.addrsize: where the initrd goes and how large it is. Nil elsewhere.
 	AddrSize []byte
-	// Ins is s390x's generic.ins, which tells firmware to load kernel, initrd, generic.prm and
-	// initrd.addrsize from beside it. Empty elsewhere.
+	// Ins is s390x's generic.ins, which tells firmware to load kernel, initrd, generic.prm (a file
+	// with Kargs) and initrd.addrsize from beside it. Empty elsewhere.
 	Ins string
 	// Result tells how the archive was made.
 	Result Result

@@ -136,7 +136,7 @@ func (v *verification) kargs() {
 
 // live checks that initrd and root filesystem belong together.
 func (v *verification) live(ctx context.Context) {
-	initrd, err := v.base.readInitrd(ctx)
+	initrd, err := v.base.readInitrd(ctx, nil)
 	if err != nil {
 		v.err(initrdPath, err)
 		return
