@@ -2,7 +2,6 @@ package bmc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -121,7 +120,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}()
 	go doors.accept()
 	err := server.Serve(doors)
-	if errors.Is(err, http.ErrServerClosed) {
+	if ctx.Err() != nil { // whatever has been closed first
 		err = context.Cause(ctx)
 	}
 	stop(err)
