@@ -1,0 +1,198 @@
+package embed_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+)
+
+func TestPackAndUnpack(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		members     []embed.Member
+		limit       int64
+		compression string
+	}{
+		{"usual", members, 256 << 10, embed.Gzip},
+		{"no limit", members, 0, embed.Gzip},
+		{"xz where gzip does not fit", []embed.Member{{Name: "config.ign", Mode: 0o600, Data: farRepeats()}}, 200 << 10, embed.XZ},
+		{"beyond the dictionary", []embed.Member{{Name: "a", Mode: 0o600, Data: bytes.Repeat(farRepeats(), 3)}}, 200 << 10, embed.XZ},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			data, compression, err := embed.Pack(test.members, test.limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if compression != test.compression {
+				t.Errorf("compressed with %s, want %s", compression, test.compression)
+			}
+			if test.limit > 0 && int64(len(data)) > test.limit {
+				t.Errorf("%d bytes are above the limit", len(data))
+			}
+			area := append(bytes.Clone(data), make([]byte, 1000)...)
+			got, compression, err := embed.Unpack(area)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if compression != test.compression {
+				t.Errorf("read as %s, want %s", compression, test.compression)
+			}
+			if diff := different(test.members, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPackIsDeterministic(t *testing.T) {
+	var p embed.Packer
+	first, _, err := p.Pack(members, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.Pack([]embed.Member{{Name: "x", Data: letters(100 << 10)}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	backwards := []embed.Member{members[3], members[2], members[1], members[0]}
+	second, _, err := p.Pack(backwards, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first, second) {
+		t.Error("the same members in another order, with a used compressor, made other bytes")
+	}
+}
+
+func TestPackSaysWhatDoesNotFit(t *testing.T) {
+	_, _, err := embed.Pack([]embed.Member{
+		{Name: "config.ign", Mode: 0o600, Data: letters(40 << 10)},
+		{Name: "small", Mode: 0o600, Data: []byte("secret")},
+		{Name: "etc/b", Mode: 0o600, Data: letters(20 << 10)},
+		{Name: "etc/c", Mode: 0o600, Data: letters(60 << 10)},
+	}, 32<<10)
+	var large *embed.TooLarge
+	if !errors.As(err, &large) {
+		t.Fatalf("error %v", err)
+	}
+	if large.Have != 32<<10 || large.Need <= large.Have || large.Need > 120<<10 {
+		t.Errorf("need %d, have %d", large.Need, large.Have)
+	}
+	text := err.Error()
+	if !strings.Contains(text, "etc/c (61440 bytes), config.ign (40960 bytes), etc/b (20480 bytes)") || strings.Contains(text, "secret") {
+		t.Error(text)
+	}
+}
+
+func TestPackGivesUpWhereNothingHelps(t *testing.T) {
+	_, _, err := embed.Pack([]embed.Member{{Name: "a", Mode: 0o600, Data: letters(8 << 20)}}, 1<<10)
+	var large *embed.TooLarge
+	if !errors.As(err, &large) || large.Need < 6<<20 || large.Need > 8<<20 {
+		t.Errorf("error %v", err)
+	}
+}
+
+// xz may be given up at any of its bytes, the last ones included, of which its
+// writer tells nothing: at every limit the result is whole or refused.
+func TestPackNeverCuts(t *testing.T) {
+	given := []embed.Member{{Name: "a", Mode: 0o600, Data: noise(70)}}
+	for limit := int64(1); limit < 300; limit++ {
+		packed, _, err := embed.Pack(given, limit)
+		var large *embed.TooLarge
+		if errors.As(err, &large) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := embed.Unpack(packed); err != nil || different(given, got) != "" {
+			t.Fatalf("limit %d: %v", limit, err)
+		}
+	}
+}
+
+func TestPackFitsExactly(t *testing.T) {
+	data, _, err := embed.Pack(members, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := embed.Pack(members, int64(len(data))); err != nil {
+		t.Errorf("an area of just its size: %v", err)
+	}
+	if fit, _, err := embed.Pack(members, int64(len(data))-1); err == nil && len(fit) >= len(data) {
+		t.Errorf("%d bytes in an area of %d", len(fit), len(data)-1)
+	}
+}
+
+func TestPackRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		members []embed.Member
+		text    string
+	}{
+		{"two of one name", []embed.Member{{Name: "a"}, {Name: "a"}}, "there already"},
+		{"traversal", []embed.Member{{Name: "../a"}}, "no clean path"},
+		{"a file above a file", []embed.Member{{Name: "a/b"}, {Name: "a"}}, "no directory"},
+		{"a device", []embed.Member{{Name: "a", Mode: 0o020600}}, "device"},
+	} {
+		if _, _, err := embed.Pack(test.members, 0); err == nil || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: error %v, want one with %q", test.name, err, test.text)
+		}
+	}
+}
+
+func TestPackOfNothing(t *testing.T) {
+	if data, compression, err := embed.Pack(nil, 10); len(data) != 0 || compression != embed.None || err != nil {
+		t.Errorf("%d bytes, %s, %v", len(data), compression, err)
+	}
+}
+
+// What is packed comes back, and nothing packed is above the limit.
+func FuzzPack(f *testing.F) {
+	f.Add("config.ign", []byte("{}"), "etc/a", []byte("b"), 1000)
+	f.Add("a", noise(3000), "a/b", []byte(nil), 100)
+	f.Fuzz(func(t *testing.T, name1 string, data1 []byte, name2 string, data2 []byte, limit int) {
+		given := []embed.Member{{Name: name1, Mode: 0o600, Data: data1}, {Name: name2, Mode: 0o644, Data: data2}}
+		packed, compression, err := embed.Pack(given, int64(limit))
+		var large *embed.TooLarge
+		if errors.As(err, &large) {
+			if large.Need <= large.Have || large.Have != int64(limit) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if err != nil {
+			return
+		}
+		if limit > 0 && len(packed) > limit {
+			t.Fatalf("%d bytes above the limit of %d", len(packed), limit)
+		}
+		got, read, err := embed.Unpack(packed)
+		if err != nil || read != compression || len(got) != 2 {
+			t.Fatalf("%d members, %s, %v", len(got), read, err)
+		}
+		for i, m := range got {
+			if g := given[i]; m.Name != g.Name {
+				g = given[1-i]
+				if m.Name != g.Name || !bytes.Equal(m.Data, g.Data) || m.Mode != g.Mode {
+					t.Fatalf("%q came back as %q", g.Name, m.Name)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkPack(b *testing.B) {
+	// The size and the compressibility of a discovery Ignition.
+	config := append(letters(16<<10), bytes.Repeat([]byte(`{"path":"/etc/x","mode":420},`), 350)...)
+	machine := []embed.Member{{Name: "config.ign", Mode: 0o600, Data: config}, members[1]}
+	var p embed.Packer
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := p.Pack(machine, 256<<10); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package embed_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/ulikunitz/xz"
+)
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+func TestUnpackTakesWhatTheKernelTakes(t *testing.T) {
+	a := embed.Member{Name: "a", Mode: 0o600, Data: []byte("first")}
+	b := embed.Member{Name: "b", Mode: 0o644, Data: noise(70 << 10)}
+	a2 := embed.Member{Name: "a", Mode: 0o640, Data: []byte("second")}
+	zeros := make([]byte, 4096)
+	for _, test := range []struct {
+		name        string
+		area        []byte
+		want        []embed.Member
+		compression string
+	}{
+		{"nothing", nil, nil, ""},
+		{"pristine", make([]byte, 262144), nil, ""},
+		{"plain", raw(t, a), []embed.Member{a}, "none"},
+		{"plain behind zeros", join(zeros, raw(t, a)), []embed.Member{a}, "none"},
+		{"gzip", join(zipped(t, raw(t, a, b)), zeros), []embed.Member{a, b}, "gzip"},
+		{"zstd", join(zstded(t, raw(t, a, b)), zeros), []embed.Member{a, b}, "zstd"},
+		{"zstd without checksum", join(zstded(t, raw(t, a, b), zstd.WithEncoderCRC(false)), zeros), []embed.Member{a, b}, "zstd"},
+		{"zstd in one piece", join(zstded(t, raw(t, a), zstd.WithSingleSegment(true)), zeros), []embed.Member{a}, "zstd"},
+		{"xz", join(xzed(t, raw(t, a, b), xz.CRC32, 0), zeros), []embed.Member{a, b}, "xz"},
+		{"xz of several blocks", join(xzed(t, raw(t, a, b), xz.CRC64, 10000), zeros), []embed.Member{a, b}, "xz"},
+		{"xz with SHA-256", join(xzed(t, raw(t, a, b), xz.SHA256, 0), zeros), []embed.Member{a, b}, "xz"},
+		{"the last copy wins", join(zipped(t, raw(t, a, b)), zipped(t, raw(t, a2))), []embed.Member{a2, b}, "gzip"},
+		{"two in one stream", zipped(t, join(raw(t, a), zeros, raw(t, a2, b))), []embed.Member{a2, b}, "gzip"},
+		{
+			"all together, compressed ones at odd bytes",
+			join(raw(t, a), []byte{0}, zipped(t, raw(t, a2)), xzed(t, raw(t, b), xz.CRC32, 0), zstded(t, raw(t, a)), []byte{0}, zipped(t, raw(t, a2))),
+			[]embed.Member{a2, b}, "none+gzip+xz+zstd",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, compression, err := embed.Unpack(test.area)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := different(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if compression != test.compression {
+				t.Errorf("compression %q, want %q", compression, test.compression)
+			}
+		})
+	}
+}
+
+func TestUnpackRefuses(t *testing.T) {
+	plain := raw(t, embed.Member{Name: "a", Mode: 0o600, Data: noise(5000)})
+	cut := func(b []byte) []byte { return b[:len(b)-20] }
+	flip := func(b []byte, at int) []byte {
+		b = bytes.Clone(b)
+		b[at] ^= 0x55
+		return b
+	}
+	gz, x, zs := zipped(t, plain), xzed(t, plain, xz.CRC32, 0), zstded(t, plain)
+	for _, test := range []struct {
+		name string
+		area []byte
+		text string
+	}{
+		{"junk", []byte("\x00\x00hello"), "at byte 2 is no archive"},
+		{"junk behind an archive", join(gz, []byte("hello")), "is no archive"},
+		{"lz4", []byte("\x02\x21\x4c\x18abc"), "compressed with lz4 are not read"},
+		{"plain at an odd byte", join([]byte{0}, plain), "multiple of 4"},
+		{"no archive in gzip", zipped(t, []byte(strings.Repeat("hello", 100))), "the gzip archive at byte 0: no newc archive"},
+		{"something behind the archive in gzip", zipped(t, join(plain, []byte("hello"))), "something else"},
+		{"cut plain", cut(plain), "breaks off"},
+		{"cut gzip", cut(gz), "the gzip archive at byte 0"},
+		{"cut xz", cut(x), "the xz archive at byte 0: it breaks off"},
+		{"cut zstd", cut(zs), "the zstd archive at byte 0: it breaks off"},
+		{"wrong gzip", flip(gz, len(gz)-6), "the gzip archive at byte 0"},
+		{"wrong xz", flip(x, 2000), "the xz archive at byte 0"},
+		{"wrong zstd", flip(zs, len(zs)-2), "the zstd archive at byte 0"},
+		{"a dictionary of 4 GiB", hugeDictionary(x), "a dictionary larger than"},
+		{"a bomb", zipped(t, raw(t, embed.Member{Name: "a", Data: make([]byte, 64<<20)})), "unpacks to more than is taken"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, _, err := embed.Unpack(test.area)
+			if err == nil || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("%d members, error %v, want one with %q", len(got), err, test.text)
+			}
+		})
+	}
+}
+
+// hugeDictionary changes the size of the dictionary: stream header, block header
+// size, flags, filter, size of its properties, property.
+func hugeDictionary(x []byte) []byte {
+	x = bytes.Clone(x)
+	x[12+4] = 40
+	return x
+}
+
+func TestUnpackFollowsHardLinks(t *testing.T) {
+	if _, err := exec.LookPath("cpio"); err != nil {
+		t.Skip("cpio is not installed")
+	}
+	make := exec.Command("sh", "-c", `printf hello > a && ln a b && ln a c && : > empty && ln empty hollow && find . | sort | cpio -o -H newc --quiet`)
+	make.Dir = t.TempDir()
+	area, err := make.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := embed.Unpack(area)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := map[string]string{}
+	for _, m := range got {
+		contents[m.Name] = string(m.Data)
+	}
+	want := map[string]string{"a": "hello", "b": "hello", "c": "hello", "empty": "", "hollow": ""}
+	if diff := cmp.Diff(want, contents); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWalkHandsErrorsOn(t *testing.T) {
+	stop := errors.New("enough")
+	area := zipped(t, raw(t, members[0]))
+	_, err := embed.Walk(bytes.NewReader(area), int64(len(area)), 1<<20, func(cpio.Header, io.Reader) error { return stop })
+	if !errors.Is(err, stop) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	plain := raw(f, members[0])
+	f.Add(plain)
+	f.Add(append(zipped(f, plain), 0, 0))
+	f.Add(xzed(f, plain, xz.CRC32, 0))
+	f.Add(append(zstded(f, plain), xzed(f, plain, xz.CRC64, 100)...))
+	f.Fuzz(func(t *testing.T, area []byte) {
+		got, compression, err := embed.Unpack(area)
+		if err != nil {
+			return
+		}
+		if (compression == "") != (len(bytes.Trim(area, "\x00")) == 0) {
+			t.Fatalf("compression %q of %d bytes", compression, len(area))
+		}
+		for _, m := range got {
+			if cpio.CheckName(m.Name) != nil && m.Name != "TRAILER!!!" {
+				t.Fatalf("name %q", m.Name)
+			}
+		}
+	})
+}
