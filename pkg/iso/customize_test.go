@@ -2,7 +2,9 @@ package iso_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -124,6 +126,26 @@ func TestGrowWhatDoesNotFit(t *testing.T) {
 				t.Errorf("told not to grow: error %v", err)
 			}
 		})
+	}
+}
+
+// Text that gzip takes for nearly incompressible, for its matches are further apart than 32 KiB, fits
+// with xz and needs no growing.
+func TestXZWhereGzipDoesNotFit(t *testing.T) {
+	block := base64.StdEncoding.EncodeToString(random(60_000))
+	var sources []string
+	for i := range 5 {
+		sources = append(sources, fmt.Sprintf(`{"path":"/f%d","mode":420,"contents":{"source":"data:;base64,%s"}}`, i, block))
+	}
+	wanted := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]}}`, strings.Join(sources, ","))
+	for _, name := range []string{"x86_64-2023-07", "s390x-2023-07"} {
+		image, result := customize(t, open(t, layout(t, name)), iso.Customization{Ignition: []byte(wanted)})
+		if result.Compression != "xz" || result.Grown {
+			t.Errorf("%s: result %+v", name, result)
+		}
+		if got, err := reopen(t, image).Ignition(); err != nil || string(got) != wanted {
+			t.Errorf("%s: %d bytes came back, error %v", name, len(got), err)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package iso
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
@@ -12,20 +11,16 @@ import (
 // sector is the unit of files' sizes and places on the medium, in bytes.
 const sector = 2048
 
+// mostXZGain is how many times the room a gzip archive may take for xz to be tried: xz needs a second
+// for a megabyte, and does not make a half of what gzip left.
+const mostXZGain = 2
+
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and
 // made as large as it needs to be where they do not fit.
 func (b *Base) embed(image *extent.Image, members []embed.Member, noGrow bool, result *Result) error {
-	archive, compression, err := b.packer.Pack(members, b.area.length)
-	var tooLarge *embed.TooLarge
-	if errors.As(err, &tooLarge) {
-		if noGrow || !b.info.Growable {
-			return newTooLarge(b.info.Arch, noGrow, tooLarge, members)
-		}
-		// A grown area has no limit, and gzip is unpacked by every kernel.
-		archive, compression, err = b.packer.Pack(members, math.MaxInt64)
-	}
+	archive, compression, err := b.pack(members, noGrow)
 	if err != nil {
-		return fmt.Errorf("packing the archive: %w", err)
+		return err
 	}
 	result.Compression, result.IgnitionBytes = compression, int64(len(archive))
 	if int64(len(archive)) > b.area.length {
@@ -36,6 +31,34 @@ func (b *Base) embed(image *extent.Image, members []embed.Member, noGrow bool, r
 	}
 	image.Overlay(b.area.offset, archive)
 	return nil
+}
+
+// pack makes the archive: with gzip where that fits, with xz where only that does, and else with gzip
+// again, for an area that is to grow.
+func (b *Base) pack(members []embed.Member, noGrow bool) (archive []byte, compression string, err error) {
+	archive, compression, err = b.packer.Pack(members, 0)
+	if err != nil {
+		return nil, "", fmt.Errorf("packing the archive: %w", err)
+	}
+	need, room := int64(len(archive)), b.area.length
+	if need <= room {
+		return archive, compression, nil
+	}
+	if need <= mostXZGain*room {
+		tight, with, err := b.packer.Pack(members, room)
+		var tooLarge *embed.TooLarge
+		switch {
+		case err == nil:
+			return tight, with, nil
+		case !errors.As(err, &tooLarge):
+			return nil, "", fmt.Errorf("packing the archive: %w", err)
+		}
+		need = tooLarge.Need
+	}
+	if noGrow || !b.info.Growable {
+		return nil, "", b.tooLarge(need, noGrow, members)
+	}
+	return archive, compression, nil
 }
 
 // clear takes out what the area holds. A pristine one is left to the base, which saves an extent.

@@ -80,12 +80,15 @@ func content(tb testing.TB, image *extent.Image) []byte {
 
 // noise is a config that no compression makes smaller than n bytes.
 func noise(n int) []byte {
-	random := rand.NewChaCha8([32]byte{7})
-	data := make([]byte, n)
-	_, _ = random.Read(data) // documented never to fail
 	return fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[`+
 		`{"path":"/etc/small","mode":420,"contents":{"source":"data:,x"}},`+
-		`{"path":"/opt/large","mode":420,"contents":{"source":"data:;base64,%s"}}]}}`, base64.StdEncoding.EncodeToString(data))
+		`{"path":"/opt/large","mode":420,"contents":{"source":"data:;base64,%s"}}]}}`, base64.StdEncoding.EncodeToString(random(n)))
+}
+
+func random(n int) []byte {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{7}).Read(data) // documented never to fail
+	return data
 }
 
 func takesKeyfiles(l isotest.Layout) bool { return l.Features }
@@ -95,12 +98,12 @@ func takesKargs(l isotest.Layout) bool { return !l.NoKargs && (l.Arch != "s390x"
 // realistic is a config of about the size that the service makes for discovery: 26 KB of units,
 // scripts and certificates.
 func realistic() []byte {
-	random := rand.New(rand.NewPCG(5, 6))
+	letters := rand.New(rand.NewPCG(5, 6))
 	files := make([]string, 20)
 	for i := range files {
 		data := make([]byte, 900)
 		for j := range data {
-			data[j] = "abcdefghijklmnopqrstuvwxyz  /="[random.IntN(30)]
+			data[j] = "abcdefghijklmnopqrstuvwxyz  /="[letters.IntN(30)]
 		}
 		source := base64.StdEncoding.EncodeToString(data)
 		files[i] = fmt.Sprintf(`{"path":"/usr/local/share/file-%d","mode":420,"contents":{"source":"data:;base64,%s"}}`, i, source)

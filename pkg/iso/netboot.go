@@ -91,7 +91,7 @@ func (b *Base) archive(c Customization, result *Result) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	archive, compression, err := b.packer.Pack(members, math.MaxInt64)
+	archive, compression, err := b.packer.Pack(members, 0)
 	if err != nil {
 		return nil, fmt.Errorf("packing the archive: %w", err)
 	}

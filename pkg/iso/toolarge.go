@@ -38,10 +38,10 @@ func (e *TooLargeError) Error() string {
 		e.Need, e.Need-e.Have, e.Why, strings.Join(named, ", "))
 }
 
-func newTooLarge(arch string, noGrow bool, packed *embed.TooLarge, members []embed.Member) *TooLargeError {
+func (b *Base) tooLarge(need int64, noGrow bool, members []embed.Member) *TooLargeError {
 	why := "that area can not be made larger in this image"
 	switch {
-	case arch == zseries:
+	case b.info.Arch == zseries:
 		why = "on s390x that area can not be made larger"
 	case noGrow:
 		why = "it was asked not to make that area larger"
@@ -55,7 +55,7 @@ func newTooLarge(arch string, noGrow bool, packed *embed.TooLarge, members []emb
 		}
 	}
 	slices.SortStableFunc(weights, func(a, b Weight) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	return &TooLargeError{Need: packed.Need, Have: packed.Have, Largest: weights[:min(len(weights), mostWeights)], Why: why}
+	return &TooLargeError{Need: need, Have: b.area.length, Largest: weights[:min(len(weights), mostWeights)], Why: why}
 }
 
 // resource is a file's content in a config: the length of its URL is what it weighs there.
