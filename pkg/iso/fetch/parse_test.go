@@ -38,7 +38,7 @@ func FuzzParseContentRange(f *testing.F) {
 }
 
 func FuzzSource(f *testing.F) {
-	for _, s := range []string{"https://u:p@h/x?q", "base.iso", "file:///x", "http://[::1]:80/a?b#c", "://", "http://h/%zz"} {
+	for _, s := range []string{"https://u:p@h/x?q", "base.iso", "file:///x", "http://[::1]:80/a?b#c", "://", "http://h/%zz", "file://"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, location string) {

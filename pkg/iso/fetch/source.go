@@ -53,6 +53,9 @@ func (s Source) parse() (origin, error) {
 		if u.Host != "" && u.Host != "localhost" {
 			return origin{}, fmt.Errorf("read the URL %s: a file on another host (%s) can't be opened", Redact(s.Location), u.Host)
 		}
+		if u.Path == "" {
+			return origin{}, fmt.Errorf("read the URL %s: it names no file", Redact(s.Location))
+		}
 		return origin{path: filepath.FromSlash(u.Path), digest: digest}, nil
 	case "http", "https":
 		if u.Host == "" {

@@ -81,7 +81,7 @@ func TestMissesAreBounded(t *testing.T) {
 }
 
 func FuzzParsePath(f *testing.F) {
-	for _, p := range []string{"/i/abc.iso", "/n/abc/kernel", "/rootfs/abc.img", "/i/../x.iso", "", "/n/a/iso"} {
+	for _, p := range []string{"/i/abc.iso", "/n/abc/kernel", "/rootfs/abc.img", "/i/../x.iso", "", "/n/a/iso", "0/n//kernel"} {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, p string) {

@@ -29,6 +29,8 @@ type route struct {
 func parsePath(p string) (route, bool) {
 	var r route
 	switch parts := strings.Split(p, "/"); {
+	case parts[0] != "":
+		return r, false
 	case len(parts) == 3 && parts[1] == "i":
 		id, ok := strings.CutSuffix(parts[2], ".iso")
 		r = route{hostClass, id, ISO}

@@ -1,0 +1,133 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+)
+
+func TestDownloadIsResumed(t *testing.T) {
+	whole := random(5 << 20)
+	tests := map[string]struct {
+		etag    string
+		sha256  bool
+		noRange bool
+		fails   bool // without an ETag and a digest nothing can be resumed, and no answer is complete
+	}{
+		"by ETag":              {etag: `"a"`},
+		"by digest":            {sha256: true},
+		"by both":              {etag: `"a"`, sha256: true},
+		"weak ETag":            {etag: `W/"a"`, fails: true},
+		"without either":       {fails: true},
+		"server without range": {etag: `"a"`, noRange: true, fails: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := &origin{content: whole, etag: test.etag, cutAfter: 2 << 20, noRange: test.noRange}
+			src := fetch.Source{Location: o.start(t)}
+			if test.sha256 {
+				src.SHA256 = sum(whole)
+			}
+			c, dir := newCache(t, 0)
+			if !test.fails {
+				get(t, c, src, whole)
+				if o.requests != 3 {
+					t.Errorf("%d requests: %q", o.requests, o.ranges)
+				}
+				return
+			}
+			if _, err := c.Get(t.Context(), src, nil); err == nil || !strings.Contains(err.Error(), "EOF") {
+				t.Errorf("error %v", err)
+			}
+			if slices.Contains(names(t, dir), "iso") {
+				t.Error("an incomplete download stands under a final name")
+			}
+			o.mu.Lock()
+			o.cutAfter = 0
+			o.mu.Unlock()
+			get(t, c, src, whole)
+		})
+	}
+}
+
+func TestPartOutlivesItsProcess(t *testing.T) {
+	whole := random(4 << 20)
+	o := &origin{content: whole, etag: `"a"`}
+	src := fetch.Source{Location: o.start(t)}
+	c, dir := newCache(t, 0)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	_, err := c.Get(ctx, src, func(done, total int64) {
+		if done >= 1<<20 {
+			cancel(enough)
+		}
+	})
+	if !errors.Is(err, enough) {
+		t.Fatalf("error %v", err)
+	}
+	if diff := cmp.Diff([]string{"part", "part.json"}, names(t, dir)); diff != "" {
+		t.Fatal(diff)
+	}
+
+	var began int64 = -1
+	file, err := c.Get(t.Context(), src, func(done, total int64) {
+		if began < 0 {
+			began = done
+		}
+		if total != int64(len(whole)) {
+			t.Errorf("total %d", total)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if began < 1<<20 || file.SHA256 != sum(whole) || !strings.HasPrefix(o.ranges[1], "bytes=") {
+		t.Errorf("began at %d with %q: %s", began, o.ranges, file.SHA256)
+	}
+}
+
+func TestContentThatChangesWhileItIsResumed(t *testing.T) {
+	before := random(4 << 20)
+	for name, test := range map[string]struct {
+		etags    [2]string
+		size     int
+		digest   bool
+		ifRange  bool // whether the server minds If-Range
+		requests int
+	}{
+		"the ETag says so":                     {[2]string{`"a"`, `"b"`}, 4<<20 - 1, false, true, 3},
+		"the server does not mind If-Range":    {[2]string{`"a"`, `"b"`}, 4<<20 - 1, false, false, 4},
+		"only the digest shows it":             {[2]string{"", ""}, 4<<20 - 2, true, true, 4},
+		"it is shorter than what was got once": {[2]string{`"a"`, `"a"`}, 3 << 20, false, true, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := random(test.size)
+			if test.size > 3<<20 { // the same size as before
+				after = append(after, before[:len(before)-len(after)]...)
+			}
+			o := &origin{content: before, etag: test.etags[0], cutAfter: 3<<20 + 5, status: []int{0, 403}, noIfRange: !test.ifRange}
+			src := fetch.Source{Location: o.start(t)}
+			if test.digest {
+				src.SHA256 = sum(after)
+			}
+			c, _ := newCache(t, 0)
+			if _, err := c.Get(t.Context(), src, nil); err == nil {
+				t.Fatal("no error")
+			}
+			o.mu.Lock()
+			o.content, o.etag, o.cutAfter = after, test.etags[1], 0
+			o.mu.Unlock()
+			get(t, c, src, after)
+			if o.requests != test.requests {
+				t.Errorf("%d requests: %q", o.requests, o.ranges)
+			}
+		})
+	}
+}
