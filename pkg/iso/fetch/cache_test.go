@@ -202,7 +202,11 @@ func TestSameContentByTwoURLs(t *testing.T) {
 
 func TestAnswersThatAreNotTrusted(t *testing.T) {
 	plain := start(t, &origin{content: random(100)})
-	secure := httptest.NewTLSServer(http.RedirectHandler(plain+"/x?token=s3cret", http.StatusFound))
+	redirects := 0
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		redirects++
+		http.Redirect(w, r, plain+"/x?token=s3cret", http.StatusFound)
+	}))
 	defer secure.Close()
 	compressed := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "br")
@@ -222,6 +226,9 @@ func TestAnswersThatAreNotTrusted(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+	if redirects != 1 {
+		t.Errorf("%d requests for a redirect that is not followed", redirects)
 	}
 }
 

@@ -3,7 +3,6 @@ package fetch
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -31,13 +30,18 @@ func newClient(trust *tls.Config) *http.Client {
 // machine would come from whoever is in between.
 func noDowngrade(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
-		return errors.New("it redirects more than 10 times")
+		return &redirectError{"it redirects more than 10 times"}
 	}
 	if via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https" {
-		return fmt.Errorf("it redirects from https to %s", Redact(req.URL.String()))
+		return &redirectError{"it redirects from https to " + Redact(req.URL.String())}
 	}
 	return nil
 }
+
+// redirectError is a redirect that is not followed.
+type redirectError struct{ why string }
+
+func (e *redirectError) Error() string { return e.why }
 
 // StatusError is an answer that is not the content.
 type StatusError struct {
@@ -68,6 +72,10 @@ func (e *brokenError) Unwrap() error { return e.err }
 // broken wraps what went wrong on the way. An *url.Error would repeat the URL
 // with all that is secret in it.
 func broken(err error) error {
+	var redirect *redirectError
+	if errors.As(err, &redirect) {
+		return redirect
+	}
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
 		err = withURL.Err

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +90,66 @@ func compare(b *testing.B, size int64, span func() string) {
 	}
 	b.ReportMetric(took["sendfile"].Seconds()/took["media"].Seconds(), "x-of-sendfile")
 	b.ReportMetric(float64(b.N)*float64(size)/took["media"].Seconds()/1e6, "media-MB/s")
+}
+
+// BenchmarkMachines lets eight clients read the images of fifty machines, and
+// reports by how much the process grew: clients and server together.
+func BenchmarkMachines(b *testing.B) {
+	const machines, clients, size = 50, 8, 64 << 20
+	f, err := os.Create(filepath.Join(b.TempDir(), "base.iso"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := io.CopyN(f, rand.NewChaCha8([32]byte{}), size); err != nil {
+		b.Fatal(err)
+	}
+	media, err := serve.New(serve.Config{Key: key(1)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	go media.Serve(b.Context(), l)
+	debug.FreeOSMemory()
+	before, most := resident(b), int64(0)
+	for i := range machines {
+		image := extent.New(f, size)
+		image.Overlay(size/2, make([]byte, 20<<10))
+		if err := media.Set(fmt.Sprint("m-", i), serve.File{Kind: serve.ISO, Image: image}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(machines * size)
+	for b.Loop() {
+		var group sync.WaitGroup
+		for c := range clients {
+			group.Go(func() {
+				for i := c; i < machines; i += clients {
+					drain(b, "http://"+l.Addr().String()+media.URL(fmt.Sprint("m-", i), serve.ISO), "")
+				}
+			})
+		}
+		group.Wait()
+		most = max(most, resident(b))
+	}
+	b.ReportMetric(float64(most-before)/(1<<20), "MiB-grown")
+}
+
+// resident is the process's memory that is in use, without what it shares with
+// files, in bytes; 0 where the system does not say.
+func resident(b *testing.B) int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var total, all, shared int64
+	if _, err := fmt.Sscan(string(data), &total, &all, &shared); err != nil {
+		b.Fatal(err)
+	}
+	return (all - shared) * int64(os.Getpagesize())
 }
 
 // drain reads an answer away through a large buffer.
