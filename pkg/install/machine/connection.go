@@ -72,14 +72,12 @@ func connect(ctx context.Context, bmc *spec.BMC, endpoint string, proxy *url.URL
 		c.close(ctx)
 		var status *common.Error
 		if full && errors.As(err, &status) && (status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusForbidden) {
-			return nil, errSessions
+			return nil, &trouble{kind: kindBusy, text: "all its sessions are taken, and it takes no password without one"}
 		}
 		return nil, c.explain(err)
 	}
 	return c, nil
 }
-
-var errSessions = &trouble{kind: kindBusy, text: "all its sessions are taken, and it takes no password without one"}
 
 // login opens a session. It is not cut short when ctx ends: a session whose
 // answer was not awaited would stay open on the BMC, which has few. full says

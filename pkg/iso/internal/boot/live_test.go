@@ -339,7 +339,7 @@ func efiBoot(t *testing.T, dir, out string) {
 func initrd(t *testing.T, k kernel) []byte {
 	t.Helper()
 	reporter := filepath.Join(t.TempDir(), "init")
-	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", reporter, "./init")
+	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", reporter, "./testdata/init")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	if said, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("build the guest's program: %v\n%s", err, said)
