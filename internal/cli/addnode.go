@@ -57,7 +57,7 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	desired := &install.Desired{Spec: cluster, Options: install.Options{Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true}}
+	desired := &install.Desired{Spec: cluster, Options: install.Options{Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, RebootRunning: o.boot.RebootRunning}}
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
 		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
 		o.clusterClock = o.clock

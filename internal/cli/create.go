@@ -77,6 +77,8 @@ func (o *createOptions) check(command *cobra.Command) error {
 		return usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
 	case o.Simulate && command.Flags().Changed("service-url"):
 		return usagef("--simulate and --service-url exclude each other")
+	case o.Simulate && command.Flags().Changed("bmc-proxy"):
+		return usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
 	case o.Simulate && o.Speed <= 0:
 		return usagef("--speed has to be above zero")
 	}
@@ -94,7 +96,7 @@ func (o *createOptions) run(ctx context.Context) error {
 		return err
 	}
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
-		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, Run: newRunID(),
+		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning, Run: newRunID(),
 	}}
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
 		return o.service(ctx, cluster, log)
@@ -115,15 +117,19 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 		return nil, nil, err
 	}
 	o.clusterClock = clock.Scaled(o.Speed)
-	url, stop, err := o.simulate(ctx, simulation{clock: o.clusterClock, seed: o.Seed, scenario: trouble, cluster: cluster, log: log.Printf})
+	running, err := o.simulate(ctx, simulation{clock: o.clusterClock, seed: o.Seed, scenario: trouble, cluster: cluster, log: log.Printf})
 	if err != nil {
 		return nil, nil, err
 	}
-	to.connection = connection{Backend: backendREST, ServiceURL: url}
+	o.boot.BMCProxy = running.bmcProxy
+	if !o.boot.given("media-listen") {
+		o.boot.MediaListen = simulatedMedia
+	}
+	to.connection = connection{Backend: backendREST, ServiceURL: running.url}
 	to.clock = o.clusterClock
 	service, err := o.dialWith(ctx, to)
 	return service, func() {
-		if err := stop(); err != nil {
+		if err := running.stop(); err != nil {
 			o.warn("the simulator: %v", err)
 			log.Printf("the simulator: %v", err)
 		}

@@ -256,9 +256,9 @@ func TestSimulate(t *testing.T) {
 	var out, problems strings.Builder
 	a := newApp(identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
 		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})
-	a.simulate = func(_ context.Context, s simulation) (string, func() error, error) {
+	a.simulate = func(_ context.Context, s simulation) (simulated, error) {
 		started = s
-		return "http://127.0.0.1:1", func() error { stopped = true; return nil }, nil
+		return simulated{url: "http://127.0.0.1:1", stop: func() error { stopped = true; return nil }}, nil
 	}
 	a.connect = func(_ context.Context, to line) (remote, error) {
 		reached = to

@@ -96,8 +96,8 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	a := newApp(identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
 	a.clock = &frozen{now: noon()}
 	a.connect = func(context.Context, line) (remote, error) { return service, nil }
-	a.simulate = func(context.Context, simulation) (string, func() error, error) {
-		return "http://fake", func() error { return nil }, nil
+	a.simulate = func(context.Context, simulation) (simulated, error) {
+		return simulated{url: "http://fake", stop: func() error { return nil }}, nil
 	}
 	if code := a.main(ctx); code != want {
 		t.Errorf("ends with %d, not %d:\n%s", code, want, problems.String())

@@ -35,7 +35,7 @@ func typedConnection(command *cobra.Command) []string {
 // beginning, quoted, or after the words that lead to what is to be typed. What
 // stands elsewhere is prose about a command.
 var serviceCommands = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(^|`|: |\\bthen |\\brun )(oaictl)( (?:create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete)\\b)")
+	return regexp.MustCompile("(^|`|: |\\bthen |\\brun )(oaictl)( (?:create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
 })
 
 // lookAround is what to type where the service that a hint is about was

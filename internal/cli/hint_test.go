@@ -99,8 +99,8 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	var out, problems strings.Builder
 	a := newApp(identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
 	a.clock = &frozen{now: noon()}
-	a.simulate = func(context.Context, simulation) (string, func() error, error) {
-		return "http://127.0.0.1:1", func() error { return nil }, nil
+	a.simulate = func(context.Context, simulation) (simulated, error) {
+		return simulated{url: "http://127.0.0.1:1", stop: func() error { return nil }}, nil
 	}
 	a.connect = func(context.Context, line) (remote, error) { return service, nil }
 	if code := a.main(t.Context()); code != 7 {

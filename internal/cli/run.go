@@ -27,6 +27,7 @@ type runOptions struct {
 	PollInterval time.Duration
 	Reimage      bool
 	Adopt        string
+	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
 	explicit     bool        // -o was given on the command line
@@ -42,6 +43,7 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
 	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
 	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
+	o.boot.declare(flags)
 }
 
 // check refuses what means nothing to the command of a name.
@@ -56,13 +58,16 @@ func (o *runOptions) check(name string) error {
 	case o.explicit && o.globals.Progress == progressJSON:
 		return usagef("-o and --progress json exclude each other: the last event carries the result")
 	}
-	return nil
+	return o.boot.check(o.Detach)
 }
 
 // carryOut shows what would be done to a cluster, or does it and tells how it
 // ended. service reaches the service, with a log where there is one.
 func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (remote, func(), error)) error {
 	cluster := desired.Spec
+	if err := o.boot.fits(o.File, install.BootedByBMC(cluster), o.Detach); err != nil {
+		return err
+	}
 	if o.DryRun {
 		to, stop, err := service(ctx, nil)
 		if err != nil {
@@ -83,7 +88,17 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 		return err
 	}
 	defer stop()
-	result, err := o.install(ctx, to, desired, log)
+	boot, err := o.bootHandsFree(ctx, to, desired, log)
+	if err != nil {
+		return err
+	}
+	result, err := o.install(ctx, to, desired, boot, log)
+	o.tellReading(result, desired, boot, err)
+	if boot != nil {
+		if err := boot.close(); err != nil {
+			o.warn("%v", err)
+		}
+	}
 	return o.report(result, log.Path(), desired, err)
 }
 
@@ -111,10 +126,10 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 }
 
 // install runs the loop and shows it.
-func (o *runOptions) install(ctx context.Context, service remote, desired *install.Desired, log *runlog.Log) (install.Result, error) {
+func (o *runOptions) install(ctx context.Context, service remote, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
 	shown := o.progress(ctx, o.clusterClock)
 	defer shown.Close()
-	installer := install.New(service,
+	options := []install.Option{
 		install.WithFiles(install.NewFiles(o.Dir)),
 		install.WithClock(o.clusterClock),
 		install.WithPollInterval(o.PollInterval),
@@ -124,7 +139,11 @@ func (o *runOptions) install(ctx context.Context, service remote, desired *insta
 			log.Event(e)
 			shown.Event(e)
 		}),
-	)
+	}
+	if boot != nil {
+		options = append(options, install.WithMachines(boot))
+	}
+	installer := install.New(service, options...)
 	if o.Detach {
 		return installer.Detach(ctx, desired)
 	}

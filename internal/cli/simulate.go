@@ -21,15 +21,25 @@ type simulation struct {
 	log      func(format string, args ...any)
 }
 
-// simulatorFunc starts a service and its machines and says where they are. stop
-// switches everything off and returns what went wrong in it.
-type simulatorFunc func(ctx context.Context, s simulation) (url string, stop func() error, err error)
+// simulatedMedia is where simulated BMCs read images: they are in this process.
+const simulatedMedia = "127.0.0.1:0"
 
-func startSimulator(ctx context.Context, s simulation) (string, func() error, error) {
+// simulated is a service and its machines that run. stop switches everything off
+// and returns what went wrong in it.
+type simulated struct {
+	url      string
+	bmcProxy string // through which the machines' BMCs are reached
+	stop     func() error
+}
+
+// simulatorFunc starts a service and its machines.
+type simulatorFunc func(ctx context.Context, s simulation) (simulated, error)
+
+func startSimulator(ctx context.Context, s simulation) (simulated, error) {
 	// It is stopped by stop alone: what ends ctx ends the watching first.
 	running, err := simulator.Start(context.WithoutCancel(ctx), simulator.Config{Clock: s.clock, Seed: s.seed, Scenario: s.scenario, Cluster: s.cluster, Logf: s.log})
 	if err != nil {
-		return "", nil, err
+		return simulated{}, err
 	}
-	return running.URL(), running.Close, nil
+	return simulated{running.URL(), running.BMCProxy(), running.Close}, nil
 }

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+)
+
+// discovery is what the service says that the machines of a file are to boot.
+type discovery struct {
+	service remote
+	desired *install.Desired
+
+	mu       sync.Mutex
+	observed *install.Observed
+}
+
+// see takes an observation that somebody else has made.
+func (d *discovery) see(observed *install.Observed) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.observed = observed
+}
+
+// envOf is the InfraEnv whose image a host of the file boots.
+func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.observed != nil {
+		if env, known := install.EnvOf(d.desired, d.observed, host); known {
+			return env, nil
+		}
+	}
+	c := d.desired.Spec
+	query := install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref, Adopt: d.desired.Options.Adopt, Detail: true}
+	observed, err := d.service.Observe(ctx, query, nil)
+	if err != nil {
+		return install.InfraEnv{}, err
+	}
+	env, known := install.EnvOf(d.desired, observed, host)
+	if !known {
+		return install.InfraEnv{}, &install.Fault{
+			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: errors.New("the service has none yet that the host boots from"),
+			Next: "oaictl create cluster -f FILE --detach",
+		}
+	}
+	d.observed = observed
+	return env, nil
+}
+
+// ignition is the discovery Ignition of a host, as the service has it now.
+func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
+	env, err := d.envOf(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var config bytes.Buffer
+	if err := d.service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", &config); err != nil {
+		return nil, fmt.Errorf("get the discovery Ignition of %s: %w", host, err)
+	}
+	return config.Bytes(), nil
+}
+
+// image is where a host's image is found at the service.
+func (d *discovery) image(ctx context.Context, host string) (fetch.Source, error) {
+	env, err := d.envOf(ctx, host)
+	if err != nil {
+		return fetch.Source{}, err
+	}
+	return serviceImage(ctx, d.service, env)
+}
