@@ -345,3 +345,19 @@ func TestImageReplacedWhileItIsRead(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestWhatIsOutOfUseIsLetGo asks for nothing: what is out of use must not wait
+// for a request to be let go.
+func TestWhatIsOutOfUseIsLetGo(t *testing.T) {
+	clk := newClock() // its waits are real
+	r := run(t, serve.Config{Clock: clk, Expire: 20 * time.Millisecond}, nil)
+	set(t, r.Server, "m-0", iso(big()))
+	hosts := func(n string) bool {
+		return strings.Contains(ask(r, "GET", "/metrics").Body.String(), "oaictl_media_hosts "+n+"\n")
+	}
+	if !hosts("1") {
+		t.Error("it is let go while it is in use")
+	}
+	clk.pass(time.Hour)
+	eventually(t, "it is let go", func() bool { return hosts("0") })
+}
