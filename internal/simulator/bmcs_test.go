@@ -43,7 +43,7 @@ type bench struct {
 
 func newBench(t *testing.T, cluster *spec.Cluster) *bench {
 	t.Helper()
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster, Logf: t.Logf})
+	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(speed / 4), Seed: 1, Cluster: cluster, Logf: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

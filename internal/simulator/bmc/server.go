@@ -45,6 +45,9 @@ func New(config Config) (*Server, error) {
 	}
 	reader := newMediaReader()
 	for _, m := range config.Machines {
+		if kind := trouble.of(m, doKind); kind != nil {
+			m.Flavour = Flavour(kind.args.String("kind", string(m.Flavour)))
+		}
 		e, err := m.endpoint()
 		if err != nil {
 			return nil, err

@@ -112,6 +112,11 @@ func TestTroubles(t *testing.T) {
 				b.t.Error("it boots by itself")
 			}
 		}},
+		{"{do: bmc-kind, args: {kind: xcc}}", func(b *bench) {
+			if got := b.want(200, "GET", at+"/redfish/v1/", nil).find("Vendor"); got != "Lenovo" {
+				b.t.Errorf("%v", got)
+			}
+		}},
 		{"{do: bmc-wrong-credentials}", func(b *bench) { b.want(401, "GET", system, nil) }},
 		{"{do: bmc-wrong-credentials, args: {status: 403}}", func(b *bench) { b.want(403, "GET", system, nil) }},
 		{"{do: bmc-session-limit}", func(b *bench) {

@@ -18,6 +18,7 @@ const (
 	doPowerLies        = scenario.DoBMCPowerLies
 	doSessionLimit     = scenario.DoBMCSessionLimit
 	doPowerOn          = scenario.DoPowerOn
+	doKind             = scenario.DoBMCKind
 )
 
 // troubles are the rules of a scenario that are about controllers.

@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/oaictl/oaictl/internal/simulator/live"
 )
@@ -154,6 +156,13 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	if err != nil || content == nil {
 		return false, err
 	}
+	root, err := live.Root(content, size)
+	if err != nil {
+		return false, err
+	}
+	if err := l.fleet.fetchRoot(ctx, root); err != nil {
+		return false, err
+	}
 	agent, err := live.ReadAgent(content, size)
 	if err != nil {
 		return false, err
@@ -165,6 +174,33 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	l.setImage(liveImage{api: api, infraEnv: agent.InfraEnvID})
 	return true, nil
 }
+
+// fetchRoot fetches the root file system of a live system that has none with it,
+// as far as to see that it is one. An empty URL needs nothing.
+func (f *Fleet) fetchRoot(ctx context.Context, url string) error {
+	if url == "" {
+		return nil
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("fetch the root file system: %w", err)
+	}
+	request.Header.Set("Range", "bytes=0-65535")
+	response, err := f.api.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("fetch the root file system: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	magic := make([]byte, len(archiveMagic))
+	if _, err := io.ReadFull(response.Body, magic); err != nil || response.StatusCode >= 300 || string(magic) != archiveMagic {
+		return fmt.Errorf("fetch the root file system: the server answers %s, with what begins with %q", response.Status, magic)
+	}
+	return nil
+}
+
+// archiveMagic begins a root file system, which is an archive with the file system
+// in it (cpio, newc).
+const archiveMagic = "070701"
 
 // clientFor calls the service that an agent's configuration names, as the agent
 // that it makes it.

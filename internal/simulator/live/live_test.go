@@ -207,6 +207,7 @@ func FuzzReadAgent(f *testing.F) {
 		spoiled := bytes.Clone(iso)
 		copy(spoiled[int(at)%len(spoiled):], data)
 		_, _ = read(spoiled)
+		_, _ = live.Root(bytes.NewReader(spoiled), int64(len(spoiled)))
 	})
 }
 

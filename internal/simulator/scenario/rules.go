@@ -126,7 +126,7 @@ func (r *reader) value(node ast.Node, what string, want argType) any {
 func convert(raw any, want argType) (any, bool) {
 	text, isText := raw.(string)
 	switch want {
-	case argText, argStage, argInstruction, argPower:
+	case argText, argStage, argInstruction, argPower, argKind:
 		return text, isText
 	case argBool:
 		v, ok := raw.(bool)

@@ -72,6 +72,7 @@ const (
 // (at.after): a controller knows of no states and stages.
 const (
 	DoPowerOn             = "power-on"              // the machine is on from the start, and runs something else
+	DoBMCKind             = "bmc-kind"              // whose controller it is: args.kind
 	DoBMCUnreachable      = "bmc-unreachable"       // nothing answers at the controller's address
 	DoBMCWrongCredentials = "bmc-wrong-credentials" // it takes no user and password, with args.status
 	DoBMCNoVirtualMedia   = "bmc-no-virtual-media"  // it has no virtual media

@@ -17,6 +17,7 @@ const (
 
 	argInstruction argType = "an instruction to agents"
 	argPower       argType = "a state of power"
+	argKind        argType = "a kind of BMC"
 )
 
 // half is one side of the simulator with the words that it understands.
@@ -77,6 +78,7 @@ func hostsHalf() half {
 			DoOperatorsTimeout: lasting(map[string]argType{"operators": argTexts, "reason": argText}),
 
 			DoPowerOn:             {},
+			DoBMCKind:             {"kind": argKind},
 			DoBMCUnreachable:      lasting(map[string]argType{}),
 			DoBMCWrongCredentials: lasting(map[string]argType{"status": argInt}),
 			DoBMCNoVirtualMedia:   lasting(map[string]argType{}),
@@ -94,6 +96,8 @@ func words(of argType) []string {
 		return stages()
 	case argInstruction:
 		return instructions()
+	case argKind:
+		return []string{"sushy", "idrac", "ilo", "xcc", "supermicro"}
 	case argPower:
 		return []string{"On", "Off", "PoweringOn", "PoweringOff", "Unknown"}
 	}
