@@ -72,6 +72,11 @@ func (b *board) turn(on bool) {
 // imageOf is a discovery image whose agent calls a service.
 func imageOf(t *testing.T, service, infraEnv, token string) []byte {
 	t.Helper()
+	return mediaOf(t, "full", service, infraEnv, token)
+}
+
+func mediaOf(t *testing.T, kind, service, infraEnv, token string) []byte {
+	t.Helper()
 	unit := fmt.Sprintf("[Service]\\nEnvironment=PULL_SECRET_TOKEN=%s\\nExecStart=/usr/local/bin/agent --url %s --infra-env-id %s\\n", token, service, infraEnv)
 	config := `{"ignition": {"version": "3.1.0"}, "systemd": {"units": [{"name": "agent.service", "enabled": true, "contents": "` + unit + `"}]}}`
 	images, err := image.New(image.Config{Clock: clock.Real(), Lookup: func(context.Context, string) (image.Source, bool) {
@@ -81,7 +86,7 @@ func imageOf(t *testing.T, service, infraEnv, token string) []byte {
 		t.Fatal(err)
 	}
 	answer := httptest.NewRecorder()
-	images.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/byid/"+infraEnv+"/4.20/x86_64/full.iso", nil))
+	images.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/byid/"+infraEnv+"/4.20/x86_64/"+kind+".iso", nil))
 	if answer.Code != http.StatusOK {
 		t.Fatalf("%d %s", answer.Code, answer.Body)
 	}
@@ -223,5 +228,25 @@ func TestAgentShowsTheTokenOfItsImage(t *testing.T) {
 	defer mu.Unlock()
 	if len(tokens) != 1 || !tokens["t0ken"] {
 		t.Errorf("the service was shown %d tokens, among them the image's: %t", len(tokens), tokens["t0ken"])
+	}
+}
+
+// A minimal image boots only where its root file system can be had.
+func TestMinimalImageFetchesItsRoot(t *testing.T) {
+	for name, root := range map[string]string{"an archive": archiveMagic, "a page": "<html>", "nothing": ""} {
+		t.Run(name, func(t *testing.T) {
+			fake := newFake(t, 3, 3)
+			service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/boot-artifacts/rootfs" && root != "" {
+					_, _ = io.WriteString(w, root)
+					return
+				}
+				fake.ServeHTTP(w, r)
+			})
+			_, log := told(t, service, mediaOf(t, "minimal", serviceAddress, fakeInfraEnv, ""), 20*time.Minute, turnOn(0))
+			if registered := len(fake.hosts) == 1; registered != (root == archiveMagic) {
+				t.Errorf("it has registered: %t\n%s", registered, log)
+			}
+		})
 	}
 }
