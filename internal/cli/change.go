@@ -19,7 +19,17 @@ import (
 type changeOptions struct {
 	*app
 	target
-	Yes bool
+	Yes      bool
+	ejecting ejectOptions
+}
+
+// read takes the target from the arguments, and refuses what a flag says before
+// anything is done.
+func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...string) error {
+	if _, err := proxyURL(o.ejecting.BMCProxy); err != nil {
+		return err
+	}
+	return o.target.read(command, given, kinds...)
 }
 
 // confirm asks a person, and refuses where there is none to ask.
@@ -48,6 +58,7 @@ func (o *changeOptions) confirm(question string) error {
 func (o *changeOptions) flags(command *cobra.Command) {
 	o.declare(command.Flags())
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	o.ejecting.declare(command.Flags())
 }
 
 // changed prints what was done.
@@ -71,6 +82,9 @@ func (a *app) cancelCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cancel [cluster] NAME|ID|-f FILE",
 		Short: "Stop an install; the machines stay as they are",
+		Long: `Stop an install. The machines stay as they are, but for this: with -f FILE, the
+discovery images that create cluster put into their virtual drives are taken out,
+and their boot order is put back.`,
 		Example: `  oaictl cancel lab --yes
   oaictl cancel -f cluster.yaml --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
@@ -99,8 +113,9 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 	if err := service.CancelInstall(ctx, seen.ref.ID); err != nil {
 		return cancelRefused(err, seen)
 	}
+	ejected := o.eject(ctx, seen)
 	o.say("Next: %s", o.hint("oaictl reset "+seen.ref.Name))
-	return o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"})
+	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"}), ejected)
 }
 
 func (a *app) resetCommand() *cobra.Command {
@@ -109,7 +124,9 @@ func (a *app) resetCommand() *cobra.Command {
 		Use:   "reset [cluster] NAME|ID|-f FILE",
 		Short: "Take a failed or cancelled install back to its beginning",
 		Long: `Take a failed or cancelled install back to its beginning. The hosts have to boot
-the discovery image again; what they know stays.`,
+the discovery image again; what they know stays. With -f FILE, images that are
+still in the machines' virtual drives are taken out: create cluster inserts them
+anew.`,
 		Example: `  oaictl reset lab --yes
   oaictl reset -f cluster.yaml --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
@@ -138,6 +155,7 @@ func (o *changeOptions) reset(ctx context.Context) error {
 	if err := service.ResetInstall(ctx, seen.ref.ID); err != nil {
 		return resetRefused(err, seen)
 	}
+	ejected := o.eject(ctx, seen)
 	o.say("Next: %s", o.hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))
-	return o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "reset"})
+	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "reset"}), ejected)
 }

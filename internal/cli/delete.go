@@ -26,7 +26,8 @@ func (a *app) deleteClusterCommand() *cobra.Command {
 		Short:   "Delete a cluster, with the InfraEnvs that oaictl made for it",
 		Long: `Delete a cluster's record from the service, with its hosts' records and the
 InfraEnvs that oaictl made for it. An installed cluster goes on running; only
-the service forgets it.`,
+the service forgets it. With -f FILE, discovery images that are still in the
+machines' virtual drives are taken out.`,
 		Example: `  oaictl delete cluster lab --yes
   oaictl delete cluster -f cluster.yaml --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
@@ -66,6 +67,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	if err := service.DeleteCluster(ctx, seen.ref.ID); err != nil {
 		return deleteRefused(err, seen)
 	}
+	ejected := o.eject(ctx, seen)
 	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
 	for _, env := range ours {
 		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
@@ -74,7 +76,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		}
 		done = append(done, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 	}
-	return o.changed(done...)
+	return errors.Join(o.changed(done...), ejected)
 }
 
 func infraEnvList(list []install.InfraEnv) string {

@@ -25,6 +25,9 @@ func TestExamplesInstall(t *testing.T) {
 		t.Fatalf("examples: %v (%v)", files, err)
 	}
 	for _, file := range files {
+		if filepath.Base(filepath.Dir(file)) == "redfish" {
+			continue // its machines do not boot by themselves: TestHandsFree
+		}
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			t.Parallel()
 			address := serve(t, binary)

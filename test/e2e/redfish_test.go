@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// redfish is an example whose machines boot through their BMCs, in processes of
+// their own: the service, the machines with their BMCs, and oaictl.
+type redfish struct {
+	service, bmcs string // addresses
+	media         string // where oaictl serves images
+	file          string
+}
+
+// newRedfish starts service and machines.
+func newRedfish(t *testing.T, binary, file string, more ...string) redfish {
+	t.Helper()
+	r := redfish{service: serve(t, binary), file: file}
+	r.control(t, binary, more...)
+	return r
+}
+
+// control starts the machines, whose BMCs answer at a proxy.
+func (r *redfish) control(t *testing.T, binary string, more ...string) {
+	t.Helper()
+	r.media = free(t)
+	listen := free(t)
+	r.bmcs = "http://" + listen
+	arguments := []string{"simulator", "hosts", "--service-url", r.service, "-f", r.file, "--speed", fmt.Sprint(processSpeed), "--bmc-listen", listen}
+	start(t, binary, append(arguments, more...)...)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		connection, err := net.Dial("tcp", listen)
+		if err == nil {
+			_ = connection.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the simulated BMCs do not come up: %v", err)
+		}
+	}
+}
+
+// create is `create cluster`, which speaks to the service at an address.
+func (r *redfish) create(ctx context.Context, binary, address, dir string, more ...string) *exec.Cmd {
+	command := createCluster(ctx, binary, address, r.file, dir)
+	command.Args = append(command.Args, "--bmc-proxy", r.bmcs, "--media-listen", r.media)
+	command.Args = append(command.Args, more...)
+	return command
+}
+
+// free is an address at which nobody listens.
+func free(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// TestHandsFree installs machines that are off and that nobody walks to. What
+// they boot comes from oaictl; a second run writes nothing and ejects nothing.
+func TestHandsFree(t *testing.T) {
+	t.Parallel()
+	binary, dir := build(t), t.TempDir()
+	r := newRedfish(t, binary, "../../examples/redfish/cluster.yaml")
+	w := newWire(t, r.service)
+	for run := range 2 {
+		output, err := r.create(t.Context(), binary, w.URL, dir).CombinedOutput()
+		if err != nil {
+			t.Fatalf("run %d: %v\n%s", run+1, err, output)
+		}
+		for _, words := range []string{"insert the discovery image", "set one boot", "switch on", "eject the discovery image"} {
+			if got, want := strings.Count(string(output), words), 3*(1-run); got != want {
+				t.Errorf("run %d: %q is done %d times, not %d:\n%s", run+1, words, got, want, output)
+			}
+		}
+		if run == 0 {
+			once(t, r.service, w.noted())
+			w.reset()
+		}
+	}
+	if writes := writesOf(w.noted()); len(writes) > 0 {
+		t.Errorf("the second run writes: %v", writes)
+	}
+	results(t, dir)
+}
