@@ -136,6 +136,15 @@ func told(t *testing.T, service http.Handler, media []byte, limit time.Duration,
 	return b, log.String()
 }
 
+// set changes a field of the board while the machine may be reading it.
+func set(at time.Duration, change func(*board)) act {
+	return act{at, func(b *board) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		change(b)
+	}}
+}
+
 func turnOn(at time.Duration) act  { return act{at, func(b *board) { b.turn(true) }} }
 func turnOff(at time.Duration) act { return act{at, func(b *board) { b.turn(false) }} }
 
@@ -153,10 +162,10 @@ func TestMachineBootsOnlyWhenSwitchedOn(t *testing.T) {
 		{"on and off at once", media, []act{turnOn(time.Minute), turnOff(time.Minute + time.Second)}, 0, ""},
 		{"without media", nil, []act{turnOn(time.Minute)}, 0, "finds nothing to boot"},
 		{"media of zeros", make([]byte, 1<<20), []act{turnOn(time.Minute)}, 0, "it is no ISO 9660 image"},
-		{"media that cannot be read", media, []act{{0, func(b *board) { b.broken = errors.New("no route") }}, turnOn(time.Minute)}, 0, "no route"},
+		{"media that cannot be read", media, []act{set(0, func(b *board) { b.broken = errors.New("no route") }), turnOn(time.Minute)}, 0, "no route"},
 		{"media that call somebody else", imageOf(t, "http://another.example.com/elsewhere", fakeInfraEnv, ""), []act{turnOn(time.Minute)}, 0, "stops its agent"},
 		{"restarted without media", media, []act{turnOn(time.Minute), turnOn(20 * time.Minute)}, 1, "finds nothing to boot"},
-		{"restarted with media", media, []act{turnOn(time.Minute), {19 * time.Minute, func(b *board) { b.media = media }}, turnOn(20 * time.Minute)}, 2, "registered"},
+		{"restarted with media", media, []act{turnOn(time.Minute), set(19*time.Minute, func(b *board) { b.media = media }), turnOn(20 * time.Minute)}, 2, "registered"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fake := newFake(t, 3, 3) // never has all three
@@ -202,7 +211,7 @@ func TestMachineRebootsFromWhatItFinds(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fake := newFake(t, 1, 1)
-			b, log := told(t, fake, imageOf(t, serviceAddress, fakeInfraEnv, ""), 3*time.Hour, act{0, func(b *board) { b.once = tc.once }}, turnOn(time.Minute))
+			b, log := told(t, fake, imageOf(t, serviceAddress, fakeInfraEnv, ""), 3*time.Hour, set(0, func(b *board) { b.once = tc.once }), turnOn(time.Minute))
 			if h := fake.hosts[fake.order[0]]; h.status != tc.status || b.boots != tc.boots {
 				t.Errorf("the host is %s after %d boots:\n%s", h.status, b.boots, log)
 			}
