@@ -3,6 +3,7 @@ package extent
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 )
@@ -16,7 +17,7 @@ const (
 
 // fill writes the image into an empty file.
 func (m *Image) fill(ctx context.Context, out *os.File, progress func(done, total int64)) (Method, error) {
-	f := filler{ctx: ctx, out: out, total: m.size, progress: progress, method: CopyFileRange}
+	f := filler{ctx: ctx, out: out, total: m.size, progress: progress, method: CopyFileRange, zeros: make([]byte, holeSize)}
 	defer f.close()
 	if donor := m.donor(); donor != nil && clone(out, donor.file) == nil {
 		info, err := out.Stat()
@@ -71,6 +72,7 @@ type filler struct {
 	progress   func(done, total int64)
 	holes      holeFinder
 	buffer     []byte
+	zeros      []byte // holeSize of them
 }
 
 func (f *filler) close() { f.holes.close() }
@@ -112,8 +114,8 @@ func (f *filler) zero(p piece) error {
 		return f.advance(p.n)
 	}
 	for p.n > 0 {
-		part := p.cut(p.off, p.off+min(p.n, int64(len(zeros))))
-		if _, err := f.out.WriteAt(zeros[:part.n], part.off); err != nil {
+		part := p.cut(p.off, p.off+min(p.n, holeSize))
+		if _, err := f.out.WriteAt(f.zeros[:part.n], part.off); err != nil {
 			return err
 		}
 		if err := f.advance(part.n); err != nil {
@@ -197,7 +199,7 @@ func (f *filler) write(b []byte, off int64) error {
 	}
 	for len(b) > 0 {
 		block := b[:min(len(b), holeSize)]
-		if !bytes.Equal(block, zeros[:len(block)]) {
+		if !bytes.Equal(block, f.zeros[:len(block)]) {
 			if _, err := f.out.WriteAt(block, off); err != nil {
 				return err
 			}
@@ -229,7 +231,7 @@ func (h *holeFinder) next(src *source, off, n int64) (hole, data int64) {
 	}
 	from, to, err := nextData(h.file, off)
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return h.tail(off, n)
 	case err != nil || from >= to:
 		return 0, n

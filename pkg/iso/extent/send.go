@@ -13,11 +13,9 @@ const (
 	// sendfileFrom is the length from which on sendfile, which has to find its
 	// position and flush what is buffered, is cheaper than copying the bytes.
 	sendfileFrom = 16 << 10
+	// zeroChunk is how many zeros are held to send any number of them.
+	zeroChunk = 32 << 10
 )
-
-// zeros is what zeros are sent from. Nothing writes to it, so that it costs
-// the memory of one page.
-var zeros [64 << 10]byte
 
 // WriteRange writes the n bytes at off to w and returns how many it wrote. What
 // lies beyond the end is an io.ErrUnexpectedEOF. Bytes of files go to a w that
@@ -52,6 +50,7 @@ type sender struct {
 	sent    func(off, n int64)
 	written int64
 	opened  []opened
+	zeros   []byte // made when they are first wanted
 }
 
 // opened is a source's file with a position of its own.
@@ -75,8 +74,11 @@ func (s *sender) piece(p piece) error {
 			return int64(n), err
 		})
 	case Zero:
-		return s.chunks(p, int64(len(zeros)), func(part piece) (int64, error) {
-			n, err := s.w.Write(zeros[:part.n])
+		if s.zeros == nil {
+			s.zeros = make([]byte, zeroChunk)
+		}
+		return s.chunks(p, zeroChunk, func(part piece) (int64, error) {
+			n, err := s.w.Write(s.zeros[:part.n])
 			return int64(n), err
 		})
 	}

@@ -142,7 +142,9 @@ func startServer(b *testing.B) *server {
 	b.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		in.Close()
-		child.Wait()
+		if err := child.Wait(); err != nil {
+			b.Error("the server:", err)
+		}
 	})
 	if _, err := fmt.Fscanln(bufio.NewReader(out), &s.plain, &s.ssl); err != nil {
 		b.Fatal(err)
@@ -272,7 +274,9 @@ func TestBenchmarkServer(t *testing.T) {
 	})
 	plain, ssl := httptest.NewServer(handler), httptest.NewTLSServer(handler)
 	fmt.Fprintln(os.Stdout, plain.URL, ssl.URL)
-	io.Copy(io.Discard, os.Stdin)
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		t.Error(err)
+	}
 	plain.CloseClientConnections()
 	ssl.CloseClientConnections()
 }

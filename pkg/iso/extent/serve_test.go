@@ -235,7 +235,11 @@ func TestServeSlowClient(t *testing.T) {
 	failed := make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		move := func(int64, int64) { control.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)) }
+		move := func(int64, int64) {
+			if err := control.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+				t.Error(err)
+			}
+		}
 		move(0, 0)
 		extent.Serve(w, r, m, extent.Meta{Sent: move, Failed: func(err error) { failed <- err }})
 	}))

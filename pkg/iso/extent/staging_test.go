@@ -138,7 +138,9 @@ func TestKilled(t *testing.T) {
 			if err := child.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			child.Wait()
+			if err := child.Wait(); err == nil {
+				t.Error("the process ended by itself")
+			}
 
 			if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("there is half a file: %v", err)
@@ -167,8 +169,10 @@ func writeUntilKilled(t *testing.T, target string) {
 		t.Fatal(err)
 	}
 	os.Stdout.WriteString("writing\n")
-	io.Copy(io.Discard, os.Stdin) // until nobody is there any more
-	os.Exit(1)
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // until nobody is there any more
+		t.Fatal(err)
+	}
+	os.Exit(0)
 }
 
 func TestPrivateNameIsShort(t *testing.T) {

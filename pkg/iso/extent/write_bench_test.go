@@ -154,7 +154,9 @@ func bigBase(b *testing.B, dir string) *os.File {
 	w := bufio.NewWriterSize(f, 1<<20)
 	block := make([]byte, 1<<20)
 	for range gibibyte / len(block) {
-		random.Read(block)
+		if _, err := random.Read(block); err != nil {
+			b.Fatal(err)
+		}
 		if _, err := w.Write(block); err != nil {
 			b.Fatal(err)
 		}

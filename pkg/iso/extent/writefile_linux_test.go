@@ -225,7 +225,9 @@ func TestNoFileStaysOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m.WriteFile(t.Context(), path, extent.WriteOptions{})
+		if _, err := m.WriteFile(t.Context(), path, extent.WriteOptions{}); !errors.Is(err, fs.ErrExist) {
+			t.Fatal(err)
+		}
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
 			t.Fatal("other bytes", err)
 		}
