@@ -104,7 +104,7 @@ func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File,
 		return nil, err
 	}
 	defer func() {
-		remove(c.path(from.key, ".lock")) // while it is locked: nobody is misled
+		_ = remove(c.path(from.key, ".lock")) // while it is locked: nobody is misled; one that stays does no harm
 		mine.Close()
 	}()
 	// Who held the lock may have brought it.

@@ -100,7 +100,7 @@ func (d *download) restart() error {
 func (d *download) close() {
 	d.part.Close()
 	if d.done == 0 {
-		remove(d.part.Name(), d.cache.path(d.from.key, ".part.json"))
+		_ = remove(d.part.Name(), d.cache.path(d.from.key, ".part.json")) // empty files do no harm
 	}
 	if d.stale != nil {
 		d.stale.Close()

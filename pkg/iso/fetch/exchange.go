@@ -41,6 +41,9 @@ func (d *download) exchange(ctx context.Context) error {
 			return &brokenError{errors.New("the server has less than was downloaded before")}
 		}
 	case http.StatusPartialContent:
+		if d.done == 0 {
+			break // nobody asked for a part
+		}
 		if err := d.continues(resp.Header); err != nil {
 			if err := d.restart(); err != nil {
 				return err
@@ -90,7 +93,12 @@ func (d *download) continues(h http.Header) error {
 	if etag := h.Get("ETag"); etag != "" && d.said.ETag != "" && etag != d.said.ETag {
 		return errors.New("the content has changed since its download was begun")
 	}
-	if total >= 0 && d.said.Total >= 0 && total != d.said.Total {
+	switch {
+	case total < 0 && d.said.Total < 0: // the end of the part would pass for the end of the content
+		return errors.New("the server does not say how large the content is")
+	case d.said.Total < 0:
+		d.said.Total = total
+	case total >= 0 && total != d.said.Total:
 		return fmt.Errorf("the content had %d bytes, and has %d now", d.said.Total, total)
 	}
 	return nil

@@ -15,7 +15,11 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skipf("a small file system can't be mounted: %v", err)
 	}
-	defer syscall.Unmount(dir, 0)
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
 	o := &origin{content: random(3 << 20), etag: `"a"`}
 	c := fetch.New(fetch.Config{Dir: dir})
 	_, err := c.Get(t.Context(), fetch.Source{Location: o.start(t)}, nil)

@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"sync"
 )
@@ -39,22 +41,34 @@ func (c *Cache) hold(digest string) (*File, error) {
 		return nil, nil
 	}
 	path := c.path(digest, ".iso")
-	if _, err := os.Stat(path); err != nil {
-		return nil, nil
+	if _, there, err := sizeOf(path); err != nil || !there {
+		return nil, err
 	}
 	use, err := lock(c.path(digest, ".use"), false)
 	if err != nil || use == nil { // nil: it is being dropped at this moment
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil { // it was dropped at this moment
+	size, there, err := sizeOf(path)
+	if err != nil || !there { // it was dropped at this moment
 		use.Close()
-		return nil, nil
+		return nil, err
 	}
 	now := c.clock.Now()
 	if err := os.Chtimes(use.Name(), now, now); err != nil {
 		use.Close()
 		return nil, err
 	}
-	return &File{Path: path, Size: info.Size(), SHA256: digest, use: use}, nil
+	return &File{Path: path, Size: size, SHA256: digest, use: use}, nil
+}
+
+// sizeOf is the size of a file that may not be there.
+func sizeOf(path string) (size int64, there bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	}
+	return info.Size(), true, nil
 }

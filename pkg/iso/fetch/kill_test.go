@@ -31,7 +31,7 @@ func TestKilledDownloadIsResumed(t *testing.T) {
 		if first {
 			first = false
 			w.Header().Set("Content-Length", "4194304")
-			w.Write(whole[:3<<20])
+			_, _ = w.Write(whole[:3<<20])
 			w.(http.Flusher).Flush()
 			close(sent)
 			<-r.Context().Done() // until the child is dead
@@ -73,7 +73,7 @@ func TestKilledDownloadIsResumed(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	child.Wait()
+	_ = child.Wait() // it was killed
 	<-done
 	if !strings.HasPrefix(resumedAt, "bytes=") || resumedAt == "bytes=0-" {
 		t.Errorf("resumed at %q", resumedAt)

@@ -3,6 +3,8 @@ package fetch_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +54,58 @@ func TestDownloadIsResumed(t *testing.T) {
 			o.cutAfter = 0
 			o.mu.Unlock()
 			get(t, c, src, whole)
+		})
+	}
+}
+
+// TestPartsAreNotTheWhole has a server send less than was asked for, in answers
+// that are complete by themselves.
+func TestPartsAreNotTheWhole(t *testing.T) {
+	whole := random(3 << 20)
+	const step = 1 << 20
+	for name, test := range map[string]struct {
+		asked bool   // whether the server sends parts only where it was asked for some
+		size  string // as Content-Range says it
+		fails string
+	}{
+		"size said later":       {asked: true, size: "3145728"},
+		"size never said":       {asked: true, size: "*"},
+		"parts from the outset": {size: "3145728", fails: "206 Partial Content"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			interrupted := false
+			url := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var first int
+				_, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &first)
+				w.Header().Set("ETag", `"a"`)
+				if err != nil && test.asked { // all of it, without a Content-Length
+					send := len(whole)
+					if !interrupted {
+						send = step
+					}
+					for at := 0; at < send; at += step {
+						_, _ = w.Write(whole[at : at+step])
+						w.(http.Flusher).Flush()
+					}
+					if !interrupted {
+						interrupted = true
+						panic(http.ErrAbortHandler)
+					}
+					return
+				}
+				last := min(first+step, len(whole))
+				w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%s", first, last-1, test.size))
+				w.WriteHeader(http.StatusPartialContent)
+				_, _ = w.Write(whole[first:last])
+			}))
+			c, _ := newCache(t, 0)
+			if test.fails == "" {
+				get(t, c, fetch.Source{Location: url}, whole)
+				return
+			}
+			if _, err := c.Get(t.Context(), fetch.Source{Location: url}, nil); err == nil || !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("error %v", err)
+			}
 		})
 	}
 }
