@@ -46,8 +46,8 @@ func (s *State) fittest(of func(*iface) []*family) *family {
 
 // dnsRank says how fit a family of an interface is to have the servers: with a
 // default route best, then where the document takes the place of the network's
-// servers, then where addresses are given, then where they come from the network. NetworkManager takes no
-// servers where there are link-local addresses alone.
+// servers, then where addresses are given, then where they come from the network.
+// NetworkManager takes no servers where there are link-local addresses alone.
 func (s *State) dnsRank(i *iface, f *family) int {
 	switch {
 	case !f.dynamic() && !f.static():

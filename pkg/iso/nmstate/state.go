@@ -50,7 +50,6 @@ type iface struct {
 	ip4, ip6    family
 
 	controller word // name of the bond or bridge that it is a port of
-	asPort     portSettings
 
 	bond   *bond
 	vlan   *vlan

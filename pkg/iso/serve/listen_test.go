@@ -221,6 +221,14 @@ func TestSlowClientIsServed(t *testing.T) {
 	}
 }
 
+// within bounds how long a connection is read from.
+func within(t *testing.T, conn net.Conn, d time.Duration) {
+	t.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(d)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestHeaderThatNeverEndsIsGivenUp(t *testing.T) {
 	r := run(t, serve.Config{HeaderTimeout: 50 * time.Millisecond}, nil)
 	for _, begun := range []string{"", "GET /i/", "GET / HTTP/1.1\r\nX: "} {
@@ -229,7 +237,7 @@ func TestHeaderThatNeverEndsIsGivenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprint(conn, begun)
-		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		within(t, conn, 10*time.Second)
 		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%q: the connection stays", begun)
 		}
@@ -261,7 +269,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 				return strings.Contains(ask(r, "GET", "/metrics").Body.String(), "oaictl_media_connections_idle 1\n")
 			})
 			begin(t, r, "m-0")
-			idle.SetReadDeadline(time.Now().Add(10 * time.Second))
+			within(t, idle, 10*time.Second)
 			if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 				t.Errorf("the idle connection: %v", err)
 			}
@@ -271,7 +279,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer fifth.Close()
-			fifth.SetReadDeadline(time.Now().Add(10 * time.Second))
+			within(t, fifth, 10*time.Second)
 			if n, err := fifth.Read(make([]byte, 1)); n > 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("the fifth connection: %d bytes, %v", n, err)
 			}

@@ -52,8 +52,8 @@ func benchURLs(b *testing.B) map[string]string {
 	a, c := listen(), listen()
 	server := &http.Server{Handler: plain}
 	b.Cleanup(func() { server.Close() })
-	go media.Serve(b.Context(), a)
-	go server.Serve(c)
+	go func() { _ = media.Serve(b.Context(), a) }()
+	go func() { _ = server.Serve(c) }()
 	return map[string]string{
 		"media":    "http://" + a.Addr().String() + media.URL("m-0", serve.ISO),
 		"sendfile": "http://" + c.Addr().String() + "/",
@@ -112,7 +112,7 @@ func BenchmarkMachines(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	go media.Serve(b.Context(), l)
+	go func() { _ = media.Serve(b.Context(), l) }()
 	debug.FreeOSMemory()
 	before, most := resident(b), int64(0)
 	for i := range machines {

@@ -18,9 +18,9 @@ func (v *Volume) bootWays() Boot {
 	efiImage := int64(-1)
 	for _, i := range v.BootImages {
 		switch {
-		case i.Bootable && i.Platform == PlatformBIOS:
+		case i.Bootable && i.Platform == platformBIOS:
 			b.BIOSCD = true
-		case i.Bootable && i.Platform == PlatformUEFI:
+		case i.Bootable && i.Platform == platformUEFI:
 			b.UEFICD = true
 			efiImage = i.Offset
 		}

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// PlatformBIOS and PlatformUEFI are the platforms of El Torito that CoreOS images boot on; s390x calls itself BIOS.
-	PlatformBIOS = 0x00
-	PlatformUEFI = 0xEF
+	// The platforms of El Torito that CoreOS images boot on; s390x calls itself BIOS.
+	platformBIOS = 0x00
+	platformUEFI = 0xEF
 
 	catalogEntry = 32
 	bootable     = 0x88
