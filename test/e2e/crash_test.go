@@ -60,10 +60,19 @@ func killedAt(t *testing.T, binary, example string, n int, when string) {
 	w := newWire(t, address)
 	dir := t.TempDir()
 
-	first := createCluster(t.Context(), binary, w.URL, file, dir)
+	kill(t, w, createCluster(t.Context(), binary, w.URL, file, dir), n, when)
+	if output, err := createCluster(t.Context(), binary, w.URL, file, dir).CombinedOutput(); err != nil {
+		t.Fatalf("the run after the kill: %v\n%s", err, output)
+	}
+	once(t, address, w.noted())
+}
+
+// kill runs a command that is killed at its n-th write over a wire.
+func kill(t *testing.T, w *wire, first *exec.Cmd, n int, when string) {
+	t.Helper()
 	killed, gone := make(chan struct{}), make(chan struct{})
 	shoot := func(at int, r *http.Request) bool {
-		if at != n || !(call{method: r.Method}).writes() {
+		if at != n || !w.counted(r) {
 			return false
 		}
 		close(killed)
@@ -89,10 +98,6 @@ func killedAt(t *testing.T, binary, example string, n int, when string) {
 	w.mu.Lock()
 	w.before, w.after = nil, nil
 	w.mu.Unlock()
-	if output, err := createCluster(t.Context(), binary, w.URL, file, dir).CombinedOutput(); err != nil {
-		t.Fatalf("the run after the kill: %v\n%s", err, output)
-	}
-	once(t, address, w.noted())
 }
 
 // once checks that a service has one cluster, installed once, and one InfraEnv.
@@ -120,6 +125,12 @@ func once(t *testing.T, address string, calls []call) {
 func simulate(t *testing.T, example string, speed float64) (address, file string) {
 	t.Helper()
 	file = filepath.Join("..", "..", "examples", example, "cluster.yaml")
+	return simulateFile(t, file, speed).URL(), file
+}
+
+// simulateFile runs a service and the machines of a file.
+func simulateFile(t *testing.T, file string, speed float64) *simulator.Simulator {
+	t.Helper()
 	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +146,7 @@ func simulate(t *testing.T, example string, speed float64) (address, file string
 			t.Errorf("the simulator: %v", err)
 		}
 	})
-	return s.URL(), file
+	return s
 }
 
 func createCluster(ctx context.Context, binary, address, file, dir string) *exec.Cmd {

@@ -36,6 +36,8 @@ type wire struct {
 	after  func(n int, r *http.Request)
 	writes int
 	total  int
+	// counts says which writes are counted; nil counts all.
+	counts func(r *http.Request) bool
 }
 
 // newWire listens for oaictl and passes on to the service at address.
@@ -45,9 +47,12 @@ func newWire(t *testing.T, address string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newWireThrough(t, httputil.NewSingleHostReverseProxy(target))
+}
+
+// newWireThrough listens for oaictl and passes on through a proxy.
+func newWireThrough(t *testing.T, proxy *httputil.ReverseProxy) *wire {
 	w := &wire{}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ErrorLog = nil
 	proxy.ErrorHandler = func(rw http.ResponseWriter, _ *http.Request, _ error) { rw.WriteHeader(http.StatusBadGateway) }
 	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.pass(proxy, rw, r) }))
 	t.Cleanup(w.Close)
@@ -58,8 +63,7 @@ func (w *wire) pass(proxy http.Handler, rw http.ResponseWriter, r *http.Request)
 	w.mu.Lock()
 	n := w.total
 	w.total++
-	write := call{method: r.Method}.writes()
-	if write {
+	if w.counted(r) {
 		n = w.writes
 		w.writes++
 	}
@@ -81,6 +85,11 @@ func (w *wire) pass(proxy http.Handler, rw http.ResponseWriter, r *http.Request)
 	}
 	rw.WriteHeader(recorder.Code)
 	_, _ = io.Copy(rw, recorder.Body)
+}
+
+// counted says whether a request is one of the writes.
+func (w *wire) counted(r *http.Request) bool {
+	return call{method: r.Method}.writes() && (w.counts == nil || w.counts(r))
 }
 
 func (w *wire) note(r *http.Request, status int) {
