@@ -18,6 +18,10 @@ import (
 // xz -9 uses.
 const mostWindow = 128 << 20
 
+// mostSegments bounds how often compression may begin anew: a decoder costs much
+// more than the few bytes that ask for one. Initrds have a handful.
+const mostSegments = 256
+
 // magics are the first bytes by which the kernel tells compressions apart
 // (lib/decompress.c), and the archives that need none.
 var magics = []struct{ bytes, name string }{
@@ -47,10 +51,13 @@ type Visit func(h cpio.Header, content io.Reader) error
 // returned as they are, others name the byte.
 func Walk(r io.ReaderAt, size, most int64, visit Visit) (compressions []string, err error) {
 	w := walk{r: r, size: size, left: most, visit: visit}
-	for at := int64(0); ; {
+	for at, begun := int64(0), 0; ; begun++ {
 		at, err = w.skipZeros(at)
 		if err != nil || at == size {
 			return w.seen, err
+		}
+		if begun == mostSegments {
+			return w.seen, fmt.Errorf("%w: more than %d streams, the next at byte %d", ErrTooMuch, mostSegments, at)
 		}
 		if at, err = w.segment(at); err != nil {
 			return w.seen, err

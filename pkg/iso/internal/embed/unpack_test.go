@@ -90,6 +90,7 @@ func TestUnpackRefuses(t *testing.T) {
 		{"wrong xz", flip(x, 2000), "the xz archive at byte 0"},
 		{"wrong zstd", flip(zs, len(zs)-2), "the zstd archive at byte 0"},
 		{"a dictionary of 4 GiB", hugeDictionary(x), "a dictionary larger than"},
+		{"more streams than any tool makes", bytes.Repeat(gz, 300), "more than 256 streams, the next at byte"},
 		{"a bomb", zipped(t, raw(t, embed.Member{Name: "a", Data: make([]byte, 64<<20)})), "unpacks to more than is taken"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
