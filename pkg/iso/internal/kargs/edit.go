@@ -29,20 +29,6 @@ type Patch struct {
 	Data   []byte
 }
 
-// ParseReplacement reads what people type: OLD=NEW for two flags without values,
-// KEY=OLD=NEW for another value of the same key, or KEY=OLD=KEY=NEW.
-func ParseReplacement(text string) (Replacement, error) {
-	parts := strings.SplitN(text, "=", 3)
-	if len(parts) < 2 || slices.Contains(parts, "") {
-		return Replacement{}, fmt.Errorf("%q does not say what to replace by what: OLD=NEW or KEY=OLD=NEW", text)
-	}
-	if len(parts) == 2 {
-		return Replacement{Old: parts[0], New: parts[1]}, nil
-	}
-	key := parts[0] + "="
-	return Replacement{Old: key + parts[1], New: key + strings.TrimPrefix(parts[2], key)}, nil
-}
-
 // Apply works out the new arguments and the bytes that bring them into the image:
 // the whole area of every file, or none where nothing changes. Warnings speak of
 // arguments that are likely to do harm.

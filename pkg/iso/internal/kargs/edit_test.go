@@ -194,25 +194,3 @@ func TestNoResetWithoutDefaults(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-func TestParseReplacement(t *testing.T) {
-	for _, test := range []struct {
-		text, old, new string
-		fails          bool
-	}{
-		{text: "quiet=verbose", old: "quiet", new: "verbose"},
-		{text: "console=ttyS0=ttyS1,115200", old: "console=ttyS0", new: "console=ttyS1,115200"},
-		{text: "console=ttyS0=console=ttyS1", old: "console=ttyS0", new: "console=ttyS1"},
-		{text: "root=sda=UUID=1", old: "root=sda", new: "root=UUID=1"},
-		{text: "quiet", fails: true},
-		{text: "a=", fails: true},
-		{text: "=a", fails: true},
-		{text: "a==b", fails: true},
-		{text: "a=b=", fails: true},
-	} {
-		r, err := kargs.ParseReplacement(test.text)
-		if (err != nil) != test.fails || r.Old != test.old || r.New != test.new {
-			t.Errorf("%s: %+v, %v", test.text, r, err)
-		}
-	}
-}
