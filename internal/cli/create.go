@@ -22,7 +22,7 @@ type createOptions struct {
 }
 
 func (a *app) createCommand() *cobra.Command {
-	return group("create", "Create a cluster", a.createClusterCommand(nil))
+	return group("create", "Create a cluster, or the images that its machines boot", a.createClusterCommand(nil), a.createImagesCommand())
 }
 
 // createClusterCommand is `create cluster`. run stands in for the work, in

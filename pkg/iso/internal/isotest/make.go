@@ -1,6 +1,8 @@
 package isotest
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,30 +12,32 @@ import (
 // that the one of more than 4 GiB takes about 2 MB of disk.
 func Make(tb testing.TB, l Layout) (path string) {
 	tb.Helper()
-	im, err := plan(l, contents(l))
-	if err != nil {
-		tb.Fatalf("planning the fixture %s: %v", l.Name, err)
-	}
-	if l.MiniISO {
-		if err := im.fillMiniISO(); err != nil {
-			tb.Fatalf("packing miniso.dat of the fixture %s: %v", l.Name, err)
-		}
-	}
 	path = filepath.Join(tb.TempDir(), l.Name+".iso")
-	f, err := os.Create(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := f.Truncate(im.size); err != nil {
-		tb.Fatal(err)
-	}
-	if err := im.write(f); err != nil {
-		tb.Fatalf("writing the fixture %s: %v", l.Name, err)
-	}
-	if err := f.Close(); err != nil {
+	if err := Write(path, l); err != nil {
 		tb.Fatal(err)
 	}
 	return path
+}
+
+// Write writes the ISO of a layout to a file.
+func Write(path string, l Layout) error {
+	im, err := plan(l, contents(l))
+	if err != nil {
+		return fmt.Errorf("planning the fixture %s: %w", l.Name, err)
+	}
+	if l.MiniISO {
+		if err := im.fillMiniISO(); err != nil {
+			return fmt.Errorf("packing miniso.dat of the fixture %s: %w", l.Name, err)
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Truncate(im.size), im.write(f), f.Close()); err != nil {
+		return fmt.Errorf("writing the fixture %s: %w", l.Name, err)
+	}
+	return nil
 }
 
 // Minimal returns the minimal ISO of a layout, as the build packed it into miniso.dat: without the root filesystem and

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// hostMediaOptions are what it takes to make the discovery media of the hosts of a
+// file.
+type hostMediaOptions struct {
+	imageOptions
+	File string
+	Base string
+}
+
+func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
+	o.imageOptions.declare(flags)
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that all are made of (default: the service's)")
+}
+
+func (o *hostMediaOptions) check(name string) error {
+	switch {
+	case o.File == "":
+		return usagef("%s needs -f FILE", name)
+	case o.SHA256 != "" && o.Base == "":
+		return usagef("--sha256 goes with --base")
+	}
+	return nil
+}
+
+// hostMedia are the media of the hosts of a file.
+type hostMedia struct {
+	cluster   *spec.Cluster
+	discovery *discovery
+	parts     []mediaPart
+}
+
+// mediaPart are the hosts of one CPU architecture, whose media are of one base.
+type mediaPart struct {
+	hosts  []spec.Host
+	base   *baseImage
+	images *machine.Images
+}
+
+// cluster reads the file.
+func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
+	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	if err != nil {
+		return nil, err
+	}
+	if len(cluster.Spec.Hosts) == 0 {
+		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: "oaictl download iso -f " + quoted(o.File)}
+	}
+	return cluster, nil
+}
+
+// media promises the media of every host. server hands them out, nil where they go
+// into files. It fails where a host has no InfraEnv yet.
+func (o *hostMediaOptions) media(ctx context.Context, cluster *spec.Cluster, server *serve.Server) (*hostMedia, error) {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := o.imageCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	m := &hostMedia{cluster: cluster, discovery: &discovery{service: service, desired: &install.Desired{Spec: cluster}}}
+	for n := range cluster.Spec.Hosts {
+		if _, err := m.discovery.envOf(ctx, cluster.Spec.Hosts[n].Name); err != nil {
+			return nil, o.notRegistered(err)
+		}
+	}
+	groups := hostsByArch(cluster)
+	if o.Base != "" && len(groups) > 1 {
+		return nil, usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", len(groups))
+	}
+	for _, arch := range slices.Sorted(maps.Keys(groups)) {
+		part := mediaPart{hosts: groups[arch]}
+		part.base = &baseImage{dir: dir, caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: o.baseOf(m, part.hosts[0].Name)}
+		shown := o.meter("reading the live image")
+		part.base.progress = shown.show
+		whole := *cluster
+		whole.Spec.Hosts = part.hosts
+		part.images, err = machine.NewImages(machine.ImagesConfig{Spec: &whole, Base: part.base.open, Ignition: m.discovery.ignition, Server: server})
+		if err != nil {
+			return nil, err
+		}
+		m.parts = append(m.parts, part)
+	}
+	return m, nil
+}
+
+// notRegistered says how a cluster comes into being that has no InfraEnv yet.
+func (o *hostMediaOptions) notRegistered(err error) error {
+	var fault *install.Fault
+	if !errors.As(err, &fault) || fault.Code != install.CodeNotFound {
+		return err
+	}
+	told := *fault
+	told.Next = "oaictl create cluster -f " + quoted(o.File) + " --detach"
+	return &told
+}
+
+// baseOf says where the base of a host's media is had.
+func (o *hostMediaOptions) baseOf(m *hostMedia, host string) func(context.Context) (fetch.Source, error) {
+	return func(ctx context.Context) (fetch.Source, error) {
+		if o.Base != "" {
+			return fetch.Source{Location: o.Base, SHA256: o.SHA256}, nil
+		}
+		return m.discovery.image(ctx, host)
+	}
+}
+
+// openBases reads the bases, and holds them against the hosts that are to boot
+// them.
+func (o *hostMediaOptions) openBases(ctx context.Context, m *hostMedia) error {
+	for _, part := range m.parts {
+		base, err := part.base.open(ctx)
+		if err != nil {
+			return imageFault(err)
+		}
+		want := archOf(m.cluster, &part.hosts[0])
+		if got := base.Info().Arch; got != "" && got != liveArch(want) {
+			return &install.Fault{
+				Code: install.CodeInput, Permanent: true, Next: "give --base an image for " + liveArch(want),
+				Err: fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(o.Base, part.base.path())), got, part.hosts[0].Name, liveArch(want)),
+			}
+		}
+	}
+	return nil
+}
+
+// of is the part that a host belongs to.
+func (m *hostMedia) of(host string) *mediaPart {
+	for n := range m.parts {
+		if slices.ContainsFunc(m.parts[n].hosts, func(h spec.Host) bool { return h.Name == host }) {
+			return &m.parts[n]
+		}
+	}
+	return nil
+}
+
+func (m *hostMedia) close() error {
+	var errs []error
+	for _, part := range m.parts {
+		errs = append(errs, part.base.close())
+	}
+	return errors.Join(errs...)
+}
+
+// hostsByArch are the hosts of a file by the architecture of what they boot.
+func hostsByArch(c *spec.Cluster) map[spec.Arch][]spec.Host {
+	groups := map[spec.Arch][]spec.Host{}
+	for _, host := range c.Spec.Hosts {
+		arch := archOf(c, &host)
+		groups[arch] = append(groups[arch], host)
+	}
+	return groups
+}
+
+// archOf is the architecture of what a host boots.
+func archOf(c *spec.Cluster, host *spec.Host) spec.Arch {
+	switch arch := c.Spec.OpenShift.Arch; {
+	case arch != spec.Multi && arch != "":
+		return arch
+	case arch == spec.Multi && host.Arch != "":
+		return host.Arch
+	default:
+		return spec.X86
+	}
+}
+
+// liveArch is an architecture as live images call it.
+func liveArch(arch spec.Arch) string {
+	if arch == spec.ARM {
+		return "aarch64"
+	}
+	return string(arch)
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+)
+
+func (a *app) isoCommand() *cobra.Command {
+	command := group("iso", "Customise, read, check and serve live images",
+		a.isoCustomizeCommand(), a.isoShowCommand(), a.isoVerifyCommand(),
+		group("extract", "Take something out of an image",
+			a.isoExtractIgnitionCommand(), a.isoExtractKargsCommand(), a.isoExtractNetworkCommand(),
+			a.isoExtractPXECommand(), a.isoExtractMinimalCommand()),
+		a.isoServeCommand())
+	return command
+}
+
+// imageOptions are what it takes to read a live image.
+type imageOptions struct {
+	*app
+	SHA256 string
+}
+
+func (o *imageOptions) declare(flags *pflag.FlagSet) {
+	flags.StringVar(&o.SHA256, "sha256", "", "`DIGEST` that the image must have, in hexadecimal")
+}
+
+// liveImage is a live image that was read, and the file that it lies in.
+type liveImage struct {
+	*iso.Base
+	file *fetch.File
+}
+
+func (i *liveImage) close() error { return errors.Join(i.Base.Close(), i.file.Close()) }
+
+// fetch brings an image to this machine: a path is used where it lies, a URL goes
+// through the cache.
+func (o *imageOptions) fetch(ctx context.Context, location string) (*fetch.File, error) {
+	dir := ""
+	if isURL(location) { // a path needs no cache, and may be all that there is
+		var err error
+		if dir, err = o.imageCacheDir(); err != nil {
+			return nil, err
+		}
+	}
+	client, err := rest.HTTPClient(o.globals.CAFile, o.globals.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	if o.globals.Insecure && strings.HasPrefix(location, "https:") {
+		o.warn("--insecure: the certificate of %s is not verified; whoever stands in between can change the image", hostOf(location))
+	}
+	shown := o.meter("reading " + fetch.Redact(location))
+	defer shown.end()
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock}).
+		Get(ctx, fetch.Source{Location: location, SHA256: o.SHA256}, shown.show)
+	if err != nil {
+		return nil, err
+	}
+	if file.Warning != "" {
+		o.warn("%s", file.Warning)
+	}
+	return file, nil
+}
+
+// open reads a live image.
+func (o *imageOptions) open(ctx context.Context, location string) (*liveImage, error) {
+	file, err := o.fetch(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	base, err := iso.Open(file.Path)
+	if err != nil {
+		return nil, errors.Join(imageFault(named(location, err)), file.Close())
+	}
+	return &liveImage{base, file}, nil
+}
+
+func isURL(location string) bool { return strings.Contains(location, "://") }
+
+// named puts the URL before what is wrong with the file that came from there.
+func named(location string, err error) error {
+	if !isURL(location) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", fetch.Redact(location), err)
+}
+
+// imageFault gives the error of an image, or of what is to go into one, its exit
+// code: a wrong file is not a machine that fails.
+func imageFault(err error) error {
+	var (
+		system   *fs.PathError
+		fault    *install.Fault
+		config   *ignition.Invalid
+		network  nmstate.Problems
+		tooLarge *iso.TooLargeError
+	)
+	switch {
+	case err == nil, errors.As(err, &fault), errors.As(err, &system), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, iso.ErrCustomized):
+		return &install.Fault{Code: install.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
+	case errors.As(err, &config), errors.As(err, &network), errors.As(err, &tooLarge):
+		return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+	}
+	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+}
+
+// oneImage takes the single argument of a verb on an image.
+func oneImage(name string) cobra.PositionalArgs {
+	return args(func(command *cobra.Command, given []string) error {
+		if len(given) != 1 {
+			return fmt.Errorf("%s needs one %s, a path or a URL, and has %d", command.CommandPath(), name, len(given))
+		}
+		return nil
+	})
+}

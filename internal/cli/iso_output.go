@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+)
+
+// streamStep is how many bytes are written to a stream between two looks at
+// whether somebody wants it to end.
+const streamStep = 4 << 20
+
+// imageOutput says where an image goes, and how.
+type imageOutput struct {
+	Path  string // - for standard output
+	Force bool
+	Sync  bool
+}
+
+// writeImage writes an image to a file, whole or not at all, or into a stream. It
+// returns what there is to say of the file, nothing for a stream.
+func (a *app) writeImage(ctx context.Context, image *extent.Image, to imageOutput) ([]document.Download, error) {
+	shown := a.meter("writing " + to.Path)
+	defer shown.end()
+	if to.Path == stdoutName {
+		return nil, a.streamImage(ctx, image, "standard output", a.io.Out, shown)
+	}
+	if info, err := os.Stat(to.Path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, a.pourImage(ctx, image, to.Path, shown)
+	}
+	_, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.show})
+	if err != nil {
+		return nil, outputFault(ctx, to.Path, err)
+	}
+	return []document.Download{{File: to.Path, Bytes: image.Size()}}, nil
+}
+
+// checkOutput refuses an output that cannot be, before anything is read.
+func (a *app) checkOutput(flag string, to imageOutput) error {
+	switch {
+	case to.Path == "":
+		return usagef("it is not said where the image goes: give %s OUT, - for standard output", flag)
+	case to.Path == stdoutName && a.io.OutTTY:
+		return usagef("standard output is a terminal; redirect it, or give %s a file", flag)
+	case to.Path == stdoutName && to.Sync:
+		return usagef("--fsync is for a file, not for standard output")
+	}
+	info, err := os.Lstat(to.Path)
+	if to.Path == stdoutName || err != nil {
+		return nil // whether it can be made is found when it is
+	}
+	if info.IsDir() {
+		return notWritten(to.Path, errors.New("it is a folder"))
+	}
+	if info.Mode().IsRegular() && !to.Force {
+		return existsFault(to.Path)
+	}
+	return nil
+}
+
+func existsFault(path string) error {
+	return &install.Fault{
+		Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("there is such a file already"),
+		Next: "overwrite it with --force, or name another",
+	}
+}
+
+// outputFault says why a file was not written.
+func outputFault(ctx context.Context, path string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(err, extent.ErrSameFile):
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Next: "name another file",
+			Err: errors.New("it is the image that is read from, which is never changed"),
+		}
+	case errors.Is(err, fs.ErrExist):
+		return existsFault(path)
+	}
+	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: "make room, or name a place that exists and can be written to"}
+	var cause *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &cause):
+		fault.Err = cause.Err
+	case errors.As(err, &link):
+		fault.Err = link.Err
+	}
+	return fault
+}
+
+// pourImage writes into a device or a pipe.
+func (a *app) pourImage(ctx context.Context, image *extent.Image, path string, shown *meter) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return outputFault(ctx, path, err)
+	}
+	failed := a.streamImage(ctx, image, path, file, shown)
+	if err := file.Close(); failed == nil && err != nil {
+		failed = outputFault(ctx, path, err)
+	}
+	return failed
+}
+
+func (a *app) streamImage(ctx context.Context, image *extent.Image, name string, w io.Writer, shown *meter) error {
+	for done := int64(0); done < image.Size(); {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		n, err := image.WriteRange(w, done, min(streamStep, image.Size()-done))
+		done += n
+		if err != nil {
+			return fmt.Errorf("write to %s: %w", name, err)
+		}
+		shown.show(done, image.Size())
+	}
+	return nil
+}
+
+// smallFile is a file of a folder of results.
+type smallFile struct {
+	name    string
+	image   *extent.Image
+	content []byte // where there is no image
+}
+
+func (f smallFile) bytes() *extent.Image {
+	if f.image != nil {
+		return f.image
+	}
+	return extent.Bytes(f.content)
+}
+
+// writeFiles writes files into a folder, which it makes; all of them, or, where
+// one cannot be written, none of those that were not there before.
+func (a *app) writeFiles(ctx context.Context, dir string, force bool, files []smallFile) (written []document.Download, err error) {
+	if !force {
+		for _, f := range files {
+			if _, err := os.Lstat(filepath.Join(dir, f.name)); err == nil {
+				return nil, existsFault(filepath.Join(dir, f.name))
+			}
+		}
+	}
+	if dir, err = folder(dir); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		if err := a.writeNew(ctx, path, f.bytes(), force); err != nil {
+			for _, w := range written {
+				if !force {
+					_ = os.Remove(w.File) // the error is worth more than what is left
+				}
+			}
+			return nil, err
+		}
+		written = append(written, document.Download{File: path, Bytes: f.bytes().Size()})
+	}
+	return written, nil
+}
+
+func (a *app) writeNew(ctx context.Context, path string, content *extent.Image, force bool) error {
+	shown := a.meter("writing " + path)
+	defer shown.end()
+	if _, err := content.WriteFile(ctx, path, extent.WriteOptions{Overwrite: force, Progress: shown.show}); err != nil {
+		return outputFault(ctx, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// isoServeOptions are what `iso serve` needs and what its flags say.
+type isoServeOptions struct {
+	hostMediaOptions
+	Dir    string
+	Listen string
+	Cert   string
+	Key    string
+	URL    string
+}
+
+func (a *app) isoServeCommand() *cobra.Command {
+	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{imageOptions: imageOptions{app: a}}}
+	command := &cobra.Command{
+		Use:   "serve -f FILE",
+		Short: "Serve every host's own discovery image, until stopped",
+		Long: `Serve the discovery image of every host of a file, and what it needs to boot over
+the network, until stopped. What a host does once it has booted comes from the
+service, as it is when this command begins: the cluster has to be registered there.
+
+The URLs cannot be guessed, and are the same each time: the key that they are made
+with is kept in DIR/CLUSTER/media.key, beside the results of create cluster. Who has
+fetched what, and how far, is told on standard error; /metrics has numbers.`,
+		Example: `  oaictl iso serve -f cluster.yaml
+  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen 192.0.2.1:8880
+  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen :8443 --tls-cert tls.crt --tls-key tls.key --url https://media.example.com:8443`,
+		Args: args(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := o.check("iso serve"); err != nil {
+				return err
+			}
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which the results of the cluster are, as DIR/CLUSTER")
+	flags.StringVar(&o.Listen, "listen", mediaListen, "`ADDRESS` to listen on")
+	flags.StringVar(&o.Cert, "tls-cert", "", "`FILE` with the certificate (PEM) to serve TLS with")
+	flags.StringVar(&o.Key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
+	flags.StringVar(&o.URL, "url", "", "`URL` at which machines reach it (default: derived from --listen)")
+	return command
+}
+
+func (o *isoServeOptions) run(ctx context.Context) error {
+	certificate, err := o.certificate()
+	if err != nil {
+		return err
+	}
+	given, err := folderURL(o.URL)
+	if err != nil {
+		return err
+	}
+	cluster, err := o.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	dir, err := folder(o.Dir, cluster.Metadata.Name)
+	if err != nil {
+		return err
+	}
+	key, err := serve.LoadKey(mediaKeyFile(dir))
+	if err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
+	}
+	listener, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: "choose another address with --listen"}
+	}
+	o.URL = given
+	if o.URL == "" {
+		if o.URL, err = o.derivedURL(ctx, listener.Addr(), cluster); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	return o.serve(ctx, cluster, key, certificate, listener)
+}
+
+func (o *isoServeOptions) certificate() (*tls.Certificate, error) {
+	if (o.Cert == "") != (o.Key == "") {
+		return nil, usagef("--tls-cert and --tls-key go together")
+	}
+	if o.Cert == "" {
+		return nil, nil
+	}
+	if err := (&serveOptions{Cert: o.Cert, Key: o.Key}).checkTLS(); err != nil {
+		return nil, err
+	}
+	certificate, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	return &certificate, err
+}
+
+// derivedURL is where machines reach a listener: at its address, or, where it
+// listens on all, where the way to the BMCs, or else to the service, begins.
+func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, cluster *spec.Cluster) (string, error) {
+	scheme := "http://"
+	if o.Cert != "" {
+		scheme = "https://"
+	}
+	at, err := netip.ParseAddrPort(listens.String())
+	if err != nil {
+		return "", fmt.Errorf("read the address %s: %w", listens, err)
+	}
+	if addr := at.Addr().Unmap(); !addr.IsUnspecified() {
+		return scheme + netip.AddrPortFrom(addr, at.Port()).String(), nil
+	}
+	ways := map[netip.Addr]bool{}
+	for _, host := range install.BootedByBMC(cluster) {
+		if way, err := machine.Route(ctx, host.BMC); err == nil {
+			ways[way] = true
+		}
+	}
+	if service, err := url.Parse(o.globals.ServiceURL); len(ways) == 0 && err == nil && service.Hostname() != "" {
+		if way, err := machine.Route(ctx, &spec.BMC{Address: service.Hostname()}); err == nil && !way.IsLoopback() {
+			ways[way] = true
+		}
+	}
+	if len(ways) != 1 {
+		return "", usagef("it is not clear at which address machines reach this one: say with --url, as in --url http://192.0.2.1:%d", at.Port())
+	}
+	for way := range ways {
+		return scheme + netip.AddrPortFrom(way, at.Port()).String(), nil
+	}
+	return "", nil
+}
+
+// serve makes the images and serves them until ctx ends.
+func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
+	log := &fetchLog{app: o.app}
+	server, err := serve.New(serve.Config{Key: key, URL: o.URL, Clock: o.clock, TLS: certificate, Access: log.access})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	log.server = server
+	media, err := o.media(ctx, cluster, server)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer func() { _ = media.close() }() // it was only read from
+
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := make(chan error, 1)
+	go func() {
+		err := server.Serve(running, listener)
+		stop(err)
+		ended <- err
+	}()
+	err = o.prepare(running, media, server)
+	if err != nil {
+		stop(err)
+	}
+	served := <-ended
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	var cut *serve.CutOffError
+	if errors.As(served, &cut) {
+		o.warn("%s", o.cutOff(cut))
+		served = nil
+	}
+	if ctx.Err() == nil && served != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: served}
+	}
+	return stopped(ctx, "iso serve", ctx.Err())
+}
+
+// prepare makes everything that is served, and says where it is found. A host whose
+// image cannot be made is told of, and made when its machine asks.
+func (o *isoServeOptions) prepare(ctx context.Context, media *hostMedia, server *serve.Server) error {
+	if err := o.openBases(ctx, media); err != nil {
+		return err
+	}
+	var items []document.Media
+	var failed error
+	for n := range media.cluster.Spec.Hosts {
+		host := &media.cluster.Spec.Hosts[n]
+		item, err := o.prepareHost(ctx, media, server, host)
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			o.warn("%s: %v", host.Name, err)
+			failed = imageFault(err)
+			continue
+		}
+		items = append(items, item)
+	}
+	if len(items) == 0 {
+		return failed
+	}
+	return o.print(mediaResult(items))
+}
+
+func (o *isoServeOptions) prepareHost(ctx context.Context, media *hostMedia, server *serve.Server, host *spec.Host) (document.Media, error) {
+	part := media.of(host.Name)
+	base, err := part.base.open(ctx)
+	if err != nil {
+		return document.Media{}, err
+	}
+	image, _, err := part.images.ISO(ctx, host.Name)
+	if err != nil {
+		return document.Media{}, err
+	}
+	item := document.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
+	files := []serve.File{{Kind: serve.ISO, Image: image, Base: base.Identity()}}
+	// An image of long ago may have what a CD boots, and not what a network does.
+	if n, err := part.images.Netboot(ctx, host.Name); err != nil {
+		if o.globals.Verbose > 0 {
+			o.say("%s cannot boot over the network: %v", host.Name, err)
+		}
+	} else {
+		files = append(files, serve.File{Kind: serve.Kernel, Image: n.Kernel, Base: base.Identity()}, serve.File{Kind: serve.Initrd, Image: n.Initrd, Base: base.Identity()})
+		if n.Rootfs != nil {
+			files = append(files, serve.File{Kind: serve.Rootfs, Image: n.Rootfs, Base: base.Identity()})
+		}
+		files = append(files, bootFiles(n)...)
+		item.IPXE = server.URL(host.Name, serve.IPXE)
+	}
+	if err := server.Set(host.Name, files...); err != nil {
+		return document.Media{}, err
+	}
+	return item, server.SetMACs(host.Name, macsOf(media.cluster, host)...)
+}
+
+// macsOf are the MAC addresses that the file knows a host by.
+func macsOf(c *spec.Cluster, host *spec.Host) []string {
+	var macs []string
+	seen := map[string]bool{}
+	add := func(mac string) {
+		if key := strings.ToLower(mac); mac != "" && !seen[key] {
+			seen[key] = true
+			macs = append(macs, mac)
+		}
+	}
+	add(host.Match.MAC)
+	_, named, _ := c.StaticNetwork(host)
+	for _, m := range named {
+		add(m.MAC)
+	}
+	return macs
+}
+
+func mediaResult(items []document.Media) printer.Result {
+	names := make([]string, 0, len(items))
+	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "IPXE", Wide: true}}}
+	for _, item := range items {
+		names = append(names, item.ISO)
+		table.Rows = append(table.Rows, []string{item.Host, item.ISO, item.IPXE})
+	}
+	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
+}
+
+// cutOff names who still read when the server ended, and what serves them on.
+func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
+	var names []string
+	for _, reader := range cut.Readers {
+		names = append(names, fmt.Sprintf("%s (%s of %s)", reader.Host, sizeText(reader.Bytes), sizeText(reader.Size)))
+	}
+	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
+}

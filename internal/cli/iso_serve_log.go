@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"sync"
+
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// fetchStep is how many percent a host fetches between two lines about it: a BMC
+// reads an image in thousands of pieces.
+const fetchStep = 10
+
+// fetchLog tells which host has fetched what, and how far.
+type fetchLog struct {
+	*app
+	server *serve.Server
+
+	mu   sync.Mutex
+	told map[string]int64 // percent of each host and kind, as last told
+}
+
+// access is told of every request when it is over.
+func (l *fetchLog) access(a serve.Access) {
+	if l.globals.Verbose > 0 {
+		l.say("%s", accessText(a))
+		return
+	}
+	if a.Host == "" || a.Status >= 400 {
+		if a.Err != nil {
+			l.say("%s", accessText(a))
+		}
+		return
+	}
+	if a.Kind != serve.ISO && a.Kind != serve.Initrd && a.Kind != serve.Rootfs {
+		l.say("%s fetched %s (%s)", a.Host, a.Kind, a.Client)
+		return
+	}
+	f := l.server.Fetched(a.Host)
+	if f.Size <= 0 || !l.further(a.Host, f.Bytes*100/f.Size) {
+		return
+	}
+	what := string(a.Kind)
+	if a.Kind == serve.ISO {
+		what = "its image"
+	}
+	l.say("%s has fetched %s of %s, %d%% (%s, last of %s)", a.Host, sizeText(f.Bytes), sizeText(f.Size), f.Bytes*100/f.Size, a.Client, what)
+}
+
+// further says whether a host has come so much further that it is worth a line.
+func (l *fetchLog) further(host string, percent int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.told == nil {
+		l.told = map[string]int64{}
+	}
+	last, known := l.told[host]
+	if known && percent < last+fetchStep && (percent < 100 || last >= 100) {
+		return false
+	}
+	l.told[host] = percent
+	return true
+}
+
+// bootFiles are what tells firmware of the others: a script for iPXE, and on s390x
+// the places in memory.
+func bootFiles(n *iso.Netboot) []serve.File {
+	if n.Ins == "" {
+		return []serve.File{{Kind: serve.IPXE, Script: n.Script}}
+	}
+	return []serve.File{
+		{Kind: serve.IPXE, Script: n.Script},
+		{Kind: serve.AddrSize, Image: extent.Bytes(n.AddrSize)},
+		{Kind: serve.Ins, Image: extent.Bytes([]byte(n.Ins))},
+	}
+}

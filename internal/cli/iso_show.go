@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/iso"
+)
+
+func (a *app) isoShowCommand() *cobra.Command {
+	o := &imageOptions{app: a}
+	command := &cobra.Command{
+		Use:   "show IMAGE",
+		Short: "Show what an image is, and all that was put into it",
+		Long: `Show what an image is, and all that was put into it, whichever tool did: its
+Ignition, kernel arguments and network, where the secrets are, and in which ways a
+machine can boot from it. Secrets are named by their place and never shown.`,
+		Example: `  oaictl iso show cp-0.iso
+  oaictl iso show cp-0.iso -o json
+  oaictl iso show cp-0.iso -o jsonpath={.kargs.current}`,
+		Args: oneImage("IMAGE"),
+		RunE: func(command *cobra.Command, given []string) error {
+			report, err := o.inspect(command.Context(), given[0])
+			if err != nil {
+				return err
+			}
+			return a.print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func(w io.Writer) error {
+				_, err := io.WriteString(w, reportText(report))
+				return err
+			}})
+		},
+	}
+	o.declare(command.Flags())
+	return command
+}
+
+func (o *imageOptions) inspect(ctx context.Context, location string) (*iso.Report, error) {
+	file, err := o.fetch(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	base, err := o.metered("reading", location, file.Path)
+	if err != nil {
+		return nil, errors.Join(imageFault(named(location, err)), file.Close())
+	}
+	report, err := base.Inspect(ctx)
+	if err := errors.Join(base.close(), file.Close()); err != nil {
+		o.warn("%v", err)
+	}
+	if err != nil {
+		return nil, imageFault(named(location, err))
+	}
+	return report, nil
+}
+
+// meteredImage is a live image whose reading is shown.
+type meteredImage struct {
+	*iso.Base
+	file  *os.File
+	shown *meter
+}
+
+func (m *meteredImage) close() error {
+	m.shown.end()
+	return m.file.Close()
+}
+
+// metered reads a live image, and shows how much of it was read.
+func (o *imageOptions) metered(doing, location, path string) (*meteredImage, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fileFault("open", path, err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a regular file, so not an image", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	shown := o.meter(doing + " " + path)
+	base, err := iso.OpenReader(path, &countedReader{from: file, shown: shown}, info.Size())
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &meteredImage{base, file, shown}, nil
+}
+
+// countedReader shows how many bytes were read; some may be twice.
+type countedReader struct {
+	from  io.ReaderAt
+	shown *meter
+	done  atomic.Int64
+}
+
+func (r *countedReader) ReadAt(into []byte, off int64) (int, error) {
+	n, err := r.from.ReadAt(into, off)
+	r.shown.show(r.done.Add(int64(n)), -1)
+	return n, err
+}
+
+// reportText is a report in words.
+func reportText(r *iso.Report) string {
+	var text strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&text, "%-12s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("Image", "%s, %s, %s", r.VolumeID, orUnknown(r.Arch), sizeText(r.Size))
+	row("System", "%s", strings.TrimSpace(orUnknown(r.OS)+" "+r.Version))
+	row("Boots as", "%s", bootText(r.Boot))
+	if len(r.Ignition.Members) == 0 && r.Ignition.Bytes == 0 {
+		row("Ignition", "none; room for %s", sizeText(r.Ignition.AreaBytes))
+	} else {
+		row("Ignition", "%s of %s, %s", sizeText(r.Ignition.Bytes), sizeText(r.Ignition.AreaBytes), r.Ignition.Compression)
+	}
+	members(&text, r.Ignition.Members)
+	switch {
+	case r.Kargs.Limit == 0:
+		row("Kernel", "its arguments cannot be changed")
+	case r.Kargs.Current == r.Kargs.Default:
+		row("Kernel", "%s", r.Kargs.Current)
+	default:
+		row("Kernel", "%s", r.Kargs.Current)
+		row("", "built with: %s", r.Kargs.Default)
+	}
+	for _, ramdisk := range r.Ramdisks {
+		row("Ramdisk", "%s, %s", ramdisk.Path, ramdisk.Compression)
+		members(&text, ramdisk.Members)
+	}
+	for i, f := range r.Network {
+		row(onlyFirst(i, "Network"), "%s (in %s, %s)", f.Name, f.In, sizeText(f.Bytes))
+	}
+	for i, s := range r.Secrets {
+		row(onlyFirst(i, "Secrets"), "%s: %s (in %s)", s.Kind, s.Path, s.In)
+	}
+	row("Features", "%s", featuresText(r.Features))
+	row("Live", "%s", liveText(r.Live))
+	for i, p := range r.Problems {
+		row(onlyFirst(i, "Problems"), "%s", p)
+	}
+	return text.String()
+}
+
+func members(text *strings.Builder, list []iso.Member) {
+	for _, m := range list {
+		fmt.Fprintf(text, "%-12s%s  %s, %s\n", "", m.Mode, m.Name, sizeText(m.Bytes))
+	}
+}
+
+func onlyFirst(i int, name string) string {
+	if i > 0 {
+		return ""
+	}
+	return name
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+func bootText(b iso.Boot) string {
+	var ways []string
+	for _, way := range []struct {
+		can  bool
+		name string
+	}{{b.BIOSCD, "BIOS CD"}, {b.BIOSDisk, "BIOS disk"}, {b.UEFICD, "UEFI CD"}, {b.UEFIDisk, "UEFI disk"}} {
+		if way.can {
+			ways = append(ways, way.name)
+		}
+	}
+	if len(ways) == 0 {
+		return "nothing that PCs know"
+	}
+	return strings.Join(ways, ", ")
+}
+
+// featuresText names what the live system can do; features with a list of their own
+// are only named.
+func featuresText(features map[string]any) string {
+	var names []string
+	for name, value := range features {
+		if value != false && value != nil {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "none that it tells of"
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func liveText(l iso.LiveReport) string {
+	switch {
+	case l.RootfsID == "":
+		return "a root filesystem that is fetched when it boots"
+	case l.Match:
+		return "initrd and root filesystem are of the same build"
+	default:
+		return fmt.Sprintf("initrd (%s) and root filesystem (%s) are of different builds: it does not boot", orUnknown(l.InitrdID), l.RootfsID)
+	}
+}
