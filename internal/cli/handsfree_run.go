@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -24,15 +25,37 @@ type handsFree struct {
 	*machine.Plane
 	discovery *discovery
 	bases     []*baseImage
-	url       string // of the media server
+	baseOf    map[string]*baseImage // by host
+	url       string                // of the media server
+	tell      func(install.Event)
 	close     func() error
 }
 
 // Observe looks at machines, and keeps what the service has of them.
 func (h *handsFree) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed, ask []string) (map[string]install.MachineState, error) {
 	h.discovery.see(observed)
-	return h.Plane.Observe(ctx, desired, observed, ask)
+	states, err := h.Plane.Observe(ctx, desired, observed, ask)
+	if err != nil {
+		return nil, err
+	}
+	soon, stop := context.WithTimeout(ctx, aMoment)
+	defer stop()
+	for name, state := range states {
+		base := h.baseOf[name]
+		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && install.ToBoot(desired, observed, name)
+		if base == nil || !wants {
+			continue
+		}
+		if missing := base.missing(soon); missing != "" {
+			state.Trouble, state.TroubleKind = missing, install.TroubleNoImage
+			states[name] = state
+		}
+	}
+	return states, nil
 }
+
+// aMoment is how long a look waits for a base that may be here already.
+const aMoment = 500 * time.Millisecond
 
 // Act acts on a machine, which boots what the service has now.
 func (h *handsFree) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, action install.Action) error {
@@ -127,7 +150,7 @@ func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, h
 		}
 		return errors.Join(append(errs, forget())...)
 	}
-	media, err := o.imagesOf(h, server, dir, log)
+	media, err := o.imagesOf(serving, h, server, dir)
 	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -146,13 +169,14 @@ func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 }
 
 // imagesOf makes the hosts' images: those of one architecture of one base.
-func (o *runOptions) imagesOf(h *handsFree, server *serve.Server, dir string, log *runlog.Log) (machine.Media, error) {
+func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.Server, dir string) (machine.Media, error) {
 	whole := h.discovery.desired.Spec
 	media := mediaOf{}
+	h.baseOf = map[string]*baseImage{}
 	for arch, hosts := range byArch(whole) {
 		part := *whole
 		part.Spec.Hosts = hosts
-		base := &baseImage{dir: dir, caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
+		base := &baseImage{ctx: ctx, dir: dir, progress: o.downloads(h), caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
 			if o.boot.Base != "" {
 				return fetch.Source{Location: o.boot.Base}, nil
 			}
@@ -164,7 +188,7 @@ func (o *runOptions) imagesOf(h *handsFree, server *serve.Server, dir string, lo
 		}
 		h.bases = append(h.bases, base)
 		for _, host := range hosts {
-			media[host.Name] = images
+			media[host.Name], h.baseOf[host.Name] = images, base
 		}
 	}
 	if o.boot.Base != "" && len(h.bases) > 1 {
@@ -172,6 +196,34 @@ func (o *runOptions) imagesOf(h *handsFree, server *serve.Server, dir string, lo
 	}
 	return media, nil
 }
+
+// downloads tells of a download that takes longer than a moment.
+func (o *runOptions) downloads(h *handsFree) fetch.Progress {
+	var began time.Time
+	last := ""
+	return func(done, total int64) {
+		now := o.clock.Now()
+		if began.IsZero() {
+			began = now
+		}
+		text := farText(done, total)
+		if total <= 0 {
+			text = sizeText(done / tellEvery * tellEvery)
+		}
+		if now.Sub(began) < time.Second || text == last || h.tell == nil {
+			return
+		}
+		last = text
+		h.tell(install.Event{
+			V: 1, Time: o.clusterClock.Now(), Type: install.EventHint, Cluster: h.discovery.desired.Spec.Metadata.Name, Key: "images/base",
+			Severity: install.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text,
+		})
+	}
+}
+
+// tellEvery is how many bytes of a download whose size nobody knows are worth a
+// line.
+const tellEvery = 100_000_000
 
 // byArch are the hosts that boot through their BMCs by the architecture of what
 // they boot.

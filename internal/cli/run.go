@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -129,6 +130,13 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 func (o *runOptions) install(ctx context.Context, service remote, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
 	shown := o.progress(ctx, o.clusterClock)
 	defer shown.Close()
+	var telling sync.Mutex
+	tell := func(e install.Event) {
+		telling.Lock()
+		defer telling.Unlock()
+		log.Event(e)
+		shown.Event(e)
+	}
 	options := []install.Option{
 		install.WithFiles(install.NewFiles(o.Dir)),
 		install.WithClock(o.clusterClock),
@@ -136,11 +144,11 @@ func (o *runOptions) install(ctx context.Context, service remote, desired *insta
 		install.WithTimeouts(o.Timeout, o.UserTimeout),
 		install.WithEvents(func(e install.Event) {
 			e.Next = strings.ReplaceAll(e.Next, addNodeHint, o.addNodeLine())
-			log.Event(e)
-			shown.Event(e)
+			tell(e)
 		}),
 	}
 	if boot != nil {
+		boot.tell = tell
 		options = append(options, install.WithMachines(boot))
 	}
 	installer := install.New(service, options...)

@@ -160,13 +160,17 @@ func (b *booting) block(reason, message, remedy string) {
 	})
 }
 
-// trouble is a BMC that cannot be read. One that is busy is waited for.
+// trouble is a BMC that cannot be read, or a host whose image cannot be made. What
+// passes by itself is waited for.
 func (b *booting) trouble() {
-	if b.state.TroubleKind == TroubleBusy {
+	switch b.state.TroubleKind {
+	case TroubleBusy:
 		b.wait("to be booted; its BMC is busy: " + b.state.Trouble)
-		return
+	case TroubleNoImage:
+		b.wait("to be booted: " + b.state.Trouble)
+	default:
+		b.block(reasonBMC, b.state.Trouble, troubleRemedy(b.want.Name, b.state.TroubleKind))
 	}
-	b.block(reasonBMC, b.state.Trouble, troubleRemedy(b.want.Name, b.state.TroubleKind))
 }
 
 func troubleRemedy(host string, kind TroubleKind) string {

@@ -59,7 +59,8 @@ const (
 	TroubleCredentials    TroubleKind = "credentials"
 	TroubleNoVirtualMedia TroubleKind = "no-virtual-media"
 	TroubleMediaRefused   TroubleKind = "media-refused"
-	TroubleBusy           TroubleKind = "busy" // passes by itself: too many sessions, a BMC that restarts
+	TroubleBusy           TroubleKind = "busy"     // passes by itself: too many sessions, a BMC that restarts
+	TroubleNoImage        TroubleKind = "no-image" // passes by itself: what the image is made of is still on its way
 	TroubleOther          TroubleKind = "other"
 )
 
@@ -231,6 +232,21 @@ func Reading(desired *Desired, observed *Observed) []string {
 		}
 	}
 	return names
+}
+
+// ToBoot says whether a host of the file has still to boot its discovery image.
+func ToBoot(desired *Desired, observed *Observed, host string) bool {
+	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	if p.cluster == nil {
+		return false
+	}
+	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
+	for i := range p.spec.Spec.Hosts {
+		if want := &p.spec.Spec.Hosts[i]; want.Name == host {
+			return p.toBoot(want)
+		}
+	}
+	return false
 }
 
 // BootedByBMC are the hosts of a file that are booted through their BMCs: those
