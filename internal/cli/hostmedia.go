@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -51,8 +53,43 @@ type hostMedia struct {
 // mediaPart are the hosts of one CPU architecture, whose media are of one base.
 type mediaPart struct {
 	hosts  []spec.Host
-	base   *baseImage
+	base   *sharedImage
 	images *machine.Images
+}
+
+// sharedImage is a live image that is read once, when it is first wanted.
+type sharedImage struct {
+	options *imageOptions
+	where   func(context.Context) (fetch.Source, error)
+
+	mu    sync.Mutex
+	image *liveImage
+}
+
+// open is the image. What failed is tried again by the next call.
+func (s *sharedImage) open(ctx context.Context) (*iso.Base, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.image != nil {
+		return s.image.Base, nil
+	}
+	source, err := s.where(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.image, err = s.options.openSource(ctx, source); err != nil {
+		return nil, err
+	}
+	return s.image.Base, nil
+}
+
+func (s *sharedImage) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.image == nil {
+		return nil
+	}
+	return s.image.close()
 }
 
 // cluster reads the file.
@@ -74,10 +111,6 @@ func (o *hostMediaOptions) media(ctx context.Context, cluster *spec.Cluster, ser
 	if err != nil {
 		return nil, err
 	}
-	dir, err := o.imageCacheDir()
-	if err != nil {
-		return nil, err
-	}
 	m := &hostMedia{cluster: cluster, discovery: &discovery{service: service, desired: &install.Desired{Spec: cluster}}}
 	for n := range cluster.Spec.Hosts {
 		if _, err := m.discovery.envOf(ctx, cluster.Spec.Hosts[n].Name); err != nil {
@@ -90,9 +123,7 @@ func (o *hostMediaOptions) media(ctx context.Context, cluster *spec.Cluster, ser
 	}
 	for _, arch := range slices.Sorted(maps.Keys(groups)) {
 		part := mediaPart{hosts: groups[arch]}
-		part.base = &baseImage{dir: dir, caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: o.baseOf(m, part.hosts[0].Name)}
-		shown := o.meter("reading the live image")
-		part.base.progress = shown.show
+		part.base = &sharedImage{options: &o.imageOptions, where: o.baseOf(m, part.hosts[0].Name)}
 		whole := *cluster
 		whole.Spec.Hosts = part.hosts
 		part.images, err = machine.NewImages(machine.ImagesConfig{Spec: &whole, Base: part.base.open, Ignition: m.discovery.ignition, Server: server})
@@ -137,7 +168,7 @@ func (o *hostMediaOptions) openBases(ctx context.Context, m *hostMedia) error {
 		if got := base.Info().Arch; got != "" && got != liveArch(want) {
 			return &install.Fault{
 				Code: install.CodeInput, Permanent: true, Next: "give --base an image for " + liveArch(want),
-				Err: fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(o.Base, part.base.path())), got, part.hosts[0].Name, liveArch(want)),
+				Err: fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(o.Base, base.Name())), got, part.hosts[0].Name, liveArch(want)),
 			}
 		}
 	}

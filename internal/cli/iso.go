@@ -46,10 +46,15 @@ type liveImage struct {
 
 func (i *liveImage) close() error { return errors.Join(i.Base.Close(), i.file.Close()) }
 
-// fetch brings an image to this machine: a path is used where it lies, a URL goes
-// through the cache.
+// fetch brings the image at a path or URL to this machine.
 func (o *imageOptions) fetch(ctx context.Context, location string) (*fetch.File, error) {
-	dir := ""
+	return o.bring(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+}
+
+// bring brings an image to this machine: a path is used where it lies, a URL goes
+// through the cache.
+func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.File, error) {
+	dir, location := "", source.Location
 	if isURL(location) { // a path needs no cache, and may be all that there is
 		var err error
 		if dir, err = o.imageCacheDir(); err != nil {
@@ -66,7 +71,7 @@ func (o *imageOptions) fetch(ctx context.Context, location string) (*fetch.File,
 	shown := o.meter("reading " + fetch.Redact(location))
 	defer shown.end()
 	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock}).
-		Get(ctx, fetch.Source{Location: location, SHA256: o.SHA256}, shown.show)
+		Get(ctx, source, shown.show)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +83,17 @@ func (o *imageOptions) fetch(ctx context.Context, location string) (*fetch.File,
 
 // open reads a live image.
 func (o *imageOptions) open(ctx context.Context, location string) (*liveImage, error) {
-	file, err := o.fetch(ctx, location)
+	return o.openSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+}
+
+func (o *imageOptions) openSource(ctx context.Context, source fetch.Source) (*liveImage, error) {
+	file, err := o.bring(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	base, err := iso.Open(file.Path)
 	if err != nil {
-		return nil, errors.Join(imageFault(named(location, err)), file.Close())
+		return nil, errors.Join(imageFault(named(source.Location, err)), file.Close())
 	}
 	return &liveImage{base, file}, nil
 }
