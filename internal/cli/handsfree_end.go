@@ -30,7 +30,10 @@ func (o *runOptions) serveLine(boot *handsFree) string {
 	if o.Dir != "." {
 		words = append(words, "--dir", o.Dir)
 	}
-	words = append(words, "--base", boot.basePath(o.boot.Base), "--listen", o.boot.MediaListen, "--url", boot.url)
+	if base := boot.basePath(o.boot.Base); base != "" {
+		words = append(words, "--base", base)
+	}
+	words = append(words, "--listen", o.boot.MediaListen, "--url", boot.url)
 	line := o.identity.name
 	for _, word := range words {
 		line += " " + quoted(word)

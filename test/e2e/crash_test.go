@@ -152,7 +152,7 @@ func simulateFile(t *testing.T, file string, speed float64) *simulator.Simulator
 func createCluster(ctx context.Context, binary, address, file, dir string) *exec.Cmd {
 	command := exec.CommandContext(ctx, binary, "create", "cluster", "-f", file, "--service-url", address, "--dir", dir,
 		"--poll-interval", "50ms", "--progress", "plain", "--timeout", "5m")
-	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
+	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, ".cache"))
 	command.WaitDelay = 10 * time.Second
 	return command
 }

@@ -35,7 +35,7 @@ func TestKilledAtEveryWriteToABMC(t *testing.T) {
 	if writes != 4 { // insert, boot once, on, eject
 		t.Errorf("the BMC is written to %d times: %v", writes, writesOf(lab.bmcs.noted()))
 	}
-	lab.clean(t)
+	clean(t, lab.file, lab.bmcs.URL)
 	for n := range writes {
 		for _, when := range []string{"before", "after"} {
 			t.Run(fmt.Sprintf("%s write %d", when, n), func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestKilledAtEveryWriteToABMC(t *testing.T) {
 					t.Fatalf("the run after the kill: %v\n%s", err, output)
 				}
 				once(t, lab.service, lab.calls.noted())
-				lab.clean(t)
+				clean(t, lab.file, lab.bmcs.URL)
 			})
 		}
 	}
@@ -82,20 +82,24 @@ func (l *bmcLab) create(ctx context.Context, binary, dir string) *exec.Cmd {
 
 // clean checks that the machines' drives are empty, and their boot order is
 // their own.
-func (l *bmcLab) clean(t *testing.T) {
+func clean(t *testing.T, file, bmcs string) {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), l.file, spec.OSEnv())
+	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy, err := url.Parse(l.bmcs.URL)
+	proxy, err := url.Parse(bmcs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plane := machine.New(machine.Config{Media: nobodys{}, Proxy: proxy})
-	states, err := plane.Observe(t.Context(), &install.Desired{Spec: cluster}, nil, []string{cluster.Spec.Hosts[0].Name})
-	if err != nil {
-		t.Fatal(err)
+	names := []string{}
+	for _, host := range install.BootedByBMC(cluster) {
+		names = append(names, host.Name)
+	}
+	states, err := plane.Observe(t.Context(), &install.Desired{Spec: cluster}, nil, names)
+	if err != nil || len(states) == 0 {
+		t.Fatal(states, err)
 	}
 	for host, state := range states {
 		if state.Trouble != "" || state.Media != "" || state.BootOnce || state.Power != install.PowerIsOn {

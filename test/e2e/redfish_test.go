@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -91,4 +93,59 @@ func TestHandsFree(t *testing.T) {
 		t.Errorf("the second run writes: %v", writes)
 	}
 	results(t, dir)
+	clean(t, r.file, r.bmcs)
+}
+
+// TestInterruptedWhileHostsRead names the hosts that lose their images, and the
+// command that keeps them alive; deleting the cluster ejects them.
+func TestInterruptedWhileHostsRead(t *testing.T) {
+	t.Parallel()
+	binary, dir := build(t), t.TempDir()
+	r := newRedfish(t, binary, "../../examples/redfish/cluster.yaml")
+	said, code := interrupted(t, r.create(t.Context(), binary, r.service, dir), "cp-1 is Absent: boots: its BMC reads")
+	if code != 130 {
+		t.Errorf("ends with %d", code)
+	}
+	line := fmt.Sprintf("\n  oaictl --service-url %s iso serve -f %s --dir %s --base ", r.service, r.file, dir)
+	for _, words := range []string{"These machines still read from this command, which ends: cp-0, cp-1, cp-2.", line, " --listen " + r.media + " --url http://" + r.media + "\n"} {
+		if !strings.Contains(said, words) {
+			t.Errorf("does not say %q:\n%s", words, said)
+		}
+	}
+	remove := exec.CommandContext(t.Context(), binary, "delete", "cluster", "-f", r.file, "--service-url", r.service, "--dir", dir, "--bmc-proxy", r.bmcs, "--yes")
+	output, err := remove.CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "The virtual drives of cp-0, cp-1, cp-2 hold no discovery image") {
+		t.Errorf("delete cluster: %v\n%s", err, output)
+	}
+	clean(t, r.file, r.bmcs)
+}
+
+// interrupted runs a command until it has said some words, and then sends it
+// what Ctrl-C sends.
+func interrupted(t *testing.T, command *exec.Cmd, words string) (said string, code int) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Stdout, command.Stderr = write, write
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	var text strings.Builder
+	for lines := bufio.NewScanner(read); lines.Scan(); {
+		text.WriteString(lines.Text() + "\n")
+		if words != "" && strings.Contains(lines.Text(), words) {
+			words = ""
+			if err := command.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = command.Wait()
+	if words != "" {
+		t.Errorf("never said %q", words)
+	}
+	return text.String(), command.ProcessState.ExitCode()
 }
