@@ -27,19 +27,24 @@ const machines = 50
 
 // BenchmarkServeWhole downloads an image of 1 GiB from Serve and, in turns, the
 // base from a plain http.ServeFile in the same process: one client, over HTTP
-// and over TLS. The fastest of each is reported.
+// and over TLS. The median of each is reported.
 func BenchmarkServeWhole(b *testing.B) {
 	const bound = 0.9
 	s := startServer(b)
 	times := map[string][]time.Duration{}
 	for b.Loop() {
-		for range 5 {
+		// Many rounds: where two processes share two cores, a transfer takes up to
+		// twice as long as the one before it.
+		for round := range 20 {
 			for name, url := range s.urls() {
+				if strings.HasPrefix(name, "TLS") && round%5 != 0 {
+					continue // no bound hangs on it
+				}
 				times[name] = append(times[name], timed(b, func() error { return s.get(url, 0, gibibyte) }))
 			}
 		}
 	}
-	rate := func(name string) float64 { return gibibyte / slices.Min(times[name]).Seconds() / 1e9 }
+	rate := func(name string) float64 { return gibibyte / median(times[name]).Seconds() / 1e9 }
 	report(b, "GB/s", rate, bound)
 }
 
