@@ -121,6 +121,8 @@ func TestSnippets(t *testing.T) {
 				return pullSecret, nil
 			case "id_ed25519.pub":
 				return sshKey, nil
+			case "bmc-password":
+				return []byte("admin:not-a-real-password"), nil
 			}
 			return nil, fs.ErrNotExist
 		},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
@@ -37,7 +38,9 @@ type baseImage struct {
 	// ctx ends a download that nobody waits for any more.
 	ctx context.Context
 	// dir keeps what is downloaded.
-	dir      string
+	dir string
+	// arch is that of the machines.
+	arch     spec.Arch
 	caFile   string
 	insecure bool
 	// where says what to open or download, each time it is tried.
@@ -113,6 +116,13 @@ func (b *baseImage) bring() (*iso.Base, *fetch.File, error) {
 	base, err := iso.Open(file.Path)
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
+	}
+	if got := base.Info().Arch; got != "" && got != liveArch(b.arch) {
+		err := &install.Fault{
+			Code: install.CodeInput, Op: "boot machines with", On: fetch.Redact(source.Location), Permanent: true,
+			Err: fmt.Errorf("it is for %s, and the machines are %s", got, liveArch(b.arch)), Next: "give --base an image for " + liveArch(b.arch),
+		}
+		return nil, nil, errors.Join(err, base.Close(), file.Close())
 	}
 	return base, file, nil
 }

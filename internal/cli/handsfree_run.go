@@ -113,7 +113,8 @@ func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, h
 	listener, err := net.Listen("tcp", o.boot.MediaListen)
 	if err != nil {
 		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err, Next: "give another address with --media-listen",
+			Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
+			Next: "end what listens there, `oaictl iso serve` for one: this command serves the images itself; or give another address with --media-listen",
 		}
 	}
 	fail := func(err error) (machine.Media, error) { return nil, errors.Join(err, listener.Close()) }
@@ -176,7 +177,7 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 	for arch, hosts := range byArch(whole) {
 		part := *whole
 		part.Spec.Hosts = hosts
-		base := &baseImage{ctx: ctx, dir: dir, progress: o.downloads(h), caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
+		base := &baseImage{ctx: ctx, dir: dir, arch: arch, progress: o.downloads(h), caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
 			if o.boot.Base != "" {
 				return fetch.Source{Location: o.boot.Base}, nil
 			}
@@ -228,18 +229,12 @@ const tellEvery = 100_000_000
 // byArch are the hosts that boot through their BMCs by the architecture of what
 // they boot.
 func byArch(c *spec.Cluster) map[spec.Arch][]spec.Host {
-	hosts := map[spec.Arch][]spec.Host{}
+	part := *c
+	part.Spec.Hosts = nil
 	for _, host := range install.BootedByBMC(c) {
-		arch := c.Spec.OpenShift.Arch
-		if arch == spec.Multi {
-			arch = host.Arch
-			if arch == "" {
-				arch = spec.X86
-			}
-		}
-		hosts[arch] = append(hosts[arch], *host)
+		part.Spec.Hosts = append(part.Spec.Hosts, *host)
 	}
-	return hosts
+	return hostsByArch(&part)
 }
 
 // mediaOf are the media of hosts by their names.
