@@ -52,6 +52,9 @@ func (a *app) registerCompletions(root *cobra.Command) {
 	var visit func(command *cobra.Command)
 	visit = func(command *cobra.Command) {
 		add := func(flag *pflag.Flag) {
+			if flag.Name == "output" && command.HasParent() {
+				return // a file: what -o means everywhere else is the root's
+			}
 			if complete := flags[flag.Name]; complete != nil {
 				if err := command.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
 					panic("cli: completion of --" + flag.Name + ": " + err.Error())
@@ -94,6 +97,7 @@ func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
 		}
 	}
 	yaml := cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+	images := imageFiles()
 	folders := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	return map[string]cobra.CompletionFunc{
 		"backend":   words(backendREST, backendHub),
@@ -104,6 +108,9 @@ func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
 		"auth":      words(auth.Modes()...),
 		"boot":      words(string(host.Day1), string(host.Day2)),
 		"file":      yaml,
+		"nmstate":   yaml,
+		"base":      images,
+		"ignition":  cobra.FixedCompletions([]string{"ign", "json"}, cobra.ShellCompDirectiveFilterFileExt),
 		"scenario":  yaml,
 		"dir":       folders,
 		"token-dir": folders,
@@ -124,12 +131,22 @@ func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
 		"cancel": a.kindAndArgument("cluster"), "reset": a.kindAndArgument("cluster"),
 	}
 	for _, path := range []string{
+		"iso customize", "iso show", "iso verify", "iso extract ignition", "iso extract kargs", "iso extract network", "iso extract pxe", "iso extract minimal",
+	} {
+		complete[path] = imageFiles()
+	}
+	for _, path := range []string{
 		"get clusters", "get hosts", "get events", "get validations", "describe cluster", "delete cluster", "wait cluster",
 		"download iso", "download kubeconfig", "download ignition", "download manifests",
 	} {
 		complete[path] = a.argument(clusterNames)
 	}
 	return complete
+}
+
+// imageFiles completes the names of live images.
+func imageFiles() cobra.CompletionFunc {
+	return cobra.FixedCompletions([]string{"iso"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
 // beginning are the words that begin so.

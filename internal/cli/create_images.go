@@ -103,7 +103,7 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *hostMedia, host *spec.Host) ([]document.Download, error) {
 	image, result, err := media.of(host.Name).images.ISO(ctx, host.Name)
 	if err != nil {
-		return nil, imageFault(err)
+		return nil, contentFault(err)
 	}
 	for _, w := range result.Warnings {
 		o.note("%s: %s", host.Name, w)
@@ -121,7 +121,7 @@ func (o *createImagesOptions) note(format string, args ...any) {
 func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *hostMedia, host *spec.Host) ([]document.Download, error) {
 	n, err := media.of(host.Name).images.Netboot(ctx, host.Name)
 	if err != nil {
-		return nil, imageFault(err)
+		return nil, contentFault(err)
 	}
 	name, mine := fileName(host.Name), ""
 	rootfs := scriptFolder + "../" + rootfsOf(media, host.Name)
@@ -144,7 +144,7 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 	for _, part := range media.parts {
 		n, err := part.images.Netboot(ctx, part.hosts[0].Name)
 		if err != nil {
-			return nil, imageFault(err)
+			return nil, contentFault(err)
 		}
 		if n.Rootfs == nil {
 			continue

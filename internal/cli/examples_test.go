@@ -47,6 +47,7 @@ func exampleService() *fake {
 // alone.
 func TestExamples(t *testing.T) {
 	here(t)
+	exampleImages(t)
 	examples := 0
 	for _, command := range leaves(Tree()) {
 		lines := strings.Split(strings.TrimSpace(command.Example), "\n")
@@ -69,7 +70,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	if err != nil || found.CommandPath() != command.CommandPath() {
 		t.Fatalf("is no example of %s: %v %v", command.CommandPath(), found.CommandPath(), err)
 	}
-	if found.Parent().Name() == "simulator" { // these run until they are stopped
+	if !runsAlone(found, text) {
 		if err := found.ParseFlags(rest); err != nil {
 			t.Error(err)
 		}
@@ -105,6 +106,14 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	if want == 0 && out.Len() == 0 && !strings.Contains(text, "--to") {
 		t.Error("prints nothing")
 	}
+}
+
+// runsAlone says whether an example ends by itself, and needs nothing but what is
+// in the folder and the fake service.
+func runsAlone(command *cobra.Command, text string) bool {
+	path := command.CommandPath()
+	return command.Parent().Name() != "simulator" && path != "oaictl iso serve" && path != "oaictl create images" &&
+		!strings.Contains(text, "https://mirror.")
 }
 
 // shellWords splits a line at its blanks, with "quotes", and ends it where a

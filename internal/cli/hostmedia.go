@@ -162,7 +162,7 @@ func (o *hostMediaOptions) openBases(ctx context.Context, m *hostMedia) error {
 	for _, part := range m.parts {
 		base, err := part.base.open(ctx)
 		if err != nil {
-			return imageFault(err)
+			return err
 		}
 		want := archOf(m.cluster, &part.hosts[0])
 		if got := base.Info().Arch; got != "" && got != liveArch(want) {

@@ -108,25 +108,36 @@ func named(location string, err error) error {
 	return fmt.Errorf("%s: %w", fetch.Redact(location), err)
 }
 
-// imageFault gives the error of an image, or of what is to go into one, its exit
-// code: a wrong file is not a machine that fails.
+// imageFault gives an error about an image its exit code: a wrong file is not a
+// machine that fails.
 func imageFault(err error) error {
+	told := contentFault(err)
+	var fault *install.Fault
+	var system *fs.PathError
+	if err == nil || errors.As(told, &fault) || errors.As(err, &system) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return told
+	}
+	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+}
+
+// contentFault gives an error about what is to go into an image its exit code. Of
+// others it knows nothing.
+func contentFault(err error) error {
 	var (
-		system   *fs.PathError
 		fault    *install.Fault
 		config   *ignition.Invalid
 		network  nmstate.Problems
 		tooLarge *iso.TooLargeError
 	)
 	switch {
-	case err == nil, errors.As(err, &fault), errors.As(err, &system), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.As(err, &fault):
 		return err
 	case errors.Is(err, iso.ErrCustomized):
 		return &install.Fault{Code: install.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
 	case errors.As(err, &config), errors.As(err, &network), errors.As(err, &tooLarge):
 		return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
 	}
-	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+	return err
 }
 
 // oneImage takes the single argument of a verb on an image.

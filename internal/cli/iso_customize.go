@@ -52,10 +52,10 @@ the document, or --mac.
 
 A BASE that carries something already is refused, unless --merge keeps that or
 --replace drops it. OUT is not overwritten without --force.`,
-		Example: `  oaictl iso customize rhcos-live.iso -o cp-0.iso --ignition cp-0.ign
-  oaictl iso customize rhcos-live.iso -o cp-0.iso --ignition base.ign --ignition cp-0.ign --append-karg console=ttyS0,115200n8
-  oaictl iso customize rhcos-live.iso -o cp-0.iso --nmstate cp-0.yaml --mac eno1=52:54:00:00:00:01 --hostname cp-0
-  oaictl iso customize rhcos-live.iso -o - --reset-kargs --replace > pristine.iso`,
+		Example: `  oaictl iso customize rhcos-live.iso -o cp-1.iso --ignition cp-1.ign
+  oaictl iso customize rhcos-live.iso -o cp-2.iso --ignition base.ign --ignition cp-2.ign --append-karg console=ttyS0,115200n8
+  oaictl iso customize rhcos-live.iso -o cp-3.iso --nmstate cp-3.yaml --mac eno1=52:54:00:00:00:03 --hostname cp-3
+  oaictl iso customize cp-0.iso -o - --replace --reset-kargs > pristine.iso`,
 		Args: oneImage("BASE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			// The environment speaks of -o FORMAT, which this verb does not have.

@@ -38,7 +38,7 @@ DIR/initrd, DIR/rootfs.img and DIR/ipxe, a script for iPXE. What the image carri
 is in the initrd. The script finds the others beside it, or, with --url, there.
 For s390x there are initrd.addrsize, generic.ins and generic.prm too.`,
 		Example: `  oaictl iso extract pxe cp-0.iso -d pxe
-  oaictl iso extract pxe cp-0.iso -d pxe --url http://192.0.2.1/pxe`,
+  oaictl iso extract pxe cp-0.iso -d pxe --force --url http://192.0.2.1/pxe`,
 		Args: oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.check(command); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -87,13 +88,9 @@ func outputFault(ctx context.Context, path string, err error) error {
 		return existsFault(path)
 	}
 	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: "make room, or name a place that exists and can be written to"}
-	var cause *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &cause):
-		fault.Err = cause.Err
-	case errors.As(err, &link):
-		fault.Err = link.Err
+	var cause syscall.Errno
+	if errors.As(err, &cause) {
+		fault.Err = cause // the path stands before it
 	}
 	return fault
 }

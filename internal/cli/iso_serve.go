@@ -202,7 +202,7 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *hostMedia, server 
 				return context.Cause(ctx)
 			}
 			o.warn("%s: %v", host.Name, err)
-			failed = imageFault(err)
+			failed = contentFault(err)
 			continue
 		}
 		items = append(items, item)

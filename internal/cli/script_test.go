@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_PROXY", "*")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "fixture": fixture},
 	})
 }
 
@@ -68,4 +68,13 @@ func exits(ts *testscript.TestScript, negated bool, arguments []string) {
 	if got != want {
 		ts.Fatalf("%v ends with %d, not %d", arguments[1:], got, want)
 	}
+}
+
+// fixture is the script command `fixture LAYOUT FILE`: it writes a live image as
+// the tests of pkg/iso have them.
+func fixture(ts *testscript.TestScript, negated bool, arguments []string) {
+	if negated || len(arguments) != 2 {
+		ts.Fatalf("usage: fixture LAYOUT FILE")
+	}
+	ts.Check(makeFixture(arguments[0], ts.MkAbs(arguments[1])))
 }
