@@ -48,7 +48,7 @@ func (o *bootOptions) check(detach bool) error {
 	}
 	if o.MediaURL != "" {
 		if u, err := url.Parse(o.MediaURL); err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
-			return usagef("--media-url %q is not the beginning of an http or https URL", o.MediaURL)
+			return usagef("--media-url is not the beginning of an http or https URL, without user, password and query")
 		}
 	}
 	if detach && o.given("media-listen") {

@@ -40,7 +40,7 @@ assisted-service. The command ends when each of them has come to its end.
 With --bmc-listen the BMCs of the file's machines answer too, and those machines
 boot only when their BMC tells them to, from the virtual media that it was given.
 The address that is printed is that of an HTTP proxy through which the BMCs are
-reached at the addresses in the file.
+reached at the addresses in the file. They answer until the command is stopped.
 
 With --boot day2 only those are switched on that the cluster does not have, once
 there is an image that they can be added with: see add-node.`,
@@ -118,7 +118,12 @@ func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfi
 	running, stop := context.WithCancelCause(ctx)
 	var answers sync.WaitGroup
 	answers.Go(func() { stop(config.BMCs.Serve(running, listener)) })
-	err = simulator.Boot(running, config)
+	if err = simulator.Boot(running, config); err == nil {
+		// Who has installed them still ejects their media, and looks again later.
+		o.say("Every machine has come to its end; their BMCs answer until this command is stopped.")
+		<-running.Done()
+		err = context.Cause(running)
+	}
 	stop(nil)
 	answers.Wait()
 	return err
