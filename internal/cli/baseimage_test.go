@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+)
+
+// aBase is a base image at a server that answers with handle.
+func aBase(t *testing.T, arch spec.Arch, handle http.HandlerFunc) *baseImage {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	b := &baseImage{ctx: ctx, arch: arch, dir: t.TempDir(), where: func(context.Context) (fetch.Source, error) {
+		return fetch.Source{Location: server.URL + "/live.iso"}, nil
+	}}
+	t.Cleanup(func() {
+		stop()
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// TestBaseImageIsOnItsWay says how far a slow download is, without waiting for
+// it, and fetches once.
+func TestBaseImageIsOnItsWay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "live.iso")
+	if err := makeFixture("x86_64-2023-07", path); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, sent, rest := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	var asked atomic.Int32
+	b := aBase(t, spec.X86, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			return
+		}
+		asked.Add(1)
+		<-half
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+		_, _ = w.Write(data[:len(data)*6/10])
+		_ = http.NewResponseController(w).Flush()
+		sent <- struct{}{}
+		<-rest
+		_, _ = w.Write(data[len(data)*6/10:])
+	})
+	at := func() string {
+		over, stop := context.WithTimeout(t.Context(), time.Millisecond)
+		defer stop()
+		return b.missing(over)
+	}
+	if got := at(); !strings.HasPrefix(got, "its live image is on its way here, 0 B") {
+		t.Errorf("before the first byte: %q", got)
+	}
+	close(half)
+	<-sent
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(at(), " 50% of "); {
+		if time.Now().After(end) {
+			t.Fatalf("with half of it here: %q", at())
+		}
+	}
+	if b.path() != "" {
+		t.Error("half an image has a path")
+	}
+	close(rest)
+	base, err := b.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := b.open(t.Context()); again != base || err != nil || at() != "" || b.path() == "" || asked.Load() != 1 {
+		t.Errorf("a second time: %v, %q at %q, fetched %d times", err, at(), b.path(), asked.Load())
+	}
+}
+
+// TestBaseImageIsTriedAgain does not remember an error for good, and refuses
+// what the machines cannot boot.
+func TestBaseImageIsTriedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "live.iso")
+	if err := makeFixture("x86_64-2023-07", path); err != nil {
+		t.Fatal(err)
+	}
+	var gone atomic.Bool
+	gone.Store(true)
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		if gone.Load() {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeFile(w, r, path)
+	}
+	b := aBase(t, spec.X86, handle)
+	if _, err := b.open(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("an image that is not there: %v", err)
+	}
+	gone.Store(false)
+	if _, err := b.open(t.Context()); err != nil {
+		t.Errorf("once it is there: %v", err)
+	}
+	arm := aBase(t, spec.ARM, handle)
+	if _, err := arm.open(t.Context()); codeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
+		t.Errorf("an image for other machines: %v", err)
+	}
+}
