@@ -4,7 +4,7 @@
 //	/i/ID.iso                     a host's ISO
 //	/n/ID/kernel, initrd, rootfs  a host's netboot files
 //	/n/ID/ipxe                    the iPXE script that boots them
-//	/n/ID/initrd.addrsize, generic.ins   what s390x wants beside them
+//	/n/ID/generic.ins, generic.prm, initrd.addrsize   what s390x wants beside them
 //	/rootfs/ID.img                a root filesystem that minimal ISOs share
 //	/ipxe?mac=MAC                 the script of the host with that MAC; without one, a script that asks for it
 //	/metrics                      counters for Prometheus

@@ -60,7 +60,7 @@ func (s *Server) Fetched(host string) Fetch {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	iso, net := e.sum(ISO), e.sum(Kernel, Initrd, Rootfs, AddrSize, Ins)
+	iso, net := e.sum(ISO), e.sum(Kernel, Initrd, Rootfs, AddrSize, Ins, Prm)
 	switch {
 	case net.Requests == 0 && iso != (Fetch{}):
 		return iso

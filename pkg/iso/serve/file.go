@@ -23,12 +23,13 @@ const (
 	IPXE     Kind = "ipxe"
 	AddrSize Kind = "initrd.addrsize" // s390x: where the initrd goes, and its size
 	Ins      Kind = "generic.ins"     // s390x: which file goes where
+	Prm      Kind = "generic.prm"     // s390x: the kernel arguments, which Ins names
 )
 
 // known says whether a kind is one of the above.
 func (k Kind) known() bool {
 	switch k {
-	case ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins:
+	case ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins, Prm:
 		return true
 	}
 	return false

@@ -154,6 +154,11 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
+// smallBuffer is what a client's system takes in before the client reads. It holds
+// two segments of the loopback device, which are as large as 64 KiB: a sender that
+// has less in hand than a segment waits for a timer where the window is smaller.
+const smallBuffer = 128 << 10
+
 // begin asks for an image over a connection with small buffers, and reads only
 // the header of the answer.
 func begin(t *testing.T, r *running, host string) (net.Conn, *bufio.Reader) {
@@ -163,7 +168,7 @@ func begin(t *testing.T, r *running, host string) (net.Conn, *bufio.Reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil {
+	if err := conn.(*net.TCPConn).SetReadBuffer(smallBuffer); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", r.URL(host, serve.ISO))

@@ -117,7 +117,7 @@ func TestURLs(t *testing.T) {
 	other := newServer(t, serve.Config{URL: "http://192.0.2.1:8080", Key: key(2)})
 	seen := map[string]string{}
 	for _, host := range []string{"m-0", "m-1", ""} {
-		for _, kind := range []serve.Kind{serve.ISO, serve.Kernel, serve.Initrd, serve.Rootfs, serve.IPXE, serve.AddrSize, serve.Ins} {
+		for _, kind := range []serve.Kind{serve.ISO, serve.Kernel, serve.Initrd, serve.Rootfs, serve.IPXE, serve.AddrSize, serve.Ins, serve.Prm} {
 			url := one.URL(host, kind)
 			if url != again.URL(host, kind) {
 				t.Errorf("%s of %s: another URL after a restart", kind, host)
