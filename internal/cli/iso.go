@@ -70,6 +70,7 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 	}
 	shown := o.meter("reading " + fetch.Redact(location))
 	defer shown.end()
+	defer shown.wait(ctx)()
 	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock}).
 		Get(ctx, source, shown.show)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -61,6 +62,38 @@ func (m *meter) show(done, total int64) {
 	default:
 		fmt.Fprintln(m.io.Err, meterText(m.what, done, total, false))
 	}
+}
+
+// wait tells that nothing has come yet, once, where that goes on for longer than a
+// second: a server that cannot be reached is asked several times. The function that
+// it returns ends the waiting.
+func (m *meter) wait(ctx context.Context) (stop func()) {
+	waiting, cancel := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if m.clock.Sleep(waiting, meterPatience) == nil {
+			m.idle()
+		}
+	})
+	return func() {
+		cancel()
+		ended.Wait()
+	}
+}
+
+func (m *meter) idle() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.globals.Quiet || m.globals.Progress == progressJSON || !m.last.IsZero() {
+		return
+	}
+	text := m.what + ": nothing has come yet"
+	if m.live {
+		m.last = m.clock.Now()
+		fmt.Fprint(m.io.Err, "\r\x1b[K"+m.fit(text))
+		return
+	}
+	fmt.Fprintln(m.io.Err, text)
 }
 
 func (m *meter) event(now time.Time, done, total int64) {

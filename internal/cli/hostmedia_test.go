@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso"
+)
+
+// staticExample is the example whose hosts have static networks.
+const staticExample = "../../examples/static-network/cluster.yaml"
+
+// registered is a service that knows the cluster of the static example, and a
+// folder with a live image, which is the current one from now on.
+func registered(t *testing.T) (service live, file string) {
+	t.Helper()
+	service = newLive(t)
+	file, err := filepath.Abs(staticExample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	base, err := filepath.Abs("base.iso")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := makeFixture("x86_64-2023-07", base); err != nil {
+		t.Fatal(err)
+	}
+	early := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "early")
+	if early.code != 5 || !strings.Contains(early.errors, "Next: oaictl create cluster -f "+file+" --detach") {
+		t.Fatalf("a cluster that is not registered ends with %d:\n%s", early.code, early.errors)
+	}
+	if _, err := os.Stat("early"); err == nil {
+		t.Error("and leaves a folder behind")
+	}
+	if got := runLive(t, service.URL, "", false, "create", "cluster", "-f", file, "--detach"); got.code != 0 {
+		t.Fatalf("registering the cluster ends with %d:\n%s", got.code, got.errors)
+	}
+	return service, file
+}
+
+// discovered is the Ignition that an image carries.
+func discovered(t *testing.T, image []byte) string {
+	t.Helper()
+	base, err := iso.OpenReader("the image", bytes.NewReader(image), int64(len(image)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := base.Ignition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(config)
+}
+
+func TestCreateImages(t *testing.T) {
+	service, file := registered(t)
+	got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images")
+	if want := "images/cp-0.iso\nimages/cp-1.iso\nimages/cp-2.iso\n"; got.code != 0 || got.out != want || got.errors != "" {
+		t.Fatalf("ends with %d:\n%s\n%s", got.code, got.out, got.errors)
+	}
+	image, err := os.ReadFile("images/cp-1.iso")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config := discovered(t, image); !strings.Contains(config, "agent.service") || !strings.Contains(config, "/etc/assisted/network/") {
+		t.Errorf("the image does not carry what the service says:\n%s", config)
+	}
+	again := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "images", "-o", "json", "--sha256", strings.Repeat("0", 64))
+	if again.code != 2 {
+		t.Errorf("--sha256 without --base ends with %d", again.code)
+	}
+	wrong := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "none", "--base", "base.iso", "--sha256", strings.Repeat("0", 64))
+	if _, err := os.Stat("none"); wrong.code != 1 || err == nil || !strings.Contains(wrong.errors, "base.iso") {
+		t.Errorf("another checksum ends with %d, %v:\n%s", wrong.code, err, wrong.errors)
+	}
+}
+
+func TestCreateImagesForTheNetwork(t *testing.T) {
+	service, file := registered(t)
+	got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images", "--netboot", "--url", "http://192.0.2.1/lab/")
+	if got.code != 0 || len(strings.Split(got.out, "\n")) != 3*3+1+1 {
+		t.Fatalf("ends with %d:\n%s\n%s", got.code, got.out, got.errors)
+	}
+	script, err := os.ReadFile("images/cp-2/ipxe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"#!ipxe\n", "http://192.0.2.1/lab/cp-2/kernel ", "http://192.0.2.1/lab/cp-2/initrd\n", "coreos.live.rootfs_url=http://192.0.2.1/lab/rootfs.img "} {
+		if !strings.Contains(string(script), want) {
+			t.Errorf("the script lacks %q:\n%s", want, script)
+		}
+	}
+	if _, err := os.Stat("images/rootfs.img"); err != nil {
+		t.Error(err)
+	}
+	if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images", "--netboot", "--url", "tftp://192.0.2.1"); got.code != 2 {
+		t.Errorf("tftp ends with %d", got.code)
+	}
+	// The initrd's network and the service's have to agree.
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := strings.ReplaceAll(string(text), "../shared", filepath.Join(filepath.Dir(filepath.Dir(file)), "shared"))
+	moved := strings.Replace(there, "52:54:00:00:05:00", "52:54:00:00:05:99", 1)
+	if moved == there {
+		t.Fatal("the example has other MAC addresses now")
+	}
+	if err := os.WriteFile("changed.yaml", []byte(moved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := runLive(t, service.URL, "", false, "create", "images", "-f", "changed.yaml", "--base", "base.iso", "-d", "other", "--netboot")
+	if other.code == 0 || !strings.Contains(other.errors, "52:54:00:00:05:99") {
+		t.Errorf("another network than the service's ends with %d:\n%s", other.code, other.errors)
+	}
+}
+
+// printedOnce hands over what was written to standard output, once it is there.
+type printedOnce struct {
+	mu   sync.Mutex
+	text strings.Builder
+	full chan string
+}
+
+func (p *printedOnce) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text.Write(data)
+	select {
+	case p.full <- p.text.String():
+	default:
+	}
+	return len(data), nil
+}
+
+// serving runs `iso serve` until stop, which returns how it ended.
+func serving(t *testing.T, service live, arguments ...string) (items []document.Media, stop func() outcome) {
+	t.Helper()
+	out := &printedOnce{full: make(chan string, 1)}
+	var problems bytes.Buffer
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a := newApp(identify(append([]string{"oaictl", "iso", "serve", "-o", "json"}, arguments...)), streams.Streams{Out: out, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": service.URL})
+	ended := make(chan int, 1)
+	go func() { ended <- a.main(ctx) }()
+	select {
+	case text := <-out.full:
+		var list document.Items[document.Media]
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		items = list.Items
+	case code := <-ended:
+		t.Fatalf("ends with %d:\n%s", code, problems.String())
+	}
+	return items, func() outcome {
+		cancel(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+		return outcome{code: <-ended, errors: problems.String()}
+	}
+}
+
+func get(t *testing.T, url string) (int, []byte) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, body
+}
+
+func TestISOServe(t *testing.T) {
+	service, file := registered(t)
+	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
+	if len(items) != 3 || items[0].Host != "cp-0" {
+		t.Fatalf("%+v", items)
+	}
+	code, image := get(t, items[0].ISO)
+	if config := discovered(t, image); code != 200 || !strings.Contains(config, "agent.service") {
+		t.Errorf("%s answers %d with\n%s", items[0].ISO, code, config)
+	}
+	if _, err := os.Stat("static/media.key"); err != nil {
+		t.Error(err)
+	}
+	root := items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
+	if code, script := get(t, root+"/ipxe?mac=52:54:00:00:05:00"); code != 200 || !strings.Contains(string(script), items[0].IPXE[:len(items[0].IPXE)-len("ipxe")]) {
+		t.Errorf("the script for a MAC address is %d:\n%s", code, script)
+	}
+	ended := stop()
+	if ended.code != 130 || !strings.Contains(ended.errors, "cp-0 has fetched 1 MB of") {
+		t.Errorf("ends with %d:\n%s", ended.code, ended.errors)
+	}
+	// Another time the same images are at the same paths.
+	again, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0", "--url", "http://media.example.com")
+	defer stop()
+	if want := "http://media.example.com" + items[2].ISO[len(root):]; again[2].ISO != want {
+		t.Errorf("%s has become %s", items[2].ISO, again[2].ISO)
+	}
+}
+
+func TestISOServeRefuses(t *testing.T) {
+	service, file := registered(t)
+	if err := os.WriteFile("empty.pem", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		arguments string
+		code      int
+		says      string
+	}{
+		{"", 2, "needs -f FILE"},
+		{"-f FILE --tls-cert empty.pem", 2, "--tls-cert and --tls-key go together"},
+		{"-f FILE --tls-cert empty.pem --tls-key empty.pem", 2, "use --tls-cert and --tls-key"},
+		{"-f FILE --url media.example.com", 2, "--url is not"},
+		{"-f FILE --listen nowhere:1:2", 1, "listen on nowhere:1:2"},
+		{"-f FILE --listen :0 --base base.iso", 2, "say with --url"},
+		{"-f FILE --listen 127.0.0.1:0 --base missing.iso", 1, "missing.iso"},
+		{"-f FILE --listen 127.0.0.1:0 --base FILE", 3, "cluster.yaml"},
+		{"-f FILE --listen 127.0.0.1:0 --base " + service.URL + "/base.iso", 1, "fetch " + service.URL + "/base.iso: the server answers 404"},
+	} {
+		t.Run(test.arguments, func(t *testing.T) {
+			arguments := strings.Fields(strings.ReplaceAll(test.arguments, "FILE", file))
+			got := runLive(t, service.URL, "", false, append([]string{"iso", "serve"}, arguments...)...)
+			if got.code != test.code || !strings.Contains(got.errors, test.says) || got.out != "" {
+				t.Errorf("ends with %d:\n%s\n%s", got.code, got.out, got.errors)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/iso"
+)
+
+// inFolder changes to an empty folder with a live image and a config.
+func inFolder(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", "")
+	live, err := filepath.Abs("base.iso")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := makeFixture("x86_64-2023-07", live); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("a.ign", []byte(exampleConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runISO runs a command line with a cache of its own and a clock that does not wait.
+func runISO(t *testing.T, terminal bool, line string) outcome {
+	t.Helper()
+	var out, problems strings.Builder
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	io := streams.Streams{Out: &out, Err: &problems, OutTTY: terminal, ErrTTY: terminal}
+	a := newApp(identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
+	a.clock = &frozen{now: noon()}
+	code := a.main(t.Context())
+	return outcome{code, out.String(), problems.String()}
+}
+
+func TestISOFromAURL(t *testing.T) {
+	inFolder(t)
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		w.Header().Set("ETag", `"one"`)
+		http.ServeFile(w, r, "base.iso")
+	}))
+	t.Cleanup(server.Close)
+	for n := range 2 {
+		got := runISO(t, false, "oaictl iso customize "+server.URL+"/base.iso?token=hidden -o out.iso --ignition a.ign --force")
+		if got.code != 0 || got.out != "out.iso\n" {
+			t.Fatalf("run %d ends with %d:\n%s", n, got.code, got.errors)
+		}
+	}
+	kept, err := filepath.Glob("cache/oaictl/images/*.iso")
+	if err != nil || len(kept) != 1 {
+		t.Errorf("the cache holds %v (%v)", kept, err)
+	}
+	server.Close()
+	away := runISO(t, false, "oaictl iso show "+server.URL+"/other.iso?token=hidden")
+	if away.code != 1 || !strings.Contains(away.errors, "fetch "+server.URL+"/other.iso") || strings.Contains(away.errors, "hidden") {
+		t.Errorf("a server that is away ends with %d:\n%s", away.code, away.errors)
+	}
+}
+
+func TestISOCustomizeAndATerminal(t *testing.T) {
+	inFolder(t)
+	got := runISO(t, true, "oaictl iso customize base.iso -o - --ignition a.ign")
+	if got.code != 2 || got.out != "" || !strings.Contains(got.errors, "standard output is a terminal") {
+		t.Errorf("ends with %d:\n%s", got.code, got.errors)
+	}
+}
+
+func TestReplacement(t *testing.T) {
+	current := []string{"quiet", "console=tty0", "ignition.platform.id=metal", "a=b=c"}
+	for text, want := range map[string]iso.Replacement{
+		"quiet=debug":                     {Old: "quiet", New: "debug"},
+		"quiet=console=ttyS0":             {Old: "quiet", New: "console=ttyS0"},
+		"console=tty0=console=ttyS0":      {Old: "console=tty0", New: "console=ttyS0"},
+		"console=tty0=ttyS0":              {Old: "console=tty0", New: "console=ttyS0"},
+		"ignition.platform.id=metal=qemu": {Old: "ignition.platform.id=metal", New: "ignition.platform.id=qemu"},
+		"a=b=c=a=x":                       {Old: "a=b=c", New: "a=x"},
+		"root=old=new":                    {Old: "root=old", New: "root=new"},
+		"":                                {},
+		"quiet":                           {},
+		"quiet=":                          {},
+		"=debug":                          {},
+	} {
+		got, err := replacement(text, current)
+		if (err == nil) != (want.Old != "") {
+			t.Errorf("%q: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}

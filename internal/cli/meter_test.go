@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+)
+
+func TestMeter(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		terminal bool
+		globals  globals
+		want     string
+	}{
+		{"plain", false, globals{Progress: progressAuto}, "writing x: 25% of 4 kB\nwriting x: 75% of 4 kB\n"},
+		{"terminal", true, globals{Progress: progressAuto}, "\r\x1b[Kwriting x: [██████░░░░░░░░░░░░░░░░░░] 25% of 4 kB" +
+			"\r\x1b[Kwriting x: [████████████░░░░░░░░░░░░] 50% of 4 kB\r\x1b[Kwriting x: [██████████████████░░░░░░] 75% of 4 kB\r\x1b[K"},
+		{"quiet", true, globals{Progress: progressAuto, Quiet: true}, ""},
+		{"json", false, globals{Progress: progressJSON}, `"percent":75`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var problems strings.Builder
+			time0 := &frozen{now: noon()}
+			a := &app{io: streams.Streams{Err: &problems, ErrTTY: test.terminal}, env: streams.Env{}, clock: time0, globals: test.globals}
+			m := a.meter("writing x")
+			m.show(0, 4000) // within the first second nothing is said
+			_ = time0.Sleep(t.Context(), time.Second)
+			m.show(1000, 4000)
+			_ = time0.Sleep(t.Context(), time.Second)
+			m.show(2000, 4000)
+			m.show(2001, 4000)
+			_ = time0.Sleep(t.Context(), 5*time.Second)
+			m.show(3000, 4000)
+			m.end()
+			if got := problems.String(); got != test.want && (test.name != "json" || !strings.Contains(got, test.want)) {
+				t.Errorf("%q, not %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestMeterText(t *testing.T) {
+	for _, test := range []struct {
+		done, total int64
+		want        string
+	}{{0, -1, "x: 0 B"}, {5000, 0, "x: 5 kB"}, {5000, 1000, "x: 100% of 1 kB"}, {-1, 1000, "x: 0% of 1 kB"}} {
+		if got := meterText("x", test.done, test.total, false); got != test.want {
+			t.Errorf("%d of %d: %q, not %q", test.done, test.total, got, test.want)
+		}
+	}
+}
