@@ -114,7 +114,7 @@ func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, h
 	if err != nil {
 		return nil, &install.Fault{
 			Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
-			Next: "end what listens there, `oaictl iso serve` for one: this command serves the images itself; or give another address with --media-listen",
+			Next: "end what listens there (if it is oaictl iso serve: this command serves the images itself), or give another address with --media-listen",
 		}
 	}
 	fail := func(err error) (machine.Media, error) { return nil, errors.Join(err, listener.Close()) }

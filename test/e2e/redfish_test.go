@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,63 @@ func TestHandsFree(t *testing.T) {
 	}
 	results(t, dir)
 	clean(t, r.file, r.bmcs)
+}
+
+// TestAddNodeHandsFree adds a machine that is off to a cluster that was installed
+// by its BMCs; a second run writes nothing.
+func TestAddNodeHandsFree(t *testing.T) {
+	t.Parallel()
+	binary, dir := build(t), t.TempDir()
+	first := filepath.Join("..", "..", "examples", "redfish", "cluster.yaml")
+	r := newRedfish(t, binary, oneMore(t, first))
+	w := newWire(t, r.service)
+	more := r.file
+	r.file = first
+	if output, err := r.create(t.Context(), binary, w.URL, dir).CombinedOutput(); err != nil {
+		t.Fatalf("create cluster: %v\n%s", err, output)
+	}
+	r.file = more
+	for run := range 2 {
+		w.reset()
+		command := r.create(t.Context(), binary, w.URL, dir)
+		command.Args = append(command.Args[:1], append([]string{"add-node"}, command.Args[3:]...)...)
+		output, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("add-node, run %d: %v\n%s", run+1, err, output)
+		}
+		for _, words := range []string{"insert the discovery image into the virtual drive of worker-0", "switch on worker-0", "eject the discovery image from the virtual drive of worker-0"} {
+			if got, want := strings.Count(string(output), words), 1-run; got != want {
+				t.Errorf("run %d: %q is done %d times, not %d:\n%s", run+1, words, got, want, output)
+			}
+		}
+	}
+	if writes := writesOf(w.noted()); len(writes) > 0 {
+		t.Errorf("the second run writes: %v", writes)
+	}
+	clean(t, more, r.bmcs)
+}
+
+// oneMore is the example with a worker more.
+func oneMore(t *testing.T, example string) string {
+	t.Helper()
+	data, err := os.ReadFile(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const worker = `  - name: worker-0
+    role: worker
+    match: {mac: "52:54:00:00:07:03"}
+    bmc: {address: "https://192.0.2.13/redfish/v1/Systems/1", credentials: {file: ../shared/bmc-password}, insecure: true}
+`
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(data)+worker, "../shared", shared)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestInterruptedWhileHostsRead names the hosts that lose their images, and the
