@@ -86,9 +86,7 @@ func (s *Simulator) URL() string { return s.url }
 // openBMCs makes the controllers of the machines that are booted through them, and
 // a listener for them; nil for both where there are none.
 func (s *Simulator) openBMCs(config Config) (*bmc.Server, net.Listener, error) {
-	bmcs, err := NewBMCs(BMCConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
-	})
+	bmcs, err := NewBMCs(BMCConfig(config))
 	if err != nil || bmcs == nil {
 		return nil, nil, err
 	}

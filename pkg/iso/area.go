@@ -136,7 +136,7 @@ func (b *Base) describedArea() (area, error) {
 	f, err := b.volume.Find(info.File)
 	if err != nil {
 		// Not fs.ErrNotExist: the image contradicts itself, and guessing on would hide that.
-		return area{}, fmt.Errorf("%s names %q: %v", igninfoPath, info.File, err)
+		return area{}, fmt.Errorf("%s names %q: %s", igninfoPath, info.File, err.Error())
 	}
 	offset, length, err := info.within(f.Size)
 	if err != nil {

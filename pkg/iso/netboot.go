@@ -138,8 +138,8 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 		return image, err
 	}
 	magic := make([]byte, 2)
-	if _, err := image.ReadAt(magic, 0); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return image, nil
+	if n, _ := image.ReadAt(magic, 0); n < len(magic) || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return image, nil // whatever it is, it is no gzip stream
 	}
 	zipped, err := gzip.NewReader(image.Reader())
 	if err != nil {

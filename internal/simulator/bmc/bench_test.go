@@ -90,7 +90,7 @@ func (b *bench) listen() {
 	go func() { ended <- b.server.Serve(ctx, listener) }()
 	b.t.Cleanup(func() {
 		stop()
-		<-ended
+		_ = <-ended // because it was told to
 	})
 	b.proxy = "http://" + listener.Addr().String()
 	proxy, err := url.Parse(b.proxy)
@@ -158,7 +158,7 @@ func (b *bench) want(status int, method, address string, body any, header ...str
 
 // find follows a path of keys and indexes through what was answered.
 func (a answered) find(path ...any) any {
-	var at any = map[string]any(a.body)
+	var at any = a.body
 	for _, step := range path {
 		switch key := step.(type) {
 		case string:

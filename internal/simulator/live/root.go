@@ -77,7 +77,7 @@ func kernelArguments(image io.ReaderAt, size int64) (string, error) {
 	file, err := find(image, size, menu.Path)
 	if err != nil {
 		// Not an image from before kargs.json, but one that lacks what that names.
-		return "", fmt.Errorf("find the kernel arguments: %v", err)
+		return "", errors.New("find the kernel arguments: " + err.Error())
 	}
 	if menu.Offset < 0 || info.Size < 0 || info.Size > mostArguments || menu.Offset+info.Size > file.size {
 		return "", fmt.Errorf("the kernel arguments, %d bytes at %d of %s, are not in that file of %d bytes", info.Size, menu.Offset, menu.Path, file.size)

@@ -210,13 +210,5 @@ func (i *Images) keyfiles(host string, config []byte) ([]iso.Keyfile, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := state.Keyfiles(macs)
-	if err != nil {
-		return nil, err
-	}
-	keyfiles := make([]iso.Keyfile, 0, len(made))
-	for _, k := range made {
-		keyfiles = append(keyfiles, iso.Keyfile{Name: k.Name, Content: k.Content})
-	}
-	return keyfiles, nil
+	return state.Keyfiles(macs)
 }
