@@ -214,6 +214,38 @@ func TestISOServe(t *testing.T) {
 	}
 }
 
+// A minimal image fetches its root filesystem from the server that it came from.
+func TestISOServeMinimal(t *testing.T) {
+	service, file := registered(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := strings.ReplaceAll(string(text), "../shared", filepath.Join(filepath.Dir(filepath.Dir(file)), "shared"))
+	if err := os.WriteFile("minimal.yaml", []byte(strings.Replace(there, "spec:\n", "spec:\n  boot: {image: minimal}\n", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alone := runLive(t, service.URL, "", false, "create", "images", "-f", "minimal.yaml", "--base", "base.iso", "-d", "images")
+	if alone.code != 1 || !strings.Contains(alone.errors, "oaictl iso serve") {
+		t.Errorf("files of minimal images end with %d:\n%s", alone.code, alone.errors)
+	}
+	items, stop := serving(t, service, "-f", "minimal.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
+	defer stop()
+	_, image := get(t, items[1].ISO)
+	base, err := iso.OpenReader("the image", bytes.NewReader(image), int64(len(image)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rootfs, found := strings.Cut(base.Kargs(), "coreos.live.rootfs_url=")
+	if code, data := get(t, strings.Fields(rootfs + " none")[0]); !found || code != 200 || len(data) == 0 {
+		t.Errorf("the root filesystem of %q is %d, %d bytes", base.Kargs(), code, len(data))
+	}
+	keyfiles, err := base.Keyfiles()
+	if err != nil || len(keyfiles) == 0 {
+		t.Errorf("the initrd has no network: %v", err)
+	}
+}
+
 func TestISOServeRefuses(t *testing.T) {
 	service, file := registered(t)
 	if err := os.WriteFile("empty.pem", nil, 0o600); err != nil {

@@ -29,7 +29,11 @@ type imageOutput struct {
 // writeImage writes an image to a file, whole or not at all, or into a stream. It
 // returns what there is to say of the file, nothing for a stream.
 func (a *app) writeImage(ctx context.Context, image *extent.Image, to imageOutput) ([]document.Download, error) {
-	shown := a.meter("writing " + to.Path)
+	name := to.Path
+	if name == stdoutName {
+		name = "to standard output"
+	}
+	shown := a.meter("writing " + name)
 	defer shown.end()
 	if to.Path == stdoutName {
 		return nil, a.streamImage(ctx, image, "standard output", a.io.Out, shown)

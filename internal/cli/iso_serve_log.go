@@ -18,7 +18,7 @@ type fetchLog struct {
 	server *serve.Server
 
 	mu   sync.Mutex
-	told map[string]int64 // percent of each host and kind, as last told
+	told map[string]int64 // percent of each host, as last told
 }
 
 // access is told of every request when it is over.
@@ -41,11 +41,7 @@ func (l *fetchLog) access(a serve.Access) {
 	if f.Size <= 0 || !l.further(a.Host, f.Bytes*100/f.Size) {
 		return
 	}
-	what := string(a.Kind)
-	if a.Kind == serve.ISO {
-		what = "its image"
-	}
-	l.say("%s has fetched %s of %s, %d%% (%s, last of %s)", a.Host, sizeText(f.Bytes), sizeText(f.Size), f.Bytes*100/f.Size, a.Client, what)
+	l.say("%s has fetched %s of %s, %d%% (%s)", a.Host, sizeText(f.Bytes), sizeText(f.Size), f.Bytes*100/f.Size, a.Client)
 }
 
 // further says whether a host has come so much further that it is worth a line.
