@@ -74,7 +74,7 @@ A BASE that carries something already is refused, unless --merge keeps that or
 	flags.StringArrayVar(&o.ReplaceKarg, "replace-karg", nil, "replace a kernel argument: `OLD=NEW`, or KEY=OLD=NEW; may be repeated")
 	flags.BoolVar(&o.ResetKargs, "reset-kargs", false, "begin with the kernel arguments that the image was built with")
 	flags.StringArrayVar(&o.Keyfiles, "network-keyfile", nil, "`FILE.nmconnection` for NetworkManager; may be repeated")
-	flags.StringVar(&o.NMState, "nmstate", "", "`FILE` that describes the network as nmstate does")
+	flags.StringVar(&o.NMState, "nmstate", "", "`FILE` that describes the network as nmstate does, - for standard input")
 	flags.StringArrayVar(&o.MACs, "mac", nil, "`NAME=MAC` of an interface of --nmstate; may be repeated")
 	flags.StringVar(&o.Hostname, "hostname", "", "`NAME` of the machine while it runs from the image")
 	flags.BoolVar(&o.NoGrow, "no-grow", false, "fail rather than make the image larger for a config that does not fit")
@@ -130,13 +130,13 @@ func (o *customizeOptions) check(location string) error {
 		return usagef("--mac goes with --nmstate")
 	}
 	stdin := 0
-	for _, path := range append([]string{location, o.NMState}, append(o.Ignition, o.Keyfiles...)...) {
+	for _, path := range append([]string{o.NMState}, o.Ignition...) {
 		if path == stdoutName {
 			stdin++
 		}
 	}
-	if stdin > 1 || location == stdoutName {
-		return usagef("standard input can be one Ignition config, network keyfile or nmstate document; BASE is a file or a URL")
+	if stdin > 1 || location == stdoutName || slices.Contains(o.Keyfiles, stdoutName) {
+		return usagef("standard input can be one Ignition config or the nmstate document; all else is a file")
 	}
 	return o.checkOutput("-o", o.Out)
 }
