@@ -58,14 +58,13 @@ func (a *app) checkOutput(flag string, to imageOutput) error {
 	case to.Path == stdoutName && to.Sync:
 		return usagef("--fsync is for a file, not for standard output")
 	}
-	info, err := os.Lstat(to.Path)
-	if to.Path == stdoutName || err != nil {
-		return nil // whether it can be made is found when it is
-	}
-	if info.IsDir() {
+	info, _ := os.Lstat(to.Path) // whether it can be made is found when it is
+	switch {
+	case to.Path == stdoutName, info == nil:
+		return nil
+	case info.IsDir():
 		return notWritten(to.Path, errors.New("it is a folder"))
-	}
-	if info.Mode().IsRegular() && !to.Force {
+	case info.Mode().IsRegular() && !to.Force:
 		return existsFault(to.Path)
 	}
 	return nil
