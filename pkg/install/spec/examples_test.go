@@ -20,6 +20,7 @@ func TestExamplesLoad(t *testing.T) {
 		"static-network": {3, 0, 0, spec.BareMetal},
 		"disconnected":   {3, 0, 0, spec.BareMetal},
 		"arbiter":        {2, 0, 1, spec.BareMetal},
+		"redfish":        {3, 0, 0, spec.BareMetal},
 	}
 	files, err := filepath.Glob("../../../examples/*/cluster.yaml")
 	if err != nil || len(files) != len(want) {
