@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,7 +57,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *sight) error {
 	for _, host := range hosts {
 		names = append(names, host.Name)
 	}
-	plane, err := o.ejector(keyFile)
+	plane, err := o.lookingOnly(filepath.Dir(keyFile), o.ejecting.BMCProxy)
 	if err != nil {
 		return err
 	}
@@ -70,19 +71,24 @@ func (o *changeOptions) eject(ctx context.Context, seen *sight) error {
 	return nil
 }
 
-func (o *changeOptions) ejector(keyFile string) (*machine.Plane, error) {
-	key, err := serve.LoadKey(keyFile)
+// lookingOnly is a plane of machines that serves nothing: which image is a
+// cluster's own follows from the key in its folder. Where there is none, none is.
+func (a *app) lookingOnly(clusterDir, proxy string) (*machine.Plane, error) {
+	through, err := proxyURL(proxy)
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := proxyURL(o.ejecting.BMCProxy)
-	if err != nil {
-		return nil, err
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it never fails
+	keyFile := mediaKeyFile(clusterDir)
+	if _, err := os.Stat(keyFile); err == nil {
+		if key, err = serve.LoadKey(keyFile); err != nil {
+			return nil, err
+		}
 	}
-	// Which image is ours follows from the key: nothing is served.
 	server, err := serve.New(serve.Config{Key: key})
 	if err != nil {
 		return nil, fmt.Errorf("tell whose images are in the drives: %w", err)
 	}
-	return machine.New(machine.Config{Media: elsewhere{server}, Proxy: proxy, Clock: o.clock}), nil
+	return machine.New(machine.Config{Media: elsewhere{server}, Proxy: through, Clock: a.clock}), nil
 }

@@ -96,7 +96,7 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired 
 type elsewhere struct{ server *serve.Server }
 
 func (e elsewhere) URL(host string) (string, error)       { return e.server.URL(host, serve.ISO), nil }
-func (e elsewhere) Fetched(string) install.Fetched        { return install.Fetched{} }
+func (e elsewhere) Fetched(string) install.Fetched        { return install.Fetched{Unknown: true} }
 func (e elsewhere) Prepare(context.Context, string) error { return nil }
 
 func (o *runOptions) servedElsewhere(h *handsFree, key []byte) (machine.Media, error) {

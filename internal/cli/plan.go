@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,8 @@ type planOptions struct {
 	Reimage       bool
 	Adopt         string
 	ResendSecrets bool
+	RebootRunning bool
+	BMCProxy      string
 }
 
 func (a *app) planCommand(run func(context.Context, *planOptions) error) *cobra.Command {
@@ -30,8 +33,8 @@ func (a *app) planCommand(run func(context.Context, *planOptions) error) *cobra.
 		Use:   "plan -f FILE",
 		Short: "Show what create cluster would do, and do nothing",
 		Long: `Show what create cluster would do next, what it would wait for, what stands in
-its way, and what follows until the cluster is installed. Nothing is written,
-neither to the service nor to disk, and the exit code is 0 whether or not there
+its way, and what follows until the cluster is installed. Machines with a bmc are
+looked at. Nothing is written, neither to the service nor to disk, and the exit code is 0 whether or not there
 is something to do.`,
 		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
   oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
@@ -39,6 +42,9 @@ is something to do.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if o.File == "" {
 				return usagef("plan needs -f FILE")
+			}
+			if _, err := proxyURL(o.BMCProxy); err != nil {
+				return err
 			}
 			if run != nil {
 				return run(command.Context(), o)
@@ -52,6 +58,8 @@ is something to do.`,
 	flags.BoolVar(&o.Reimage, "reimage", false, "plan with changes that make a new image")
 	flags.StringVar(&o.Adopt, "adopt", "", "plan with taking over the cluster `ID`")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
+	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
+	declareBMCProxy(flags, &o.BMCProxy)
 	return command
 }
 
@@ -65,13 +73,21 @@ func (o *planOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.show(ctx, service, &install.Desired{Spec: cluster, Options: install.Options{
-		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets,
+		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.RebootRunning,
 	}})
 }
 
 // show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service remote, desired *install.Desired) error {
-	installer := install.New(service, install.WithFiles(install.NewFiles(o.Dir)))
+	options := []install.Option{install.WithFiles(install.NewFiles(o.Dir))}
+	if len(install.BootedByBMC(desired.Spec)) > 0 {
+		machines, err := o.lookingOnly(filepath.Join(o.Dir, desired.Spec.Metadata.Name), o.BMCProxy)
+		if err != nil {
+			return err
+		}
+		options = append(options, install.WithMachines(machines))
+	}
+	installer := install.New(service, options...)
 	plan, observed, err := installer.Plan(ctx, desired)
 	if err != nil {
 		return err

@@ -234,7 +234,7 @@ func (b *booting) boots() {
 	on := since(state.Boots)
 	reads := state.Fetch.Bytes > 0 && on < readingWithin && !state.Grew.IsZero() && since(state.Grew) < stillReading
 	switch {
-	case state.Fetch.Requests == 0 && on >= fetchWithin:
+	case state.Fetch.Requests == 0 && !state.Fetch.Unknown && on >= fetchWithin:
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image in %s: is %s reachable from the BMC?", minutes(on), origin(state.Media)),
 			"check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off")
 	case state.Fetch.Bytes == 0 && state.Fetch.Requests > 0 && on >= fetchWithin:
@@ -253,6 +253,8 @@ func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d/ti
 
 func fetchText(f Fetched) string {
 	switch {
+	case f.Unknown:
+		return "and how far it was fetched is known where it is served"
 	case f.Requests == 0:
 		return "nothing fetched by it yet"
 	case f.Size <= 0:

@@ -82,6 +82,8 @@ type Fetched struct {
 	Bytes    int64 // distinct ones: a part that is read twice counts once
 	Size     int64 // of the whole image, 0 while unknown
 	Last     time.Time
+	// Unknown says that another process serves the image, which knows.
+	Unknown bool
 }
 
 // who is waited for after an action.
