@@ -91,6 +91,19 @@ func (m *memory) refused(a Action, err error, now time.Time) {
 	m.refusals[a.Key] = r
 }
 
+// refusalOf is the refusal of the first of some actions that was refused, else
+// another one.
+func (m *memory) refusalOf(actions []Action, otherwise *refusal) *refusal {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range actions {
+		if r, refused := m.refusals[a.Key]; refused {
+			return &r
+		}
+	}
+	return otherwise
+}
+
 // forGood says whether the same request would be refused again.
 func forGood(err error) bool {
 	var fault *Fault

@@ -109,8 +109,8 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		case acted: // what it led to is looked at before anything is said of it
 		case done || err != nil:
 			return result, err
-		case detach && len(plan.Actions) == 0:
-			if done, err := r.detached(plan, retry); done || err != nil {
+		case detach && context.Cause(ctx) == nil: // whatever there was to do was refused just now
+			if done, err := r.detached(plan, r.memory.refusalOf(plan.Actions, retry)); done || err != nil {
 				return result, err
 			}
 		default:
