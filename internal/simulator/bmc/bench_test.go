@@ -90,7 +90,9 @@ func (b *bench) listen() {
 	go func() { ended <- b.server.Serve(ctx, listener) }()
 	b.t.Cleanup(func() {
 		stop()
-		_ = <-ended // because it was told to
+		if err := <-ended; err != nil {
+			b.t.Error(err)
+		}
 	})
 	b.proxy = "http://" + listener.Addr().String()
 	proxy, err := url.Parse(b.proxy)

@@ -13,8 +13,10 @@ const (
 	// sendfileFrom is the length from which on sendfile, which has to find its
 	// position and flush what is buffered, is cheaper than copying the bytes.
 	sendfileFrom = 16 << 10
-	// zeroChunk is how many zeros are held to send any number of them.
-	zeroChunk = 32 << 10
+	// zeroChunk is how many zeros are held to send any number of them: a segment of
+	// the loopback interface, below which a client with a small window has to wait
+	// for each of them.
+	zeroChunk = 64 << 10
 )
 
 // WriteRange writes the n bytes at off to w and returns how many it wrote. What
