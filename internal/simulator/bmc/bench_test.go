@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -90,7 +91,7 @@ func (b *bench) listen() {
 	go func() { ended <- b.server.Serve(ctx, listener) }()
 	b.t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
 			b.t.Error(err)
 		}
 	})
