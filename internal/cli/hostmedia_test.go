@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -243,6 +245,79 @@ func TestISOServeMinimal(t *testing.T) {
 	keyfiles, err := base.Keyfiles()
 	if err != nil || len(keyfiles) == 0 {
 		t.Errorf("the initrd has no network: %v", err)
+	}
+}
+
+// An LPAR of s390x reads generic.ins, and then what that names, from beside it.
+func TestNetworkBootOfS390X(t *testing.T) {
+	service := newLive(t)
+	text, err := os.ReadFile(staticExample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs(filepath.Dir(staticExample) + "/../shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	base, err := filepath.Abs("base.iso")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := makeFixture("s390x-2023-07", base); err != nil {
+		t.Fatal(err)
+	}
+	z := strings.NewReplacer("../shared", shared, "    version: \"4.20\"\n", "    version: \"4.20\"\n    arch: s390x\n",
+		"    vips:\n      api: [192.168.127.100]\n      ingress: [192.168.127.101]\n", "").Replace(string(text))
+	if err := os.WriteFile("z.yaml", []byte(z), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := runLive(t, service.URL, "", false, "create", "cluster", "-f", "z.yaml", "--detach"); got.code != 0 {
+		t.Fatalf("registering the cluster ends with %d:\n%s", got.code, got.errors)
+	}
+	if got := runLive(t, service.URL, "", false, "create", "images", "-f", "z.yaml", "--base", "base.iso", "-d", "images", "--netboot", "--url", "http://192.0.2.1/z"); got.code != 0 {
+		t.Fatalf("images end with %d:\n%s", got.code, got.errors)
+	}
+	insNames(t, "http://192.0.2.1/z/rootfs.img", func(name string) ([]byte, error) { return os.ReadFile("images/cp-1/" + name) })
+
+	items, stop := serving(t, service, "-f", "z.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
+	defer stop()
+	if items[1].IPXE != "" || !strings.HasSuffix(items[1].Ins, "/generic.ins") {
+		t.Fatalf("%+v", items[1])
+	}
+	folder := strings.TrimSuffix(items[1].Ins, "generic.ins")
+	insNames(t, folder+"rootfs", func(name string) ([]byte, error) {
+		code, data := get(t, folder+name)
+		if code != http.StatusOK {
+			return nil, fmt.Errorf("%s%s answers %d", folder, name, code)
+		}
+		return data, nil
+	})
+	if code, data := get(t, folder+"rootfs"); code != http.StatusOK || len(data) == 0 {
+		t.Errorf("the root filesystem is %d, %d bytes", code, len(data))
+	}
+}
+
+// insNames reads what generic.ins names, and looks for the root filesystem's URL
+// among the kernel's arguments.
+func insNames(t *testing.T, rootfs string, read func(name string) ([]byte, error)) {
+	t.Helper()
+	ins, err := read("generic.ins")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for line := range strings.Lines(string(ins)) {
+		name, _, places := strings.Cut(line, " 0x")
+		if !places {
+			continue
+		}
+		if files[name], err = read(name); err != nil || len(files[name]) == 0 {
+			t.Errorf("%s has %d bytes: %v", name, len(files[name]), err)
+		}
+	}
+	if args := strings.Fields(string(files["generic.prm"])); len(files) != 4 || !slices.Contains(args, "coreos.live.rootfs_url="+rootfs) || !slices.Contains(args, "ignition.firstboot") {
+		t.Errorf("of %d files, generic.prm is %q", len(files), files["generic.prm"])
 	}
 }
 

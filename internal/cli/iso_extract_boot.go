@@ -117,15 +117,21 @@ func netbootFiles(n *iso.Netboot, where, rootfs string) ([]smallFile, error) {
 	if where == "" {
 		return nil, usagef("s390x needs --url: its parameters name the root filesystem's whole URL")
 	}
+	return append(files,
+		smallFile{name: addrSizeName, content: n.AddrSize},
+		smallFile{name: insName, content: []byte(n.Ins)},
+		smallFile{name: parameterName, content: parameterFile(n, rootfs)},
+	), nil
+}
+
+// parameterFile is s390x's generic.prm, whose kernel arguments name the whole URL of
+// the root filesystem, "" where it is none of its own.
+func parameterFile(n *iso.Netboot, rootfs string) []byte {
 	parameters := n.Kargs
 	if rootfs != "" {
 		parameters = "coreos.live.rootfs_url=" + rootfs + " " + parameters
 	}
-	return append(files,
-		smallFile{name: addrSizeName, content: n.AddrSize},
-		smallFile{name: insName, content: []byte(n.Ins)},
-		smallFile{name: parameterName, content: []byte(parameters + "\n")},
-	), nil
+	return []byte(parameters + "\n")
 }
 
 // minimalOptions are what `iso extract minimal` needs and what its flags say.

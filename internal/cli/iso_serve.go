@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -231,17 +234,37 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *hostMedia, ser
 			o.say("%s cannot boot over the network: %v", host.Name, err)
 		}
 	} else {
-		files = append(files, serve.File{Kind: serve.Kernel, Image: n.Kernel, Base: base.Identity()}, serve.File{Kind: serve.Initrd, Image: n.Initrd, Base: base.Identity()})
-		if n.Rootfs != nil {
-			files = append(files, serve.File{Kind: serve.Rootfs, Image: n.Rootfs, Base: base.Identity()})
+		files = append(files, netbootMedia(n, base.Identity(), server.URL(host.Name, serve.Rootfs))...)
+		if n.Ins == "" {
+			item.IPXE = server.URL(host.Name, serve.IPXE)
+		} else {
+			item.Ins = server.URL(host.Name, serve.Ins)
 		}
-		files = append(files, bootFiles(n)...)
-		item.IPXE = server.URL(host.Name, serve.IPXE)
 	}
 	if err := server.Set(host.Name, files...); err != nil {
 		return document.Media{}, err
 	}
 	return item, server.SetMACs(host.Name, macsOf(media.cluster, host)...)
+}
+
+// netbootMedia are the files of a network boot. rootfs is where the root filesystem
+// is served, if there is one. What tells firmware of the others is a script for iPXE;
+// s390x has no iPXE, but a list of files and their places in memory.
+func netbootMedia(n *iso.Netboot, base, rootfs string) []serve.File {
+	files := []serve.File{{Kind: serve.Kernel, Image: n.Kernel, Base: base}, {Kind: serve.Initrd, Image: n.Initrd, Base: base}}
+	if n.Rootfs == nil {
+		rootfs = ""
+	} else {
+		files = append(files, serve.File{Kind: serve.Rootfs, Image: n.Rootfs, Base: base})
+	}
+	if n.Ins == "" {
+		return append(files, serve.File{Kind: serve.IPXE, Script: n.Script})
+	}
+	return append(files,
+		serve.File{Kind: serve.AddrSize, Image: extent.Bytes(n.AddrSize)},
+		serve.File{Kind: serve.Ins, Image: extent.Bytes([]byte(n.Ins))},
+		serve.File{Kind: serve.Prm, Image: extent.Bytes(parameterFile(n, rootfs))},
+	)
 }
 
 // macsOf are the MAC addresses that the file knows a host by.
@@ -264,10 +287,10 @@ func macsOf(c *spec.Cluster, host *spec.Host) []string {
 
 func mediaResult(items []document.Media) printer.Result {
 	names := make([]string, 0, len(items))
-	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "IPXE", Wide: true}}}
+	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "NETBOOT", Wide: true}}}
 	for _, item := range items {
 		names = append(names, item.ISO)
-		table.Rows = append(table.Rows, []string{item.Host, item.ISO, item.IPXE})
+		table.Rows = append(table.Rows, []string{item.Host, item.ISO, cmp.Or(item.IPXE, item.Ins)})
 	}
 	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"sync"
 
-	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -57,17 +55,4 @@ func (l *fetchLog) further(host string, percent int64) bool {
 	}
 	l.told[host] = percent
 	return true
-}
-
-// bootFiles are what tells firmware of the others: a script for iPXE, and on s390x
-// the places in memory.
-func bootFiles(n *iso.Netboot) []serve.File {
-	if n.Ins == "" {
-		return []serve.File{{Kind: serve.IPXE, Script: n.Script}}
-	}
-	return []serve.File{
-		{Kind: serve.IPXE, Script: n.Script},
-		{Kind: serve.AddrSize, Image: extent.Bytes(n.AddrSize)},
-		{Kind: serve.Ins, Image: extent.Bytes([]byte(n.Ins))},
-	}
 }
