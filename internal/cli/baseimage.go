@@ -48,83 +48,46 @@ type baseImage struct {
 	// progress is told how far a download is; nil tells nobody.
 	progress fetch.Progress
 
-	mu   sync.Mutex
-	run  *bringing // the last attempt; nil before the first
-	base *iso.Base
-	file *fetch.File
-	far  [2]int64 // done, of all
-}
+	image brought[*liveImage]
 
-// bringing is one attempt to bring the base here.
-type bringing struct {
-	done chan struct{}
-	err  error // once done is closed
+	mu  sync.Mutex
+	far [2]int64 // done, of all
 }
 
 // open is the base, once it is here. What failed is tried again by the next call.
 func (b *baseImage) open(ctx context.Context) (*iso.Base, error) {
-	run := b.begin()
-	select {
-	case <-run.done:
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return b.base, run.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	image, err := b.image.begin(b.bring).wait(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return image.Base, nil
 }
 
-// begin brings the base here, unless it is here, or on its way.
-func (b *baseImage) begin() *bringing {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.run != nil {
-		select {
-		case <-b.run.done:
-			if b.base != nil {
-				return b.run
-			}
-		default:
-			return b.run
-		}
-	}
-	run := &bringing{done: make(chan struct{})}
-	b.run = run
-	go func() {
-		defer close(run.done)
-		base, file, err := b.bring()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.base, b.file, run.err = base, file, err
-	}()
-	return run
-}
-
-func (b *baseImage) bring() (*iso.Base, *fetch.File, error) {
+func (b *baseImage) bring() (*liveImage, error) {
 	source, err := b.where(b.ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	client, err := rest.HTTPClient(b.caFile, b.insecure)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: imageCacheCap, Client: client}).Get(b.ctx, source, b.note)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	base, err := iso.Open(file.Path)
 	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	if got := base.Info().Arch; got != "" && got != liveArch(b.arch) {
 		err := &install.Fault{
 			Code: install.CodeInput, Op: "boot machines with", On: fetch.Redact(source.Location), Permanent: true,
 			Err: fmt.Errorf("it is for %s, and the machines are %s", got, liveArch(b.arch)), Next: "give --base an image for " + liveArch(b.arch),
 		}
-		return nil, nil, errors.Join(err, base.Close(), file.Close())
+		return nil, errors.Join(err, base.Close(), file.Close())
 	}
-	return base, file, nil
+	return &liveImage{base, file}, nil
 }
 
 func (b *baseImage) note(done, total int64) {
@@ -140,7 +103,7 @@ func (b *baseImage) note(done, total int64) {
 // that could not be brought. It waits for it as long as ctx lasts.
 func (b *baseImage) missing(ctx context.Context) string {
 	select {
-	case <-b.begin().done:
+	case <-b.image.begin(b.bring).done:
 		return ""
 	case <-ctx.Done():
 	}
@@ -159,31 +122,15 @@ func farText(done, total int64) string {
 
 // path is where the base lies on this machine, "" as long as it does not.
 func (b *baseImage) path() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.file == nil {
+	image, here := b.image.here()
+	if !here {
 		return ""
 	}
-	return b.file.Path
+	return image.file.Path
 }
 
 // close gives the base back. It waits for a download, which ends with its ctx.
-func (b *baseImage) close() error {
-	b.mu.Lock()
-	run := b.run
-	b.mu.Unlock()
-	if run != nil {
-		<-run.done
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.base == nil {
-		return nil
-	}
-	err := errors.Join(b.base.Close(), b.file.Close())
-	b.base, b.file = nil, nil
-	return err
-}
+func (b *baseImage) close() error { return b.image.close((*liveImage).close) }
 
 // serviceImage is the full image that the service has for an InfraEnv: of what
 // it holds, only the live system is used.

@@ -174,7 +174,7 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 	whole := h.discovery.desired.Spec
 	media := mediaOf{}
 	h.baseOf = map[string]*baseImage{}
-	for arch, hosts := range byArch(whole) {
+	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {
 		part := *whole
 		part.Spec.Hosts = hosts
 		base := &baseImage{ctx: ctx, dir: dir, arch: arch, progress: o.downloads(h), caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
@@ -225,17 +225,6 @@ func (o *runOptions) downloads(h *handsFree) fetch.Progress {
 // tellEvery is how many bytes of a download whose size nobody knows are worth a
 // line.
 const tellEvery = 100_000_000
-
-// byArch are the hosts that boot through their BMCs by the architecture of what
-// they boot.
-func byArch(c *spec.Cluster) map[spec.Arch][]spec.Host {
-	part := *c
-	part.Spec.Hosts = nil
-	for _, host := range install.BootedByBMC(c) {
-		part.Spec.Hosts = append(part.Spec.Hosts, *host)
-	}
-	return hostsByArch(&part)
-}
 
 // mediaOf are the media of hosts by their names.
 type mediaOf map[string]*machine.Images

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -48,6 +47,7 @@ type hostMedia struct {
 	cluster   *spec.Cluster
 	discovery *discovery
 	parts     []mediaPart
+	stop      func() // ends what is still on its way
 }
 
 // mediaPart are the hosts of one CPU architecture, whose media are of one base.
@@ -59,37 +59,28 @@ type mediaPart struct {
 
 // sharedImage is a live image that is read once, when it is first wanted.
 type sharedImage struct {
+	// ctx ends a download that nobody waits for any more.
+	ctx     context.Context
 	options *imageOptions
 	where   func(context.Context) (fetch.Source, error)
-
-	mu    sync.Mutex
-	image *liveImage
+	image   brought[*liveImage]
 }
 
 // open is the image. What failed is tried again by the next call.
 func (s *sharedImage) open(ctx context.Context) (*iso.Base, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.image != nil {
-		return s.image.Base, nil
-	}
-	source, err := s.where(ctx)
+	image, err := s.image.begin(s.bring).wait(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.image, err = s.options.openSource(ctx, source); err != nil {
-		return nil, err
-	}
-	return s.image.Base, nil
+	return image.Base, nil
 }
 
-func (s *sharedImage) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.image == nil {
-		return nil
+func (s *sharedImage) bring() (*liveImage, error) {
+	source, err := s.where(s.ctx)
+	if err != nil {
+		return nil, err
 	}
-	return s.image.close()
+	return s.options.openSource(s.ctx, source)
 }
 
 // cluster reads the file.
@@ -117,17 +108,19 @@ func (o *hostMediaOptions) media(ctx context.Context, cluster *spec.Cluster, ser
 			return nil, o.notRegistered(err)
 		}
 	}
-	groups := hostsByArch(cluster)
+	groups := hostsByArch(cluster, everyHost)
 	if o.Base != "" && len(groups) > 1 {
 		return nil, usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", len(groups))
 	}
+	ctx, m.stop = context.WithCancel(ctx)
 	for _, arch := range slices.Sorted(maps.Keys(groups)) {
 		part := mediaPart{hosts: groups[arch]}
-		part.base = &sharedImage{options: &o.imageOptions, where: o.baseOf(m, part.hosts[0].Name)}
+		part.base = &sharedImage{ctx: ctx, options: &o.imageOptions, where: o.baseOf(m, part.hosts[0].Name)}
 		whole := *cluster
 		whole.Spec.Hosts = part.hosts
 		part.images, err = machine.NewImages(machine.ImagesConfig{Spec: &whole, Base: part.base.open, Ignition: m.discovery.ignition, Server: server})
 		if err != nil {
+			m.stop()
 			return nil, err
 		}
 		m.parts = append(m.parts, part)
@@ -186,33 +179,40 @@ func (m *hostMedia) of(host string) *mediaPart {
 }
 
 func (m *hostMedia) close() error {
+	m.stop()
 	var errs []error
 	for _, part := range m.parts {
-		errs = append(errs, part.base.close())
+		errs = append(errs, part.base.image.close((*liveImage).close))
 	}
 	return errors.Join(errs...)
 }
 
-// hostsByArch are the hosts of a file by the architecture of what they boot.
-func hostsByArch(c *spec.Cluster) map[spec.Arch][]spec.Host {
+// everyHost is what a person boots: every host of a file.
+func everyHost(c *spec.Cluster) []*spec.Host {
+	hosts := make([]*spec.Host, 0, len(c.Spec.Hosts))
+	for n := range c.Spec.Hosts {
+		hosts = append(hosts, &c.Spec.Hosts[n])
+	}
+	return hosts
+}
+
+// hostsByArch are those hosts of a file that pick names, by the architecture of what
+// they boot.
+func hostsByArch(c *spec.Cluster, pick func(*spec.Cluster) []*spec.Host) map[spec.Arch][]spec.Host {
 	groups := map[spec.Arch][]spec.Host{}
-	for _, host := range c.Spec.Hosts {
-		arch := archOf(c, &host)
-		groups[arch] = append(groups[arch], host)
+	for _, host := range pick(c) {
+		arch := archOf(c, host)
+		groups[arch] = append(groups[arch], *host)
 	}
 	return groups
 }
 
 // archOf is the architecture of what a host boots.
 func archOf(c *spec.Cluster, host *spec.Host) spec.Arch {
-	switch arch := c.Spec.OpenShift.Arch; {
-	case arch != spec.Multi && arch != "":
-		return arch
-	case arch == spec.Multi && host.Arch != "":
-		return host.Arch
-	default:
-		return spec.X86
+	if arch := c.Spec.OpenShift.Arch; arch != spec.Multi {
+		return cmp.Or(arch, spec.X86)
 	}
+	return cmp.Or(host.Arch, spec.X86)
 }
 
 // liveArch is an architecture as live images call it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -35,15 +34,15 @@ type ImagesConfig struct {
 type Images struct {
 	config ImagesConfig
 
-	mu   sync.Mutex
-	base *iso.Base
+	opening chan struct{} // holds one while base is looked at or brought
+	base    *iso.Base
 }
 
 // NewImages promises an image for every host of the file. With a Server each
 // is found at its URL from now on and made when it is first asked for: a BMC
 // that still reads finds it again after a restart.
 func NewImages(config ImagesConfig) (*Images, error) {
-	i := &Images{config: config}
+	i := &Images{config: config, opening: make(chan struct{}, 1)}
 	if config.Server == nil {
 		return i, nil
 	}
@@ -137,10 +136,14 @@ func (i *Images) Netboot(ctx context.Context, host string) (*iso.Netboot, error)
 	return base.Netboot(c)
 }
 
-// open brings the base, once.
+// open brings the base, once. Who waits for another's attempt may give up.
 func (i *Images) open(ctx context.Context) (*iso.Base, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	select {
+	case i.opening <- struct{}{}:
+		defer func() { <-i.opening }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if i.base == nil {
 		base, err := i.config.Base(ctx)
 		if err != nil {

@@ -1,7 +1,6 @@
 package fetch_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -104,31 +103,5 @@ func TestUnannouncedSizeIsCapped(t *testing.T) {
 	}
 	if kinds := strings.Join(names(t, dir), " "); strings.Contains(kinds, "iso") {
 		t.Errorf("the cache holds %s", kinds)
-	}
-}
-
-func TestLazyFetchesWhenAsked(t *testing.T) {
-	o := &origin{content: random(1 << 20), status: []int{404}}
-	cache, _ := newCache(t, 0)
-	lazy := cache.Lazy(t.Context(), fetch.Source{Location: o.start(t), SHA256: sum(o.content)}, nil)
-	if o.requests != 0 {
-		t.Fatal("it was asked for before it was wanted")
-	}
-	if _, err := lazy.Get(t.Context()); err == nil {
-		t.Fatal("no error")
-	}
-	// A caller that gives up does not end the download.
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := lazy.Get(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	for range 2 {
-		if file, err := lazy.Get(t.Context()); err != nil || file.SHA256 != sum(o.content) {
-			t.Fatalf("%v, %v", file, err)
-		}
-	}
-	if err := lazy.Close(); err != nil || o.requests != 2 {
-		t.Errorf("%v after %d requests", err, o.requests)
 	}
 }

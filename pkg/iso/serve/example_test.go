@@ -17,8 +17,6 @@ import (
 
 // A base that is downloaded when the first machine asks for its image.
 func Example() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	dir, err := os.MkdirTemp("", "media")
 	if err != nil {
 		fmt.Println(err)
@@ -29,9 +27,7 @@ func Example() {
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader("a live ISO with one empty area"))
 	}))
 	defer mirror.Close()
-	base := fetch.New(fetch.Config{Dir: filepath.Join(dir, "cache"), Cap: 20 << 30}).
-		Lazy(ctx, fetch.Source{Location: mirror.URL + "/rhcos-live.iso"}, nil)
-	defer base.Close()
+	bases := fetch.New(fetch.Config{Dir: filepath.Join(dir, "cache"), Cap: 20 << 30})
 
 	key, err := serve.LoadKey(filepath.Join(dir, "media.key"))
 	if err != nil {
@@ -44,7 +40,7 @@ func Example() {
 		return
 	}
 	err = server.Set("master-0", serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
-		file, err := base.Get(ctx)
+		file, err := bases.Get(ctx, fetch.Source{Location: mirror.URL + "/rhcos-live.iso"}, nil)
 		if err != nil {
 			return nil, err
 		}

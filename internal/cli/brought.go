@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"sync"
+)
+
+// brought is something that takes its time to come here, and is brought once, when
+// it is first wanted. What failed is tried again by the next who wants it.
+type brought[T any] struct {
+	mu  sync.Mutex
+	run *bringing[T] // the last attempt; nil before the first
+}
+
+// bringing is one attempt, which any number may wait for.
+type bringing[T any] struct {
+	done chan struct{}
+	got  T // as err once done is closed
+	err  error
+}
+
+// begin brings it, unless it is here, or on its way. Nobody who waits ends the
+// attempt by going away.
+func (b *brought[T]) begin(bring func() (T, error)) *bringing[T] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.run != nil {
+		select {
+		case <-b.run.done:
+			if b.run.err == nil {
+				return b.run
+			}
+		default:
+			return b.run
+		}
+	}
+	run := &bringing[T]{done: make(chan struct{})}
+	b.run = run
+	go func() {
+		defer close(run.done)
+		run.got, run.err = bring()
+	}()
+	return run
+}
+
+// wait is what came, as long as ctx lasts.
+func (r *bringing[T]) wait(ctx context.Context) (T, error) {
+	select {
+	case <-r.done:
+		return r.got, r.err
+	case <-ctx.Done():
+		var nothing T
+		return nothing, context.Cause(ctx)
+	}
+}
+
+// here is what has come, if it has.
+func (b *brought[T]) here() (got T, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.run == nil {
+		return got, false
+	}
+	select {
+	case <-b.run.done:
+		return b.run.got, b.run.err == nil
+	default:
+		return got, false
+	}
+}
+
+// close gives it back. It waits for an attempt that is under way.
+func (b *brought[T]) close(give func(T) error) error {
+	b.mu.Lock()
+	run := b.run
+	b.run = nil
+	b.mu.Unlock()
+	if run == nil {
+		return nil
+	}
+	if <-run.done; run.err != nil {
+		return nil
+	}
+	return give(run.got)
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// TestBroughtOnce has two wait for one attempt, and one of them give up.
+func TestBroughtOnce(t *testing.T) {
+	var b brought[string]
+	tries, given := 0, ""
+	slow := make(chan error)
+	bring := func() (string, error) {
+		tries++
+		return "it", <-slow
+	}
+	if _, here := b.here(); here {
+		t.Error("it is here before it was wanted")
+	}
+	first := b.begin(bring)
+	impatient, stop := context.WithCancelCause(t.Context())
+	left := errors.New("somebody left")
+	stop(left)
+	if _, err := b.begin(bring).wait(impatient); !errors.Is(err, left) {
+		t.Errorf("who gives up has %v", err)
+	}
+	if _, here := b.here(); here {
+		t.Error("it is here while it is on its way")
+	}
+	refused := errors.New("refused")
+	slow <- refused
+	if _, err := first.wait(t.Context()); !errors.Is(err, refused) || tries != 1 {
+		t.Errorf("%v after %d tries", err, tries)
+	}
+	again := b.begin(bring)
+	slow <- nil
+	for range 2 {
+		if got, err := again.wait(t.Context()); got != "it" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		again = b.begin(bring)
+	}
+	if got, here := b.here(); !here || got != "it" || tries != 2 {
+		t.Errorf("%q after %d tries", got, tries)
+	}
+	for range 2 {
+		if err := b.close(func(what string) error { given += what; return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	if given != "it" {
+		t.Errorf("given back: %q", given)
+	}
+}
