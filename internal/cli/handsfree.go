@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -16,6 +17,10 @@ import (
 // mediaListen is where the media server of a run listens: always the same, since
 // a BMC goes on reading at the address that it was told once.
 const mediaListen = ":8880"
+
+// mediaExpire is how long media are served that nobody asks for: they hold secrets,
+// and a BMC reads for hours at most.
+const mediaExpire = 24 * time.Hour
 
 // bootOptions are what the flags say of machines that boot through their BMCs.
 type bootOptions struct {

@@ -125,7 +125,10 @@ func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, h
 	if h.url, err = o.boot.mediaURL(ctx, at, hosts, machine.Route); err != nil {
 		return fail(err)
 	}
-	server, err := serve.New(serve.Config{Key: key, URL: h.url, Clock: o.clusterClock, Access: func(a serve.Access) { log.Printf("%s", accessText(a)) }})
+	server, err := serve.New(serve.Config{
+		Key: key, URL: h.url, Clock: o.clusterClock, Expire: mediaExpire, HostMetrics: true,
+		Access: func(a serve.Access) { log.Printf("%s", accessText(a)) },
+	})
 	if err != nil {
 		return fail(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,7 @@ type isoServeOptions struct {
 	Cert   string
 	Key    string
 	URL    string
+	Expire time.Duration
 }
 
 func (a *app) isoServeCommand() *cobra.Command {
@@ -63,10 +65,14 @@ fetched what, and how far, is told on standard error; /metrics has numbers.`,
 	flags.StringVar(&o.Cert, "tls-cert", "", "`FILE` with the certificate (PEM) to serve TLS with")
 	flags.StringVar(&o.Key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
 	flags.StringVar(&o.URL, "url", "", "`URL` at which machines reach it (default: derived from --listen)")
+	flags.DurationVar(&o.Expire, "expire", mediaExpire, "serve no host any more that has asked for nothing for this `TIME`; 0: for ever")
 	return command
 }
 
 func (o *isoServeOptions) run(ctx context.Context) error {
+	if o.Expire < 0 {
+		return usagef("--expire is a time, or 0")
+	}
 	certificate, err := o.certificate()
 	if err != nil {
 		return err
@@ -151,7 +157,9 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 // serve makes the images and serves them until ctx ends.
 func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
 	log := &fetchLog{app: o.app}
-	server, err := serve.New(serve.Config{Key: key, URL: o.URL, Clock: o.clock, TLS: certificate, Access: log.access})
+	server, err := serve.New(serve.Config{
+		Key: key, URL: o.URL, Clock: o.clock, TLS: certificate, Expire: o.Expire, HostMetrics: true, Access: log.access,
+	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -7,7 +7,49 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
+
+// stands is a clock that only the test moves.
+type stands struct {
+	clock.Clock
+	now time.Time
+}
+
+func (s *stands) Now() time.Time { return s.now }
+
+// TestSharedOutlivesHosts has a host that comes for the root filesystem only long
+// after it was promised.
+func TestSharedOutlivesHosts(t *testing.T) {
+	clk := &stands{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	s, err := New(Config{Key: []byte("0123456789abcdef"), Clock: clk, Expire: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := extent.Bytes([]byte("image"))
+	if err := s.SetRootfs("base", File{Image: image}); err != nil {
+		t.Fatal(err)
+	}
+	there := func() bool {
+		s.expire()
+		_, there := s.lookup(s.RootfsURL("base"))
+		return there
+	}
+	clk.now = clk.now.Add(50 * time.Minute)
+	if err := s.Set("m-0", File{Kind: ISO, Image: image}); err != nil {
+		t.Fatal(err)
+	}
+	clk.now = clk.now.Add(50 * time.Minute)
+	if !there() {
+		t.Error("the root filesystem is gone before the host")
+	}
+	clk.now = clk.now.Add(50 * time.Minute)
+	if there() || s.served() != 0 {
+		t.Error("the root filesystem outlives all hosts")
+	}
+}
 
 // TestCoverageAgainstBytes compares it with a plain list of bytes.
 func TestCoverageAgainstBytes(t *testing.T) {

@@ -94,6 +94,11 @@ func escapeLabel(value string) string {
 func (s *Server) served() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.countHosts()
+}
+
+// countHosts counts the hosts that something is served to; s.mu is held.
+func (s *Server) countHosts() int {
 	n := 0
 	for _, e := range s.byID {
 		if e.key.class == hostClass {

@@ -99,7 +99,8 @@ func (s *Server) hostOf(mac string) (found, bool) {
 // pick finds a file of an entry; s.mu is held.
 func (s *Server) pick(e *entry, kind Kind) (found, bool) {
 	f := e.files[kind]
-	if f == nil || s.config.Expire > 0 && e.expired(s.clock.Now().Add(-s.config.Expire)) {
+	expires := s.config.Expire > 0 && e.key.class == hostClass
+	if f == nil || expires && e.expired(s.clock.Now().Add(-s.config.Expire)) {
 		return found{}, false
 	}
 	return found{e, kind, f}, true

@@ -24,7 +24,7 @@ type Config struct {
 	// machine's.
 	Clock clock.Clock
 	// Expire is how long what was neither set nor asked for is kept; 0 means for
-	// ever.
+	// ever. What hosts share is kept for as long as there are hosts.
 	Expire time.Duration
 	// TLS is the certificate to serve HTTPS with; nil means HTTP.
 	TLS *tls.Certificate
@@ -218,7 +218,8 @@ func (s *Server) withdraw(e *entry) {
 	e.macs = nil
 }
 
-// expire withdraws what was not used for longer than Config.Expire.
+// expire withdraws what was not used for longer than Config.Expire. A host that
+// has its media may come for what it shares with others much later.
 func (s *Server) expire() {
 	if s.config.Expire <= 0 {
 		return
@@ -226,8 +227,16 @@ func (s *Server) expire() {
 	since := s.clock.Now().Add(-s.config.Expire)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.withdrawUnused(hostClass, since)
+	if s.countHosts() == 0 {
+		s.withdrawUnused(sharedClass, since)
+	}
+}
+
+// withdrawUnused withdraws what was not used since a moment; s.mu is held.
+func (s *Server) withdrawUnused(of class, since time.Time) {
 	for _, e := range s.byID {
-		if e.expired(since) {
+		if e.key.class == of && e.expired(since) {
 			s.withdraw(e)
 		}
 	}
