@@ -42,6 +42,9 @@ func (b *Base) Inspect(ctx context.Context) (*Report, error) {
 	i.ramdisk(ctx, customPath)
 	i.ramdisk(ctx, nmstatectlImg)
 	i.live(ctx)
+	if err := b.checkRebuilt(); err != nil {
+		i.problem(err)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}

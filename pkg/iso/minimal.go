@@ -2,6 +2,7 @@ package iso
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,8 @@ type minimal struct {
 // whoever adds the kernel argument coreos.live.rootfs_url.
 //
 // The first call for a base reads about 100 MB to verify the digest; what it found is remembered.
-// A base that was customised has no minimal ISO: the recipe is for the one as it was built.
+// A base that was customised has no minimal ISO: the recipe is for the one as it was built. Where
+// another tool rebuilt it the error is ErrRebuilt.
 func (b *Base) Minimal(ctx context.Context, rootfsURL string) (*Base, error) {
 	made, err := b.makeMinimal(ctx, rootfsURL)
 	if err != nil {
@@ -92,14 +94,14 @@ func (b *Base) builtMinimal(ctx context.Context) (*extent.Image, error) {
 	}
 	image, recipe, err := b.assembleMinimal()
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(b.checkRebuilt(), err)
 	}
 	digest, err := image.Digest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("verifying it: %w", err)
 	}
 	if digest != recipe.Digest {
-		return nil, fmt.Errorf("it has the digest %x, and was built with %x: the image is damaged or was changed", digest, recipe.Digest)
+		return nil, cmp.Or(b.checkRebuilt(), fmt.Errorf("it has the digest %x, and was built with %x: the image is damaged or was changed", digest, recipe.Digest))
 	}
 	b.minimal.image = image
 	return image, nil

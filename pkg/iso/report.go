@@ -15,7 +15,8 @@ type Report struct {
 	Boot     Boot           `json:"boot"`
 	Live     LiveReport     `json:"live"`
 	Secrets  []Secret       `json:"secrets"`
-	// Problems are what could not be read, each with its place. The rest of the report stands.
+	// Problems are what could not be read, each with its place, and whether another tool rebuilt the
+	// image (ErrRebuilt). The rest of the report stands.
 	Problems []string `json:"problems,omitempty"`
 }
 

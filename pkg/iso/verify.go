@@ -27,7 +27,8 @@ func (d Damage) String() string {
 }
 
 // Verify reads the image at path and lists what is damaged in it; none is a sound image. What an
-// image has no checksum for can not be verified. The error is for an image that can not be read.
+// image has no checksum for can not be verified. That another tool rebuilt an image is no damage:
+// Inspect has it among the report's Problems. The error is for an image that can not be read.
 func Verify(ctx context.Context, path string) ([]Damage, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("verifying the image: %w", err)
@@ -120,8 +121,12 @@ func (v *verification) kargs() {
 	if v.base.kargs == nil {
 		return
 	}
-	for _, damage := range v.base.kargs.Damage {
-		v.add("kernel arguments", damage)
+	// Who rebuilds an image may leave the description of the areas behind, for menus that it no longer
+	// fits; Inspect still tells of that.
+	if v.base.checkRebuilt() == nil {
+		for _, damage := range v.base.kargs.Damage {
+			v.add("kernel arguments", damage)
+		}
 	}
 	for _, argument := range v.base.kargs.Current {
 		label, is := strings.CutPrefix(argument, liveArgument+"=")
@@ -158,13 +163,13 @@ func (v *verification) live(ctx context.Context) {
 }
 
 // minimal checks nearly all other files by the digest of the minimal image, which has them too. That
-// takes an image as it was built.
+// takes an image as it was built; one that another tool rebuilt is changed and not damaged.
 func (v *verification) minimal(ctx context.Context) {
 	if !v.base.info.Minimal || v.base.checkPristine() != nil {
 		return
 	}
 	_, err := v.base.builtMinimal(ctx)
-	if err != nil && !errors.Is(err, miniso.ErrEmpty) {
+	if err != nil && !errors.Is(err, miniso.ErrEmpty) && !errors.Is(err, ErrRebuilt) {
 		v.err(minisoPath, err)
 	}
 }

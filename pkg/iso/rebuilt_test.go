@@ -1,0 +1,97 @@
+package iso_test
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
+	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+)
+
+// moved returns an image with one of its files at another place, as when it was rebuilt.
+func moved(tb testing.TB, old *extent.Image, path string) *extent.Image {
+	tb.Helper()
+	volume, err := iso9660.Read(old, old.Size())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f, err := volume.Find(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	offset, total := volume.RoomFor(f.Size)
+	patches, err := volume.Relocate(f, offset, f.Size, total)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	image := old.Clone()
+	image.Truncate(total)
+	image.Zero(f.Offset, f.Size)
+	image.Overlay(offset, content(tb, old.Slice(f.Offset, f.Size)))
+	for _, p := range patches {
+		image.Overlay(p.Offset, p.Data)
+	}
+	return image
+}
+
+// What another tool rebuilt is changed and not damaged; what is damaged in it is found all the same.
+func TestVerifyWhatWasRebuilt(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	rebuilt := moved(t, moved(t, base.Image(), "images/pxeboot/initrd.img"), "images/pxeboot/vmlinuz")
+	sound := reopen(t, rebuilt)
+	if damage, err := sound.Verify(t.Context()); err != nil || len(damage) > 0 {
+		t.Errorf("damage %v, error %v", damage, err)
+	}
+	if got := inspect(t, sound).Problems; len(got) != 1 || !strings.Contains(got[0], iso.ErrRebuilt.Error()) {
+		t.Errorf("problems %v", got)
+	}
+	if _, err := sound.Minimal(t.Context(), rootfsURL); !errors.Is(err, iso.ErrRebuilt) {
+		t.Errorf("its minimal ISO: error %v", err)
+	}
+	hurt := reopen(t, change(t, sound, "images/pxeboot/rootfs.img", 4096, []byte("damage")))
+	damage, err := hurt.Verify(t.Context())
+	if err != nil || len(damage) != 1 || damage[0].Place != "images/pxeboot/rootfs.img" {
+		t.Errorf("with another root filesystem: damage %v, error %v", damage, err)
+	}
+}
+
+// An area that was made larger is not mistaken for that, nor does it hide damage once it is empty again.
+func TestAGrownAreaIsNotRebuilt(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	image, result := customize(t, base, iso.Customization{Ignition: noise(280_000)})
+	if grown := reopen(t, image); !result.Grown || len(inspect(t, grown).Problems) > 0 {
+		t.Errorf("grown %v, problems %v", result.Grown, inspect(t, grown).Problems)
+	}
+	emptied, _ := customize(t, reopen(t, image), iso.Customization{Existing: iso.Replace})
+	hurt := change(t, reopen(t, emptied), "images/pxeboot/vmlinuz", 5000, []byte("damage"))
+	damage, err := reopen(t, hurt).Verify(t.Context())
+	if err != nil || !slices.ContainsFunc(damage, func(d iso.Damage) bool { return d.Place == "coreos/miniso.dat" }) {
+		t.Errorf("damage %v, error %v", damage, err)
+	}
+}
+
+// The same with a tool that does rebuild images.
+func TestVerifyWhatXorrisoRebuilt(t *testing.T) {
+	xorriso, err := exec.LookPath("xorriso")
+	if err != nil {
+		t.Skip("xorriso is not installed")
+	}
+	from, tree, to := isotest.Make(t, layout(t, "x86_64-2023-07")), t.TempDir(), filepath.Join(t.TempDir(), "rebuilt.iso")
+	for _, args := range [][]string{
+		{"-osirrox", "on", "-indev", from, "-extract", "/", tree},
+		{"-as", "mkisofs", "-quiet", "-V", "rhcos-9.6.20250523-0", "-rational-rock", "-J", "-joliet-long", "-o", to, tree},
+	} {
+		if out, err := exec.Command(xorriso, args...).CombinedOutput(); err != nil {
+			t.Fatalf("xorriso: %v\n%s", err, out)
+		}
+	}
+	if damage, err := iso.Verify(t.Context(), to); err != nil || len(damage) > 0 {
+		t.Errorf("damage %v, error %v", damage, err)
+	}
+}
