@@ -11,12 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso"
 )
@@ -152,10 +155,17 @@ func (p *printedOnce) Write(data []byte) (int, error) {
 // serving runs `iso serve` until stop, which returns how it ended.
 func serving(t *testing.T, service live, arguments ...string) (items []document.Media, stop func() outcome) {
 	t.Helper()
+	return servingAt(t, clock.Real(), io.Discard, service, arguments...)
+}
+
+// servingAt is serving with a clock, and somebody who reads along what is told.
+func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, arguments ...string) (items []document.Media, stop func() outcome) {
+	t.Helper()
 	out := &printedOnce{full: make(chan string, 1)}
 	var problems bytes.Buffer
 	ctx, cancel := context.WithCancelCause(t.Context())
-	a := newApp(identify(append([]string{"oaictl", "iso", "serve", "-o", "json"}, arguments...)), streams.Streams{Out: out, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": service.URL})
+	a := newApp(identify(append([]string{"oaictl", "iso", "serve", "-o", "json"}, arguments...)), streams.Streams{Out: out, Err: io.MultiWriter(&problems, along)}, streams.Env{"OAICTL_SERVICE_URL": service.URL})
+	a.clock = at
 	ended := make(chan int, 1)
 	go func() { ended <- a.main(ctx) }()
 	select {
@@ -204,6 +214,9 @@ func TestISOServe(t *testing.T) {
 	if code, script := get(t, root+"/ipxe?mac=52:54:00:00:05:00"); code != 200 || !strings.Contains(string(script), items[0].IPXE[:len(items[0].IPXE)-len("ipxe")]) {
 		t.Errorf("the script for a MAC address is %d:\n%s", code, script)
 	}
+	if _, numbers := get(t, root+"/metrics"); !strings.Contains(string(numbers), `oaictl_media_host_fetched_bytes{host="cp-0"} `+strconv.Itoa(len(image))+"\n") {
+		t.Errorf("no numbers of cp-0 in\n%s", numbers)
+	}
 	ended := stop()
 	if ended.code != 130 || !strings.Contains(ended.errors, "cp-0 has fetched 1 MB of") {
 		t.Errorf("ends with %d:\n%s", ended.code, ended.errors)
@@ -213,6 +226,44 @@ func TestISOServe(t *testing.T) {
 	defer stop()
 	if want := "http://media.example.com" + items[2].ISO[len(root):]; again[2].ISO != want {
 		t.Errorf("%s has become %s", items[2].ISO, again[2].ISO)
+	}
+}
+
+// What no machine has begun to read follows the service; what one reads stays.
+func TestISOServeFollowsTheService(t *testing.T) {
+	service, file := registered(t)
+	told := &printedOnce{full: make(chan string, 100)}
+	items, stop := servingAt(t, clock.Scaled(600), told, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
+	defer stop()
+	_, before := get(t, items[0].ISO)
+
+	var envs []struct{ ID string }
+	if _, body := get(t, service.URL+"/api/assisted-install/v2/infra-envs"); json.Unmarshal(body, &envs) != nil || len(envs) != 1 {
+		t.Fatalf("the InfraEnvs are %s", body)
+	}
+	change, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, service.URL+"/api/assisted-install/v2/infra-envs/"+envs[0].ID,
+		strings.NewReader(`{"ssh_authorized_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f later"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(change)
+	if err != nil || answer.StatusCode >= 400 {
+		t.Fatalf("%v, %v", answer, err)
+	}
+	_ = answer.Body.Close()
+	for text := ""; !strings.Contains(text, "keeps the image of before: cp-0. Start"); {
+		select {
+		case text = <-told.full:
+		case <-time.After(20 * time.Second):
+			t.Fatal("nobody tells of the change")
+		}
+	}
+	if _, after := get(t, items[0].ISO); !bytes.Equal(before, after) {
+		t.Error("an image has changed that was being read")
+	}
+	if _, image := get(t, items[1].ISO); !strings.Contains(discovered(t, image), " later") {
+		t.Errorf("another image has not followed:\n%s", discovered(t, image))
 	}
 }
 
@@ -334,6 +385,7 @@ func TestISOServeRefuses(t *testing.T) {
 		{"", 2, "needs -f FILE"},
 		{"-f FILE --tls-cert empty.pem", 2, "--tls-cert and --tls-key go together"},
 		{"-f FILE --tls-cert empty.pem --tls-key empty.pem", 2, "use --tls-cert and --tls-key"},
+		{"-f FILE --expire -1h", 2, "--expire is a time, or 0"},
 		{"-f FILE --url media.example.com", 2, "--url is not"},
 		{"-f FILE --listen nowhere:1:2", 1, "listen on nowhere:1:2"},
 		{"-f FILE --listen :0 --base base.iso", 2, "say with --url"},
