@@ -46,7 +46,8 @@ type Netboot struct {
 }
 
 // Netboot makes the files by which a machine boots from the network. There is no area that could be
-// too small, so NoGrow means nothing here.
+// too small, so NoGrow means nothing here. Except on s390x, which has no iPXE, a kernel argument in
+// which iPXE would expand one of its settings is an error.
 func (b *Base) Netboot(c Customization) (*Netboot, error) {
 	n, err := b.netboot(c)
 	if err != nil {
@@ -78,7 +79,7 @@ func (b *Base) netboot(c Customization) (*Netboot, error) {
 	if b.info.Arch == zseries {
 		return n, n.describeZ()
 	}
-	return n, nil
+	return n, checkIPXE(n.Kargs)
 }
 
 // archive packs what the machine's initrd is to have besides the base's.
@@ -165,20 +166,4 @@ func (n *Netboot) describeZ() error {
 	n.AddrSize = binary.BigEndian.AppendUint64(n.AddrSize, uint64(n.Initrd.Size()))
 	n.Ins = fmt.Sprintf("* made by oaictl\nkernel 0x00000000\ninitrd 0x%08x\ngeneric.prm 0x00010480\ninitrd.addrsize 0x00010408\n", initrdAddress)
 	return nil
-}
-
-// Script is the iPXE script that boots the machine from these URLs.
-func (n *Netboot) Script(kernelURL, initrdURL, rootfsURL string) string {
-	args := []string{"initrd=initrd"}
-	if rootfsURL != "" {
-		args = append(args, rootfsArgument+"="+rootfsURL)
-	}
-	if n.Kargs != "" {
-		args = append(args, n.Kargs)
-	}
-	// The name given to the initrd is what the EFI stub of the kernel finds it by.
-	return "#!ipxe\n" +
-		"initrd --name initrd " + initrdURL + "\n" +
-		"kernel " + kernelURL + " " + strings.Join(args, " ") + "\n" +
-		"boot\n"
 }

@@ -16,19 +16,12 @@ var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not w
 // checkRebuilt is an ErrRebuilt where the image's files are not where the recipe of its minimal ISO
 // has them. An image without a recipe does not tell.
 func (b *Base) checkRebuilt() error {
-	if !b.info.Minimal {
+	recipe := b.recipe()
+	if recipe == nil {
 		return nil
 	}
-	data, err := b.volume.ReadFile(minisoPath, miniso.MaxSize)
-	if err != nil {
-		return nil // whoever needs the recipe will say so
-	}
-	recipe, err := miniso.Parse(data)
-	if err != nil {
-		return nil // likewise
-	}
 	sizes := map[int64]int64{} // by where a file begins, in whole sectors
-	err = b.volume.Walk(func(f iso9660.File) error {
+	err := b.volume.Walk(func(f iso9660.File) error {
 		sizes[f.Offset] = alignUp(f.Size, sector)
 		return nil
 	})
@@ -50,4 +43,17 @@ func (b *Base) checkRebuilt() error {
 		return fmt.Errorf("%s: %w", minisoPath, ErrRebuilt)
 	}
 	return nil
+}
+
+// recipe is that of the minimal ISO, nil where it can not be read: whoever needs it says why.
+func (b *Base) recipe() *miniso.Recipe {
+	data, err := b.volume.ReadFile(minisoPath, miniso.MaxSize)
+	if err != nil {
+		return nil
+	}
+	recipe, err := miniso.Parse(data)
+	if err != nil {
+		return nil
+	}
+	return recipe
 }
