@@ -78,8 +78,9 @@ func (b *brought[T]) close(give func(T) error) error {
 	if run == nil {
 		return nil
 	}
-	if <-run.done; run.err != nil {
-		return nil
+	<-run.done
+	if came := run.err == nil; came {
+		return give(run.got)
 	}
-	return give(run.got)
+	return nil
 }
