@@ -47,7 +47,7 @@ func (k *checker) duplicates() {
 	}
 	names, hostnames, macs := register("the name"), register("the hostname"), register("the MAC address")
 	serials, uuids, own := register("the serial number"), register("the UUID"), register("the hostname")
-	bmcIPs, bmcs, wwns := register("the BMC"), register("the BMC"), register("the disk")
+	bmcIPs, wwns := register("the BMC"), register("the disk")
 	for i := range k.cluster.Spec.Hosts {
 		h := &k.cluster.Spec.Hosts[i]
 		names.take(strings.ToLower(h.Name), hostField(i, "name"), i)
@@ -62,9 +62,6 @@ func (k *checker) duplicates() {
 		own.take(strings.ToLower(h.Match.Hostname), hostField(i, "match.hostname"), i)
 		bmcIPs.take(h.Match.BMC, hostField(i, "match.bmc"), i)
 		wwns.take(strings.ToLower(h.Disk.Hints.WWN), hostField(i, "disk.hints.wwn"), i)
-		if h.BMC != nil {
-			bmcs.take(strings.ToLower(h.BMC.Address)+h.BMC.System, hostField(i, "bmc.address"), i)
-		}
 		if h.Net != nil {
 			macs.take(h.Net.MAC, hostField(i, "net.mac"), i)
 			for j, nic := range h.Net.Interfaces {
@@ -72,4 +69,5 @@ func (k *checker) duplicates() {
 			}
 		}
 	}
+	k.sharedBMCs()
 }
