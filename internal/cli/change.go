@@ -113,7 +113,7 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 	if err := service.CancelInstall(ctx, seen.ref.ID); err != nil {
 		return cancelRefused(err, seen)
 	}
-	ejected := o.eject(ctx, seen)
+	_, ejected := o.eject(ctx, seen)
 	o.say("Next: %s", o.hint("oaictl reset "+seen.ref.Name))
 	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"}), ejected)
 }
@@ -155,7 +155,7 @@ func (o *changeOptions) reset(ctx context.Context) error {
 	if err := service.ResetInstall(ctx, seen.ref.ID); err != nil {
 		return resetRefused(err, seen)
 	}
-	ejected := o.eject(ctx, seen)
+	_, ejected := o.eject(ctx, seen)
 	o.say("Next: %s", o.hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))
 	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "reset"}), ejected)
 }

@@ -27,7 +27,8 @@ func (a *app) deleteClusterCommand() *cobra.Command {
 		Long: `Delete a cluster's record from the service, with its hosts' records and the
 InfraEnvs that oaictl made for it. An installed cluster goes on running; only
 the service forgets it. With -f FILE, discovery images that are still in the
-machines' virtual drives are taken out.`,
+machines' virtual drives are taken out first, also where the cluster is gone
+already; if that fails, nothing is deleted. With a name, BMCs are left alone.`,
 		Example: `  oaictl delete cluster lab --yes
   oaictl delete cluster -f cluster.yaml --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
@@ -48,6 +49,9 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	// Only an observation says which InfraEnvs are the cluster's own.
 	seen, err := o.look(ctx, service, o.target)
+	if errors.Is(err, errGone) && o.File != "" {
+		return o.ejectOfGone(ctx, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -64,19 +68,39 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	if err := o.confirm(question + "?"); err != nil {
 		return err
 	}
+	// The service is likely to keep a cluster that is being installed, whose
+	// machines then still need their images.
+	installing := phaseOf(seen.ref.Status) == duringInstall
+	if !installing {
+		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
+			return err
+		}
+	}
 	if err := service.DeleteCluster(ctx, seen.ref.ID); err != nil {
 		return deleteRefused(err, seen)
 	}
-	ejected := o.eject(ctx, seen)
-	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
-	for _, env := range ours {
-		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
-			_ = o.changed(done...) // the error says what is left
-			return stillInUse(ctx, service, env, err)
-		}
-		done = append(done, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+	var ejected error
+	if installing {
+		_, ejected = o.eject(ctx, seen)
 	}
-	return errors.Join(o.changed(done...), ejected)
+	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
+	gone, err := deleteInfraEnvs(ctx, service, ours)
+	if err != nil {
+		_ = o.changed(append(done, gone...)...) // the error says what is left
+		return err
+	}
+	return errors.Join(o.changed(append(done, gone...)...), ejected)
+}
+
+// deleteInfraEnvs deletes one after the other and says which are gone.
+func deleteInfraEnvs(ctx context.Context, service remote, list []install.InfraEnv) (gone []document.Changed, err error) {
+	for _, env := range list {
+		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
+			return gone, stillInUse(ctx, service, env, err)
+		}
+		gone = append(gone, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+	}
+	return gone, nil
 }
 
 func infraEnvList(list []install.InfraEnv) string {

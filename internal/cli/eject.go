@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -30,28 +31,29 @@ func (o *ejectOptions) declare(flags *pflag.FlagSet) {
 }
 
 // eject takes the discovery images of an install that is over out of the drives,
-// and puts the boot order back. What is left as it was is named in its error; the
-// service knows nothing of it.
-func (o *changeOptions) eject(ctx context.Context, seen *sight) error {
+// puts the boot order back, and says which images those were. Looked says whether
+// there was a drive to look at and a way to tell whose image it holds. What is
+// left as it was is named in its error; the service knows nothing of it.
+func (o *changeOptions) eject(ctx context.Context, seen *sight) (looked bool, err error) {
 	keyFile := mediaKeyFile(filepath.Join(o.ejecting.Dir, seen.ref.Name))
-	_, err := os.Stat(keyFile)
+	_, err = os.Stat(keyFile)
 	booted := err == nil
 	if seen.spec == nil {
 		if booted {
 			o.say("The machines' virtual drives may still hold discovery images: only -f FILE says how their BMCs are reached.")
 		}
-		return nil
+		return false, nil
 	}
 	hosts := install.BootedByBMC(seen.spec)
 	if len(hosts) == 0 {
-		return nil
+		return false, nil
 	}
 	if !booted {
 		if !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return false, err
 		}
 		o.say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create cluster left it.", keyFile)
-		return nil
+		return false, nil
 	}
 	names := make([]string, 0, len(hosts))
 	for _, host := range hosts {
@@ -59,16 +61,69 @@ func (o *changeOptions) eject(ctx context.Context, seen *sight) error {
 	}
 	plane, err := o.lookingOnly(filepath.Dir(keyFile), o.ejecting.BMCProxy)
 	if err != nil {
+		return false, err
+	}
+	ejected, err := plane.Eject(ctx, seen.desired(), names...)
+	if len(ejected) > 0 {
+		o.say("ejected the discovery image of %s", strings.Join(ejected, ", "))
+	}
+	if err != nil {
+		return true, o.notEjected(seen, err)
+	}
+	return true, nil
+}
+
+// notEjected is the fault that images may still be in drives. A BMC that does
+// not answer is most often one behind a proxy.
+func (o *changeOptions) notEjected(seen *sight, err error) *install.Fault {
+	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
+	if o.ejecting.BMCProxy != "" {
+		suspect = "check --bmc-proxy"
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.name(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
+		Next: suspect + ", and see to the BMCs that are named",
+	}
+}
+
+// ejectBeforeDelete keeps a cluster whose images could not be ejected: as long as
+// it is there, the same command line can be given again.
+func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *sight) error {
+	_, err := o.eject(ctx, seen)
+	var fault *install.Fault
+	if !errors.As(err, &fault) {
 		return err
 	}
-	if err := plane.Eject(ctx, seen.desired(), names...); err != nil {
-		return &install.Fault{
-			Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.name(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
-			Next: "see to the BMCs that are named, and eject there what oaictl inserted",
-		}
+	kept := *fault
+	kept.Err = fmt.Errorf("%w; nothing was deleted", fault.Err)
+	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run oaictl delete cluster " + seen.ref.Name
+	return &kept
+}
+
+// ejectOfGone takes the images of a cluster that the service has no more out of
+// the drives. Where there is no drive that could be looked at, that the cluster
+// is not there is all there is to say.
+func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
+	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	if err != nil {
+		return err
 	}
-	o.say("The virtual drives of %s hold no discovery image of this cluster.", strings.Join(names, ", "))
-	return nil
+	seen := &sight{ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, spec: cluster}
+	if len(install.BootedByBMC(cluster)) == 0 {
+		return gone
+	}
+	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.name())); err != nil {
+		return err
+	}
+	looked, err := o.eject(ctx, seen)
+	switch {
+	case err != nil:
+		return err
+	case !looked:
+		return gone
+	}
+	o.say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.name())
+	return o.changed()
 }
 
 // lookingOnly is a plane of machines that serves nothing: which image is a

@@ -151,12 +151,15 @@ func (a *app) observe(ctx context.Context, service remote, s *sight) (*sight, er
 	return &sight{ref: observed.Cluster.ClusterRef, spec: s.spec, observed: observed}, nil
 }
 
+// errGone is that a file's cluster is not there under any marks.
+var errGone = errors.New("the service has none that oaictl made")
+
 // notOurs is the fault that a file's cluster is not there, or only under marks
 // that are not ours.
 func notOurs(name string, others []install.ClusterRef) error {
 	fault := &install.Fault{
 		Code: install.CodeNotFound, Op: "find cluster", On: name, Permanent: true,
-		Err: errors.New("the service has none that oaictl made"), Next: "oaictl get clusters",
+		Err: errGone, Next: "oaictl get clusters",
 	}
 	if len(others) > 0 {
 		ids := make([]string, 0, len(others))

@@ -170,12 +170,33 @@ func TestInterruptedWhileHostsRead(t *testing.T) {
 			t.Errorf("does not say %q:\n%s", words, said)
 		}
 	}
-	remove := exec.CommandContext(t.Context(), binary, "delete", "cluster", "-f", r.file, "--service-url", r.service, "--dir", dir, "--bmc-proxy", r.bmcs, "--yes")
-	output, err := remove.CombinedOutput()
-	if err != nil || !strings.Contains(string(output), "The virtual drives of cp-0, cp-1, cp-2 hold no discovery image") {
-		t.Errorf("delete cluster: %v\n%s", err, output)
+	deleteCluster(t, binary, dir, r)
+}
+
+// deleteCluster deletes a cluster whose machines boot from images: not while
+// these cannot be ejected, and once more when it is gone.
+func deleteCluster(t *testing.T, binary, dir string, r redfish) {
+	t.Helper()
+	run := func(more ...string) (string, int) {
+		command := exec.CommandContext(t.Context(), binary, append([]string{"delete", "cluster", "-f", r.file, "--service-url", r.service, "--dir", dir, "--yes"}, more...)...)
+		output, _ := command.CombinedOutput()
+		return string(output), command.ProcessState.ExitCode()
+	}
+	const ejected, deleted = "ejected the discovery image of cp-0, cp-1, cp-2\n", "cluster redfish deleted\n"
+	// Nobody listens where images are served, now that who did has ended.
+	output, code := run("--bmc-proxy", "http://"+r.media)
+	for _, words := range []string{"; nothing was deleted", "Next: check --bmc-proxy, ", "run oaictl --service-url " + r.service + " delete cluster "} {
+		if code != 1 || !strings.Contains(output, words) || strings.Contains(output, deleted) {
+			t.Errorf("BMCs that are not reached: ends with %d, want %q:\n%s", code, words, output)
+		}
+	}
+	if output, code = run("--bmc-proxy", r.bmcs); code != 0 || !strings.Contains(output, ejected) || !strings.Contains(output, deleted) {
+		t.Errorf("delete cluster: ends with %d\n%s", code, output)
 	}
 	clean(t, r.file, r.bmcs)
+	if output, code = run("--bmc-proxy", r.bmcs); code != 0 || strings.Contains(output, "ejected") || !strings.Contains(output, "nothing else to delete") {
+		t.Errorf("a second time: ends with %d\n%s", code, output)
+	}
 }
 
 // interrupted runs a command until it has said some words, and then sends it

@@ -204,10 +204,13 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 
 // Eject takes our image out of the drives of hosts and puts their boot order
 // back, as far as that is still to be done: for the verbs that end an install.
-// It does what it can; its error names each host that is left as it was.
-func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...string) error {
+// It does what it can: ejected are the hosts, in the order given, whose drives
+// held our image and do no more; its error names each host that is left as it
+// was.
+func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...string) (ejected []string, err error) {
 	var (
 		group sync.WaitGroup
+		ours  = make([]bool, len(hosts))
 		fails = make([]error, len(hosts))
 		slots = make(chan struct{}, sideBySide)
 	)
@@ -219,7 +222,10 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 			delete(p.last, host)
 			p.mu.Unlock()
 			err := p.with(ctx, desired, host, "", func(s *seen) error {
-				return errors.Join(s.act(install.EjectMedia), s.act(install.RestoreBoot))
+				held := s.state().OurMedia
+				left := s.act(install.EjectMedia)
+				ours[i] = held && left == nil
+				return errors.Join(left, s.act(install.RestoreBoot))
 			})
 			if err != nil {
 				fails[i] = fmt.Errorf("eject the discovery image of %s: %w", host, err)
@@ -227,5 +233,10 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 		})
 	}
 	group.Wait()
-	return errors.Join(fails...)
+	for i, host := range hosts {
+		if ours[i] {
+			ejected = append(ejected, host)
+		}
+	}
+	return ejected, errors.Join(fails...)
 }

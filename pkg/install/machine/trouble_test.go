@@ -110,7 +110,10 @@ func TestMediaRefused(t *testing.T) {
 func TestEjectNamesHosts(t *testing.T) {
 	l := newLab(t, "  - {match: {name: ilo}, at: {after: 0s}, do: bmc-unreachable}\n", nil)
 	l.do(t, "xcc", install.InsertMedia)
-	err := l.Eject(t.Context(), l.desired, "ilo", "xcc")
+	ejected, err := l.Eject(t.Context(), l.desired, "ilo", "xcc")
+	if len(ejected) != 1 || ejected[0] != "xcc" {
+		t.Errorf("ejected %q", ejected)
+	}
 	if err == nil || !strings.Contains(err.Error(), "ilo") || strings.Contains(err.Error(), "xcc") {
 		t.Errorf("%v", err)
 	}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// bmcYAML has the host of clusterYAML boot through a BMC.
+const bmcYAML = clusterYAML + `    bmc: {address: "http://192.0.2.11", credentials: {username: root, password: {file: bmc-password}}}
+`
+
+// booted makes the folder of a cluster whose host was booted through its BMC,
+// and returns the URL of a proxy that does not answer.
+func booted(t *testing.T) string {
+	t.Helper()
+	here(t)
+	for name, text := range map[string]string{"cluster.yaml": bmcYAML, "bmc-password": "secret"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("lab", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serve.LoadKey(mediaKeyFile("lab")); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = listener.Close()
+	return "http://" + listener.Addr().String()
+}
+
+// TestDeleteEjectsFirst holds that a cluster is kept as long as its images are
+// in drives that nobody can reach, unless it is deleted by its name.
+func TestDeleteEjectsFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		arguments []string
+		status    string // of the cluster, "" for one that is gone
+		keyless   bool
+		code      int
+		calls     []string
+		says      []string
+	}{
+		"unreachable": {
+			[]string{"-f", "cluster.yaml"}, "ready", false, 1, nil,
+			[]string{"clear the virtual drives of lab.example.com: eject the discovery image of node-1: ", "; nothing was deleted\n", "Next: check --bmc-proxy, ", "run oaictl delete cluster lab\n"},
+		},
+		"by its name": {
+			[]string{"lab"}, "ready", false, 0, []string{"delete cluster c1", "delete infraenv e1"}, []string{"only -f FILE says how their BMCs are reached"},
+		},
+		"being installed": { // the service's answer comes first
+			[]string{"-f", "cluster.yaml"}, "installing", false, 1, []string{"delete cluster c1", "delete infraenv e1"}, []string{"clear the virtual drives of"},
+		},
+		"no key": {
+			[]string{"-f", "cluster.yaml"}, "ready", true, 0, []string{"delete cluster c1", "delete infraenv e1"}, []string{"No discovery image was taken out"},
+		},
+		"gone, unreachable": {
+			[]string{"-f", "cluster.yaml"}, "", false, 1, nil, []string{"clear the virtual drives of lab.example.com: ", "Next: check --bmc-proxy, "},
+		},
+		"gone, no key": {
+			[]string{"-f", "cluster.yaml"}, "", true, 5, nil, []string{"No discovery image was taken out", "the service has none that oaictl made"},
+		},
+		"gone, by its name": {[]string{"lab"}, "", false, 5, nil, []string{"the service has none of that name"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := booted(t)
+			if c.keyless {
+				if err := os.Remove(filepath.Join("lab", "media.key")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			service := lab()
+			service.clusters[0].Status = c.status
+			if c.status == "" {
+				service.clusters = service.clusters[1:]
+			}
+			got := run(t, service, "", append([]string{"delete", "cluster", "--yes", "--bmc-proxy", proxy}, c.arguments...)...)
+			if diff := cmp.Diff(c.calls, service.calls); got.code != c.code || diff != "" {
+				t.Errorf("ends with %d, not %d: %s\n%s", got.code, c.code, got.errors, diff)
+			}
+			for _, words := range c.says {
+				if !strings.Contains(got.errors, words) {
+					t.Errorf("does not say %q:\n%s", words, got.errors)
+				}
+			}
+		})
+	}
+}
+
+// TestEjectOfGoneAsks touches no BMC for a cluster that is gone before somebody
+// has said yes.
+func TestEjectOfGoneAsks(t *testing.T) {
+	proxy := booted(t)
+	service := lab()
+	service.clusters = nil
+	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--bmc-proxy", proxy)
+	if got.code != 2 || !strings.Contains(got.errors, "eject the discovery images of cluster lab.example.com") {
+		t.Errorf("%+v", got)
+	}
+}
