@@ -51,6 +51,16 @@ func (o *bootOptions) check(detach bool) error {
 	if _, err := proxyURL(o.BMCProxy); err != nil {
 		return err
 	}
+	if o.given("media-listen") {
+		if err := checkListen("--media-listen", o.MediaListen); err != nil {
+			return err
+		}
+	}
+	if o.Base != "" {
+		if err := checkSource(o.Base, ""); err != nil {
+			return err
+		}
+	}
 	if o.MediaURL != "" {
 		if u, err := url.Parse(o.MediaURL); err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
 			return usagef("--media-url is not the beginning of an http or https URL, without user, password and query")

@@ -38,6 +38,8 @@ func (o *hostMediaOptions) check(name string) error {
 		return usagef("%s needs -f FILE", name)
 	case o.SHA256 != "" && o.Base == "":
 		return usagef("--sha256 goes with --base")
+	case o.Base != "":
+		return checkSource(o.Base, o.SHA256)
 	}
 	return nil
 }

@@ -387,7 +387,7 @@ func TestISOServeRefuses(t *testing.T) {
 		{"-f FILE --tls-cert empty.pem --tls-key empty.pem", 2, "use --tls-cert and --tls-key"},
 		{"-f FILE --expire -1h", 2, "--expire is a time, or 0"},
 		{"-f FILE --url media.example.com", 2, "--url is not"},
-		{"-f FILE --listen nowhere:1:2", 1, "listen on nowhere:1:2"},
+		{"-f FILE --listen nowhere:1:2", 2, "--listen \"nowhere:1:2\" is not"},
 		{"-f FILE --listen :0 --base base.iso", 2, "say with --url"},
 		{"-f FILE --listen 127.0.0.1:0 --base missing.iso", 1, "missing.iso"},
 		{"-f FILE --listen 127.0.0.1:0 --base FILE", 3, "cluster.yaml"},

@@ -48,6 +48,9 @@ func (i *liveImage) close() error { return errors.Join(i.Base.Close(), i.file.Cl
 
 // fetch brings the image at a path or URL to this machine.
 func (o *imageOptions) fetch(ctx context.Context, location string) (*fetch.File, error) {
+	if err := checkSource(location, o.SHA256); err != nil {
+		return nil, err
+	}
 	return o.bring(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
 }
 
@@ -73,6 +76,9 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 	defer shown.wait(ctx)()
 	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock}).
 		Get(ctx, source, shown.show)
+	if errors.Is(err, fs.ErrNotExist) && !isURL(location) {
+		return nil, &install.Fault{Code: install.CodeFailure, Permanent: true, Err: err, Next: "name a live image that is there, by its path or URL"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +90,9 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 
 // open reads a live image.
 func (o *imageOptions) open(ctx context.Context, location string) (*liveImage, error) {
+	if err := checkSource(location, o.SHA256); err != nil {
+		return nil, err
+	}
 	return o.openSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
 }
 
@@ -94,20 +103,34 @@ func (o *imageOptions) openSource(ctx context.Context, source fetch.Source) (*li
 	}
 	base, err := iso.Open(file.Path)
 	if err != nil {
-		return nil, errors.Join(imageFault(named(source.Location, err)), file.Close())
+		return nil, errors.Join(imageFault(named(source.Location, file.Path, err)), file.Close())
 	}
 	return &liveImage{base, file}, nil
 }
 
 func isURL(location string) bool { return strings.Contains(location, "://") }
 
-// named puts the URL before what is wrong with the file that came from there.
-func named(location string, err error) error {
+// named calls what came from a URL by it, and not by its place in the cache, in what is
+// wrong with it.
+func named(location, path string, err error) error {
 	if !isURL(location) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", fetch.Redact(location), err)
+	return &cachedError{url: fetch.Redact(location), path: path, err: err}
 }
+
+// cachedError is an error about a file of the cache at path.
+type cachedError struct {
+	url, path string
+	err       error
+}
+
+func (e *cachedError) Error() string {
+	text := strings.TrimPrefix(e.err.Error(), e.path+": ")
+	return e.url + ": " + strings.ReplaceAll(text, e.path, e.url)
+}
+
+func (e *cachedError) Unwrap() error { return e.err }
 
 // imageFault gives an error about an image its exit code: a wrong file is not a
 // machine that fails.
@@ -141,11 +164,16 @@ func contentFault(err error) error {
 	return err
 }
 
+// verbOf is a command as messages name it, which begin with the program's name.
+func verbOf(command *cobra.Command) string {
+	return strings.TrimPrefix(command.CommandPath(), command.Root().Name()+" ")
+}
+
 // oneImage takes the single argument of a verb on an image.
 func oneImage(name string) cobra.PositionalArgs {
 	return args(func(command *cobra.Command, given []string) error {
 		if len(given) != 1 {
-			return fmt.Errorf("%s needs one %s, a path or a URL, and has %d", command.CommandPath(), name, len(given))
+			return fmt.Errorf("%s needs one %s, a path or a URL, and has %d", verbOf(command), name, len(given))
 		}
 		return nil
 	})

@@ -107,7 +107,7 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 	}
 	image, result, err := base.Customize(wanted)
 	if err != nil {
-		return imageFault(named(location, err))
+		return imageFault(named(location, base.file.Path, err))
 	}
 	files, err := o.writeImage(ctx, image, o.Out)
 	if err != nil {
@@ -128,6 +128,17 @@ func (o *customizeOptions) check(location string) error {
 		return usagef("--merge and --replace exclude each other")
 	case len(o.MACs) > 0 && o.NMState == "":
 		return usagef("--mac goes with --nmstate")
+	}
+	if err := checkHostname(o.Hostname); err != nil {
+		return err
+	}
+	if _, err := macFlags(o.MACs); err != nil {
+		return err
+	}
+	if location != stdoutName {
+		if err := checkSource(location, o.SHA256); err != nil {
+			return err
+		}
 	}
 	stdin := 0
 	for _, path := range append([]string{o.NMState}, o.Ignition...) {
@@ -259,16 +270,9 @@ func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
 }
 
 func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
-	macs := map[string]string{}
-	for _, text := range o.MACs {
-		name, mac, ok := strings.Cut(text, "=")
-		if !ok || name == "" || mac == "" {
-			return nil, usagef("--mac %q is not NAME=MAC", text)
-		}
-		if _, twice := macs[name]; twice {
-			return nil, usagef("--mac names %s twice", name)
-		}
-		macs[name] = mac
+	macs, err := macFlags(o.MACs)
+	if err != nil {
+		return nil, err
 	}
 	data, err := o.input("read the network", o.NMState)
 	if err != nil {
@@ -278,9 +282,12 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	if err != nil {
 		return nil, imageFault(err)
 	}
+	if err := knownMACs(inputName(o.NMState), state, macs); err != nil {
+		return nil, err
+	}
 	made, err := state.Keyfiles(macs)
 	if err != nil {
-		return nil, imageFault(err)
+		return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: before("give ", lackedMACs(state, macs))}
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {

@@ -48,7 +48,7 @@ hold secrets, such as a pull secret.`,
 				config, err := base.Ignition()
 				switch {
 				case err != nil:
-					return imageFault(named(given[0], err))
+					return imageFault(named(given[0], base.file.Path, err))
 				case config == nil:
 					return lacks(given[0], "Ignition config")
 				}
@@ -117,7 +117,7 @@ func (o *extractOptions) declare(command *cobra.Command, what string) {
 
 func (o *extractOptions) check(command *cobra.Command) error {
 	if o.Dir == "" {
-		return usagef("%s needs -d DIR", command.CommandPath())
+		return usagef("%s needs -d DIR", verbOf(command))
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (o *extractOptions) network(ctx context.Context, location string, base *liv
 	keyfiles, err := base.Keyfiles()
 	switch {
 	case err != nil:
-		return imageFault(named(location, err))
+		return imageFault(named(location, base.file.Path, err))
 	case len(keyfiles) == 0:
 		return lacks(location, "network profiles")
 	}

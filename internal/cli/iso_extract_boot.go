@@ -61,7 +61,7 @@ For s390x there are initrd.addrsize, generic.ins and generic.prm too.`,
 func (o *extractOptions) pxe(ctx context.Context, location string, base *liveImage, where string) error {
 	n, err := base.Netboot(iso.Customization{Existing: iso.Merge})
 	if err != nil {
-		return imageFault(named(location, err))
+		return imageFault(named(location, base.file.Path, err))
 	}
 	rootfs := ""
 	if n.Rootfs != nil {
@@ -158,7 +158,10 @@ built; OUT can be customised like any other.`,
 				o.Out.Path = ""
 			}
 			if o.RootfsURL == "" {
-				return usagef("%s needs --rootfs-url, where the root filesystem is fetched from", command.CommandPath())
+				return usagef("%s needs --rootfs-url, where the root filesystem is fetched from", verbOf(command))
+			}
+			if err := checkRootfsURL(o.RootfsURL); err != nil {
+				return err
 			}
 			if err := o.checkOutput("-o", o.Out); err != nil {
 				return err
@@ -180,9 +183,9 @@ func (o *minimalOptions) run(ctx context.Context, location string) error {
 		minimal, err := base.Minimal(ctx, o.RootfsURL)
 		switch {
 		case errors.Is(err, iso.ErrCustomized):
-			return &install.Fault{Code: install.CodeInput, Permanent: true, Err: named(location, err), Next: "make the minimal image first, and customise that"}
+			return &install.Fault{Code: install.CodeInput, Permanent: true, Err: named(location, base.file.Path, err), Next: "make the minimal image first, and customise that"}
 		case err != nil:
-			return imageFault(named(location, err))
+			return imageFault(named(location, base.file.Path, err))
 		}
 		files, err := o.writeImage(ctx, minimal.Image(), o.Out)
 		if err != nil {

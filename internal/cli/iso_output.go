@@ -63,7 +63,7 @@ func (a *app) checkOutput(flag string, to imageOutput) error {
 	case to.Path == stdoutName, info == nil:
 		return nil
 	case info.IsDir():
-		return notWritten(to.Path, errors.New("it is a folder"))
+		return notWritten(to.Path, errIsFolder)
 	case info.Mode().IsRegular() && !to.Force:
 		return existsFault(to.Path)
 	}
@@ -90,7 +90,7 @@ func outputFault(ctx context.Context, path string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		return existsFault(path)
 	}
-	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: "make room, or name a place that exists and can be written to"}
+	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: placeNext(err)}
 	var cause syscall.Errno
 	if errors.As(err, &cause) {
 		fault.Err = cause // the path stands before it
@@ -119,6 +119,10 @@ func (a *app) streamImage(ctx context.Context, image *extent.Image, name string,
 		n, err := image.WriteRange(w, done, min(streamStep, image.Size()-done))
 		done += n
 		if err != nil {
+			var system *fs.PathError
+			if errors.As(err, &system) && system.Op == "write" {
+				return outputFault(ctx, name, err)
+			}
 			return fmt.Errorf("write to %s: %w", name, err)
 		}
 		shown.show(done, image.Size())

@@ -76,6 +76,9 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	if o.Expire < 0 {
 		return usagef("--expire is a time, or 0")
 	}
+	if err := checkListen("--listen", o.Listen); err != nil {
+		return err
+	}
 	certificate, err := o.certificate()
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
 func (a *app) isoShowCommand() *cobra.Command {
@@ -50,14 +51,14 @@ func (o *imageOptions) inspect(ctx context.Context, location string) (*iso.Repor
 	}
 	base, err := o.metered("reading", location, file.Path)
 	if err != nil {
-		return nil, errors.Join(imageFault(named(location, err)), file.Close())
+		return nil, errors.Join(imageFault(err), file.Close())
 	}
 	report, err := base.Inspect(ctx)
 	if err := errors.Join(base.close(), file.Close()); err != nil {
 		o.warn("%v", err)
 	}
 	if err != nil {
-		return nil, imageFault(named(location, err))
+		return nil, imageFault(err)
 	}
 	return report, nil
 }
@@ -78,7 +79,7 @@ func (m *meteredImage) close() error {
 func (o *imageOptions) metered(doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fileFault("open", path, err)
+		return nil, fileFault("open the image", path, err)
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -87,8 +88,12 @@ func (o *imageOptions) metered(doing, location, path string) (*meteredImage, err
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	shown := o.meter(doing + " " + path)
-	base, err := iso.OpenReader(path, &countedReader{from: file, shown: shown}, info.Size())
+	name := path
+	if isURL(location) { // where it lies in the cache is nobody's concern
+		name = fetch.Redact(location)
+	}
+	shown := o.meter(doing + " " + name)
+	base, err := iso.OpenReader(name, &countedReader{from: file, shown: shown}, info.Size())
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

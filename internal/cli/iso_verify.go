@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
 // verified is `iso verify -o json`.
@@ -58,8 +59,10 @@ func (o *imageOptions) verify(ctx context.Context, location string) ([]iso.Damag
 	switch {
 	case errors.As(err, &system), errors.As(err, &fault):
 		return nil, err
+	case errors.Is(err, iso.ErrNotISO):
+		return nil, imageFault(err)
 	case err != nil:
-		return []iso.Damage{{Problem: strings.TrimPrefix(err.Error(), file.Path+": ")}}, nil
+		return []iso.Damage{{Problem: strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")}}, nil
 	}
 	defer func() { _ = base.close() }()
 	return base.Verify(ctx)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -29,7 +30,7 @@ func (a *app) saveTo(path string, write func(io.Writer) error) (document.Downloa
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return document.Download{}, notWritten(path, errors.New("it is a folder"))
+		return document.Download{}, notWritten(path, errIsFolder)
 	case err == nil && !info.Mode().IsRegular():
 		return document.Download{File: path}, pourInto(path, write)
 	}
@@ -127,6 +128,27 @@ func (s *sink) Write(data []byte) (int, error) {
 	return n, err
 }
 
+// errIsFolder is what a file to be written is, and must not be.
+var errIsFolder = errors.New("it is a folder")
+
+// placeNext is what to do about a file or folder that cannot be written: which flag
+// names it, the verb's usage tells.
+func placeNext(err error) string {
+	switch {
+	case errors.Is(err, errIsFolder), errors.Is(err, syscall.EISDIR):
+		return "name a file in that folder"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG):
+		return "make room, or name another place"
+	case errors.Is(err, fs.ErrNotExist):
+		return "make the folder that it is to lie in, or name another"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "name a place that can be written to"
+	case errors.Is(err, syscall.EPIPE):
+		return ""
+	}
+	return "name a place that exists and can be written to"
+}
+
 // notWritten is the fault that a file of the user's cannot be written.
 func notWritten(path string, err error) error {
 	var cause *fs.PathError
@@ -135,7 +157,7 @@ func notWritten(path string, err error) error {
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true,
-		Next: "make room, or name with --to or --dir a place that exists and can be written to",
+		Next: placeNext(err),
 	}
 }
 

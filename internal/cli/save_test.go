@@ -93,9 +93,14 @@ func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile("file", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"logs lab --to /nonexistent/x", "logs lab --to .", "download iso lab --dir file", "download kubeconfig lab --dir file"} {
+	for line, next := range map[string]string{
+		"logs lab --to /nonexistent/x":       "make the folder that it is to lie in, or name another",
+		"logs lab --to .":                    "name a file in that folder",
+		"download iso lab --dir file":        "name a place that exists",
+		"download kubeconfig lab --dir file": "name a place that exists",
+	} {
 		got := run(t, lab(), "", strings.Fields(line)...)
-		if got.code != 1 || !strings.Contains(got.errors, "could not write") || !strings.Contains(got.errors, "Next: make room, or name with --to or --dir") {
+		if got.code != 1 || !strings.Contains(got.errors, "could not write") || !strings.Contains(got.errors, "Next: "+next) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}

@@ -74,7 +74,7 @@ func hostnameConfig(names map[string]string) ([]byte, error) {
 		if len(names) > 1 {
 			return nil, errors.New("a hostname for every machine, and others by MAC address, contradict each other")
 		}
-		if err := checkHostname(name); err != nil {
+		if err := CheckHostname(name); err != nil {
 			return nil, err
 		}
 		config.Storage.Files = []ignitionFile{textFile("/etc/hostname", name)}
@@ -86,7 +86,7 @@ func hostnameConfig(names map[string]string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("hostname %q: %q is not a MAC address", names[address], address)
 		}
-		if err := checkHostname(names[address]); err != nil {
+		if err := CheckHostname(names[address]); err != nil {
 			return nil, err
 		}
 		if seen[mac.String()] {
@@ -99,7 +99,9 @@ func hostnameConfig(names map[string]string) ([]byte, error) {
 	return json.Marshal(config)
 }
 
-func checkHostname(name string) error {
+// CheckHostname refuses what no machine can be called: what is not a name of RFC 1123 (section 2.1),
+// labels of letters, digits and inner dashes.
+func CheckHostname(name string) error {
 	if len(name) > 253 || !hostnamePattern.MatchString(strings.ToLower(name)) {
 		return fmt.Errorf("hostname %q is not a name of RFC 1123", name)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -131,14 +132,24 @@ func (c *Cache) watch(from origin, progress Progress) {
 // path is a file of the cache.
 func (c *Cache) path(name, suffix string) string { return filepath.Join(c.dir, name+suffix) }
 
+// notOpened says why an image of this machine cannot be read: the path once, and not
+// which system call it was.
+func notOpened(path string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return &fs.PathError{Op: "open the image", Path: path, Err: err}
+}
+
 // openLocal is for an image that lies on this machine: it is used in place.
 func openLocal(ctx context.Context, from origin, progress Progress) (*File, error) {
 	info, err := os.Stat(from.path)
 	if err != nil {
-		return nil, fmt.Errorf("open the base image: %w", err)
+		return nil, notOpened(from.path, err)
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("open the base image %s: it is a directory", from.path)
+		return nil, fmt.Errorf("open the image %s: it is a directory", from.path)
 	}
 	file := &File{Path: from.path, Size: info.Size(), SHA256: from.digest}
 	if from.digest == "" {
@@ -146,7 +157,7 @@ func openLocal(ctx context.Context, from origin, progress Progress) (*File, erro
 	}
 	f, err := os.Open(from.path)
 	if err != nil {
-		return nil, fmt.Errorf("open the base image: %w", err)
+		return nil, notOpened(from.path, err)
 	}
 	defer f.Close()
 	sum := sha256.New()

@@ -31,6 +31,13 @@ type origin struct {
 	key    string // names the URL's files in the cache
 }
 
+// Check says what about a source cannot be understood, before anything is read:
+// a location that is none, or a digest that is no SHA-256.
+func (s Source) Check() error {
+	_, err := s.parse()
+	return err
+}
+
 // parse understands a source.
 func (s Source) parse() (origin, error) {
 	digest := strings.ToLower(s.SHA256)

@@ -60,6 +60,22 @@ type membership struct {
 	settings   portSettings
 }
 
+// Physical are the physical interfaces that the document speaks of, also those that are
+// only named as ports or as what a VLAN stands on, with the MAC addresses that it has for
+// them, "" where it has none.
+func (s *State) Physical() map[string]string {
+	w := &writer{state: s, r: &reader{name: s.name}, ports: map[string]membership{}}
+	w.interfaces = slices.Clone(s.interfaces)
+	w.addImplied()
+	macs := map[string]string{}
+	for _, i := range w.interfaces {
+		if i.kind == ethernet && i.state != absent {
+			macs[i.name] = i.mac.text
+		}
+	}
+	return macs
+}
+
 // addImplied adds the physical interfaces that are named only by what stands on
 // them, and notes who is a port of whom.
 func (w *writer) addImplied() {
