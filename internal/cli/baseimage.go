@@ -78,7 +78,7 @@ func (b *baseImage) bring() (*liveImage, error) {
 	}
 	base, err := iso.Open(file.Path)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(notToBoot(source.Location, file.Path, err), file.Close())
 	}
 	if got := base.Info().Arch; got != "" && got != liveArch(b.arch) {
 		err := &install.Fault{
@@ -88,6 +88,18 @@ func (b *baseImage) bring() (*liveImage, error) {
 		return nil, errors.Join(err, base.Close(), file.Close())
 	}
 	return &liveImage{base, file}, nil
+}
+
+// notToBoot is what is wrong with a base, by the place that it was given as.
+func notToBoot(location, path string, err error) error {
+	var fault *install.Fault
+	if !errors.As(imageFault(err), &fault) || fault.Code != install.CodeInput {
+		return err
+	}
+	return &install.Fault{
+		Code: install.CodeInput, Op: "boot machines with", On: fetch.Redact(location), Permanent: true,
+		Err: errors.New(strings.TrimPrefix(err.Error(), path+": ")), Next: nextBase,
+	}
 }
 
 func (b *baseImage) note(done, total int64) {

@@ -84,3 +84,18 @@ func (b *brought[T]) close(give func(T) error) error {
 	}
 	return nil
 }
+
+// failed is why the last attempt failed, nil where it did not, or is not over.
+func (b *brought[T]) failed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.run == nil {
+		return nil
+	}
+	select {
+	case <-b.run.done:
+		return b.run.err
+	default:
+		return nil
+	}
+}

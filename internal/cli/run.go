@@ -69,6 +69,9 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	if err := o.boot.fits(o.File, install.BootedByBMC(cluster), o.Detach); err != nil {
 		return err
 	}
+	if err := o.checkBase(ctx, cluster); err != nil {
+		return err
+	}
 	if o.DryRun {
 		to, stop, err := service(ctx, nil)
 		if err != nil {
@@ -149,7 +152,7 @@ func (o *runOptions) install(ctx context.Context, service remote, desired *insta
 	}
 	if boot != nil {
 		boot.tell = tell
-		options = append(options, install.WithMachines(boot))
+		options = append(options, install.WithMachines(o.machines(boot)))
 	}
 	installer := install.New(service, options...)
 	if o.Detach {

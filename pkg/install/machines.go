@@ -16,7 +16,7 @@ import (
 type Machines interface {
 	// Observe looks at the named hosts only. What cannot be read of one is said
 	// in its MachineState.Trouble; an error is one of the plane as a whole, such
-	// as a context that ended.
+	// as a context that ended; one that is a permanent *Fault ends the run.
 	Observe(ctx context.Context, desired *Desired, observed *Observed, ask []string) (map[string]MachineState, error)
 	// Act starts what an action of one of the machines' kinds stands for, and
 	// does not wait for it. Action.Name is the host's name in the file.
@@ -156,7 +156,7 @@ func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior
 		return nil
 	}
 	states, err := i.machines.Observe(ctx, desired, observed, ask)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && (ctx.Err() != nil || forGood(err)) {
 		return err
 	}
 	for _, name := range ask {

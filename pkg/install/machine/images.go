@@ -86,7 +86,7 @@ func (i *Images) Prepare(ctx context.Context, host string) error {
 
 func (i *Images) promise(host string) error {
 	return i.config.Server.Set(host, serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
-		image, _, err := i.ISO(ctx, host)
+		image, _, err := i.make(ctx, host) // the server says of which host
 		return image, err
 	}})
 }
@@ -94,9 +94,15 @@ func (i *Images) promise(host string) error {
 // ISO makes the image that a host boots: the full one, or the minimal one where
 // spec.boot.image says so.
 func (i *Images) ISO(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
-	fail := func(err error) (*extent.Image, iso.Result, error) {
+	image, result, err := i.make(ctx, host)
+	if err != nil {
 		return nil, iso.Result{}, fmt.Errorf("make the discovery image of %s: %w", host, err)
 	}
+	return image, result, nil
+}
+
+func (i *Images) make(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
+	fail := func(err error) (*extent.Image, iso.Result, error) { return nil, iso.Result{}, err }
 	base, err := i.open(ctx)
 	if err != nil {
 		return fail(err)
