@@ -16,11 +16,12 @@ func TestBaseThatIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir())
+	dir := t.TempDir()
+	t.Chdir(dir)
 	if err := os.WriteFile("notiso.iso", []byte(strings.Repeat("no image", 10_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := makeFixture("s390x-2023-07", "mainframe.iso"); err != nil {
+	if err := makeFixture("s390x-2023-07", filepath.Join(dir, "mainframe.iso")); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(".")))
