@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,8 +75,12 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 	shown := o.meter("reading " + fetch.Redact(location))
 	defer shown.end()
 	defer shown.wait(ctx)()
-	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock}).
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock, Again: shown.again}).
 		Get(ctx, source, shown.show)
+	var unreached *net.OpError
+	if errors.As(err, &unreached) {
+		return nil, &install.Fault{Code: install.CodeFailure, Err: err, Next: "see that the server answers and run the same command again, or give the path of an image"}
+	}
 	if errors.Is(err, fs.ErrNotExist) && !isURL(location) {
 		return nil, &install.Fault{Code: install.CodeFailure, Permanent: true, Err: err, Next: "name a live image that is there, by its path or URL"}
 	}

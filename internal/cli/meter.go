@@ -33,6 +33,8 @@ type meter struct {
 	mu    sync.Mutex
 	began time.Time
 	last  time.Time // when something was shown; zero before
+
+	troubled bool // it was told why nothing comes
 }
 
 // meter begins to measure; what says in words what is done.
@@ -90,6 +92,22 @@ func (m *meter) idle() {
 	text := m.what + ": nothing has come yet"
 	if m.live {
 		m.last = m.clock.Now()
+		fmt.Fprint(m.io.Err, "\r\x1b[K"+m.fit(text))
+		return
+	}
+	fmt.Fprintln(m.io.Err, text)
+}
+
+// again tells, once, why nothing comes, where that is tried again.
+func (m *meter) again(err error, _ time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.globals.Quiet || m.globals.Progress == progressJSON || m.troubled {
+		return
+	}
+	m.troubled, m.last = true, m.clock.Now()
+	text := fmt.Sprintf("%s: %v; it is tried again", m.what, err)
+	if m.live {
 		fmt.Fprint(m.io.Err, "\r\x1b[K"+m.fit(text))
 		return
 	}

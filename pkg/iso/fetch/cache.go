@@ -37,6 +37,9 @@ type Config struct {
 	// Stall is how long a server may send nothing before the connection is given
 	// up and the download resumed by another; 0 means a minute.
 	Stall time.Duration
+	// Again is told why an attempt failed that is made again after a wait; nil tells
+	// nobody.
+	Again func(err error, wait time.Duration)
 }
 
 // Progress is told how many bytes of how many there are; total is -1 where the
@@ -51,16 +54,20 @@ type Cache struct {
 	client *http.Client
 	clock  clock.Clock
 	stall  time.Duration
+	again  func(error, time.Duration)
 }
 
 // New returns the cache of a directory. It touches nothing.
 func New(c Config) *Cache {
-	cache := &Cache{dir: c.Dir, cap: c.Cap, client: c.Client, clock: c.Clock, stall: c.Stall}
+	cache := &Cache{dir: c.Dir, cap: c.Cap, client: c.Client, clock: c.Clock, stall: c.Stall, again: c.Again}
 	if cache.client == nil {
 		cache.client = newClient(c.TLS)
 	}
 	if cache.clock == nil {
 		cache.clock = clock.Real()
+	}
+	if cache.again == nil {
+		cache.again = func(error, time.Duration) {}
 	}
 	if cache.stall <= 0 {
 		cache.stall = time.Minute

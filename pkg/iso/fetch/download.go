@@ -168,6 +168,7 @@ func (d *download) repeat(ctx context.Context) error {
 		if failed++; failed >= attempts || d.done == 0 && d.stale != nil {
 			return err
 		}
+		d.cache.again(err, wait)
 		if err := d.cache.clock.Sleep(ctx, wait); err != nil {
 			return err
 		}
