@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
+
+// errInstalled is why a host has nothing to boot once its cluster is there.
+var errInstalled = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
 
 // discovery is what the service says that the machines of a file are to boot.
 type discovery struct {
@@ -43,6 +47,11 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 		return install.InfraEnv{}, err
 	}
 	env, known := install.EnvOf(d.desired, observed, host)
+	if !known && observed.Cluster != nil && slices.Contains([]install.ClusterState{install.ClusterInstalled, install.ClusterAddingHosts}, observed.Cluster.State) {
+		return install.InfraEnv{}, &install.Fault{
+			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: errInstalled, Next: addNodeHint,
+		}
+	}
 	if !known {
 		return install.InfraEnv{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: errors.New("the service has none yet that the host boots from"),

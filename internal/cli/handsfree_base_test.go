@@ -41,3 +41,23 @@ func TestBaseThatIsNone(t *testing.T) {
 		}
 	}
 }
+
+// TestBaseThatCarriesSomething is told of once, by name, unless the service made it.
+func TestBaseThatCarriesSomething(t *testing.T) {
+	service, file := registered(t)
+	own := strings.Replace(exampleConfig, `"storage"`, `"systemd":{"units":[{"name":"agent.service","enabled":true,"contents":"[Unit]"}]},"storage"`, 1)
+	for name, config := range map[string]string{"mine": exampleConfig, "service": own} {
+		if err := os.WriteFile(name+".ign", []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := runLive(t, "", "", false, "iso", "customize", "base.iso", "-o", name+".iso", "--ignition", name+".ign"); got.code != 0 {
+			t.Fatalf("%d:\n%s", got.code, got.errors)
+		}
+	}
+	for base, want := range map[string]int{"base.iso": 0, "mine.iso": 1, "service.iso": 0} {
+		got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", base, "-d", "images")
+		if told := strings.Count(got.errors, "--base "+base+" carries config.ign; hosts get the service's instead"); got.code != 0 || told != want {
+			t.Errorf("--base %s ends with %d, told %d times:\n%s", base, got.code, told, got.errors)
+		}
+	}
+}

@@ -138,6 +138,9 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 	}
 	told := *fault
 	told.Next = "oaictl create cluster -f " + quoted(o.File) + " --detach"
+	if errors.Is(err, errInstalled) {
+		told.Next = "oaictl add-node -f " + quoted(o.File)
+	}
 	return &told
 }
 
@@ -165,6 +168,9 @@ func (o *hostMediaOptions) openBases(ctx context.Context, m *hostMedia) error {
 				Code: install.CodeInput, Permanent: true, Next: "give --base an image for " + liveArch(want),
 				Err: fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(o.Base, base.Name())), got, part.hosts[0].Name, liveArch(want)),
 			}
+		}
+		if o.Base != "" {
+			o.tellCarried(base, o.Base)
 		}
 	}
 	return nil
