@@ -59,7 +59,7 @@ func (o *imageOptions) verify(ctx context.Context, location string) ([]iso.Damag
 	switch {
 	case errors.As(err, &system), errors.As(err, &fault):
 		return nil, err
-	case errors.Is(err, iso.ErrNotISO):
+	case iso.IsNotISO(err):
 		return nil, imageFault(err)
 	case err != nil:
 		return []iso.Damage{{Problem: strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")}}, nil

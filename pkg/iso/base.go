@@ -16,8 +16,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
-// ErrNotISO is in the error of a file that is no image at all, as against one that is damaged.
-var ErrNotISO = iso9660.ErrNotISO
+// IsNotISO says whether an error is that of a file that is no image at all, as against one that is
+// damaged.
+func IsNotISO(err error) bool { return errors.Is(err, iso9660.ErrNotISO) }
 
 // mostDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
 // than one KiB.
