@@ -40,6 +40,10 @@ func (k Kind) phrase() string {
 		return "let hosts be added"
 	case InstallHost:
 		return "install the host"
+	case NudgeCluster:
+		return "touch the cluster, so that the service looks at it again"
+	case RecordInstalled:
+		return "record that the cluster is installed"
 	case SaveNoIngress, SaveKubeconfig:
 		return "save the kubeconfig"
 	case SavePassword:

@@ -14,7 +14,7 @@ func (p *planner) lateImages(unnamed bool) {
 		p.poolOf(ref)
 		return
 	}
-	intended, err := intendedImages(p.spec)
+	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
 	if err != nil {
 		p.block(Blocker{
 			Key: "infraenv/input", Scope: ScopeCluster, Reason: "BadInfraEnv", Cure: CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
@@ -22,7 +22,7 @@ func (p *planner) lateImages(unnamed bool) {
 		return
 	}
 	for _, image := range intended {
-		wanted := slices.ContainsFunc(image.hosts, func(name string) bool { return membershipOf(p.matches.byName[name]) == outside })
+		wanted := slices.ContainsFunc(image.Hosts, func(name string) bool { return membershipOf(p.matches.byName[name]) == outside })
 		if !wanted && !unnamed {
 			continue
 		}
@@ -40,11 +40,11 @@ func (p *planner) lateImages(unnamed bool) {
 }
 
 // lateImage registers an InfraEnv under the name that is kept for it.
-func (p *planner) lateImage(image intendedImage, intended []intendedImage) {
+func (p *planner) lateImage(image InfraEnvPlan, intended []InfraEnvPlan) {
 	name, _ := p.lateName(image, intended)
 	p.act(Action{
 		Key: "infraenv/" + name + "/register", Scope: InfraEnvScope(name), Kind: RegisterInfraEnv, Name: name, Target: p.bindTo(),
-		Reason: "hosts cannot be added with the image that the cluster was installed with", Settings: image.settings, Changes: allChanges("", image.settings),
+		Reason: "hosts cannot be added with the image that the cluster was installed with", Settings: image.Settings, Changes: allChanges("", image.Settings),
 	})
 }
 
@@ -52,8 +52,8 @@ func (p *planner) lateImage(image intendedImage, intended []intendedImage) {
 // and that InfraEnv once it is there: after the names of those that the cluster
 // is installed with. That the name is always the same keeps a service whose
 // clock is not to be trusted from being given one after the other.
-func (p *planner) lateName(image intendedImage, intended []intendedImage) (string, *InfraEnv) {
-	place := slices.IndexFunc(intended, func(i intendedImage) bool { return i.name == image.name })
+func (p *planner) lateName(image InfraEnvPlan, intended []InfraEnvPlan) (string, *InfraEnv) {
+	place := slices.IndexFunc(intended, func(i InfraEnvPlan) bool { return i.Name == image.Name })
 	for number := len(intended) + 1 + place; ; number += len(intended) {
 		name := fmt.Sprintf("%s-%d", p.name(), number)
 		if env := p.infraEnv(name); env == nil || image.boots(env) {
@@ -63,13 +63,13 @@ func (p *planner) lateName(image intendedImage, intended []intendedImage) (strin
 }
 
 // boots says whether an InfraEnv's image runs on the machines of an intended one.
-func (i *intendedImage) boots(env *InfraEnv) bool {
+func (i *InfraEnvPlan) boots(env *InfraEnv) bool {
 	arch := env.Settings[SetArch].Text()
-	return i.arch == "" || arch == "" || arch == string(i.arch)
+	return i.Arch == "" || arch == "" || arch == string(i.Arch)
 }
 
 // lateEnv is the InfraEnv whose image hosts boot to be added, nil for none.
-func (p *planner) lateEnv(image intendedImage, intended []intendedImage) *InfraEnv {
+func (p *planner) lateEnv(image InfraEnvPlan, intended []InfraEnvPlan) *InfraEnv {
 	for i := range p.observed.InfraEnvs {
 		env := &p.observed.InfraEnvs[i]
 		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
@@ -91,12 +91,12 @@ func (p *planner) lateEnvOf(name string) *InfraEnv {
 		}
 		return &p.observed.InfraEnvs[i]
 	}
-	intended, err := intendedImages(p.spec)
+	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
 	if err != nil {
 		return nil // told with the images
 	}
 	for _, image := range intended {
-		if name == "" || slices.Contains(image.hosts, name) {
+		if name == "" || slices.Contains(image.Hosts, name) {
 			return p.lateEnv(image, intended)
 		}
 	}

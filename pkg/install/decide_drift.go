@@ -58,16 +58,16 @@ func (p *planner) manifestDrift() {
 
 // imageDrift reports of the InfraEnvs what was not reported of the cluster.
 func (p *planner) imageDrift(told map[Setting]bool) {
-	intended, err := intendedImages(p.spec)
+	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
 	if err != nil || p.spec.Spec.InfraEnv.Ref != "" {
 		return
 	}
 	for _, image := range intended {
-		env := p.infraEnv(image.name)
+		env := p.infraEnv(image.Name)
 		if env == nil {
 			continue
 		}
-		for _, d := range differences(image.settings, env.Settings) {
+		for _, d := range differences(image.Settings, env.Settings) {
 			if d.known && !told[d.setting] {
 				p.drift(InfraEnvScope(env.Name), d, late)
 			}

@@ -19,7 +19,7 @@ func (p *planner) images() {
 		p.poolOf(ref)
 		return
 	}
-	intended, err := intendedImages(p.spec)
+	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
 	if err != nil {
 		p.block(Blocker{
 			Key: "infraenv/input", Scope: ScopeCluster, Reason: "BadInfraEnv", Cure: CureNow,
@@ -31,13 +31,13 @@ func (p *planner) images() {
 	// before there is an image to register from.
 	configured := p.idle()
 	for _, image := range intended {
-		switch env := p.infraEnv(image.name); {
+		switch env := p.infraEnv(image.Name); {
 		case env != nil:
 			p.updateImage(image, env)
 		case configured:
 			p.act(Action{
-				Key: "infraenv/" + image.name + "/register", Scope: InfraEnvScope(image.name), Kind: RegisterInfraEnv, Name: image.name,
-				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.settings, Changes: allChanges("", image.settings),
+				Key: "infraenv/" + image.Name + "/register", Scope: InfraEnvScope(image.Name), Kind: RegisterInfraEnv, Name: image.Name,
+				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: allChanges("", image.Settings),
 			})
 		}
 	}
@@ -74,13 +74,13 @@ func (p *planner) poolOf(ref string) {
 
 // updateImage brings an InfraEnv to what the file says. A change makes a new
 // image, which machines that booted the old one would have to boot again.
-func (p *planner) updateImage(image intendedImage, env *InfraEnv) {
+func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 	scope := InfraEnvScope(env.Name)
 	update := Action{
 		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: "the discovery image differs from the file", Settings: Settings{},
 	}
-	for _, d := range differences(image.settings, env.Settings) {
+	for _, d := range differences(image.Settings, env.Settings) {
 		if rules(d.setting).infraEnv == immutable {
 			p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
 			continue
@@ -205,9 +205,9 @@ func (p *planner) bootedFrom(id string) []string {
 }
 
 // missingFrom says whether a host of the file has still to boot the image.
-func (p *planner) missingFrom(image intendedImage) bool {
+func (p *planner) missingFrom(image InfraEnvPlan) bool {
 	if p.unnamedMissing() > 0 {
 		return true
 	}
-	return slices.ContainsFunc(image.hosts, func(name string) bool { return p.matches.byName[name] == nil })
+	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.matches.byName[name] == nil })
 }

@@ -19,13 +19,13 @@ func EnvOf(desired *Desired, observed *Observed, host string) (InfraEnv, bool) {
 	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
 		return envNamed(observed, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref })
 	}
-	intended, err := intendedImages(p.spec)
+	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
 	if err != nil {
 		return InfraEnv{}, false // Decide tells of it
 	}
 	for _, image := range intended {
-		if slices.Contains(image.hosts, host) {
-			return envNamed(observed, func(e InfraEnv) bool { return e.Name == image.name })
+		if slices.Contains(image.Hosts, host) {
+			return envNamed(observed, func(e InfraEnv) bool { return e.Name == image.Name })
 		}
 	}
 	return InfraEnv{}, false

@@ -66,6 +66,7 @@ func owners() map[string]owner {
 		"spec.boot.image":                   sent(install.SetImageType),
 		"spec.infraEnv":                     local(decides),
 		"spec.acceptUnknownHosts":           local(decides),
+		"spec.hold":                         local(decides),
 		"spec.hosts.name":                   local(decides),
 		"spec.hosts.match":                  local(decides),
 		"spec.hosts.role":                   sent(install.SetRole),

@@ -72,6 +72,15 @@ type Cluster struct {
 	Version               string // full version, "4.20.33"
 	// LogsAvailable says that logs of the install can be downloaded.
 	LogsAvailable bool
+	// Hold names who holds the start of the install besides oaictl itself, ""
+	// for nobody.
+	Hold string
+	// Stalled is since when the service has not noticed that nothing is missing
+	// any more, and does not until the cluster is touched. Zero: it goes on.
+	Stalled time.Time
+	// Unrecorded says that the install is complete, and that oaictl has to write
+	// that down where others look for it, since nobody else does.
+	Unrecorded bool
 }
 
 // Preparation is the outcome of preparing an installation: cluster field

@@ -19,6 +19,8 @@ const (
 	SetReleaseImage  Setting = "spec.openshift.releaseImage"  // string
 	SetArch          Setting = "spec.openshift.arch"          // string (image)
 	SetControlPlane  Setting = "spec.topology.controlPlane"   // int
+	SetWorkers       Setting = "spec.topology.workers"        // int, of StartInstall only
+	SetArbiters      Setting = "spec.topology.arbiters"       // int, of StartInstall only
 	SetSSHKeys       Setting = "spec.sshKeys"                 // string, one key a line (image)
 	SetNetworkType   Setting = "spec.network.type"            // string
 	SetMachineNet    Setting = "spec.network.machine"         // []string of CIDRs
@@ -72,6 +74,10 @@ const (
 	// SetHostExtra is a JSON object in the service's own words, the same for
 	// every host; not given back as it was sent.
 	SetHostExtra Setting = "spec.overrides.host"
+	// SetApproved is a bool: the host may take part in an installation. A plane
+	// whose service asks for that gives it back for every host; where it is not
+	// given back it is never sent.
+	SetApproved Setting = "approved"
 )
 
 // The shapes of structured values.

@@ -27,7 +27,7 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 	status := value(c.Status)
 	out := &install.Cluster{
 		ClusterRef:  clusterRef(c, run),
-		State:       clusterState(status),
+		State:       install.ClusterStateOf(status),
 		StatusInfo:  value(c.StatusInfo),
 		StatusSince: moment(c.StatusUpdatedAt),
 		Settings:    t.cluster.settings(c),
@@ -66,9 +66,9 @@ func (t *tables) hostOf(h *hostWire) install.Host {
 	out := install.Host{
 		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
 		Day2:   value(h.Kind) == "AddToExistingClusterHost",
-		State:  hostState(status),
+		State:  install.HostStateOf(status),
 		Status: status, StatusInfo: value(h.StatusInfo), Since: moment(h.StatusUpdatedAt),
-		Role: hostRole(string(h.Role)), Suggested: hostRole(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
+		Role: install.RoleOf(string(h.Role)), Suggested: install.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
 		CheckedIn: moment(h.CheckedInAt), Registered: moment(h.RegisteredAt),
 		Settings:    t.host.settings(h),
 		Validations: readValidations(h.ValidationsInfo),

@@ -477,19 +477,6 @@ func TestStates(t *testing.T) {
 	if o.Cluster.State != install.ClusterUnknown || o.Cluster.Status != "levitating" || o.Hosts[0].State != install.HostUnknown || o.Hosts[0].Status != "glowing" {
 		t.Errorf("got %s %s, %s %s", o.Cluster.State, o.Cluster.Status, o.Hosts[0].State, o.Hosts[0].Status)
 	}
-	checks := []install.Validation{{ID: "x", Status: "failure"}}
-	discovering, known := []install.Host{{State: install.HostDiscovering}}, []install.Host{{State: install.HostReady}}
-	for _, test := range []struct {
-		checks []install.Validation
-		hosts  []install.Host
-		want   install.ClusterState
-	}{
-		{nil, known, install.ClusterDraft}, {checks, nil, install.ClusterDiscovering}, {checks, discovering, install.ClusterDiscovering}, {checks, known, install.ClusterBlocked},
-	} {
-		if got := refine(clusterState("insufficient"), test.checks, test.hosts); got != test.want {
-			t.Errorf("%v %v: got %s, want %s", test.checks, test.hosts, got, test.want)
-		}
-	}
 }
 
 // A simulated service may be hundreds of times faster than our clock: what is

@@ -13,8 +13,8 @@ import (
 func hostTable() table[hostWire] {
 	type wire = hostWire
 	return table[wire]{
-		row(install.SetRole, func(r install.Role) body { return body{"host_role": restRole(r)} }, func(h *wire) (install.Role, bool) {
-			return hostRole(string(h.Role)), true
+		row(install.SetRole, func(r install.Role) body { return body{"host_role": install.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
+			return install.RoleOf(string(h.Role)), true
 		}),
 		text(install.SetHostname, "host_name", hostname),
 		row(install.SetDisk, func(id string) body {

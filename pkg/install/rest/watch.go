@@ -206,7 +206,7 @@ func (w *watch) picture() *install.Observed {
 	out.Elsewhere = w.boundElsewhere()
 	cluster := *w.cluster
 	cluster.Hosts = len(out.Hosts)
-	cluster.State = refine(cluster.State, cluster.Validations, out.Hosts)
+	cluster.State = cluster.State.Refined(cluster.Validations, out.Hosts)
 	cluster.Manifests = maps.Clone(w.manifests)
 	cluster.Preparation.FailedAt = slices.Clone(w.log.failed)
 	out.Cluster = &cluster

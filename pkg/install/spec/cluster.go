@@ -61,6 +61,8 @@ type ClusterSpec struct {
 	InfraEnv InfraEnv `yaml:"infraEnv,omitempty"`
 	// Whether machines that this file does not name may be installed, and so wiped. Required where there is no hosts list.
 	AcceptUnknownHosts bool `yaml:"acceptUnknownHosts,omitempty"`
+	// Whether the installation is held: everything is made ready, and it is started only once this is false or left out.
+	Hold bool `yaml:"hold,omitempty"`
 	// The machines, one by one.
 	Hosts []Host `yaml:"hosts,omitempty"`
 	// Mirror registries and the certificates to trust.
