@@ -1,0 +1,15 @@
+package manifest
+
+// Loss is one thing that a format has no place for, or that a reader or a
+// writer of it leaves behind. Nothing is dropped without one.
+type Loss struct {
+	// Path of the value in the document that it was read from, such as
+	// spec.hosts[2].disk.keep; behind a file's name and a colon where the source
+	// is several files.
+	Path string `json:"path"`
+	// Value that is left behind, as encoding/json would decode it. A secret is
+	// told by the text "[redacted]".
+	Value any `json:"value"`
+	// Why it is left behind, and what to do about it.
+	Why string `json:"why"`
+}
