@@ -113,6 +113,9 @@ func (k *checker) extras() {
 	if s.Boot.Method == BootRedfish && len(s.Hosts) == 0 {
 		k.report("spec.boot.method", "is redfish, but no hosts are listed", "list the hosts with their BMCs")
 	}
+	if s.Boot.Method == BootMetal3 && !slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.BMC != nil }) {
+		k.report("spec.boot.method", "is metal3, but no host has a bmc", "write the BMCs of the hosts that the hub is to boot")
+	}
 	if e := s.IgnitionEndpoint; e != nil && k.required("spec.ignitionEndpoint.url", e.URL, "write the address of the machine config server") {
 		k.url("spec.ignitionEndpoint.url", e.URL, "http", "https")
 	}

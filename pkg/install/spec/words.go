@@ -109,10 +109,12 @@ func (EncryptionMode) Values() []string { return []string{string(TPM), string(Ta
 // BootMethod is how the discovery image gets to the machines.
 type BootMethod string
 
-// The ways to boot. With iso and ipxe a person, or something else, boots the
-// machines; none says that they are booted already.
+// The ways to boot. With redfish oaictl boots the machines through their BMCs,
+// with metal3 the hub does, from BareMetalHosts. With iso and ipxe a person, or
+// something else, boots the machines; none says that they are booted already.
 const (
 	BootRedfish BootMethod = "redfish"
+	BootMetal3  BootMethod = "metal3"
 	BootIPXE    BootMethod = "ipxe"
 	BootISO     BootMethod = "iso"
 	BootNone    BootMethod = "none"
@@ -120,7 +122,7 @@ const (
 
 // Values lists the ways to boot.
 func (BootMethod) Values() []string {
-	return []string{string(BootRedfish), string(BootIPXE), string(BootISO), string(BootNone)}
+	return []string{string(BootRedfish), string(BootMetal3), string(BootIPXE), string(BootISO), string(BootNone)}
 }
 
 // ImageType is a kind of discovery image.

@@ -1,0 +1,149 @@
+package manifest
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// HubOptions say how the objects of a cluster are made.
+type HubOptions struct {
+	// Namespace that they stand in; "" for [NamespaceOf] the cluster.
+	Namespace string
+	// ImageSet is the ClusterImageSet to refer to; "" for
+	// spec.openshift.imageSet, else our own where spec.openshift.releaseImage is
+	// given, else the one that is by custom named after the version,
+	// openshift-v<version>.
+	ImageSet string
+	// Hold is AgentClusterInstall.spec.holdInstallation; nil for spec.hold.
+	Hold *bool
+	// Secrets says that Secrets are made, with their contents. Otherwise they are
+	// only referred to.
+	Secrets bool
+	// InfraEnvs say which hosts boot which image; nil for what
+	// install.InfraEnvPlans makes of the file alone.
+	InfraEnvs []install.InfraEnvPlan
+}
+
+// HubObjects are the objects of a cluster on a hub.
+type HubObjects struct {
+	// Namespace is the namespace itself. It has our label only where it is named
+	// after the cluster, and so is the cluster's own.
+	Namespace *unstructured.Unstructured
+	// ImageSet is the ClusterImageSet; nil unless it is made by us.
+	ImageSet *unstructured.Unstructured
+	// Cluster is, in the order to apply: Secrets, ConfigMaps, ClusterDeployment,
+	// AgentClusterInstall.
+	Cluster []*unstructured.Unstructured
+	// InfraEnvs are the discovery images; empty where spec.infraEnv.ref names one
+	// that exists.
+	InfraEnvs []InfraEnvObjects
+	// Hosts are what single hosts need, in the order of their names: only those
+	// that need something.
+	Hosts []HostObjects
+	// Notes are what has to be known of the objects, and what they need that is
+	// not among them. Each is one sentence.
+	Notes []string
+}
+
+// InfraEnvObjects are an InfraEnv and the networks of its hosts, which are to be
+// there first, or the image is made twice.
+type InfraEnvObjects struct {
+	// Name of the InfraEnv.
+	Name string
+	// NMStateConfigs of its hosts that have a static network, in the order of
+	// their names.
+	NMStateConfigs []*unstructured.Unstructured
+	// InfraEnv itself.
+	InfraEnv *unstructured.Unstructured
+}
+
+// HostObjects are what a single host needs. An Agent is made by the service, so
+// it is none of them.
+type HostObjects struct {
+	// Name of the host in the file.
+	Name string
+	// Secrets with the credentials of its BMC, for fencing, and its token for the
+	// Ignition endpoint.
+	Secrets []*unstructured.Unstructured
+	// BareMetalHost, where spec.boot.method is metal3 and the host has a bmc; nil
+	// otherwise.
+	BareMetalHost *unstructured.Unstructured
+}
+
+// Hub makes the objects that describe a cluster to a hub. Whatever the file says
+// and a hub has no place for is an error, a *spec.Problems that names each field
+// with its place. What oaictl itself acts by (how hosts are recognised, which
+// may be installed) needs no place and is not refused.
+func Hub(c *spec.Cluster, o HubOptions) (*HubObjects, error) {
+	if o.Namespace == "" {
+		o.Namespace = NamespaceOf(c)
+	}
+	if o.InfraEnvs == nil && c.Spec.InfraEnv.Ref == "" {
+		plans, err := install.InfraEnvPlans(c, nil)
+		if err != nil {
+			return nil, fmt.Errorf("plan the InfraEnvs of cluster %s: %w", c.Metadata.Name, err)
+		}
+		o.InfraEnvs = plans
+	}
+	h := &hub{refusals: refusals{cluster: c}, options: o, out: &HubObjects{}}
+	h.refuseAll()
+	h.namespace()
+	h.imageSet()
+	h.clusterObjects()
+	h.infraEnvs()
+	h.hosts()
+	if err := h.err(); err != nil {
+		return nil, err
+	}
+	return h.out, nil
+}
+
+// All is every object in the order to apply.
+func (o *HubObjects) All() []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, object := range []*unstructured.Unstructured{o.Namespace, o.ImageSet} {
+		if object != nil {
+			all = append(all, object)
+		}
+	}
+	all = append(all, o.Cluster...)
+	for _, env := range o.InfraEnvs {
+		all = append(append(all, env.NMStateConfigs...), env.InfraEnv)
+	}
+	for _, host := range o.Hosts {
+		all = append(all, host.Secrets...)
+		if host.BareMetalHost != nil {
+			all = append(all, host.BareMetalHost)
+		}
+	}
+	return all
+}
+
+// hub makes objects and collects what cannot be said.
+type hub struct {
+	refusals
+	options HubOptions
+	out     *HubObjects
+}
+
+func (h *hub) note(format string, args ...any) {
+	h.out.Notes = append(h.out.Notes, fmt.Sprintf(format, args...))
+}
+
+// object is an object of the cluster in its namespace.
+func (h *hub) object(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	return newObject(kind, h.cluster, h.options.Namespace, name)
+}
+
+func (h *hub) namespace() {
+	namespace := newObject(kindNamespace(), h.cluster, "", h.options.Namespace)
+	if h.options.Namespace != NamespaceOf(h.cluster) {
+		namespace.SetLabels(nil)
+	}
+	h.out.Namespace = namespace
+}

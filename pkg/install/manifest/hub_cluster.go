@@ -1,0 +1,164 @@
+package manifest
+
+import (
+	"cmp"
+	"encoding/base64"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// keyPullSecret is the only key that the service reads a pull secret from.
+const keyPullSecret = ".dockerconfigjson"
+
+// imageSet chooses the ClusterImageSet, and makes it where the file names a
+// release image and no set.
+func (h *hub) imageSet() {
+	o := h.cluster.Spec.OpenShift
+	name := cmp.Or(h.options.ImageSet, o.ImageSet)
+	own := h.cluster.Metadata.Name + "-release"
+	if (name == "" || name == own) && o.ReleaseImage != "" {
+		h.out.ImageSet = newObject(kindClusterImageSet(), h.cluster, "", own)
+		h.out.ImageSet.Object["spec"] = fields{"releaseImage": o.ReleaseImage}
+		name = own
+	}
+	if name == "" {
+		name = "openshift-v" + o.Version
+		h.note("the AgentClusterInstall refers to the ClusterImageSet %s, which has to be there when it is applied: the reference cannot be changed later; write spec.openshift.imageSet for another one, or spec.openshift.releaseImage to have one made", name)
+	}
+	h.options.ImageSet = name
+}
+
+// clusterObjects makes what belongs to the cluster as a whole.
+func (h *hub) clusterObjects() {
+	h.pullSecret()
+	endpointCA := h.endpointCA()
+	maps := h.manifestMaps()
+	mirrors := h.mirrorMap()
+	h.out.Cluster = append(append(h.out.Cluster, maps...), mirrors...)
+	h.out.Cluster = append(h.out.Cluster, h.clusterDeployment(), h.agentClusterInstall(maps, endpointCA))
+}
+
+func (h *hub) pullSecret() {
+	source := h.cluster.Spec.PullSecret
+	if ref := source.SecretRef; ref != nil {
+		if ref.Key != "" && ref.Key != keyPullSecret {
+			h.refuse("spec.pullSecret.secretRef.key", "a hub reads a pull secret from the key "+keyPullSecret+" only", "leave the key out, and keep the pull secret under "+keyPullSecret)
+		}
+		return
+	}
+	if !h.options.Secrets {
+		h.note("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.cluster), keyPullSecret)
+		return
+	}
+	h.addSecret(&h.out.Cluster, PullSecretName(h.cluster), "kubernetes.io/dockerconfigjson", map[string]string{keyPullSecret: h.cluster.PullSecret().Reveal()})
+}
+
+// addSecret appends a Secret.
+func (h *hub) addSecret(to *[]*unstructured.Unstructured, name, kind string, texts map[string]string) {
+	secret := h.object(kindSecret(), name)
+	addLabels(secret, map[string]string{labelWatch: "true"})
+	data := fields{}
+	for key, text := range texts {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	secret.Object["type"] = kind
+	secret.Object["data"] = data
+	*to = append(*to, secret)
+}
+
+// endpointCA makes the Secret that the Ignition endpoint is trusted by. It holds
+// a certificate, which is public, and so is made in any case. It is called name,
+// "" for none.
+func (h *hub) endpointCA() (name string) {
+	endpoint := h.cluster.Spec.IgnitionEndpoint
+	if endpoint == nil || endpoint.CA.Text() == "" {
+		return ""
+	}
+	name = h.cluster.Metadata.Name + "-ignition-ca"
+	h.addSecret(&h.out.Cluster, name, "Opaque", map[string]string{"tls.crt": endpoint.CA.Text()})
+	return name
+}
+
+// clusterDeployment is Hive's view of the cluster. Its own fields (installed,
+// clusterMetadata) are left to the operators that fill them in.
+func (h *hub) clusterDeployment() *unstructured.Unstructured {
+	name := h.cluster.Metadata.Name
+	object := h.object(kindClusterDeployment(), name)
+	object.Object["spec"] = fields{
+		"clusterName": name,
+		"baseDomain":  h.cluster.Spec.BaseDomain,
+		"platform": fields{"agentBareMetal": fields{
+			"agentSelector": fields{"matchLabels": fields{labelCluster: name}},
+		}},
+		"pullSecretRef": fields{"name": PullSecretName(h.cluster)},
+		"clusterInstallRef": fields{
+			"group":   kindAgentClusterInstall().Group,
+			"version": kindAgentClusterInstall().Version,
+			"kind":    kindAgentClusterInstall().Kind,
+			"name":    name,
+		},
+	}
+	return object
+}
+
+// mirrorMap is the ConfigMap that AgentClusterInstall and InfraEnv take mirrors
+// and certificates from; none without mirrors.
+func (h *hub) mirrorMap() []*unstructured.Unstructured {
+	if len(h.cluster.Spec.Registry.Mirrors) == 0 {
+		return nil
+	}
+	data := fields{"registries.conf": h.cluster.RegistriesConf()}
+	put(data, "ca-bundle.crt", h.cluster.TrustBundle())
+	return []*unstructured.Unstructured{h.configMap(h.mirrorsName(), data)}
+}
+
+func (h *hub) mirrorsName() string { return h.cluster.Metadata.Name + "-mirrors" }
+
+// mirrorRef refers to the mirrors; nil where there are none.
+func (h *hub) mirrorRef() fields {
+	if len(h.cluster.Spec.Registry.Mirrors) == 0 {
+		return nil
+	}
+	return fields{"name": h.mirrorsName(), "namespace": h.options.Namespace}
+}
+
+func (h *hub) configMap(name string, data fields) *unstructured.Unstructured {
+	object := h.object(kindConfigMap(), name)
+	addLabels(object, map[string]string{labelWatch: "true"})
+	object.Object["data"] = data
+	return object
+}
+
+// proxyFields is the proxy as both AgentClusterInstall and InfraEnv have it; nil
+// where the file says nothing of one.
+func proxyFields(proxy spec.Proxy) fields {
+	if proxy.HTTP == "" && proxy.HTTPS == "" && proxy.No == nil {
+		return nil
+	}
+	out := fields{}
+	put(out, "httpProxy", proxy.HTTP.Reveal())
+	put(out, "httpsProxy", proxy.HTTPS.Reveal())
+	put(out, "noProxy", joined(proxy.No))
+	return out
+}
+
+// annotate sets annotations; none for an empty map.
+func annotate(object *unstructured.Unstructured, notes map[string]string) {
+	if len(notes) > 0 {
+		object.SetAnnotations(maps.Clone(notes))
+	}
+}
+
+// sortedHosts are the hosts of the file in the order of their names.
+func sortedHosts(c *spec.Cluster) []*spec.Host {
+	hosts := make([]*spec.Host, len(c.Spec.Hosts))
+	for i := range c.Spec.Hosts {
+		hosts[i] = &c.Spec.Hosts[i]
+	}
+	slices.SortFunc(hosts, func(a, b *spec.Host) int { return cmp.Compare(a.Name, b.Name) })
+	return hosts
+}

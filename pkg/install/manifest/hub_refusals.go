@@ -1,0 +1,126 @@
+package manifest
+
+import (
+	"fmt"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// refuseAll refuses what no object has a place for, and what the webhooks of the
+// hub refuse.
+func (h *hub) refuseAll() {
+	h.refuseCluster()
+	h.refusePool()
+	h.refuseNetworking()
+	h.refusePasswords()
+	for i := range h.cluster.Spec.Hosts {
+		h.refuseHostFields(&h.cluster.Spec.Hosts[i])
+	}
+}
+
+func (h *hub) refuseCluster() {
+	c, s := h.cluster, h.cluster.Spec
+	const byHand = "leave it out, or install through the REST service (--backend rest)"
+	if len(c.Metadata.Tags) > 1 {
+		h.refuse("metadata.tags", fmt.Sprintf("a hub keeps one tag of a cluster, not %d", len(c.Metadata.Tags)), "keep one")
+	} else if len(c.Metadata.Tags) == 1 && len(validation.IsValidLabelValue(c.Metadata.Tags[0])) > 0 {
+		h.refuse("metadata.tags[0]", fmt.Sprintf("a hub keeps the tag as a label, which %q cannot be", c.Metadata.Tags[0]), "use letters, digits, dashes, dots and underscores")
+	}
+	if errs := validation.IsDNS1123Label(h.options.Namespace); len(errs) > 0 {
+		h.refuse("metadata.name", fmt.Sprintf("%q cannot be the name of a namespace", h.options.Namespace), "ask for another namespace")
+	}
+	if len(s.Operators) > 0 {
+		h.refuse("spec.operators", "a hub installs no operators with a cluster", "leave them out and subscribe to them with spec.manifests, or install through the REST service (--backend rest)")
+	}
+	if len(s.Bundles) > 0 {
+		h.refuse("spec.bundles", "a hub installs no bundles of operators with a cluster", "leave them out and subscribe to the operators with spec.manifests, or install through the REST service (--backend rest)")
+	}
+	if len(s.Overrides.InfraEnv) > 0 {
+		h.refuse("spec.overrides.infraEnv", "is in the words of the REST service, which a hub does not take", byHand)
+	}
+	if len(s.Overrides.Host) > 0 {
+		h.refuse("spec.overrides.host", "is in the words of the REST service, which a hub does not take", byHand)
+	}
+	if s.Boot.Image == spec.ImageDisconnected {
+		h.refuse("spec.boot.image", "a hub makes no disconnected image", "write full or minimal")
+	}
+}
+
+// refusePool refuses what belongs to an image that is not ours to make.
+func (h *hub) refusePool() {
+	s := h.cluster.Spec
+	if s.InfraEnv.Ref == "" {
+		return
+	}
+	fields := map[string]bool{
+		"spec.discovery.kernelArgs":   len(s.Discovery.KernelArgs) > 0,
+		"spec.discovery.ignition":     s.Discovery.Ignition.Text() != "",
+		"spec.discovery.networkDelay": s.Discovery.NetworkDelay != 0,
+		"spec.boot.image":             s.Boot.Image != "",
+	}
+	for i := range s.Hosts {
+		fields[h.cluster.HostField(&s.Hosts[i], "net")] = s.Hosts[i].Net != nil
+	}
+	for field, said := range fields {
+		if said {
+			h.refuse(field, "is a matter of the InfraEnv "+s.InfraEnv.Ref+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+		}
+	}
+}
+
+// refuseNetworking refuses what the webhook of AgentClusterInstall does: each
+// platform has its networking.
+func (h *hub) refuseNetworking() {
+	c := h.cluster
+	managed, p := c.Spec.Network.UserManaged, c.Spec.Platform.Type
+	if c.SingleNode() && p == spec.BareMetal {
+		h.refuse("spec.platform", "a hub takes no single node with platform baremetal", "write platform: none, or leave it out")
+	}
+	if managed == nil {
+		return
+	}
+	switch p {
+	case spec.NoneType, spec.External:
+		if !*managed {
+			h.refuse("spec.network.userManaged", fmt.Sprintf("with platform %s the network is always user-managed", p), "leave it out")
+		}
+	case spec.BareMetal, spec.Nutanix:
+		if *managed {
+			h.refuse("spec.network.userManaged", fmt.Sprintf("a hub takes no user-managed network with platform %s", p), "leave it out, or write platform: none")
+		}
+	}
+	if arch := c.Spec.OpenShift.Arch; !*managed && (arch == spec.Power || arch == spec.Z) {
+		h.refuse("spec.network.userManaged", fmt.Sprintf("the network of %s machines is always user-managed", arch), "leave it out")
+	}
+}
+
+// refusePasswords refuses passwords that objects have in plain text, unless
+// secrets are asked for.
+func (h *hub) refusePasswords() {
+	if h.options.Secrets {
+		return
+	}
+	for field, proxy := range map[string]spec.ProxyURL{"spec.proxy.http": h.cluster.Spec.Proxy.HTTP, "spec.proxy.https": h.cluster.Spec.Proxy.HTTPS} {
+		if parsed, err := url.Parse(proxy.Reveal()); err != nil || parsed.User != nil {
+			h.refuse(field, "holds a user or a password, which the objects of a hub have in plain text", "ask for secrets, or use a proxy without a password")
+		}
+	}
+}
+
+func (h *hub) refuseHostFields(host *spec.Host) {
+	if len(host.Disk.Keep) > 0 {
+		h.refuseHost(host, "disk.keep", "a hub cannot keep disks from being wiped", "detach these disks, or install through the REST service (--backend rest)")
+	}
+	if !h.isMetal3(host) {
+		return
+	}
+	if host.Match.MAC == "" {
+		h.refuseHost(host, "match.mac", "is missing: a BareMetalHost is the Agent with its MAC address", "write the MAC address of one of the machine's interfaces")
+	}
+	if host.BMC.CA != nil {
+		h.refuseHost(host, "bmc.ca", "a BareMetalHost has no place for the certificate of its BMC", "have the hub's Ironic trust it, and leave it out; or write insecure: true")
+	}
+}
