@@ -29,6 +29,9 @@ func (h *hub) imageSet() {
 		name = "openshift-v" + o.Version
 		h.note("the AgentClusterInstall refers to the ClusterImageSet %s, which has to be there when it is applied: the reference cannot be changed later; write spec.openshift.imageSet for another one, or spec.openshift.releaseImage to have one made", name)
 	}
+	if o.ReleaseImage != "" && h.out.ImageSet == nil {
+		h.note("the ClusterImageSet %s says which release is installed, not spec.openshift.releaseImage", name)
+	}
 	h.options.ImageSet = name
 }
 
