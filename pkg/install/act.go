@@ -151,8 +151,8 @@ func (a Action) describe() string {
 	switch a.Kind {
 	case UploadManifest, UpdateHost, BindHost, RegisterInfraEnv, UpdateInfraEnv, InstallHost:
 		return fmt.Sprintf("%s %s", a.Kind.phrase(), a.Name)
-	case StartInstall:
-		return "start the installation: " + a.Reason
+	case StartInstall, NudgeCluster:
+		return a.task() + ": " + a.Reason
 	}
 	return a.task()
 }

@@ -15,7 +15,7 @@ import (
 // registered to be added, and is ready.
 func addingWorld(t *testing.T) *world {
 	t.Helper()
-	w := installedWithout(t, sample(3, 2))
+	w := installedWithout(t, sample(3, 2), false)
 	w.absent, w.desired.Options.AddNodes = "", true
 	for range 10 {
 		plan := w.decide()
@@ -168,7 +168,7 @@ func TestUnnamedNodes(t *testing.T) {
 func TestPoolWhoseImageChanges(t *testing.T) {
 	c := sample(3, 2)
 	c.Spec.InfraEnv.Bind = spec.BindLate
-	w := installedWithout(t, c)
+	w := installedWithout(t, c, false)
 	w.desired.Options.AddNodes, w.observed.Cluster.State = true, install.ClusterAddingHosts
 	c.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
 	if plan := w.decide(); strings.Join(keys(plan.Actions), " ") != "infraenv/lab/update" || len(plan.Blockers) > 0 {
@@ -210,7 +210,7 @@ func TestRunAddsNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := installedWithout(t, sample(3, 2))
+				w := installedWithout(t, sample(3, 2), false)
 				w.absent, w.desired.Options.AddNodes = test.absent, true
 				p := &plane{world: w} // which lives by the bubble's clock
 				w.observed.InfraEnvs[0].Created = time.Now().Add(-2 * time.Hour)

@@ -13,11 +13,12 @@ import (
 
 // installedWithout is a world whose cluster is installed, all but the last
 // worker, which is not required and has never been switched on.
-func installedWithout(t *testing.T, c *spec.Cluster) *world {
+func installedWithout(t *testing.T, c *spec.Cluster, hub bool) *world {
 	t.Helper()
 	none := 0
 	c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(time.Minute)}
 	w := newWorld(&install.Desired{Spec: c})
+	w.hub = hub
 	w.absent = c.Spec.Hosts[len(c.Spec.Hosts)-1].Name
 	for range 40 {
 		if err := settle(w); err != nil {
@@ -43,7 +44,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 	for i := range c.Spec.Hosts {
 		c.Spec.Hosts[i].Disk.Hints.DeviceName = "" // one that fits no disk would never get as far
 	}
-	w := installedWithout(t, c)
+	w := installedWithout(t, c, random.IntN(2) == 0)
 	w.absent, w.desired.Options.AddNodes = "", true
 	if random.IntN(3) == 0 {
 		c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "more", Hostname: "more", Match: spec.Match{MAC: "52:54:00:00:02:00"}})
@@ -71,6 +72,9 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 	if random.IntN(3) == 0 {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
 		stranger.Day2, stranger.State = true, install.HostReady
+		if w.hub {
+			stranger.Settings[install.SetApproved] = install.ValueOf(false)
+		}
 		if random.IntN(3) == 0 {
 			stranger.Inventory = install.Inventory{}
 		}
@@ -122,7 +126,7 @@ func TestAddingANode(t *testing.T) {
 	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
 		c := sample(3, 2)
 		c.Spec.InfraEnv.Bind = bind
-		w := installedWithout(t, c)
+		w := installedWithout(t, c, false)
 		if plan := w.decide(); !slices.Equal(plan.Missing, []string{"worker-1"}) || plan.Next != "oaictl add-node -f FILE" {
 			t.Errorf("%s, before: %+v", bind, plan)
 		}

@@ -38,7 +38,7 @@ func TestConvergence(t *testing.T) {
 	for _, kind := range []install.Kind{
 		install.RegisterCluster, install.WithdrawCluster, install.UpdateCluster, install.SetOverrides, install.IgnoreValidations,
 		install.RegisterInfraEnv, install.UpdateInfraEnv, install.RenewImage, install.UpdateHost, install.BindHost, install.StartInstall,
-		install.SaveNoIngress, install.SaveKubeconfig, install.SavePassword,
+		install.SaveNoIngress, install.SaveKubeconfig, install.SavePassword, install.NudgeCluster, install.RecordInstalled,
 	} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
@@ -126,10 +126,12 @@ func keys(actions []install.Action) []string {
 // TestHappyWay walks an empty world to an installed cluster.
 func TestHappyWay(t *testing.T) {
 	for _, size := range [][2]int{{1, 0}, {3, 0}, {3, 2}, {5, 1}} {
-		for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
+		for way := range 8 {
+			bind := []spec.BindMode{spec.BindEarly, spec.BindLate}[way%2]
 			c := sample(size[0], size[1])
 			c.Spec.InfraEnv.Bind = bind
 			w := newWorld(&install.Desired{Spec: c})
+			w.hub, w.stalls = way&2 != 0, way&4 != 0
 			for range 40 {
 				if err := settle(w); err != nil {
 					t.Fatal(err)
@@ -138,7 +140,7 @@ func TestHappyWay(t *testing.T) {
 			}
 			plan := w.decide()
 			if plan.Verdict != install.VerdictInstalled {
-				t.Errorf("%v %s: verdict %s (%s), waits %v, blockers %v", size, bind, plan.Verdict, plan.Message, plan.Waits, plan.Blockers)
+				t.Errorf("%v %s, hub %v: verdict %s (%s), waits %v, blockers %v", size, bind, w.hub, plan.Verdict, plan.Message, plan.Waits, plan.Blockers)
 			}
 			kinds := map[install.Kind]int{}
 			for _, a := range w.writes {
@@ -146,6 +148,12 @@ func TestHappyWay(t *testing.T) {
 			}
 			if kinds[install.RegisterCluster] != 1 || kinds[install.RegisterInfraEnv] != 1 || kinds[install.StartInstall] != 1 {
 				t.Errorf("%v %s: writes %v", size, bind, keys(w.writes))
+			}
+			if hosts := size[0] + size[1]; w.hub && kinds[install.UpdateHost] != hosts {
+				t.Errorf("%v %s: %d hosts are written %d times; approval goes along with the rest", size, bind, hosts, kinds[install.UpdateHost])
+			}
+			if w.hub != (kinds[install.RecordInstalled] == 1) || (w.hub && w.stalls) != (kinds[install.NudgeCluster] == 1) {
+				t.Errorf("%v %s, hub %v, stalls %v: writes %v", size, bind, w.hub, w.stalls, keys(w.writes))
 			}
 		}
 	}

@@ -40,6 +40,7 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.retireMedia()
 	case p.cluster.State.installed():
 		p.installed()
+		p.recorded()
 		p.retireMedia()
 	case p.cluster.State == ClusterFailed:
 		p.failed()

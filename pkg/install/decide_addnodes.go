@@ -140,11 +140,19 @@ func (p *planner) addNode(h *Host, configure func()) {
 	if h.State != HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
 		return
 	}
+	if h.approved() {
+		p.waitHost(h, "to start installing", WhoService)
+		return
+	}
 	scope := HostScope(p.hostID(h))
-	p.act(Action{
+	install := Action{
 		Key: string(scope) + "/install", Scope: scope, Kind: InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the host is ready to be added", Destructive: true,
-	})
+	}
+	if h.asksApproval() {
+		install.Settings = Settings{SetApproved: ValueOf(true)}
+	}
+	p.act(install)
 }
 
 // newcomerChecks explains what stands in the way of hosts to be added. The

@@ -25,6 +25,10 @@ func (p *planner) start() {
 		return
 	}
 	p.plan.Missing = missing
+	counts := p.presentCounts()
+	if p.onHold() || p.released(counts) {
+		return
+	}
 	present := len(p.matches.part)
 	reason := fmt.Sprintf("all %d hosts are ready", present)
 	switch {
@@ -33,7 +37,10 @@ func (p *planner) start() {
 	case len(missing) > 0:
 		reason = fmt.Sprintf("%d hosts are ready; not required and missing: %s", present, strings.Join(missing, ", "))
 	}
-	p.act(Action{Key: "cluster/install", Scope: ScopeCluster, Kind: StartInstall, Target: p.cluster.ID, Name: p.name(), Reason: reason, Destructive: true})
+	p.act(Action{
+		Key: "cluster/install", Scope: ScopeCluster, Kind: StartInstall, Target: p.cluster.ID, Name: p.name(), Reason: reason, Destructive: true,
+		Settings: counts,
+	})
 }
 
 // enoughHosts says whether the hosts that are there suffice for the start, and

@@ -39,8 +39,11 @@ func (p *planner) acceptUnknown() {
 	for _, host := range slices.Concat(p.matches.unknown, p.matches.unread) {
 		if p.runsOldImage(host) {
 			p.bootNewImage(host)
-		} else if p.usable(host) && host.State == HostReady {
-			p.wipes(p.hostName(host), host)
+		} else if p.usable(host) {
+			p.approveUnnamed(host)
+			if host.State == HostReady {
+				p.wipes(p.hostName(host), host)
+			}
 		}
 	}
 	wanted := p.unnamedMissing()

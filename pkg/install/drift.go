@@ -112,8 +112,8 @@ func worthWriting(all []difference) []difference {
 
 // change is what a person is shown of a difference.
 func (d difference) change(prefix string) Change {
-	if strings.HasPrefix(string(d.setting), "spec.") {
-		prefix = "" // not relative to the object
+	if strings.HasPrefix(string(d.setting), "spec.") || d.setting == SetApproved {
+		prefix = "" // not relative to the object, or no field of the file
 	}
 	change := Change{Field: prefix + string(d.setting), From: d.have.show(d.setting), To: d.want.show(d.setting)}
 	return change

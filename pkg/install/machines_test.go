@@ -199,7 +199,7 @@ func TestNotAsked(t *testing.T) {
 // TestAddedNode boots a machine into a cluster that is installed, and no other.
 func TestAddedNode(t *testing.T) {
 	c := sample(3, 1)
-	w := installedWithout(t, c)
+	w := installedWithout(t, c, false)
 	w.absent, w.desired.Options.AddNodes = "", true
 	r := &rack{world: w, boxes: map[string]*box{}, asked: map[string]int{}}
 	r.wire()

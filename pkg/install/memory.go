@@ -148,7 +148,7 @@ func (m *memory) apply(plan *Plan, now time.Time) (retry *refusal) {
 		}
 		switch {
 		case refused && r.forGood:
-			plan.Blockers = append(plan.Blockers, r.blocker(a))
+			plan.hinder(a, r.blocker(a))
 		case stubborn && now.Before(r.until):
 			retry = &r
 		case refused && now.Before(r.until):
@@ -179,7 +179,11 @@ func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
 	if !known || s.inputs != fingerprint(a) || now.Sub(s.at) > forgotten {
 		return false
 	}
-	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage // which count for themselves
+	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage || a.Kind == NudgeCluster // which count for themselves
+	again := backoff(s.times)
+	if a.Kind == NudgeCluster {
+		again = touchAgain
+	}
 	switch {
 	case s.times >= keptAfter && a.Kind.boots():
 		plan.Blockers = append(plan.Blockers, lyingBMC(a, s))
@@ -197,15 +201,25 @@ func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
 		if len(a.Changes) == 1 {
 			b.Field = a.Changes[0].Field
 		}
-		plan.Blockers = append(plan.Blockers, b)
+		plan.hinder(a, b)
 		return true
-	case now.Before(s.at.Add(backoff(s.times))):
+	case now.Before(s.at.Add(again)):
 		plan.Waits = append(plan.Waits, Wait{
 			Key: a.Key + "/shown", Scope: a.Scope, Since: s.at, Who: a.who(), For: a.shower() + " to show what was just done: to " + a.task(),
 		})
 		return true
 	}
 	return false
+}
+
+// hinder adds that an action cannot be carried out. A cluster whose end is not
+// written down is installed nevertheless.
+func (p *Plan) hinder(a Action, b Blocker) {
+	if a.Kind == RecordInstalled {
+		p.Warnings = append(p.Warnings, Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})
+		return
+	}
+	p.Blockers = append(p.Blockers, b)
 }
 
 func changesText(changes []Change) string {

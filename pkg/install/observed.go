@@ -75,8 +75,13 @@ type Cluster struct {
 	// Hold names who holds the start of the install besides oaictl itself, ""
 	// for nobody.
 	Hold string
+	// Released says that the start was asked for and not taken back: the service
+	// starts by itself as soon as it can, and is not asked again. A service that
+	// is told once, by a call, leaves it false.
+	Released bool
 	// Stalled is since when the service has not noticed that nothing is missing
-	// any more, and does not until the cluster is touched. Zero: it goes on.
+	// any more, although the start was asked for, and does not until the cluster
+	// is touched. Zero: it goes on.
 	Stalled time.Time
 	// Unrecorded says that the install is complete, and that oaictl has to write
 	// that down where others look for it, since nobody else does.

@@ -38,7 +38,7 @@ const (
 	BindHost          Kind = "BindHost"
 	StartInstall      Kind = "StartInstall"
 	AllowAddHosts     Kind = "AllowAddHosts"
-	InstallHost       Kind = "InstallHost"     // day 2
+	InstallHost       Kind = "InstallHost"     // day 2; carries the approval where the service asks for one
 	NudgeCluster      Kind = "NudgeCluster"    // touch a cluster that the service has lost sight of
 	RecordInstalled   Kind = "RecordInstalled" // write down that the install is complete, in the absence of who usually does
 	SaveNoIngress     Kind = "SaveKubeconfigNoIngress"

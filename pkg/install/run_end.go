@@ -88,7 +88,7 @@ func (r *run) limits(plan Plan) error {
 		if waited := stood("wait/" + w.Key); r.userTimeout > 0 && waited >= r.userTimeout {
 			return &Fault{
 				Code: CodeNeedsUser, Op: r.op(), On: r.name(), Err: fmt.Errorf("waited %s for %s", r.userTimeout, w.For),
-				Next: "see to that, and run the same command again; the discovery image: " + firstOf(w.Next, "oaictl download iso "+r.desired.Spec.Metadata.Name),
+				Next: seeTo(w, r.desired.Spec.Metadata.Name),
 			}
 		}
 	}
@@ -100,6 +100,14 @@ func (r *run) limits(plan Plan) error {
 	}
 	r.standing = seen
 	return nil
+}
+
+// seeTo is the advice to whoever a wait is for.
+func seeTo(w Wait, cluster string) string {
+	if strings.HasPrefix(w.Key, keyHold) {
+		return firstOf(w.Next, "see to that, and run the same command again")
+	}
+	return "see to that, and run the same command again; the discovery image: " + firstOf(w.Next, "oaictl download iso "+cluster)
 }
 
 // foremost is the first thing that a person is to see to. Others may have been

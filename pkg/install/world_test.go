@@ -19,6 +19,8 @@ type world struct {
 	writes   []install.Action
 	absent   string                 // a machine that is never switched on
 	dark     func(name string) bool // machines that have not booted the image; nil: none
+	hub      bool                   // a service that asks for approvals, and starts by itself once it has enough
+	stalls   bool                   // one that does not notice that it could start, until it is touched
 }
 
 var start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
@@ -67,6 +69,9 @@ func (w *world) apply(a install.Action) error {
 		w.infraEnv(a.Target).Image.Expires = o.At.Add(4 * time.Hour)
 	case install.UpdateHost:
 		host := w.host(a.Target)
+		if err := w.mayApprove(host, a); err != nil {
+			return err
+		}
 		maps.Copy(host.Settings, a.Settings)
 		for _, setting := range []install.Setting{install.SetFencing, install.SetEndpointHeaders, install.SetHostExtra} {
 			delete(host.Settings, setting) // not given back
@@ -81,15 +86,42 @@ func (w *world) apply(a install.Action) error {
 		if o.Cluster.State != install.ClusterInstalled {
 			return fmt.Errorf("the service lets hosts be added to installed clusters only, not to one that is %s", o.Cluster.State)
 		}
+		if o.Cluster.Unrecorded {
+			return fmt.Errorf("hosts are to be added to a cluster of which it is not recorded that it is installed")
+		}
 		o.Cluster.State = install.ClusterAddingHosts
 	case install.InstallHost:
 		host := w.host(a.Target)
 		if host.State != install.HostReady || !host.Day2 || o.Cluster.State != install.ClusterAddingHosts {
 			return fmt.Errorf("the service does not install %s now: %s, day 2 %v, cluster %s", host.ID, host.State, host.Day2, o.Cluster.State)
 		}
-		host.State = install.HostInstalling
+		if err := w.mayApprove(host, a); err != nil {
+			return err
+		}
+		if !w.hub {
+			host.State = install.HostInstalling
+			return nil
+		}
+		maps.Copy(host.Settings, a.Settings) // and the service installs it by itself
 	case install.StartInstall:
+		if w.desired.Spec.Spec.Hold || o.Cluster.Hold != "" {
+			return fmt.Errorf("the install is started although it is held: file %v, others %q", w.desired.Spec.Spec.Hold, o.Cluster.Hold)
+		}
+		if w.hub {
+			w.release(a)
+			return nil
+		}
 		o.Cluster.State, o.Cluster.InstallStarted = install.ClusterPreparing, o.At
+	case install.NudgeCluster:
+		if o.Cluster.Stalled.IsZero() || o.At.Sub(o.Cluster.Stalled) < 30*time.Second {
+			return fmt.Errorf("the cluster is touched although it stalls since %s only", o.Cluster.Stalled)
+		}
+		o.Cluster.Stalled = time.Time{}
+	case install.RecordInstalled:
+		if !o.Cluster.Unrecorded {
+			return fmt.Errorf("an end is recorded a second time")
+		}
+		o.Cluster.Unrecorded = false
 	case install.SaveNoIngress:
 		o.Results.NoIngress = true
 	case install.SaveKubeconfig:
@@ -145,6 +177,10 @@ func (w *world) pass() {
 			h.State = install.HostDiscovering
 		case install.HostDiscovering:
 			h.State = install.HostReady
+		case install.HostReady:
+			if w.hub && h.Day2 && h.Settings[install.SetApproved] == install.ValueOf(true) {
+				h.State = install.HostInstalling
+			}
 		case install.HostPreparing, install.HostInstalling, install.HostNeedsUser:
 			if h.Day2 {
 				h.State = install.HostAdded
@@ -163,13 +199,16 @@ func (w *world) pass() {
 			o.Cluster.State = install.ClusterReady
 		}
 	case install.ClusterReady:
+		if w.hub && ready && w.enough() {
+			o.Cluster.State, o.Cluster.InstallStarted = install.ClusterPreparing, o.At
+		}
 	case install.ClusterPreparing, install.ClusterNeedsUser:
 		o.Cluster.State, o.Cluster.NoIngress = install.ClusterInstalling, true
 	case install.ClusterInstalling:
 		o.Cluster.State, o.Cluster.NoIngress = install.ClusterFinalizing, true
 	case install.ClusterFinalizing:
 		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = install.ClusterInstalled, true, true
-		o.Cluster.InstallCompleted = o.At
+		o.Cluster.InstallCompleted, o.Cluster.Unrecorded = o.At, w.hub
 		for i := range o.Hosts {
 			o.Hosts[i].State, o.Hosts[i].Role = install.HostInstalled, install.RoleControlPlane
 			if role := o.Hosts[i].Settings[install.SetRole]; role != "" {
@@ -196,6 +235,9 @@ func (w *world) bootHosts() {
 		}
 		host := machine(want.Name, want.Match.MAC, i)
 		host.InfraEnvID, host.Registered = w.observed.InfraEnvs[from].ID, w.observed.At
+		if w.hub {
+			host.Settings[install.SetApproved] = install.ValueOf(false)
+		}
 		if w.observed.Cluster.State == install.ClusterAddingHosts && !late {
 			host.Day2, host.Role = true, install.RoleWorker
 		}
@@ -286,6 +328,8 @@ func anyCluster(random *rand.Rand) *spec.Cluster {
 // the service.
 func anyWorld(random *rand.Rand) *world {
 	w := newWorld(&install.Desired{Spec: anyCluster(random), Options: install.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
+	w.hub, w.stalls = random.IntN(2) == 0, random.IntN(2) == 0
+	w.desired.Spec.Spec.Hold = random.IntN(12) == 0
 	for range random.IntN(12) {
 		for _, a := range w.decide().Actions {
 			if random.IntN(4) > 0 { // a crash may come after any of them
@@ -338,6 +382,14 @@ func (w *world) disturb(random *rand.Rand) {
 		o.InfraEnvs[0].Image.Expires = o.At
 	}
 	if random.IntN(4) == 0 {
-		o.Hosts = append(o.Hosts, machine("stranger", "52:54:00:ff:ff:ff", 90))
+		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
+		if w.hub {
+			stranger.Settings[install.SetApproved] = install.ValueOf(false)
+		}
+		o.Hosts = append(o.Hosts, stranger)
+		w.desired.Spec.Spec.AcceptUnknownHosts = random.IntN(3) == 0
+	}
+	if w.hub {
+		w.disturbHub(random)
 	}
 }

@@ -1,0 +1,35 @@
+package install
+
+// approval adds to a host's settings that it may take part, where the service
+// asks for that. It goes together with role, hostname and disk, so that no host
+// is ever free to be installed as what it shall not be. A host that joins an
+// installed cluster is installed as soon as it is approved: that is the action
+// InstallHost.
+func (p *planner) approval(h *Host, s Settings) Settings {
+	if h.asksApproval() && !h.Day2 {
+		s[SetApproved] = ValueOf(true)
+	}
+	return s
+}
+
+// approveUnnamed lets a machine take part that the file allows without naming it.
+func (p *planner) approveUnnamed(h *Host) {
+	if !h.Inventory.Known || h.Day2 || !h.asksApproval() || h.approved() {
+		return
+	}
+	id := p.hostID(h)
+	approved := Settings{SetApproved: ValueOf(true)}
+	p.act(Action{
+		Key: "host/" + id + "/update", Scope: HostScope(id), Kind: UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Reason: "the file accepts hosts that it does not name", Settings: approved, Changes: []Change{{Field: string(SetApproved), From: h.Settings[SetApproved].Text(), To: "true"}},
+	})
+}
+
+// asksApproval says whether the host's service installs only hosts that were
+// approved.
+func (h *Host) asksApproval() bool {
+	_, asks := h.Settings[SetApproved]
+	return asks
+}
+
+func (h *Host) approved() bool { return h.Settings[SetApproved] == ValueOf(true) }

@@ -1,0 +1,264 @@
+package install_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// readyHub is a world of a service that asks for approvals and starts by
+// itself, in which nothing but the start is left to do.
+func readyHub(t *testing.T, c *spec.Cluster) *world {
+	t.Helper()
+	w := readyWorld(t, c)
+	w.hub = true
+	for i := range w.observed.Hosts {
+		w.observed.Hosts[i].Settings[install.SetApproved] = install.ValueOf(true)
+	}
+	return w
+}
+
+func actionOf(t *testing.T, plan install.Plan, kind install.Kind) install.Action {
+	t.Helper()
+	i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == kind })
+	if i < 0 {
+		t.Fatalf("no %s in %v; waits %+v, blockers %+v", kind, keys(plan.Actions), plan.Waits, plan.Blockers)
+	}
+	return plan.Actions[i]
+}
+
+// A host is approved in the same write that makes it what the file says, and
+// only if the file names it.
+func TestApproval(t *testing.T) {
+	asked, granted := install.ValueOf(false), install.ValueOf(true)
+	for name, test := range map[string]struct {
+		approved install.Value // "": the service knows no approval
+		change   func(*install.Host, *spec.Cluster)
+		want     install.Settings // nil: nothing is written
+	}{
+		"with role and hostname": {approved: asked, want: install.Settings{
+			install.SetApproved: granted, install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf("cp-0"),
+		}},
+		"a service that knows none": {want: install.Settings{install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf("cp-0")}},
+		"alone where the rest is so": {approved: asked, want: install.Settings{install.SetApproved: granted}, change: func(h *install.Host, _ *spec.Cluster) {
+			h.Settings[install.SetRole], h.Settings[install.SetHostname] = install.ValueOf("control-plane"), install.ValueOf("cp-0")
+		}},
+		"approved by somebody else": {approved: granted, want: install.Settings{install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf("cp-0")}},
+		"not before its inventory":  {approved: asked, change: func(h *install.Host, _ *spec.Cluster) { h.Inventory = install.Inventory{} }},
+		"not while its disk is not found": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) {
+			c.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none"
+		}},
+		"not what the file does not name": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
+		"what the file accepts": {approved: asked, want: install.Settings{install.SetApproved: granted}, change: func(_ *install.Host, c *spec.Cluster) {
+			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts = "52:54:00:00:00:99", true
+		}},
+		"what the file accepts, before its inventory": {approved: asked, change: func(h *install.Host, c *spec.Cluster) {
+			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts, h.Inventory = "52:54:00:00:00:99", true, install.Inventory{}
+		}},
+	} {
+		c := sample(1, 0)
+		w := readyWorld(t, c)
+		h := w.host("host-cp-0")
+		h.Settings = install.Settings{}
+		if test.approved != "" {
+			h.Settings[install.SetApproved] = test.approved
+		}
+		if test.change != nil {
+			test.change(h, c)
+		}
+		var got install.Settings
+		for _, a := range w.decide().Actions {
+			if a.Kind == install.UpdateHost {
+				got = a.Settings
+			}
+		}
+		if got.String() != test.want.String() {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// A host that joins an installed cluster is installed by its approval, which is
+// therefore the action that says so.
+func TestApprovalIsWhatInstallsANewNode(t *testing.T) {
+	w := installedWithout(t, sample(3, 1), true)
+	w.absent, w.desired.Options.AddNodes = "", true
+	for range 20 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+	}
+	update, do := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == install.UpdateHost }), slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == install.InstallHost })
+	if update < 0 || do < update || w.writes[do].Settings.String() != "{approved=true}" || !w.writes[do].Destructive {
+		t.Errorf("writes %v", w.writes)
+	}
+	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-0"}) {
+		t.Errorf("%+v", plan)
+	}
+}
+
+// A held start is waited for, by the name of who holds it.
+func TestHold(t *testing.T) {
+	for name, test := range map[string]struct {
+		file  bool
+		other string
+		keys  []string
+	}{
+		"nobody":        {},
+		"the file":      {file: true, keys: []string{"cluster/hold"}},
+		"somebody else": {other: "argocd", keys: []string{"cluster/hold/other"}},
+		"both":          {file: true, other: "argocd", keys: []string{"cluster/hold", "cluster/hold/other"}},
+	} {
+		c := sample(3, 0)
+		w := readyWorld(t, c)
+		c.Spec.Hold, w.observed.Cluster.Hold = test.file, test.other
+		plan := w.decide()
+		var held []string
+		for _, x := range plan.Waits {
+			held = append(held, x.Key)
+			if x.Who != install.WhoUser || test.other != "" && x.Key != "cluster/hold" && !strings.Contains(x.For, test.other) {
+				t.Errorf("%s: waits %+v", name, x)
+			}
+		}
+		if diff := cmp.Diff(test.keys, held); diff != "" || hasKind(plan, install.StartInstall) != (test.keys == nil) {
+			t.Errorf("%s: actions %v, waits %s", name, keys(plan.Actions), diff)
+		}
+	}
+}
+
+// What is counted at the start is what is there.
+func TestCountsAtTheStart(t *testing.T) {
+	for name, test := range map[string]struct {
+		controlPlane, workers int
+		missing, strangers    int
+		want                  string
+	}{
+		"all":                   {controlPlane: 3, workers: 2, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=3 spec.topology.workers=2}"},
+		"a worker is missing":   {controlPlane: 3, workers: 2, missing: 1, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=3 spec.topology.workers=1}"},
+		"single node":           {controlPlane: 1, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=1 spec.topology.workers=0}"},
+		"accepted, not counted": {controlPlane: 3, workers: 1, strangers: 2, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=3 spec.topology.workers=3}"},
+	} {
+		c := sample(test.controlPlane, test.workers)
+		w := readyHub(t, c)
+		if test.missing > 0 {
+			none := 0
+			c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(time.Minute)}
+			w.observed.Hosts = w.observed.Hosts[:len(w.observed.Hosts)-test.missing]
+			w.observed.At = w.observed.At.Add(time.Hour)
+		}
+		for i := range test.strangers {
+			c.Spec.AcceptUnknownHosts = true
+			stranger := machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i)
+			stranger.State, stranger.Settings[install.SetApproved] = install.HostReady, install.ValueOf(true)
+			stranger.Registered = w.observed.At
+			w.observed.Hosts = append(w.observed.Hosts, stranger)
+		}
+		if got := actionOf(t, w.decide(), install.StartInstall).Settings.String(); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// A service that was told to start is not told again; where it does not notice
+// that it can, it is helped on, but not at once.
+func TestReleasedAndStalled(t *testing.T) {
+	for name, test := range map[string]struct {
+		released bool
+		stalled  time.Duration // how long; 0: not at all
+		workers  int           // that the service waits for
+		want     install.Kind  // "": a wait
+	}{
+		"not released":                    {workers: 1, want: install.StartInstall},
+		"released":                        {released: true, workers: 1},
+		"released, for a worker too many": {released: true, workers: 2, want: install.StartInstall},
+		"stalled just now":                {released: true, stalled: 29 * time.Second, workers: 1},
+		"stalled":                         {released: true, stalled: 30 * time.Second, workers: 1, want: install.NudgeCluster},
+		"stalled, and nothing else said":  {stalled: time.Hour, workers: 1, want: install.NudgeCluster},
+	} {
+		w := readyHub(t, sample(3, 1))
+		w.observed.Cluster.Released = test.released
+		w.observed.Cluster.Settings[install.SetWorkers] = install.ValueOf(test.workers)
+		if test.stalled > 0 {
+			w.observed.Cluster.Stalled = w.observed.At.Add(-test.stalled)
+		}
+		plan := w.decide()
+		switch {
+		case test.want == "" && (len(plan.Actions) > 0 || len(plan.Waits) != 1 || plan.Waits[0].Who != install.WhoService):
+			t.Errorf("%s: actions %v, waits %+v", name, keys(plan.Actions), plan.Waits)
+		case test.want != "" && (len(plan.Actions) != 1 || plan.Actions[0].Kind != test.want):
+			t.Errorf("%s: actions %v, waits %+v", name, keys(plan.Actions), plan.Waits)
+		}
+	}
+}
+
+// A cluster that goes on stalling is touched once a minute, and each time it is
+// told.
+func TestNudgedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := readyHub(t, sample(3, 0))
+		var nudged []install.Event
+		p := &plane{world: w, still: true}
+		w.observed.Cluster.Released = true
+		w.observed.Cluster.Stalled = time.Now()
+		p.lose = func(a install.Action) error { // no touch helps
+			w.observed.Cluster.Stalled = time.Now().Add(-time.Hour)
+			return nil
+		}
+		w.observed.InfraEnvs[0].Image = install.Image{State: install.ImageReady}
+		installer := install.New(p, install.WithTimeouts(10*time.Minute, time.Hour), install.WithEvents(func(e install.Event) {
+			if e.Reason == string(install.NudgeCluster) {
+				nudged = append(nudged, e)
+			}
+		}))
+		_, err := installer.Run(t.Context(), w.desired)
+		if install.CodeOf(err) != install.CodeTimeout {
+			t.Errorf("ended with %v", err)
+		}
+		if len(nudged) < 9 || len(nudged) > 10 || !strings.Contains(nudged[0].Message, "every host is in sync") {
+			t.Errorf("%d events: %+v", len(nudged), nudged)
+		}
+	})
+}
+
+// That an end cannot be written down makes no installed cluster a failed one.
+func TestRecordInstalled(t *testing.T) {
+	for name, refuse := range map[string]error{
+		"recorded":         nil,
+		"refused for good": &install.Fault{Permanent: true, Err: errors.New("forbidden")},
+		"refused for now":  &install.Fault{Err: errors.New("conflict")},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&install.Desired{Spec: sample(1, 0)})
+			w.hub = true
+			var tried, told int
+			p := &plane{world: w, refuse: func(a install.Action) error {
+				if a.Kind != install.RecordInstalled {
+					return nil
+				}
+				tried++
+				return refuse
+			}}
+			installer := install.New(p, install.WithEvents(func(e install.Event) {
+				if e.Reason == string(install.RecordInstalled) {
+					told++
+				}
+			}))
+			result, err := installer.Run(t.Context(), w.desired)
+			if err != nil || result.Verdict != install.VerdictInstalled || tried == 0 || told != tried {
+				t.Errorf("%s: %v, %s, tried %d, told %d", name, err, result.Verdict, tried, told)
+			}
+			if recorded := !w.observed.Cluster.Unrecorded; recorded != (refuse == nil) {
+				t.Errorf("%s: recorded %v", name, recorded)
+			}
+		})
+	}
+}

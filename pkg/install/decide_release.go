@@ -1,0 +1,83 @@
+package install
+
+import (
+	"slices"
+	"time"
+)
+
+// keyHold begins the keys of the waits for whoever holds the start.
+const keyHold = "cluster/hold"
+
+// onHold says whether the start is held, by the file or by somebody else, and
+// waits for those who hold it.
+func (p *planner) onHold() bool {
+	if p.spec.Spec.Hold {
+		p.wait(Wait{
+			Key: keyHold, Scope: ScopeCluster, Who: WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
+			Next: "oaictl create cluster -f FILE, with spec.hold false or left out",
+		})
+	}
+	if p.cluster.Hold != "" {
+		p.wait(Wait{
+			Key: keyHold + "/other", Scope: ScopeCluster, Who: WhoUser, Since: p.cluster.StatusSince,
+			For: p.cluster.Hold + ", who holds the installation, to let it start; everything else is ready",
+		})
+	}
+	return p.spec.Spec.Hold || p.cluster.Hold != ""
+}
+
+// presentCounts is how many hosts of which role are there to be installed, for
+// a service that counts before it starts. Workers that are not required and did
+// not come are not among them; machines that the file does not name are workers.
+func (p *planner) presentCounts() Settings {
+	c := p.counts()
+	return Settings{
+		SetControlPlane: ValueOf(c.controlPlane), SetArbiters: ValueOf(c.arbiters),
+		SetWorkers: ValueOf(max(0, len(p.matches.part)-c.controlPlane-c.arbiters)),
+	}
+}
+
+// stallBear is how long a service may take to notice that nothing is missing
+// any more, before the cluster is touched, and touchAgain how long it has to
+// react to that.
+const (
+	stallBear  = 30 * time.Second
+	touchAgain = time.Minute
+)
+
+// released says whether the service was told to start with just these hosts, and
+// waits for it to do so. It is helped on where it does not notice that it can.
+func (p *planner) released(counts Settings) bool {
+	stalled := !p.cluster.Stalled.IsZero()
+	if !p.cluster.Released && !stalled {
+		return false
+	}
+	if slices.ContainsFunc(differences(counts, p.cluster.Settings), func(d difference) bool { return d.known }) {
+		return false
+	}
+	if stalled && !p.now.Before(p.cluster.Stalled.Add(stallBear)) {
+		p.act(Action{
+			Key: "cluster/nudge", Scope: ScopeCluster, Kind: NudgeCluster, Target: p.cluster.ID, Name: p.name(),
+			Reason: "every host is in sync, but since " + p.cluster.Stalled.UTC().Format(time.TimeOnly) + " the service has not noticed",
+		})
+		return true
+	}
+	wait := Wait{Key: "cluster/start", Scope: ScopeCluster, For: "the service to start the installation", Since: p.cluster.StatusSince, Who: WhoService}
+	if stalled {
+		wait.For, wait.Since = "the service to notice that every host is in sync", p.cluster.Stalled
+	}
+	p.wait(wait)
+	return true
+}
+
+// recorded goes first of all that is done to an installed cluster: adding hosts
+// stands on it. Whether the cluster is installed does not depend on it.
+func (p *planner) recorded() {
+	if !p.cluster.Unrecorded {
+		return
+	}
+	p.plan.Actions = slices.Insert(p.plan.Actions, 0, Action{
+		Key: "cluster/record", Scope: ScopeCluster, Kind: RecordInstalled, Target: p.cluster.ID, Name: p.name(),
+		Reason: "the cluster is installed, and nobody else writes that down",
+	})
+}

@@ -1,0 +1,83 @@
+package install_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// What the model does as a service that is told what it shall come to, and
+// starts by itself.
+
+// release has the service start as soon as it has what it is told to wait for,
+// or, where it stalls, once it is touched.
+func (w *world) release(a install.Action) {
+	c := w.observed.Cluster
+	maps.Copy(c.Settings, a.Settings)
+	c.Released = true
+	if w.stalls {
+		c.Stalled = w.observed.At
+	}
+}
+
+// mayApprove refuses approvals that must never be asked for: of machines that
+// the file does not name, and where the service knows no approval.
+func (w *world) mayApprove(host *install.Host, a install.Action) error {
+	_, approves := a.Settings[install.SetApproved]
+	_, asks := host.Settings[install.SetApproved]
+	named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return host.ID == "host-"+s.Name })
+	switch {
+	case approves && !asks:
+		return fmt.Errorf("%s is approved, which the service knows nothing of", host.ID)
+	case approves && !named && !w.desired.Spec.Spec.AcceptUnknownHosts:
+		return fmt.Errorf("%s is approved, which the file does not name", host.ID)
+	case approves && a.Kind == install.UpdateHost && host.Day2:
+		return fmt.Errorf("%s is approved before it is told to install", host.ID)
+	}
+	return nil
+}
+
+// enough says whether a service that starts by itself has what it was told to
+// wait for.
+func (w *world) enough() bool {
+	c, approved, wanted := w.observed.Cluster, 0, 0
+	for _, setting := range []install.Setting{install.SetControlPlane, install.SetWorkers, install.SetArbiters} {
+		n := 0
+		if value := c.Settings[setting]; value != "" && value.Decode(&n) == nil {
+			wanted += n
+		}
+	}
+	for i := range w.observed.Hosts {
+		if w.observed.Hosts[i].Settings[install.SetApproved] == install.ValueOf(true) {
+			approved++
+		}
+	}
+	return c.Released && c.Stalled.IsZero() && approved == wanted
+}
+
+// disturbHub changes what only a service knows that starts by itself.
+func (w *world) disturbHub(random *rand.Rand) {
+	o := &w.observed
+	switch random.IntN(10) {
+	case 0:
+		o.Cluster.Hold = "somebody else"
+	case 1:
+		o.Cluster.Released = !o.Cluster.Released
+	case 2:
+		o.Cluster.Stalled = o.At.Add(-time.Duration(random.IntN(60)) * time.Second)
+	case 3:
+		o.Cluster.Settings[install.SetWorkers] = install.ValueOf(random.IntN(4))
+	case 4:
+		o.Cluster.Unrecorded = true
+	}
+	for i := range o.Hosts {
+		if random.IntN(8) == 0 {
+			o.Hosts[i].Settings[install.SetApproved] = install.ValueOf(random.IntN(2) == 0)
+		}
+	}
+}
