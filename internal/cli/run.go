@@ -103,7 +103,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 			o.warn("%v", err)
 		}
 	}
-	return o.report(result, log.Path(), desired, err)
+	return o.report(result, log.Path(), desired, boot, err)
 }
 
 // openLog opens the log. A folder that takes no files would not take the
