@@ -141,7 +141,7 @@ func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, h
 	if err != nil {
 		return nil, &install.Fault{
 			Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
-			Next: "end what listens there (if it is oaictl iso serve: this command serves the images itself), or give another address with --media-listen",
+			Next: nextListen(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
 		}
 	}
 	fail := func(err error) (machine.Media, error) { return nil, errors.Join(err, listener.Close()) }
@@ -207,7 +207,8 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {
 		part := *whole
 		part.Spec.Hosts = hosts
-		base := &baseImage{ctx: ctx, dir: dir, arch: arch, progress: o.downloads(h), caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
+		shown := &downloading{runOptions: o, boot: h}
+		base := &baseImage{ctx: ctx, dir: dir, arch: arch, progress: shown.show, again: shown.again, caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
 			if o.boot.Base != "" {
 				return fetch.Source{Location: o.boot.Base}, nil
 			}
@@ -227,34 +228,6 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 	}
 	return media, nil
 }
-
-// downloads tells of a download that takes longer than a moment.
-func (o *runOptions) downloads(h *handsFree) fetch.Progress {
-	var began time.Time
-	last := ""
-	return func(done, total int64) {
-		now := o.clock.Now()
-		if began.IsZero() {
-			began = now
-		}
-		text := farText(done, total)
-		if total <= 0 {
-			text = sizeText(done / tellEvery * tellEvery)
-		}
-		if now.Sub(began) < time.Second || text == last || h.tell == nil {
-			return
-		}
-		last = text
-		h.tell(install.Event{
-			V: 1, Time: o.clusterClock.Now(), Type: install.EventHint, Cluster: h.discovery.desired.Spec.Metadata.Name, Key: "images/base",
-			Severity: install.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text,
-		})
-	}
-}
-
-// tellEvery is how many bytes of a download whose size nobody knows are worth a
-// line.
-const tellEvery = 100_000_000
 
 // mediaOf are the media of hosts by their names.
 type mediaOf map[string]*machine.Images
