@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -47,6 +48,8 @@ type baseImage struct {
 	where func(ctx context.Context) (fetch.Source, error)
 	// progress is told how far a download is; nil tells nobody.
 	progress fetch.Progress
+	// again is told why an attempt failed that is made again; nil tells nobody.
+	again func(err error, wait time.Duration)
 
 	image brought[*liveImage]
 
@@ -72,7 +75,7 @@ func (b *baseImage) bring() (*liveImage, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: imageCacheCap, Client: client}).Get(b.ctx, source, b.note)
+	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: imageCacheCap, Client: client, Again: b.again}).Get(b.ctx, source, b.note)
 	if err != nil {
 		return nil, err
 	}

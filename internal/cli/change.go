@@ -84,7 +84,8 @@ func (a *app) cancelCommand() *cobra.Command {
 		Short: "Stop an install; the machines stay as they are",
 		Long: `Stop an install. The machines stay as they are, but for this: with -f FILE, the
 discovery images that create cluster put into their virtual drives are taken out,
-and their boot order is put back.`,
+and their boot order is put back; also where the install has not begun, or has
+ended, and the service has nothing to cancel.`,
 		Example: `  oaictl cancel lab --yes
   oaictl cancel -f cluster.yaml --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
@@ -111,7 +112,7 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 		return err
 	}
 	if err := service.CancelInstall(ctx, seen.ref.ID); err != nil {
-		return cancelRefused(err, seen)
+		return o.ejectIfIdle(ctx, seen, cancelRefused(err, seen))
 	}
 	_, ejected := o.eject(ctx, seen)
 	o.say("Next: %s", o.hint("oaictl reset "+seen.ref.Name))
@@ -153,7 +154,7 @@ func (o *changeOptions) reset(ctx context.Context) error {
 		return err
 	}
 	if err := service.ResetInstall(ctx, seen.ref.ID); err != nil {
-		return resetRefused(err, seen)
+		return o.ejectIfIdle(ctx, seen, resetRefused(err, seen))
 	}
 	_, ejected := o.eject(ctx, seen)
 	o.say("Next: %s", o.hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))

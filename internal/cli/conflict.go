@@ -50,16 +50,21 @@ func outOfTurn(err error, op string, seen *sight, by map[phase]advice) error {
 	out := *fault
 	out.Op, out.On, out.Next = op, seen.name(), "oaictl describe cluster "+seen.ref.Name
 	if a, found := by[phaseOf(seen.ref.Status)]; found {
-		out.Err, out.Next = fmt.Errorf("it is %s: %s", seen.ref.Status, a.why), a.next
+		out.Err, out.Next = fmt.Errorf("%s (the service calls it %s)", a.why, seen.ref.Status), a.next
 	} else {
 		out.Err = fmt.Errorf("it is %s: %w", seen.ref.Status, fault.Err)
 	}
 	return &out
 }
 
+// goOnOrGiveUp is what can be done with a cluster whose install has not begun.
+func (s *sight) goOnOrGiveUp() string {
+	return "to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster " + s.ref.Name
+}
+
 func cancelRefused(err error, seen *sight) error {
 	return outOfTurn(err, "cancel the install of", seen, map[phase]advice{
-		beforeInstall: {"no install runs, so there is nothing to cancel", "oaictl why " + seen.ref.Name},
+		beforeInstall: {"its install has not begun, so there is nothing to cancel", seen.goOnOrGiveUp()},
 		brokenInstall: {"the install has ended, so there is nothing to cancel", "oaictl reset " + seen.ref.Name},
 		afterInstall:  {"the install is done, so there is nothing to cancel", "oaictl download kubeconfig " + seen.ref.Name},
 	})
@@ -67,7 +72,7 @@ func cancelRefused(err error, seen *sight) error {
 
 func resetRefused(err error, seen *sight) error {
 	return outOfTurn(err, "reset the install of", seen, map[phase]advice{
-		beforeInstall: {"no install was begun, so there is nothing to reset", "oaictl why " + seen.ref.Name},
+		beforeInstall: {"its install has not begun, so there is nothing to reset", seen.goOnOrGiveUp()},
 		duringInstall: {"the install runs", "oaictl cancel " + seen.ref.Name},
 		afterInstall:  {"an installed cluster cannot be reset", "oaictl describe cluster " + seen.ref.Name},
 	})
@@ -87,7 +92,7 @@ func notThereYet(err error, file string, seen *sight) error {
 		during += ", or take the one without the ingress certificate: oaictl download kubeconfig " + seen.ref.Name + " --no-ingress"
 	}
 	return outOfTurn(err, "download "+file+" of", seen, map[phase]advice{
-		beforeInstall: {"it is made by the install, which has not begun", wait},
+		beforeInstall: {"the install, which makes it, has not begun", wait},
 		duringInstall: {"the install has not made it yet", during},
 		brokenInstall: {"the install ended before it was made", "oaictl why " + seen.ref.Name},
 	})

@@ -14,10 +14,10 @@ func TestOutOfTurnOverTheWire(t *testing.T) {
 	service := newLive(t)
 	service.post(t, "clusters", map[string]any{"name": "lab", "base_dns_domain": "example.com", "openshift_version": "4.20", "cpu_architecture": "x86_64"})
 	for line, want := range map[string]string{
-		"cancel lab --yes":                           "oaictl: cancel the install of lab.example.com: it is insufficient: no install runs, so there is nothing to cancel\nNext: oaictl why lab\n",
-		"reset lab --yes":                            "oaictl: reset the install of lab.example.com: it is insufficient: no install was begun, so there is nothing to reset\nNext: oaictl why lab\n",
-		"download kubeconfig lab --to -":             "oaictl: download kubeconfig of lab.example.com: it is insufficient: it is made by the install, which has not begun\nNext: oaictl wait cluster lab --for installed\n",
-		"download ignition lab --dir " + t.TempDir(): "oaictl: download bootstrap.ign of lab.example.com: it is insufficient: it is made by the install, which has not begun\nNext: oaictl wait cluster lab --for installed\n",
+		"cancel lab --yes":                           "oaictl: cancel the install of lab.example.com: its install has not begun, so there is nothing to cancel (the service calls it insufficient)\nNext: to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster lab\n",
+		"reset lab --yes":                            "oaictl: reset the install of lab.example.com: its install has not begun, so there is nothing to reset (the service calls it insufficient)\nNext: to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster lab\n",
+		"download kubeconfig lab --to -":             "oaictl: download kubeconfig of lab.example.com: the install, which makes it, has not begun (the service calls it insufficient)\nNext: oaictl wait cluster lab --for installed\n",
+		"download ignition lab --dir " + t.TempDir(): "oaictl: download bootstrap.ign of lab.example.com: the install, which makes it, has not begun (the service calls it insufficient)\nNext: oaictl wait cluster lab --for installed\n",
 	} {
 		if got := runLive(t, service.URL, "", false, strings.Fields(line)...); got.code != 1 || got.errors != want {
 			t.Errorf("%s: code %d\n%swant\n%s", line, got.code, got.errors, want)
@@ -33,10 +33,10 @@ func TestOutOfTurnByState(t *testing.T) {
 		says   string
 		next   string
 	}{
-		{"installed", cancelRefused, "it is installed: the install is done", "oaictl download kubeconfig lab"},
-		{"error", cancelRefused, "it is error: the install has ended", "oaictl reset lab"},
+		{"installed", cancelRefused, "lab.example.com: the install is done, so there is nothing to cancel (the service calls it installed)", "oaictl download kubeconfig lab"},
+		{"error", cancelRefused, "the install has ended, so there is nothing to cancel (the service calls it error)", "oaictl reset lab"},
 		{"installed", resetRefused, "an installed cluster cannot be reset", "oaictl describe cluster lab"},
-		{"finalizing", deleteRefused, "it is finalizing: ", "oaictl cancel lab"},
+		{"finalizing", deleteRefused, "while it is being installed (the service calls it finalizing)", "oaictl cancel lab"},
 		{"strange", cancelRefused, "it is strange: no condition found (409)", "oaictl describe cluster lab"},
 		{"installing", func(err error, s *sight) error { return notThereYet(err, "kubeconfig", s) }, "has not made it yet", "--no-ingress"},
 		{"cancelled", func(err error, s *sight) error { return notThereYet(err, "kubeconfig", s) }, "ended before it was made", "oaictl why lab"},

@@ -48,7 +48,7 @@ func (a *app) sink(ctx context.Context, of clock.Clock) progress.Sink {
 
 // report says how an install ended, on standard output as -o says and in words
 // on standard error. The error goes on to main, which prints it.
-func (o *runOptions) report(result install.Result, log string, desired *install.Desired, failed error) error {
+func (o *runOptions) report(result install.Result, log string, desired *install.Desired, boot *handsFree, failed error) error {
 	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
 	if o.globals.Progress != progressJSON {
@@ -75,7 +75,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, blocker := range result.Plan.Blockers {
 			o.say("blocked: %s", blocker.Message)
 		}
-		o.say("Next: %s", o.commandLineWithout("--detach"))
+		o.say("Next: %s", o.nextDetached(result, desired, boot))
 	}
 	return nil
 }
@@ -107,9 +107,12 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 		found := result.Observed.Cluster
 		doc.ID, doc.State, doc.Version = found.ID, string(found.State), found.Version
 	}
-	auth := filepath.Join(o.clusterDir(cluster), "auth")
-	doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
-	doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
+	// What lies there where the service has no such cluster is of one that is gone.
+	if result.Observed != nil && result.Observed.Cluster != nil {
+		auth := filepath.Join(o.clusterDir(cluster), "auth")
+		doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
+		doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
+	}
 	doc.Next = o.hint(o.placed(doc.Next, cluster, doc.Kubeconfig))
 	return doc
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,24 @@ func (o *changeOptions) eject(ctx context.Context, seen *sight) (looked bool, er
 		return true, o.notEjected(seen, err)
 	}
 	return true, nil
+}
+
+// ejectIfIdle takes the images out of the drives although the service refused to
+// end the install, where that is because none runs: whoever asked wants the
+// machines left alone. While one runs, they need their images.
+func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *sight, refused error) error {
+	var fault *install.Fault
+	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
+		return refused
+	}
+	if at := phaseOf(seen.ref.Status); at != beforeInstall && at != brokenInstall {
+		return refused
+	}
+	if _, err := o.eject(ctx, seen); err != nil {
+		o.warn("%v", err)
+		o.say("Next: %s", install.NextOf(err))
+	}
+	return refused
 }
 
 // notEjected is the fault that images may still be in drives. A BMC that does

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -106,5 +108,36 @@ func TestEjectOfGoneAsks(t *testing.T) {
 	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--bmc-proxy", proxy)
 	if got.code != 2 || !strings.Contains(got.errors, "eject the discovery images of cluster lab.example.com") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestNothingToEndEjects: where no install runs that could be cancelled or reset,
+// images are taken out of the drives all the same; where one runs, they stay.
+func TestNothingToEndEjects(t *testing.T) {
+	for _, c := range []struct {
+		verb, status string
+		looks        bool
+		says         string
+	}{
+		{"cancel", "insufficient", true, "its install has not begun, so there is nothing to cancel (the service calls it insufficient)"},
+		{"cancel", "error", true, "the install has ended, so there is nothing to cancel (the service calls it error)"},
+		{"cancel", "installed", false, "the install is done, so there is nothing to cancel (the service calls it installed)"},
+		{"reset", "ready", true, "its install has not begun, so there is nothing to reset (the service calls it ready)"},
+		{"reset", "installing", false, "the install runs (the service calls it installing)"},
+	} {
+		t.Run(c.verb+" "+c.status, func(t *testing.T) {
+			proxy := booted(t)
+			service := lab()
+			service.clusters[0].Status = c.status
+			refused := &install.Fault{Code: install.CodeFailure, Status: 409, Op: c.verb, On: "c1", Err: errors.New("in a wrong state")}
+			service.refuses = map[string]error{c.verb + " c1": refused}
+			got := run(t, service, "", c.verb, "-f", "cluster.yaml", "--yes", "--bmc-proxy", proxy)
+			if looks := strings.Contains(got.errors, "clear the virtual drives of lab.example.com"); looks != c.looks {
+				t.Errorf("looks at the drives: %v, not %v", looks, c.looks)
+			}
+			if got.code != 1 || !strings.Contains(got.errors, c.says) {
+				t.Errorf("ends with %d and does not say %q:\n%s", got.code, c.says, got.errors)
+			}
+		})
 	}
 }

@@ -131,8 +131,16 @@ func (f *fake) Events(_ context.Context, _ rest.EventFilter, offset int) (rest.E
 	return rest.EventPage{Events: f.events[min(offset, end):end], Total: len(f.events)}, nil
 }
 
-func (f *fake) CancelInstall(_ context.Context, id string) error { f.note("cancel " + id); return nil }
-func (f *fake) ResetInstall(_ context.Context, id string) error  { f.note("reset " + id); return nil }
+func (f *fake) CancelInstall(_ context.Context, id string) error {
+	f.note("cancel " + id)
+	return f.refuses["cancel "+id]
+}
+
+func (f *fake) ResetInstall(_ context.Context, id string) error {
+	f.note("reset " + id)
+	return f.refuses["reset "+id]
+}
+
 func (f *fake) DeleteCluster(_ context.Context, id string) error {
 	f.note("delete cluster " + id)
 	return nil

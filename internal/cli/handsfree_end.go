@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // tellReading names the hosts that lose their images with this run, and what
@@ -33,12 +36,55 @@ func (o *runOptions) serveLine(boot *handsFree) string {
 	if base := boot.basePath(o.boot.Base); base != "" {
 		words = append(words, "--base", base)
 	}
-	words = append(words, "--listen", o.boot.MediaListen, "--url", boot.url)
+	words = append(words, "--listen", o.listenFor(boot), "--url", boot.url)
+	if o.Detach && strings.HasPrefix(boot.url, "https:") {
+		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
+	}
 	line := o.identity.name
 	for _, word := range words {
 		line += " " + quoted(word)
 	}
 	return o.hint(line)
+}
+
+// listenFor is the address at which iso serve listens for what the BMCs were told: this
+// run's own, or the port that --media-url names.
+func (o *runOptions) listenFor(boot *handsFree) string {
+	if !o.Detach {
+		return o.boot.MediaListen
+	}
+	told, err := url.Parse(boot.url)
+	if err != nil {
+		return mediaListen
+	}
+	port := told.Port()
+	switch {
+	case port != "":
+	case told.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return ":" + port
+}
+
+// nextDetached is what a run that leaves says to type next. While machines boot from
+// their images, that is what serves them, and the same command once more beside it.
+func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, boot *handsFree) string {
+	switch {
+	case boot == nil:
+		return o.commandLineWithout("--detach")
+	case !needsMedia(desired, result.Observed): // without --detach it would serve, too
+		return o.commandLine()
+	}
+	return o.serveLine(boot) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.commandLine()
+}
+
+// needsMedia says whether a host has still to boot its image, or has it in its drive.
+func needsMedia(desired *install.Desired, observed *install.Observed) bool {
+	return observed != nil && slices.ContainsFunc(install.BootedByBMC(desired.Spec), func(host *spec.Host) bool {
+		return observed.Machines[host.Name].OurMedia || install.ToBoot(desired, observed, host.Name)
+	})
 }
 
 // basePath is the base as a file of this machine, where it is one by now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -27,6 +28,7 @@ type handsFree struct {
 	bases     []*baseImage
 	baseOf    map[string]*baseImage // by host
 	url       string                // of the media server
+	unserved  string                // why nobody serves the images yet, "" where somebody may
 	tell      func(install.Event)
 	close     func() error
 }
@@ -43,10 +45,11 @@ func (h *handsFree) Observe(ctx context.Context, desired *install.Desired, obser
 	for name, state := range states {
 		base := h.baseOf[name]
 		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && install.ToBoot(desired, observed, name)
-		if base == nil || !wants {
-			continue
+		missing := h.unserved
+		if wants && base != nil {
+			missing = base.missing(soon)
 		}
-		if missing := base.missing(soon); missing != "" {
+		if wants && missing != "" {
 			state.Trouble, state.TroubleKind = missing, install.TroubleNoImage
 			states[name] = state
 		}
@@ -70,7 +73,7 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired 
 	if len(hosts) == 0 {
 		return nil, nil
 	}
-	key, err := serve.LoadKey(mediaKeyFile(o.clusterDir(desired.Spec)))
+	key, made, err := o.mediaKey(ctx, service, desired)
 	if err != nil {
 		return nil, &install.Fault{Code: install.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
 	}
@@ -81,7 +84,7 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired 
 	h := &handsFree{discovery: &discovery{service: service, desired: desired}}
 	var media machine.Media
 	if o.Detach {
-		media, err = o.servedElsewhere(h, key)
+		media, err = o.servedElsewhere(h, key, made)
 	} else {
 		media, err = o.serveMedia(ctx, h, key, hosts, log)
 	}
@@ -92,6 +95,25 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired 
 	return h, nil
 }
 
+// mediaKey is the key of the images' URLs: a new one, made now, where there is no cluster
+// yet. What a drive still holds of one that was deleted is another cluster's image,
+// although it had the same name, and must not be taken for this one's.
+func (o *runOptions) mediaKey(ctx context.Context, service install.Service, desired *install.Desired) (key []byte, made bool, err error) {
+	c, path := desired.Spec, mediaKeyFile(o.clusterDir(desired.Spec))
+	query := install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: desired.Options.Adopt}
+	observed, err := service.Observe(ctx, query, nil)
+	// A service that does not answer is told of by the run. Somebody else's cluster of
+	// that name ends it before anything is inserted.
+	if err == nil && observed.Stale == "" && observed.Cluster == nil && len(observed.Others) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, false, fmt.Errorf("forget the key of a cluster that is gone: %w", err)
+		}
+	}
+	_, missing := os.Stat(path)
+	key, err = serve.LoadKey(path)
+	return key, errors.Is(missing, fs.ErrNotExist), err
+}
+
 // elsewhere is the media of a run that leaves: another process serves them.
 type elsewhere struct{ server *serve.Server }
 
@@ -99,12 +121,17 @@ func (e elsewhere) URL(host string) (string, error)       { return e.server.URL(
 func (e elsewhere) Fetched(string) install.Fetched        { return install.Fetched{Unknown: true} }
 func (e elsewhere) Prepare(context.Context, string) error { return nil }
 
-func (o *runOptions) servedElsewhere(h *handsFree, key []byte) (machine.Media, error) {
+// servedElsewhere are the images as another process serves them with the same key. One
+// that was made just now none can have: a BMC would find nothing.
+func (o *runOptions) servedElsewhere(h *handsFree, key []byte, made bool) (machine.Media, error) {
 	server, err := serve.New(serve.Config{Key: key, URL: o.boot.MediaURL, Clock: o.clusterClock})
 	if err != nil {
 		return nil, err
 	}
 	h.url, h.close = o.boot.MediaURL, func() error { return nil }
+	if made {
+		h.unserved = "oaictl iso serve does not serve its image yet"
+	}
 	return elsewhere{server}, nil
 }
 
@@ -114,7 +141,7 @@ func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, h
 	if err != nil {
 		return nil, &install.Fault{
 			Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
-			Next: "end what listens there (if it is oaictl iso serve: this command serves the images itself), or give another address with --media-listen",
+			Next: nextListen(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
 		}
 	}
 	fail := func(err error) (machine.Media, error) { return nil, errors.Join(err, listener.Close()) }
@@ -180,7 +207,8 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {
 		part := *whole
 		part.Spec.Hosts = hosts
-		base := &baseImage{ctx: ctx, dir: dir, arch: arch, progress: o.downloads(h), caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
+		shown := &downloading{runOptions: o, boot: h}
+		base := &baseImage{ctx: ctx, dir: dir, arch: arch, progress: shown.show, again: shown.again, caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
 			if o.boot.Base != "" {
 				return fetch.Source{Location: o.boot.Base}, nil
 			}
@@ -200,34 +228,6 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 	}
 	return media, nil
 }
-
-// downloads tells of a download that takes longer than a moment.
-func (o *runOptions) downloads(h *handsFree) fetch.Progress {
-	var began time.Time
-	last := ""
-	return func(done, total int64) {
-		now := o.clock.Now()
-		if began.IsZero() {
-			began = now
-		}
-		text := farText(done, total)
-		if total <= 0 {
-			text = sizeText(done / tellEvery * tellEvery)
-		}
-		if now.Sub(began) < time.Second || text == last || h.tell == nil {
-			return
-		}
-		last = text
-		h.tell(install.Event{
-			V: 1, Time: o.clusterClock.Now(), Type: install.EventHint, Cluster: h.discovery.desired.Spec.Metadata.Name, Key: "images/base",
-			Severity: install.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text,
-		})
-	}
-}
-
-// tellEvery is how many bytes of a download whose size nobody knows are worth a
-// line.
-const tellEvery = 100_000_000
 
 // mediaOf are the media of hosts by their names.
 type mediaOf map[string]*machine.Images

@@ -84,6 +84,11 @@ func TestCreateImages(t *testing.T) {
 	if config := discovered(t, image); !strings.Contains(config, "agent.service") || !strings.Contains(config, "/etc/assisted/network/") {
 		t.Errorf("the image does not carry what the service says:\n%s", config)
 	}
+	for _, base := range []string{"missing.iso", "images", "base.iso/x.iso"} {
+		if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", base, "-d", "none"); got.code != 3 || !strings.Contains(got.errors, base) {
+			t.Errorf("--base %s ends with %d:\n%s", base, got.code, got.errors)
+		}
+	}
 	again := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "images", "-o", "json", "--sha256", strings.Repeat("0", 64))
 	if again.code != 2 {
 		t.Errorf("--sha256 without --base ends with %d", again.code)
@@ -131,6 +136,11 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	other := runLive(t, service.URL, "", false, "create", "images", "-f", "changed.yaml", "--base", "base.iso", "-d", "other", "--netboot")
 	if other.code == 0 || !strings.Contains(other.errors, "52:54:00:00:05:99") {
 		t.Errorf("another network than the service's ends with %d:\n%s", other.code, other.errors)
+	}
+	// Images for a drive are served all the same.
+	items, stop := serving(t, service, "-f", "changed.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
+	if told := stop().errors; items[0].IPXE != "" || items[1].IPXE == "" || strings.Count(told, "warning: cp-0 cannot boot over the network: ") != 1 || strings.Contains(told, "cp-1 cannot") {
+		t.Errorf("served as %+v, with:\n%s", items, told)
 	}
 }
 
@@ -389,7 +399,9 @@ func TestISOServeRefuses(t *testing.T) {
 		{"-f FILE --url media.example.com", 2, "--url is not"},
 		{"-f FILE --listen nowhere:1:2", 2, "--listen \"nowhere:1:2\" is not"},
 		{"-f FILE --listen :0 --base base.iso", 2, "say with --url"},
-		{"-f FILE --listen 127.0.0.1:0 --base missing.iso", 1, "missing.iso"},
+		{"-f FILE --listen 127.0.0.1:0 --base missing.iso", 3, "missing.iso"},
+		{"-f FILE --listen 127.0.0.1:0 --base .", 3, "is a directory"},
+		{"-f FILE --listen 192.0.2.1:0 --base base.iso", 1, "Next: give --listen an address that this machine has"},
 		{"-f FILE --listen 127.0.0.1:0 --base FILE", 3, "cluster.yaml"},
 		{"-f FILE --listen 127.0.0.1:0 --base " + service.URL + "/base.iso", 1, "fetch " + service.URL + "/base.iso: the server answers 404"},
 	} {

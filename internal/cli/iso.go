@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -81,16 +83,23 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 	if errors.As(err, &unreached) {
 		return nil, &install.Fault{Code: install.CodeFailure, Err: err, Next: "see that the server answers and run the same command again, or give the path of an image"}
 	}
-	if errors.Is(err, fs.ErrNotExist) && !isURL(location) {
-		return nil, &install.Fault{Code: install.CodeFailure, Permanent: true, Err: err, Next: "name a live image that is there, by its path or URL"}
-	}
 	if err != nil {
-		return nil, err
+		return nil, notHere(location, err)
 	}
 	if file.Warning != "" {
 		o.warn("%s", file.Warning)
 	}
 	return file, nil
+}
+
+// notHere gives an error about an image of this machine its exit code: a file that is not
+// there, or that nobody may read, is bad input as one with wrong content is.
+func notHere(location string, err error) error {
+	wrong := func(cause error) bool { return errors.Is(err, cause) }
+	if isURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
+		return err
+	}
+	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: "name a live image that can be read, by its path or URL"}
 }
 
 // open reads a live image.
@@ -108,7 +117,7 @@ func (o *imageOptions) openSource(ctx context.Context, source fetch.Source) (*li
 	}
 	base, err := iso.Open(file.Path)
 	if err != nil {
-		return nil, errors.Join(imageFault(named(source.Location, file.Path, err)), file.Close())
+		return nil, errors.Join(imageFault(notHere(source.Location, named(source.Location, file.Path, err))), file.Close())
 	}
 	return &liveImage{base, file}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"net/url"
@@ -101,7 +102,7 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: "choose another address with --listen"}
+		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: nextListen(err, "--listen", "")}
 	}
 	o.URL = given
 	if o.URL == "" {
@@ -244,10 +245,9 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *hostMedia, ser
 	}
 	item := document.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
 	files := []serve.File{{Kind: serve.ISO, Image: image, Base: base.Identity()}}
-	// An image of long ago may have what a CD boots, and not what a network does.
 	if n, err := part.images.Netboot(ctx, host.Name); err != nil {
-		if o.globals.Verbose > 0 {
-			o.say("%s cannot boot over the network: %v", host.Name, err)
+		if err := o.tellNoNetboot(ctx, host.Name, err); err != nil {
+			return document.Media{}, err
 		}
 	} else {
 		files = append(files, netbootMedia(n, base.Identity(), server.URL(host.Name, serve.Rootfs))...)
@@ -261,6 +261,21 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *hostMedia, ser
 		return document.Media{}, err
 	}
 	return item, server.SetMACs(host.Name, macsOf(media.cluster, host)...)
+}
+
+// tellNoNetboot tells why a host has nothing to boot over the network. An image of long
+// ago may have what a CD boots, and not what a network does: that cannot be mended, and
+// only who asked with -v wants to know it.
+func (o *isoServeOptions) tellNoNetboot(ctx context.Context, host string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.Is(err, fs.ErrNotExist):
+		o.warn("%s cannot boot over the network: %v", host, err)
+	case o.globals.Verbose > 0:
+		o.say("%s cannot boot over the network: %v", host, err)
+	}
+	return nil
 }
 
 // netbootMedia are the files of a network boot. rootfs is where the root filesystem

@@ -79,7 +79,7 @@ func (m *meteredImage) close() error {
 func (o *imageOptions) metered(doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fileFault("open the image", path, err)
+		return nil, notHere(location, fileFault("open the image", path, err))
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {

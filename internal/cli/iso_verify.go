@@ -18,9 +18,10 @@ import (
 
 // verified is `iso verify -o json`.
 type verified struct {
-	Image  string       `json:"image"`
-	Sound  bool         `json:"sound"`
-	Damage []iso.Damage `json:"damage"`
+	Image   string       `json:"image"`
+	Sound   bool         `json:"sound"`
+	Rebuilt bool         `json:"rebuilt"` // by another tool, which is no damage
+	Damage  []iso.Damage `json:"damage"`
 }
 
 func (a *app) isoVerifyCommand() *cobra.Command {
@@ -30,62 +31,78 @@ func (a *app) isoVerifyCommand() *cobra.Command {
 		Short: "Check an image for damage",
 		Long: `Check an image for damage: its directories and partition table, what was embedded,
 and the root filesystem, piece by piece against the hashes that its initrd holds.
-It ends with 1 where something is damaged, and lists what. What an image has no
-checksum for cannot be checked.`,
+What an image has no checksum for cannot be checked. An image that another tool
+rebuilt is no damaged one; that it was rebuilt is said.
+
+It ends with 0 for an image that is sound, with 1 where something is damaged, which
+it lists, and with 3 for what is no live image, or no file that can be read.`,
 		Example: `  oaictl iso verify cp-0.iso
   oaictl iso verify cp-0.iso -o json`,
 		Args: oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
-			damage, err := o.verify(command.Context(), given[0])
+			found, err := o.verify(command.Context(), given[0])
 			if err != nil {
 				return err
 			}
-			return o.tellDamage(given[0], damage)
+			return o.tellVerified(found)
 		},
 	}
 	o.declare(command.Flags())
 	return command
 }
 
-func (o *imageOptions) verify(ctx context.Context, location string) ([]iso.Damage, error) {
+func (o *imageOptions) verify(ctx context.Context, location string) (verified, error) {
 	file, err := o.fetch(ctx, location)
 	if err != nil {
-		return nil, err
+		return verified{}, err
 	}
 	defer func() { _ = file.Close() }() // it was only read from
+	found := verified{Image: location, Damage: []iso.Damage{}}
 	base, err := o.metered("checking", location, file.Path)
 	var system *fs.PathError
 	var fault *install.Fault
 	switch {
 	case errors.As(err, &system), errors.As(err, &fault):
-		return nil, err
+		return verified{}, err
 	case iso.IsNotISO(err):
-		return nil, imageFault(err)
+		return verified{}, imageFault(err)
 	case err != nil:
-		return []iso.Damage{{Problem: strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")}}, nil
+		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")
+		found.Damage = append(found.Damage, iso.Damage{Problem: problem})
+		return found, nil
 	}
 	defer func() { _ = base.close() }()
-	return base.Verify(ctx)
+	damage, err := base.Verify(ctx)
+	if err != nil {
+		return verified{}, err
+	}
+	found.Sound, found.Rebuilt, found.Damage = len(damage) == 0, base.Rebuilt(), append(found.Damage, damage...)
+	return found, nil
 }
 
-func (o *imageOptions) tellDamage(location string, damage []iso.Damage) error {
-	doc := verified{Image: location, Sound: len(damage) == 0, Damage: append([]iso.Damage{}, damage...)}
-	err := o.print(printer.Result{Data: doc, Names: []string{location}, Text: func(w io.Writer) error {
-		if doc.Sound {
-			_, err := fmt.Fprintf(w, "%s is sound\n", location)
-			return err
-		}
-		for _, d := range damage {
-			if _, err := fmt.Fprintln(w, d.String()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	if err != nil || doc.Sound {
+func (o *imageOptions) tellVerified(found verified) error {
+	err := o.print(printer.Result{Data: found, Names: []string{found.Image}, Text: func(w io.Writer) error { return found.tell(w) }})
+	if err != nil || found.Sound {
 		return err
 	}
-	return &install.Fault{Code: install.CodeFailure, Op: "verify", On: location, Permanent: true, Err: fmt.Errorf("%s", plural(len(damage), "damaged place", "damaged places"))}
+	return &install.Fault{Code: install.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places"))}
+}
+
+func (v verified) tell(w io.Writer) error {
+	var lines []string
+	for _, d := range v.Damage {
+		lines = append(lines, d.String())
+	}
+	switch {
+	case v.Sound && v.Rebuilt:
+		lines = append(lines, v.Image+" is sound; "+iso.ErrRebuilt.Error())
+	case v.Sound:
+		lines = append(lines, v.Image+" is sound")
+	case v.Rebuilt:
+		lines = append(lines, iso.ErrRebuilt.Error())
+	}
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err
 }
 
 func plural(n int, one, many string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/netip"
 	"path/filepath"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,6 +27,8 @@ type planOptions struct {
 	ResendSecrets bool
 	RebootRunning bool
 	BMCProxy      string
+	MediaURL      string
+	MediaListen   string
 }
 
 func (a *app) planCommand(run func(context.Context, *planOptions) error) *cobra.Command {
@@ -43,7 +47,7 @@ is something to do.`,
 			if o.File == "" {
 				return usagef("plan needs -f FILE")
 			}
-			if _, err := proxyURL(o.BMCProxy); err != nil {
+			if err := (&bootOptions{BMCProxy: o.BMCProxy, MediaURL: o.MediaURL}).check(false); err != nil {
 				return err
 			}
 			if run != nil {
@@ -59,6 +63,7 @@ is something to do.`,
 	flags.StringVar(&o.Adopt, "adopt", "", "plan with taking over the cluster `ID`")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
 	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
+	flags.StringVar(&o.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
 	declareBMCProxy(flags, &o.BMCProxy)
 	return command
 }
@@ -80,7 +85,8 @@ func (o *planOptions) run(ctx context.Context) error {
 // show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service remote, desired *install.Desired) error {
 	options := []install.Option{install.WithFiles(install.NewFiles(o.Dir))}
-	if len(install.BootedByBMC(desired.Spec)) > 0 {
+	booted := install.BootedByBMC(desired.Spec)
+	if len(booted) > 0 {
 		machines, err := o.lookingOnly(filepath.Join(o.Dir, desired.Spec.Metadata.Name), o.BMCProxy)
 		if err != nil {
 			return err
@@ -93,6 +99,9 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 		return err
 	}
 	then := install.Then(desired, observed, plan)
+	if warning := o.unserved(ctx, booted); warning != nil {
+		plan.Warnings = append(plan.Warnings, *warning)
+	}
 	plan = o.hinted(plan)
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
@@ -108,12 +117,39 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 	})
 }
 
+// unserved warns of what would keep create cluster from beginning: that it cannot
+// tell where BMCs are to read their machines' images.
+func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
+	if len(booted) == 0 {
+		return nil
+	}
+	listen := o.MediaListen
+	if listen == "" {
+		listen = mediaListen
+	}
+	// A name or a missing host stands for any address, as with net.Listen.
+	at, err := netip.ParseAddrPort(listen)
+	if err != nil {
+		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+	}
+	boot := bootOptions{MediaURL: o.MediaURL, BMCProxy: o.BMCProxy}
+	if _, err = boot.mediaURL(ctx, at, booted, machine.Route); err == nil {
+		return nil
+	}
+	return &install.Warning{
+		Key: "machines/media-url", Scope: install.ScopeCluster, Reason: "MediaURLUnknown",
+		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
+	}
+}
+
 // planText is a plan for a person to read.
 func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
 	var text strings.Builder
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
 	fmt.Fprintf(&text, "%s: %s", name, plan.Verdict)
-	if plan.Message != "" {
+	if of, waits := strings.CutPrefix(plan.Message, string(install.VerdictWaiting)+" for "); waits && plan.Verdict == install.VerdictWaiting {
+		text.WriteString(" for " + of)
+	} else if plan.Message != "" {
 		fmt.Fprintf(&text, ", %s", plan.Message)
 	}
 	text.WriteString("\n")

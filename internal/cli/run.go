@@ -78,7 +78,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 			return err
 		}
 		defer stop()
-		return (&planOptions{app: o.app, Dir: o.Dir, BMCProxy: o.boot.BMCProxy}).show(ctx, to, desired)
+		return (&planOptions{app: o.app, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
 	}
 	log, err := o.openLog(ctx, cluster)
 	if err != nil {
@@ -103,7 +103,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 			o.warn("%v", err)
 		}
 	}
-	return o.report(result, log.Path(), desired, err)
+	return o.report(result, log.Path(), desired, boot, err)
 }
 
 // openLog opens the log. A folder that takes no files would not take the

@@ -37,13 +37,15 @@ func withBMCs(t *testing.T, example string, addresses ...string) *spec.Cluster {
 type bench struct {
 	t   *testing.T
 	s   *simulator.Simulator
+	now clock.Clock // of the service and the machines
 	api string
 	bmc *http.Client
 }
 
 func newBench(t *testing.T, cluster *spec.Cluster) *bench {
 	t.Helper()
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(speed / 4), Seed: 1, Cluster: cluster, Logf: t.Logf})
+	now := clock.Scaled(speed / 4)
+	s, err := simulator.Start(t.Context(), simulator.Config{Clock: now, Seed: 1, Cluster: cluster, Logf: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func newBench(t *testing.T, cluster *spec.Cluster) *bench {
 	}
 	transport := &http.Transport{Proxy: http.ProxyURL(proxy), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // made by the test
 	t.Cleanup(transport.CloseIdleConnections)
-	return &bench{t: t, s: s, api: s.URL() + "/api/assisted-install/v2", bmc: &http.Client{Transport: transport}}
+	return &bench{t: t, s: s, now: now, api: s.URL() + "/api/assisted-install/v2", bmc: &http.Client{Transport: transport}}
 }
 
 // create registers the cluster and its InfraEnv, and returns their ids and the
@@ -138,6 +140,14 @@ func (b *bench) until(what string, so func() bool) {
 	}
 }
 
+// pass lets time pass for the machines, in which something is not to happen.
+func (b *bench) pass(d time.Duration) {
+	b.t.Helper()
+	if err := b.now.Sleep(b.t.Context(), d); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func TestMachinesBootOnlyWhenTold(t *testing.T) {
 	cluster := withBMCs(t, "compact",
 		"idrac-virtualmedia://192.0.2.10/redfish/v1/Systems/System.Embedded.1", "https://192.0.2.11/redfish/v1/Systems/System.Embedded.1", "http://bmc-2.example.com:8000/redfish/v1/Systems/System.Embedded.1")
@@ -146,7 +156,7 @@ func TestMachinesBootOnlyWhenTold(t *testing.T) {
 	b.tell("https://192.0.2.10", image)
 	b.tell("http://bmc-2.example.com:8000", image)
 	b.until("two hosts register", func() bool { return len(b.hosts(infraEnv)) == 2 })
-	time.Sleep(200 * time.Millisecond) // minutes for the machines
+	b.pass(10 * time.Minute)
 	if hosts := b.hosts(infraEnv); len(hosts) != 2 {
 		t.Errorf("a machine that nobody switched on registers: %v", hosts)
 	}
@@ -216,7 +226,7 @@ func TestWrongMediaNeverRegister(t *testing.T) {
 		defer media.Close()
 		b.tell("https://192.0.2.10", media.URL+"/i/1.iso")
 		b.until(name+": the media are read", func() bool { return read.Load() == int64(len(iso)) })
-		time.Sleep(200 * time.Millisecond) // minutes for the machine
+		b.pass(10 * time.Minute)
 		if hosts := b.hosts(infraEnv); len(hosts) != 0 {
 			t.Fatalf("%s: it registers all the same: %v", name, hosts)
 		}

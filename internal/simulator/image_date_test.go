@@ -20,6 +20,17 @@ type ticking struct {
 
 func (c ticking) Now() time.Time { return c.Clock.Now().Add(*c.offset) }
 
+// nextMillisecond returns once the clock shows a later millisecond than now.
+func nextMillisecond(t *testing.T) {
+	t.Helper()
+	real := clock.Real()
+	for began := real.Now().Truncate(time.Millisecond); !real.Now().Truncate(time.Millisecond).After(began); {
+		if err := real.Sleep(t.Context(), 100*time.Microsecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestWhoRunsAnOldImage is told from what the service gives back: a change of
 // the InfraEnv makes hosts old, a fresh URL does not, and registering again
 // makes them new.
@@ -32,9 +43,10 @@ func TestWhoRunsAnOldImage(t *testing.T) {
 	env := call(t, http.MethodPost, api+"/infra-envs", map[string]any{"name": "lab", "openshift_version": "4.20", "pull_secret": pullSecret, "cluster_id": cluster["id"]})
 	image := api + "/infra-envs/" + env["id"].(string)
 	register := func() {
-		time.Sleep(2 * time.Millisecond) // the service tells milliseconds apart
+		// The service, which lives by the same clock, tells milliseconds apart.
+		nextMillisecond(t)
 		call(t, http.MethodPost, image+"/hosts", map[string]any{"host_id": "aaaaaaaa-0000-0000-0000-000000000001"})
-		time.Sleep(2 * time.Millisecond)
+		nextMillisecond(t)
 	}
 	var offset time.Duration
 	plane, err := rest.New(rest.Config{URL: address, Clock: ticking{clock.Real(), &offset}})

@@ -35,6 +35,27 @@ func (d directory) Observe(_ context.Context, cluster string) (Results, error) {
 	return results, nil
 }
 
+// PutAside renames the folder with the results of a cluster, so that they are not
+// taken for those of the next one of its name: auth becomes auth.1, or the first
+// such name that is free. It returns the new name, "" where there are no results.
+func (d directory) PutAside(ctx context.Context, cluster string) (string, error) {
+	results, err := d.Observe(ctx, cluster)
+	if err != nil || results == (Results{}) {
+		return "", err
+	}
+	from := d.path(cluster, "")
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.%d", from, n)
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		}
+		if err := os.Rename(from, to); err != nil {
+			return "", &Fault{Code: CodeFailure, Op: "put aside the results of an earlier cluster in", On: from, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
+		}
+		return to, nil
+	}
+}
+
 func (d directory) Save(_ context.Context, cluster, name string, data []byte) (err error) {
 	path := d.path(cluster, name)
 	defer func() {

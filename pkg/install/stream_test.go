@@ -191,3 +191,32 @@ func TestStreamOfWhatIsCured(t *testing.T) {
 		t.Errorf("told %d times, cured %d times", told, cured)
 	}
 }
+
+// TestStreamNamesHosts: one that has not told its hardware yet is told of once it
+// has, by its name, and not by an id that says nothing to anybody.
+func TestStreamNamesHosts(t *testing.T) {
+	var known install.Inventory
+	events := watched(t, readyWorld(t, sample(1, 0)), func(look int, o *install.Observed) {
+		if len(o.Hosts) == 0 {
+			return
+		}
+		h := &o.Hosts[0]
+		o.Cluster.State, h.State = install.ClusterDiscovering, install.HostDiscovering
+		switch look {
+		case 1:
+			known, h.Inventory, h.Hostname = h.Inventory, install.Inventory{}, ""
+		case 3:
+			h.Inventory = known
+		case 5:
+			o.Hosts = nil
+		}
+	})
+	if got, want := lines(events, install.EventHost), []string{"cp-0 Discovering", "cp-0 Absent"}; !slices.Equal(got, want) {
+		t.Errorf("lines %q, want %q", got, want)
+	}
+	for _, e := range events {
+		if e.Type == install.EventHost && e.State == string(install.HostAbsent) && e.Message != "the service no longer has cp-0" {
+			t.Errorf("says %q", e.Message)
+		}
+	}
+}

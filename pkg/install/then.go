@@ -155,8 +155,29 @@ func (f *following) install() {
 	f.add(Step{Scope: ScopeCluster, Kind: StartInstall, Message: text})
 }
 
+// ejected are the hosts whose virtual drives hold the discovery image until they
+// have written their disks: before the install all that oaictl boots, later those
+// that still do.
+func (f *following) ejected() []string {
+	var out []string
+	for i := range f.spec.Spec.Hosts {
+		host := &f.spec.Spec.Hosts[i]
+		if f.observed.Machines == nil || !bootedByBMC(f.spec, host) {
+			continue
+		}
+		state, seen := f.observed.Machines[host.Name]
+		if early := f.cluster == nil || f.cluster.State.beforeInstall(); early || seen && state.OurMedia {
+			out = append(out, host.Name)
+		}
+	}
+	return out
+}
+
 // results are the end: the credentials, as far as they are not on disk.
 func (f *following) results() {
+	if booted := f.ejected(); len(booted) > 0 {
+		f.add(Step{Scope: ScopeCluster, Kind: EjectMedia, Hosts: booted, Message: "eject the discovery image of " + few(booted) + " once each boots from its disk, and put its boot order back"})
+	}
 	f.add(Step{Scope: ScopeCluster, Message: "wait for the installation to end"})
 	var names []string
 	have := f.observed.Results

@@ -47,6 +47,12 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 		if before != nil {
 			old = before.host(host.ID)
 		}
+		if host.nameless() {
+			continue
+		}
+		if old != nil && old.nameless() {
+			old = nil // it is told of from when there is a name to tell it by
+		}
 		changed = w.host(names.call(host), old, host) || changed
 	}
 	changed = w.gone(desired, before, now) || changed
@@ -54,6 +60,13 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 	changed = ended && w.cluster(before, now) || changed
 	changed = w.standing(plan, now.At) || changed
 	return w.progress(newView(desired, now, plan), changed)
+}
+
+// nameless says whether a host has just booted and has not told its hardware yet,
+// so that nothing but an id stands for it: it does within moments. One that falls
+// silent before that is told of by its id.
+func (h *Host) nameless() bool {
+	return h.State == HostDiscovering && !h.Inventory.Known && h.Hostname == ""
 }
 
 // progress gives the whole picture when something changed. The percentage
@@ -87,7 +100,7 @@ func (w *watcher) machines(before, now *Observed) bool {
 			continue
 		}
 		changed = true
-		w.tell(Event{Type: EventHost, Host: name, Key: "host/" + name + "/boot", State: string(HostAbsent), Message: "boots: its BMC reads the discovery image, " + fetchText(state.Fetch)})
+		w.tell(Event{Type: EventHost, Host: name, Key: "host/" + name + "/boot", State: string(HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + fetchText(state.Fetch)})
 	}
 	return changed
 }
@@ -111,7 +124,7 @@ func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
 		}
 		changed = true
 		name := names.call(host)
-		w.tell(Event{Type: EventHost, Host: name, Key: "host/" + name + "/state", State: string(HostAbsent), Message: "the service no longer has this host"})
+		w.tell(Event{Type: EventHost, Host: name, Key: "host/" + name + "/state", State: string(HostAbsent), Message: "the service no longer has " + name})
 	}
 	return changed
 }

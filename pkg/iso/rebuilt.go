@@ -13,6 +13,10 @@ import (
 // was built fits no more: there is no minimal ISO of it.
 var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not where they were built")
 
+// Rebuilt says whether another tool rebuilt the image, as ErrRebuilt has it. An image without the
+// recipe of a minimal ISO does not tell, and is taken for one as it was built.
+func (b *Base) Rebuilt() bool { return errors.Is(b.checkRebuilt(), ErrRebuilt) }
+
 // checkRebuilt is an ErrRebuilt where the image's files are not where the recipe of its minimal ISO
 // has them. An image without a recipe does not tell.
 func (b *Base) checkRebuilt() error {

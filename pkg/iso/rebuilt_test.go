@@ -48,6 +48,9 @@ func TestVerifyWhatWasRebuilt(t *testing.T) {
 	if damage, err := sound.Verify(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("damage %v, error %v", damage, err)
 	}
+	if base.Rebuilt() || !sound.Rebuilt() {
+		t.Errorf("as it was built: rebuilt %t; afterwards: %t", base.Rebuilt(), sound.Rebuilt())
+	}
 	if got := inspect(t, sound).Problems; len(got) != 1 || !strings.Contains(got[0], iso.ErrRebuilt.Error()) {
 		t.Errorf("problems %v", got)
 	}

@@ -28,7 +28,7 @@ func (d Damage) String() string {
 
 // Verify reads the image at path and lists what is damaged in it; none is a sound image. What an
 // image has no checksum for can not be verified. That another tool rebuilt an image is no damage:
-// Inspect has it among the report's Problems. The error is for an image that can not be read.
+// Base.Rebuilt says so, and Inspect has it among the report's Problems. The error is for an image that can not be read.
 func Verify(ctx context.Context, path string) ([]Damage, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("verifying the image: %w", err)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -70,12 +71,13 @@ func killedAt(t *testing.T, binary, example string, n int, when string) {
 // kill runs a command that is killed at its n-th write over a wire.
 func kill(t *testing.T, w *wire, first *exec.Cmd, n int, when string) {
 	t.Helper()
-	killed, gone := make(chan struct{}), make(chan struct{})
+	started, killed, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	shoot := func(at int, r *http.Request) bool {
 		if at != n || !w.counted(r) {
 			return false
 		}
 		close(killed)
+		<-started
 		_ = first.Process.Kill()
 		<-gone
 		return true
@@ -87,12 +89,18 @@ func kill(t *testing.T, w *wire, first *exec.Cmd, n int, when string) {
 		w.after = func(at int, r *http.Request) { shoot(at, r) }
 	}
 	w.mu.Unlock()
-	output, err := first.CombinedOutput()
+	var output bytes.Buffer
+	first.Stdout, first.Stderr = &output, &output
+	err := first.Start()
+	close(started)
+	if err == nil {
+		err = first.Wait()
+	}
 	close(gone)
 	select {
 	case <-killed:
 	default:
-		t.Fatalf("there was no write %d to kill oaictl at (%v):\n%s", n, err, output)
+		t.Fatalf("there was no write %d to kill oaictl at (%v):\n%s", n, err, &output)
 	}
 
 	w.mu.Lock()

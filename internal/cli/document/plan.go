@@ -17,6 +17,7 @@ type Plan struct {
 	Warnings []Warning       `json:"warnings"`
 	Wipes    []Wipe          `json:"wipes"`
 	Missing  []string        `json:"missing"`
+	Added    []string        `json:"added,omitempty"`
 	Then     []Step          `json:"then,omitempty"`
 }
 
@@ -86,7 +87,7 @@ func OfPlan(plan install.Plan, then []install.Step) Plan {
 	out := Plan{
 		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next,
 		Actions: []Action{}, Waits: []Wait{}, Warnings: []Warning{}, Wipes: []Wipe{},
-		Blockers: Blockers(plan.Blockers), Missing: orEmpty(plan.Missing),
+		Blockers: Blockers(plan.Blockers), Missing: orEmpty(plan.Missing), Added: plan.Added,
 	}
 	for _, a := range plan.Actions {
 		action := Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: []Change{}}

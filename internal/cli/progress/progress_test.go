@@ -53,6 +53,7 @@ func events() []install.Event {
 		at(0, install.Event{Type: install.EventAction, Key: "cluster/register", Message: "register the cluster"}),
 		at(1, install.Event{Type: install.EventRun, Key: "cluster/state", State: "Discovering", Message: "Cluster is not ready for install"}),
 		at(2, install.Event{Type: install.EventHint, Host: "cp-0", Key: "host/cp-0/registered", Message: "waiting for cp-0 to boot"}),
+		at(2, install.Event{Type: install.EventHost, Host: "cp-0", State: "Absent", Message: "cp-0 boots: its BMC reads the discovery image, 1 MB of 2 MB fetched"}),
 		at(3, install.Event{Type: install.EventHost, Host: "cp-0", State: "Discovering", Message: "Waiting for host to send hardware details"}),
 		at(4, install.Event{Type: install.EventHint, Host: "cp-0", Reason: "DiskWillBeWiped", Message: "/dev/sda, 120 GB, will be installed on"}),
 		at(5, install.Event{

@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// absent is the state of a cluster that is not there.
+// absent is the state of a cluster or host that is not there.
 const absent = "Absent"
 
 // sentence is an event in words, without its time and its advice. It is "" for
@@ -26,6 +26,9 @@ func sentence(e install.Event) string {
 		}
 		return joined(": ", "cluster is "+e.State, text)
 	case install.EventHost:
+		if e.State == absent { // what is not there is in no state: the message says what is known of it
+			return joined(": ", subject(e), text)
+		}
 		return joined(": ", fmt.Sprintf("%s is %s", e.Host, e.State), text)
 	case install.EventStage:
 		by := ", "

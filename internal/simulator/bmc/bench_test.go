@@ -20,10 +20,12 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// standing still until it is moved: the clock of these tests.
+// standing still until it is moved, or somebody sleeps: the clock of these tests.
 type handClock struct {
 	mu  sync.Mutex
 	now time.Time
+	// asleep is what happens while somebody sleeps; nil is nothing.
+	asleep func(context.Context)
 }
 
 func (c *handClock) Now() time.Time {
@@ -38,8 +40,19 @@ func (c *handClock) move(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func (c *handClock) Sleep(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) }
-func (c *handClock) Wall(d time.Duration) time.Duration               { return d }
+// Sleep takes no real time but what asleep does.
+func (c *handClock) Sleep(ctx context.Context, d time.Duration) error {
+	if c.asleep != nil {
+		c.asleep(ctx)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	c.move(d)
+	return nil
+}
+
+func (c *handClock) Wall(d time.Duration) time.Duration { return d }
 
 // bench is a server with one machine of a flavour, or several, and media.
 type bench struct {

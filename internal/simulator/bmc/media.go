@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // How a controller reads media: in full what fits its patience, else only what
@@ -22,16 +26,26 @@ const (
 	patience  = 30 * time.Second // real time, for one request
 )
 
-// mediaReader is the HTTP client inside a controller.
-type mediaReader struct{ client *http.Client }
+// A machine that boots hangs at its drive while the controller tries to reach the
+// server of the media again.
+const (
+	reconnectEvery  = 20 * time.Second
+	reconnectWithin = 30 * time.Minute
+)
 
-func newMediaReader() *mediaReader {
-	return &mediaReader{&http.Client{
+// mediaReader is the HTTP client inside a controller.
+type mediaReader struct {
+	client *http.Client
+	clock  clock.Clock
+}
+
+func newMediaReader(c clock.Clock) *mediaReader {
+	return &mediaReader{clock: c, client: &http.Client{
 		Timeout: patience,
 		Transport: &http.Transport{
 			// Controllers come without a list of authorities and do not verify
 			// where they read media from.
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // real controllers do not verify it either
 			IdleConnTimeout: patience, MaxIdleConnsPerHost: 2,
 		},
 	}}
@@ -42,6 +56,7 @@ func newMediaReader() *mediaReader {
 type content struct {
 	ctx    context.Context // of the machine's start, which ends with its power
 	reader *mediaReader
+	waits  func(error) // is told why a server is waited for
 	url    string
 	size   int64
 
@@ -49,13 +64,18 @@ type content struct {
 	chunks map[int64][]byte
 }
 
-// read opens media and reads them in full if they are small.
-func (m *mediaReader) read(ctx context.Context, url string) (*content, error) {
-	size, err := m.measure(ctx, url)
+// read opens media and reads them in full if they are small. Ctx lasts as long as
+// anything is to be read from them; waits is called when their server is away.
+func (m *mediaReader) read(ctx context.Context, url string, waits func(error)) (*content, error) {
+	var size int64
+	err := m.patiently(ctx, waits, func() (err error) {
+		size, err = m.measure(ctx, url)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	c := &content{ctx: ctx, reader: m, url: url, size: size, chunks: map[int64][]byte{}}
+	c := &content{ctx: ctx, reader: m, waits: waits, url: url, size: size, chunks: map[int64][]byte{}}
 	if size > mostWhole {
 		return c, nil
 	}
@@ -65,6 +85,39 @@ func (m *mediaReader) read(ctx context.Context, url string) (*content, error) {
 		}
 	}
 	return c, nil
+}
+
+// patiently does something again while the server is away, for a while.
+func (m *mediaReader) patiently(ctx context.Context, waits func(error), do func() error) error {
+	for since := (time.Time{}); ; {
+		err := do()
+		if ended := context.Cause(ctx); err != nil && ended != nil {
+			return ended
+		}
+		if err == nil || !away(err) {
+			return err
+		}
+		if since.IsZero() {
+			since = m.clock.Now()
+			waits(err)
+		}
+		if m.clock.Now().Sub(since) >= reconnectWithin {
+			return err
+		}
+		if err := m.clock.Sleep(ctx, reconnectEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// away says whether an error is that of a server which cannot be reached, or hangs
+// up. One that answers is there, whatever it answers.
+func away(err error) bool {
+	if network, ok := errors.AsType[*net.OpError](err); ok {
+		return !strings.HasSuffix(network.Op, " error") // where the sides do not agree on TLS
+	}
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout() || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 var errNoRanges = errors.New("the server does not serve ranges")
@@ -143,7 +196,11 @@ func (c *content) chunkAt(at int64) ([]byte, error) {
 		if at == 0 && from == 0 {
 			to = min(end, smallest)
 		}
-		if err := c.fetch(&piece, from, to); err != nil {
+		read := piece.Len()
+		if err := c.reader.patiently(c.ctx, c.waits, func() error {
+			piece.Truncate(read)
+			return c.fetch(&piece, from, to)
+		}); err != nil {
 			return nil, err
 		}
 		from = to

@@ -108,17 +108,6 @@ func TestMediaAreReadInRanges(t *testing.T) {
 	b.boots(len(b.image), continuous)
 }
 
-func TestBootWithoutReachableMedia(t *testing.T) {
-	b := newBench(t, "", machineOf(IDRAC, at))
-	s := b.server.System("m-0")
-	s.insert("1", "http://127.0.0.1:1/secret-token/1.iso")
-	s.set(override{Target: "Cd", Enabled: once})
-	_, _, err := s.Boot(t.Context())
-	if err == nil || strings.Contains(err.Error(), "secret-token") {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestPower(t *testing.T) {
 	for _, tc := range []struct {
 		name           string

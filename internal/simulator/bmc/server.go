@@ -28,6 +28,7 @@ type Server struct {
 	controllers  []*controller
 	systems      map[string]*System
 	certificates *certificates
+	reader       *mediaReader
 }
 
 // New makes the controllers. Troubles are counted from now on.
@@ -39,11 +40,10 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{systems: map[string]*System{}}
+	s := &Server{systems: map[string]*System{}, reader: newMediaReader(config.Clock)}
 	if s.certificates, err = newCertificates(config.Clock.Now()); err != nil {
 		return nil, fmt.Errorf("make the BMCs: %w", err)
 	}
-	reader := newMediaReader()
 	for _, m := range config.Machines {
 		if kind := trouble.of(m, doKind); kind != nil {
 			m.Flavour = Flavour(kind.args.String("kind", string(m.Flavour)))
@@ -58,7 +58,7 @@ func New(config Config) (*Server, error) {
 			s.controllers = append(s.controllers, c)
 		}
 		system := &System{
-			machine: m, clock: config.Clock, reader: reader, logf: config.Logf, boot: noOverride(), media: map[string]string{}, changed: make(chan struct{}),
+			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, boot: noOverride(), media: map[string]string{}, changed: make(chan struct{}),
 		}
 		system.on = m.Running || trouble.of(m, doPowerOn) != nil
 		if err := c.add(system, e.system); err != nil {
@@ -120,6 +120,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		<-ctx.Done()
 		_ = server.Close()
 		_ = doors.Close()
+		s.reader.client.CloseIdleConnections()
 	}()
 	go doors.accept()
 	err := server.Serve(doors)

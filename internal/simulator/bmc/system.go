@@ -2,6 +2,7 @@ package bmc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -50,8 +51,21 @@ type System struct {
 	settles time.Time // until then it is on its way to the state it is in
 	boot    override
 	media   map[string]string // URL by slot
+	reading reading
 	changed chan struct{}
 }
+
+// reading is what the machine has booted from and may still read.
+type reading struct {
+	slot string
+	stop context.CancelCauseFunc // nil before the first
+}
+
+// Why a machine reads no more.
+var (
+	errSwitched = errors.New("the machine has been switched")
+	errEjected  = errors.New("the media have been taken out")
+)
 
 // Switched is whether the machine is on, how often its controller has made it
 // start, and a channel that is closed when the controller switches it again.
@@ -67,30 +81,39 @@ func (s *System) SetPower(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.on, s.settles = on, time.Time{}
+	if !on {
+		s.reading.end(errSwitched)
+	}
 }
 
 // Boot is what the firmware finds to start from: the content of the inserted
 // media if an override says so, else nil, which is the machine's own disk. A
-// one-time override is used up.
+// one-time override is used up. While nobody serves the media, the machine hangs at
+// its drive. The content can be read until ctx ends, the machine is switched or the
+// media are taken out.
 func (s *System) Boot(ctx context.Context) (io.ReaderAt, int64, error) {
-	url := s.takeBoot()
+	ctx, url := s.takeBoot(ctx)
 	if url == "" {
 		return nil, 0, nil
 	}
 	s.logf("%s: boots from %s", s.machine.Name, withoutSecrets(url))
-	content, err := s.reader.read(ctx, url)
+	content, err := s.reader.read(ctx, url, func(err error) { s.logf("%s: hangs at its drive: %v", s.machine.Name, err) })
 	if err != nil {
 		return nil, 0, fmt.Errorf("boot from virtual media: %w", err)
 	}
 	return content, content.Size(), nil
 }
 
-func (s *System) takeBoot() (url string) {
+// takeBoot is the URL to boot from, empty for none, and a context for reading it.
+func (s *System) takeBoot(ctx context.Context) (_ context.Context, url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.reading.end(errSwitched)
 	if s.boot.Enabled != disabled && s.boot.Target == s.dialect.mediaTarget {
 		for _, slot := range slices.Sorted(maps.Keys(s.media)) {
 			if url = s.media[slot]; url != "" {
+				s.reading.slot = slot
+				ctx, s.reading.stop = context.WithCancelCause(ctx)
 				break
 			}
 		}
@@ -98,7 +121,14 @@ func (s *System) takeBoot() (url string) {
 	if s.boot.Enabled == once {
 		s.boot = override{Target: "None", Enabled: disabled, Mode: s.boot.Mode}
 	}
-	return url
+	return ctx, url
+}
+
+// end has nothing more read, if anything still is.
+func (r *reading) end(why error) {
+	if r.stop != nil {
+		r.stop(why)
+	}
 }
 
 // power is the state in the words of Redfish (PowerState).
@@ -164,6 +194,7 @@ func (s *System) switchLocked(on bool, takes time.Duration) {
 	if on {
 		s.starts++
 	}
+	s.reading.end(errSwitched)
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.logf("%s: is switched %s by its BMC", s.machine.Name, map[bool]string{true: "on", false: "off"}[on])
@@ -189,8 +220,13 @@ func (s *System) inserted(slot string) string {
 	return s.media[slot]
 }
 
+// insert puts the media behind a URL into a slot; an empty one takes out what is
+// there.
 func (s *System) insert(slot, url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if slot == s.reading.slot && url != s.media[slot] {
+		s.reading.end(errEjected)
+	}
 	s.media[slot] = url
 }

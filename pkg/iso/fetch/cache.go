@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -156,7 +157,7 @@ func openLocal(ctx context.Context, from origin, progress Progress) (*File, erro
 		return nil, notOpened(from.path, err)
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("open the image %s: it is a directory", from.path)
+		return nil, notOpened(from.path, syscall.EISDIR)
 	}
 	file := &File{Path: from.path, Size: info.Size(), SHA256: from.digest}
 	if from.digest == "" {

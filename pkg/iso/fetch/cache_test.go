@@ -354,7 +354,7 @@ func TestBadSources(t *testing.T) {
 	c, _ := newCache(t, 0)
 	for src, want := range map[fetch.Source]string{
 		{}:                                     "neither a path nor a URL",
-		{Location: dir}:                        "it is a directory",
+		{Location: dir}:                        "is a directory",
 		{Location: dir + "/none.iso"}:          "no such file",
 		{Location: "ftp://h/x?token=s3cret"}:   `ftp://h/x?…: its scheme "ftp"`,
 		{Location: "https:///x"}:               "names no host",

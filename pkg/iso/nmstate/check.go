@@ -18,6 +18,7 @@ func (r *reader) check(s *State) {
 		names[i.name] = i
 	}
 	r.checkPorts(s)
+	r.checkWaits(s)
 	r.checkMACs(s)
 	for _, i := range s.interfaces {
 		if i.vlan != nil && i.state != absent {
@@ -102,6 +103,36 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 		}
 		r.report(f.at, f.field, "%s is a port of %s, and a port has no addresses of its own", i.name, c.name)
 	}
+}
+
+// checkWaits holds interfaces that count as up only with addresses of a family to having
+// that family: its profile would have nothing to say of it, and of a port neither. Whatever
+// comes first ("any") is there without addresses, too.
+func (r *reader) checkWaits(s *State) {
+	ports := map[string]*iface{}
+	for _, c := range s.interfaces {
+		for _, p := range c.ports() {
+			ports[p.text] = c
+		}
+	}
+	for _, i := range s.interfaces {
+		four, six := i.waitsFor()
+		field, c := i.field+".wait-ip", ports[i.name]
+		switch {
+		case i.state == absent || !four && !six:
+		case c != nil && c.state == up:
+			r.report(i.waitAt, field, "%s is a port of %s, and a port has no addresses to wait for; say it of %s", i.name, c.name, c.name)
+		case four && !i.ip4.enabled:
+			r.report(i.waitAt, field, "%s has no IPv4 addresses to wait for", i.name)
+		case six && !i.ip6.enabled:
+			r.report(i.waitAt, field, "%s has no IPv6 addresses to wait for", i.name)
+		}
+	}
+}
+
+// waitsFor are the families without which an interface does not count as up.
+func (i *iface) waitsFor() (four, six bool) {
+	return i.wait == "ipv4" || i.wait == "ipv4+ipv6", i.wait == "ipv6" || i.wait == "ipv4+ipv6"
 }
 
 // checkMACs looks for addresses that say twice which interface is meant.

@@ -149,7 +149,7 @@ const namespace = "\x5f\x0e\x11\x76\x7c\x4b\x4d\x1c\x9e\x63\x2a\xd0\x8b\x35\x94\
 
 // uuid5 is a name-based UUID (RFC 9562 §5.5).
 func uuid5(name string) string {
-	sum := sha1.Sum([]byte(namespace + name)) //nolint:gosec // as above
+	sum := sha1.Sum([]byte(namespace + name)) //nolint:gosec // RFC 9562 names SHA-1; it protects nothing here
 	sum[6] = sum[6]&0x0f | 0x50
 	sum[8] = sum[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])

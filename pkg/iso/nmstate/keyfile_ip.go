@@ -49,7 +49,7 @@ func (w *writer) family(s *sections, i *iface, f *family) {
 			s.set("token", f.token)
 		}
 	}
-	if four && (i.wait == "ipv4" || i.wait == "ipv4+ipv6") || !four && (i.wait == "ipv6" || i.wait == "ipv4+ipv6") {
+	if wait4, wait6 := i.waitsFor(); four && wait4 || !four && wait6 {
 		s.set("may-fail", "false")
 	}
 	w.dns(s, i, f)

@@ -63,6 +63,8 @@ func TestRefusals(t *testing.T) {
 		"two monitors":         {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {miimon: 1, arp_interval: 1, arp_ip_target: 10.0.0.1}}\n", "x.yaml:4:52: interfaces[0].link-aggregation.options: miimon and arp_interval exclude each other"},
 		"bond without ports":   {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1}\n", "x.yaml:2:3: interfaces[0].link-aggregation.port: the bond b has no ports"},
 		"port with address":    {nic + "- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0]}\n", "x.yaml:5:10: interfaces[0].ipv4: eth0 is a port of b, and a port has no addresses of its own"},
+		"port that waits":      {"interfaces:\n- name: eth0\n  wait-ip: ipv4\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0]}\n", "x.yaml:3:12: interfaces[0].wait-ip: eth0 is a port of b, and a port has no addresses to wait for; say it of b"},
+		"wait for nothing":     {nic + "  wait-ip: ipv4+ipv6\n", "x.yaml:6:12: interfaces[0].wait-ip: eth0 has no IPv6 addresses to wait for"},
 		"port of two":          {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a]}\n- name: c\n  type: linux-bridge\n  bridge: {port: [{name: a}]}\n", "x.yaml:7:26: interfaces[1].bridge.port[0]: a is a port of b already"},
 		"controller":           {nic + "  controller: b\n", "x.yaml:6:15: interfaces[0].controller: b is not a bond or bridge of this document"},
 		"VLAN filtering":       {"interfaces:\n- name: c\n  type: linux-bridge\n  bridge: {port: [{name: a, vlan: {mode: trunk}}]}\n", "x.yaml:4:29: interfaces[0].bridge.port[0].vlan: is not supported: bridges do not filter VLANs here; make a VLAN interface a port"},

@@ -29,6 +29,9 @@ func (o *object) iface() *iface {
 	i.mtu = o.number("mtu", 68, 65535)
 	i.description = o.text("description").text
 	i.promiscuous = o.flag("accept-all-mac-addresses")
+	if wait, ok := o.left["wait-ip"]; ok {
+		i.waitAt = wait.value.at
+	}
 	i.wait = o.oneOf("wait-ip", "", "any", "ipv4", "ipv6", "ipv4+ipv6")
 	i.controller = o.text("controller")
 	i.copyMAC = o.text("copy-mac-from")

@@ -46,6 +46,7 @@ type iface struct {
 	promiscuous *bool
 	lldp        *bool
 	wait        string // families that have to be there before the profile counts as up
+	waitAt      place
 	link        link
 	ip4, ip6    family
 

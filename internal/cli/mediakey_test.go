@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// TestMediaKey forgets the key of a cluster that is gone, and of no other: the URLs of a
+// cluster must not be those of another that had its name.
+func TestMediaKey(t *testing.T) {
+	there := &install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab"}}
+	for name, c := range map[string]struct {
+		service *fake
+		old     bool // the key of before is kept
+	}{
+		"gone":            {&fake{looks: []*install.Observed{{}}}, false},
+		"there":           {&fake{looks: []*install.Observed{{Cluster: there}}}, true},
+		"not to be seen":  {&fake{looks: []*install.Observed{{Stale: "connection refused"}}}, true},
+		"somebody else's": {&fake{looks: []*install.Observed{{Others: []install.ClusterRef{there.ClusterRef}}}}, true},
+		"no answer":       {&fake{fails: errors.New("connection refused")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &runOptions{Dir: t.TempDir()}
+			if err := os.Mkdir(filepath.Join(o.Dir, "lab"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			desired := &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}}
+			there := &fake{looks: []*install.Observed{{Cluster: &install.Cluster{}}}}
+			before, made, err := o.mediaKey(t.Context(), there, desired)
+			if err != nil || !made {
+				t.Fatalf("a folder without a key: made %t, %v", made, err)
+			}
+			after, made, err := o.mediaKey(t.Context(), c.service, desired)
+			if err != nil || bytes.Equal(before, after) != c.old || made == c.old {
+				t.Errorf("the same key: %t, made: %t, %v", bytes.Equal(before, after), made, err)
+			}
+		})
+	}
+}
+
+// TestDetachInserts registers a cluster first, and names what serves its images then: no
+// BMC is told a URL at which nobody can answer. The same command inserts them.
+func TestDetachInserts(t *testing.T) {
+	file, err := filepath.Abs("../../examples/redfish/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := httptest.NewServer(http.NotFoundHandler()) // as a server with another key
+	defer images.Close()
+	service, proxy := newLive(t), bmcProxy(t, cluster)
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("redfish", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stale, err := serve.LoadKey(mediaKeyFile("redfish")) // of a cluster of that name that was deleted
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := []string{"create", "cluster", "-f", file, "--detach", "--media-url", images.URL, "--bmc-proxy", proxy}
+	first := runLive(t, service.URL, "", false, create...)
+	next := "Next: oaictl iso serve -f " + file + " --listen " + images.URL[strings.LastIndex(images.URL, ":"):] + " --url " + images.URL + "\n"
+	if first.code != 0 || !strings.Contains(first.errors, next) || !strings.Contains(first.errors, "oaictl "+strings.Join(create, " ")) || strings.Contains(first.errors, "insert") {
+		t.Errorf("%d, without %q:\n%s", first.code, next, first.errors)
+	}
+	key, err := serve.LoadKey(mediaKeyFile("redfish"))
+	if err != nil || bytes.Equal(key, stale) {
+		t.Errorf("the images have the URLs of a cluster that is gone: %v", err)
+	}
+	images.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader("an image"))
+	})
+	second := runLive(t, service.URL, "", false, create...)
+	if second.code != 0 || !strings.Contains(second.errors, "insert the discovery image into the virtual drive of cp-0\n") {
+		t.Errorf("once the images are served it ends with %d:\n%s", second.code, second.errors)
+	}
+	if again, err := serve.LoadKey(mediaKeyFile("redfish")); err != nil || !bytes.Equal(key, again) {
+		t.Errorf("the key of a cluster that is there is another one: %v", err)
+	}
+}
+
+// bmcProxy is the address through which the BMCs of a file are reached.
+func bmcProxy(t *testing.T, cluster *spec.Cluster) string {
+	t.Helper()
+	bmcs, err := simulator.NewBMCs(simulator.BMCConfig{Clock: clock.Scaled(100), Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- bmcs.Serve(ctx, listener) }()
+	t.Cleanup(func() { stop(); <-ended })
+	return "http://" + listener.Addr().String()
+}
