@@ -1,0 +1,48 @@
+package agentinstall
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestNetworkKeepsNumbers(t *testing.T) {
+	tests := []string{
+		`{"interfaces":[{"mtu":9000,"name":"eth0"}]}`,
+		`{"dns-resolver":{},"routes":{"config":[{"metric":150}]}}`,
+		`{"interfaces":[{"link-aggregation":{"options":{"ratio":1.5}}}]}`,
+		`{"interfaces":[{"profile":null,"state":"up"}]}`,
+	}
+	for _, want := range tests {
+		var network Network
+		if err := json.Unmarshal([]byte(want), &network); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(network)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if list, ok := network["interfaces"].([]any); ok {
+			if mtu, ok := list[0].(map[string]any)["mtu"]; ok && mtu != int64(9000) {
+				t.Errorf("the MTU is %T", mtu)
+			}
+		}
+	}
+}
+
+func FuzzNetwork(f *testing.F) {
+	f.Add(`{"interfaces":[{"mtu":9000,"name":"eth0"}]}`)
+	f.Add(`null`)
+	f.Add(`[1]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var network Network
+		if err := json.Unmarshal([]byte(text), &network); err != nil {
+			return
+		}
+		if _, err := json.Marshal(network); err != nil {
+			t.Errorf("read, but not written: %v", err)
+		}
+	})
+}

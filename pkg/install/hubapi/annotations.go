@@ -1,0 +1,103 @@
+package hubapi
+
+// Annotations of an AgentClusterInstall.
+const (
+	// AnnotationInstallConfigOverrides is JSON that is merged into install-config.
+	AnnotationInstallConfigOverrides = "agent-install.openshift.io/install-config-overrides"
+	// AnnotationIgnoredClusterValidations and AnnotationIgnoredHostValidations are
+	// validation ids with commas between them, or all. Absent is nothing asked;
+	// empty is none ignored.
+	AnnotationIgnoredClusterValidations = "agent-install.openshift.io/ignored-cluster-validations"
+	AnnotationIgnoredHostValidations    = "agent-install.openshift.io/ignored-host-validations"
+)
+
+// Annotations of an InfraEnv.
+const (
+	// AnnotationEnableIronicAgent, "true", puts Ironic's agent into the image.
+	AnnotationEnableIronicAgent = "infraenv.agent-install.openshift.io/enable-ironic-agent"
+	// AnnotationIronicAgentImage is the container image of that agent.
+	AnnotationIronicAgentImage = "infraenv.agent-install.openshift.io/ironic-agent-image-override"
+	// AnnotationIPFamily is v4, v6 or v4,v6.
+	AnnotationIPFamily = "infraenv.agent-install.openshift.io/ip-family"
+	// AnnotationPropagateNodeLabels are keys of the InfraEnv's labels, with commas
+	// between them, that become node labels of its Agents.
+	AnnotationPropagateNodeLabels = "infraenv.agent-install.openshift.io/propagate-node-labels"
+)
+
+// Annotations of an Agent.
+const (
+	// AnnotationSkipSpokeCleanup keeps the installed cluster's Node when the Agent
+	// is deleted.
+	AnnotationSkipSpokeCleanup = "agent.agent-install.openshift.io/skip-spoke-cleanup"
+	// AnnotationInheritedNodeLabels remembers what AnnotationPropagateNodeLabels
+	// gave.
+	AnnotationInheritedNodeLabels = "agent.agent-install.openshift.io/inherited-node-labels"
+	// AnnotationInventoryVersion is that of the inventory labels, "0.1".
+	AnnotationInventoryVersion = "inventory.agent-install.openshift.io/version"
+
+	// The service keeps a copy of a host's state in these, to make its record anew
+	// after a loss of its database.
+	AnnotationAgentState       = "agent.agent-install.openshift.io/state"
+	AnnotationAgentRole        = "agent.agent-install.openshift.io/role"
+	AnnotationAgentInventory   = "agent.agent-install.openshift.io/inventory"
+	AnnotationAgentValidations = "agent.agent-install.openshift.io/validations-info"
+	AnnotationAgentStage       = "agent.agent-install.openshift.io/current-stage"
+)
+
+// Annotations of a BareMetalHost that the bare-metal-agent controller copies to
+// the machine's Agent, over whatever stands there.
+const (
+	AnnotationBMACRole              = "bmac.agent-install.openshift.io/role"
+	AnnotationBMACHostname          = "bmac.agent-install.openshift.io/hostname"
+	AnnotationBMACMachineConfigPool = "bmac.agent-install.openshift.io/machine-config-pool"
+	AnnotationBMACInstallerArgs     = "bmac.agent-install.openshift.io/installer-args"
+	AnnotationBMACIgnitionOverrides = "bmac.agent-install.openshift.io/ignition-config-overrides"
+	// AnnotationBMACClusterReference is namespace/name of a ClusterDeployment, ""
+	// to unbind.
+	AnnotationBMACClusterReference = "bmac.agent-install.openshift.io/cluster-reference"
+	// AnnotationBMACNodeLabelPrefix and AnnotationBMACAgentLabelPrefix are followed
+	// by the key of a label: with a dot, not a slash.
+	AnnotationBMACNodeLabelPrefix  = "bmac.agent-install.openshift.io.node-label."
+	AnnotationBMACAgentLabelPrefix = "bmac.agent-install.openshift.io.agent-label."
+	// AnnotationBMACFencingSecret names the Secret for
+	// Agent.spec.fencingCredentialsSecretRef; AnnotationBMACCreateFencingSecret has
+	// one made of the BMC's address and credentials.
+	AnnotationBMACFencingSecret       = "bmac.agent-install.openshift.io/fencing-credentials-secret-name"
+	AnnotationBMACCreateFencingSecret = "bmac.agent-install.openshift.io/create-fencing-credentials-secret"
+)
+
+// Further annotations of a BareMetalHost.
+const (
+	// AnnotationBMACRemoveOnDelete has Agent and Node go with the BareMetalHost
+	// (converged flow only), the node drained for AnnotationBMACDrainTimeout, a Go
+	// duration.
+	AnnotationBMACRemoveOnDelete = "bmac.agent-install.openshift.io/remove-agent-and-node-on-delete"
+	AnnotationBMACDrainTimeout   = "bmac.agent-install.openshift.io/drain-timeout"
+	// AnnotationBMACManageProvisioned leaves the machine with the Bare Metal
+	// Operator after provisioning.
+	AnnotationBMACManageProvisioned = "bmac.agent-install.openshift.io/allow-provisioned-host-management"
+
+	// These the controller writes.
+	AnnotationBMACMachineCreated = "bmac.agent-install.openshift.io/spoke-bmh-machine-created"
+	AnnotationBMACDrainStarted   = "bmac.agent-install.openshift.io/drain-started-at"
+	AnnotationBMACDrainStatus    = "bmac.agent-install.openshift.io/drain-status"
+
+	// These are the Bare Metal Operator's own.
+	AnnotationBMHDetached        = "baremetalhost.metal3.io/detached"
+	AnnotationBMHPaused          = "baremetalhost.metal3.io/paused"
+	AnnotationBMHReboot          = "reboot.metal3.io"
+	AnnotationBMHInspect         = "inspect.metal3.io"
+	AnnotationBMHHardwareDetails = "inspect.metal3.io/hardwaredetails"
+)
+
+// Finalizers, by the object that they hold and the controller that has to let go.
+const (
+	FinalizerClusterDeployment    = "clusterdeployments.agent-install.openshift.io/ai-deprovision"
+	FinalizerAgentClusterInstall  = "agentclusterinstall.agent-install.openshift.io/ai-deprovision"
+	FinalizerInfraEnv             = "infraenv.agent-install.openshift.io/ai-deprovision"
+	FinalizerAgent                = "agent.agent-install.openshift.io/ai-deprovision"
+	FinalizerAgentClassification  = "agentclassification.agent-install.openshift.io"
+	FinalizerPreprovisioningImage = "preprovisioningimage.agent-install.openshift.io/ai-deprovision"
+	FinalizerBMAC                 = "bmac.agent-install.openshift.io/deprovision"
+	FinalizerHive                 = "hive.openshift.io/deprovision"
+)

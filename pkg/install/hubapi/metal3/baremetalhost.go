@@ -1,0 +1,102 @@
+package metal3
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// BareMetalHost is a machine with its BMC.
+type BareMetalHost struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	Spec              BareMetalHostSpec   `json:"spec,omitzero"`
+	Status            BareMetalHostStatus `json:"status,omitzero"`
+}
+
+// BareMetalHostSpec is how a machine is reached and what it shall boot. Once the
+// bare-metal-agent controller has seen it, online, image, customDeploy and
+// automatedCleaningMode are that controller's.
+type BareMetalHostSpec struct {
+	BMC BMC `json:"bmc,omitzero"`
+	// BootMACAddress is that of any NIC by which the machine's Agent is told.
+	BootMACAddress string `json:"bootMACAddress,omitempty"`
+	// BootMode is UEFI, UEFISecureBoot or legacy.
+	BootMode string `json:"bootMode,omitempty"`
+	Online   bool   `json:"online"`
+	// AutomatedCleaningMode is metadata or disabled.
+	AutomatedCleaningMode string           `json:"automatedCleaningMode,omitempty"`
+	Architecture          string           `json:"architecture,omitempty"`
+	RootDeviceHints       *RootDeviceHints `json:"rootDeviceHints,omitempty"`
+	// PreprovisioningNetworkDataName names the Secret with the network of the image
+	// that the machine boots.
+	PreprovisioningNetworkDataName string           `json:"preprovisioningNetworkDataName,omitempty"`
+	Description                    string           `json:"description,omitempty"`
+	Image                          *Image           `json:"image,omitempty"`
+	CustomDeploy                   *CustomDeploy    `json:"customDeploy,omitempty"`
+	ConsumerRef                    *ObjectReference `json:"consumerRef,omitempty"`
+	ExternallyProvisioned          bool             `json:"externallyProvisioned,omitempty"`
+}
+
+// BMC is how a machine's BMC is reached.
+type BMC struct {
+	// Address is a URL whose scheme names the protocol, such as
+	// redfish-virtualmedia+https.
+	Address string `json:"address"`
+	// CredentialsName names the Secret with the keys username and password.
+	CredentialsName                string `json:"credentialsName"`
+	DisableCertificateVerification bool   `json:"disableCertificateVerification,omitempty"`
+}
+
+// RootDeviceHints pick the disk to install on; all that are given have to hold.
+type RootDeviceHints struct {
+	DeviceName         string `json:"deviceName,omitempty"`
+	HCTL               string `json:"hctl,omitempty"`
+	Model              string `json:"model,omitempty"`
+	Vendor             string `json:"vendor,omitempty"`
+	SerialNumber       string `json:"serialNumber,omitempty"`
+	MinSizeGigabytes   int    `json:"minSizeGigabytes,omitempty"`
+	WWN                string `json:"wwn,omitempty"`
+	WWNWithExtension   string `json:"wwnWithExtension,omitempty"`
+	WWNVendorExtension string `json:"wwnVendorExtension,omitempty"`
+	Rotational         *bool  `json:"rotational,omitempty"`
+}
+
+// Image is what a machine boots.
+type Image struct {
+	URL string `json:"url"`
+	// Format is live-iso for a discovery image.
+	Format string `json:"format,omitempty"`
+}
+
+// CustomDeploy is a step of Ironic's agent that installs the machine.
+type CustomDeploy struct {
+	// Method is start_assisted_install in the converged flow.
+	Method string `json:"method"`
+}
+
+// ObjectReference names an object of any kind.
+type ObjectReference struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name,omitempty"`
+}
+
+// BareMetalHostStatus is what the Bare Metal Operator makes of a machine.
+type BareMetalHostStatus struct {
+	Provisioning ProvisionStatus `json:"provisioning"`
+	// OperationalStatus is OK, discovered, error, delayed or detached.
+	OperationalStatus string `json:"operationalStatus"`
+	// ErrorType is "" where nothing is wrong.
+	ErrorType    string       `json:"errorType,omitempty"`
+	ErrorMessage string       `json:"errorMessage"`
+	ErrorCount   int          `json:"errorCount"`
+	PoweredOn    bool         `json:"poweredOn"`
+	LastUpdated  *metav1.Time `json:"lastUpdated,omitempty"`
+}
+
+// ProvisionStatus is how far a machine got.
+type ProvisionStatus struct {
+	// State is registering, inspecting, available, provisioning, provisioned and
+	// others.
+	State string `json:"state"`
+	ID    string `json:"ID"`
+	Image *Image `json:"image,omitempty"`
+}
