@@ -148,6 +148,8 @@ func fieldsOf(of reflect.Type, path string) []string {
 	return out
 }
 
+func allFields() []string { return fieldsOf(reflect.TypeFor[spec.Cluster](), "") }
+
 // ownerOf is the entry of a table that a field belongs to, "" for none.
 func ownerOf[T any](table map[string]T, field string) string {
 	for field != "" {
@@ -163,7 +165,7 @@ func ownerOf[T any](table map[string]T, field string) string {
 // refused, or it stands here why not.
 func TestEveryFieldHasAPlaceOnAHub(t *testing.T) {
 	table, used := places(), map[string]bool{}
-	for _, field := range fieldsOf(reflect.TypeFor[spec.Cluster](), "") {
+	for _, field := range allFields() {
 		owner := ownerOf(table, field)
 		used[owner] = true
 		if owner == "" {

@@ -175,23 +175,36 @@ func (h *hub) hostAnnotations(host *spec.Host) map[string]string {
 	}
 	set("hostname", host.Hostname)
 	set("machine-config-pool", host.MachineConfigPool)
-	if host.InstallerArgs != nil {
-		args, err := json.Marshal(host.InstallerArgs)
-		if err == nil { // texts always encode
-			set("installer-args", string(args))
-		}
-	}
-	ignition, err := host.Ignition.JSON()
-	if err != nil {
-		h.refuseHost(host, "ignition", err.Error(), "")
-	}
-	set("ignition-config-overrides", ignition)
+	set("installer-args", installerArgs(host))
+	set("ignition-config-overrides", h.hostIgnition(host))
 	if late := h.cluster.Spec.InfraEnv; late.Bind == spec.BindLate || late.Ref != "" {
 		set("cluster-reference", h.options.Namespace+"/"+h.cluster.Metadata.Name)
 	}
 	set("fencing-credentials-secret-name", FencingSecretName(h.cluster, host))
 	maps.Copy(notes, h.nodeLabels(host))
 	return notes
+}
+
+// installerArgs are the arguments for coreos-installer as the service takes them,
+// a JSON list in a text; "" where the file says nothing of them.
+func installerArgs(host *spec.Host) string {
+	if host.InstallerArgs == nil {
+		return ""
+	}
+	args, err := json.Marshal(host.InstallerArgs)
+	if err != nil {
+		return "" // texts always encode
+	}
+	return string(args)
+}
+
+// hostIgnition is the Ignition that is merged into the host's own, as JSON.
+func (h *hub) hostIgnition(host *spec.Host) string {
+	ignition, err := host.Ignition.JSON()
+	if err != nil {
+		h.refuseHost(host, "ignition", err.Error(), "")
+	}
+	return ignition
 }
 
 // roleWord is a role in the service's word.

@@ -23,3 +23,9 @@ func WriteYAML(w io.Writer, objects []*unstructured.Unstructured) error {
 	}
 	return nil
 }
+
+// yamlText is anything as YAML, with its fields in alphabetical order.
+func yamlText(content any) (string, error) {
+	text, err := yaml.Marshal(content)
+	return string(text), err
+}
