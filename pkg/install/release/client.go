@@ -1,0 +1,170 @@
+package release
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+const (
+	attempts     = 3 // at one place
+	firstBackoff = time.Second
+	// answerTime is how long one place may take to say what the image is, in the
+	// clock's time; leastAnswerTime is the same in real time, for clocks that run
+	// fast.
+	answerTime      = 2 * time.Minute
+	leastAnswerTime = 10 * time.Second
+
+	// largestAnswer and largestBlob bound, in bytes, what is read of one answer.
+	largestAnswer = 16 << 20
+	largestBlob   = 256 << 20
+)
+
+// client reaches registries.
+type client struct {
+	clock    Clock
+	logins   logins
+	verified *http.Transport
+	careless *http.Transport // for places that registries.conf calls insecure
+}
+
+func newClient(o Options) (*client, error) {
+	all, err := readLogins(o.PullSecret)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if len(o.CA) > 0 && !pool.AppendCertsFromPEM(o.CA) {
+		return nil, errors.New("the certificates to trust hold no PEM certificate")
+	}
+	c := &client{clock: o.Clock, logins: all}
+	c.verified = http.DefaultTransport.(*http.Transport).Clone()
+	c.verified.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
+	c.careless = http.DefaultTransport.(*http.Transport).Clone()
+	// Only for what registries.conf marks as insecure.
+	c.careless.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}
+	return c, nil
+}
+
+func (c *client) close() {
+	c.verified.CloseIdleConnections()
+	c.careless.CloseIdleConnections()
+}
+
+// read asks one place, again where that may help.
+func (c *client) read(ctx context.Context, at place) (Info, error) {
+	backoff := firstBackoff
+	for number := 1; ; number++ {
+		info, err := c.once(ctx, at)
+		if err == nil || number >= attempts || !passing(err) {
+			return info, err
+		}
+		if err := c.clock.Sleep(ctx, backoff); err != nil {
+			return Info{}, err
+		}
+		backoff *= 2
+	}
+}
+
+func (c *client) once(ctx context.Context, at place) (Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(c.clock.Wall(answerTime), leastAnswerTime))
+	defer cancel()
+	base := c.verified
+	if at.insecure {
+		base = c.careless
+	}
+	options := []remote.Option{
+		remote.WithContext(ctx), remote.WithTransport(&bounded{next: base, plain: at.insecure}), remote.WithAuthFromKeychain(c.logins),
+		// Repeating is the business of read, by its own clock.
+		remote.WithRetryBackoff(remote.Backoff{Duration: time.Millisecond, Steps: 1}), remote.WithRetryStatusCodes(),
+		remote.WithRetryPredicate(func(error) bool { return false }),
+	}
+	found, err := remote.Get(at.ref, options...)
+	if err != nil {
+		return Info{}, err
+	}
+	return describe(found)
+}
+
+// passing says whether the same request may succeed a little later.
+func passing(err error) bool {
+	var answer *transport.Error
+	if errors.As(err, &answer) {
+		return answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests
+	}
+	var certificate *tls.CertificateVerificationError
+	var network net.Error
+	var opening *net.OpError
+	switch {
+	case errors.As(err, &certificate), errors.Is(err, errTooLarge):
+		return false
+	case errors.As(err, &opening), errors.Is(err, io.ErrUnexpectedEOF):
+		return true
+	}
+	return errors.As(err, &network) && network.Timeout()
+}
+
+// errPlain is a request that would go out without TLS.
+var errPlain = errors.New("it is only reached without TLS, and registries.conf does not say insecure = true for it")
+
+// errTooLarge is an answer beyond what a release needs.
+var errTooLarge = errors.New("the registry's answer is larger than a release needs")
+
+// bounded cuts answers off that are larger than any that a release needs, and
+// lets nothing go out without TLS unless plain says so: the library would try
+// that at private addresses, with the credentials.
+type bounded struct {
+	next  http.RoundTripper
+	plain bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme != "https" && !b.plain {
+		return nil, errPlain
+	}
+	response, err := b.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(largestAnswer)
+	if strings.Contains(request.URL.Path, "/blobs/") || request.Response != nil { // or where a redirect sends for one
+		limit = largestBlob
+	}
+	if response.ContentLength > limit {
+		response.Body.Close()
+		return nil, fmt.Errorf("%w: %d bytes", errTooLarge, response.ContentLength)
+	}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: limit}
+	return response, nil
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *boundedBody) Read(data []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLarge
+	}
+	if int64(len(data)) > b.left {
+		data = data[:b.left]
+	}
+	n, err := b.ReadCloser.Read(data)
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,166 @@
+package release
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// largestOutput bounds, in bytes, what is read of oc's answer; the description
+// of a release with all of its images has some 400 kB.
+const largestOutput = 16 << 20
+
+// ocCall is how oc is run.
+type ocCall struct {
+	program string
+	login   string // file with the pull secret, "" for none
+	wait    time.Duration
+}
+
+// askOC has oc read the release, from the first place that it can. The pull
+// secret goes through a file that only the user can read, and never through the
+// arguments, which everybody on the machine can.
+func askOC(ctx context.Context, o Options, places []place) (Info, error) {
+	folder, err := os.MkdirTemp("", "oaictl-release-")
+	if err != nil {
+		return Info{}, fmt.Errorf("make a folder for the pull secret: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	call := &ocCall{program: o.OC, wait: max(o.Clock.Wall(answerTime), leastAnswerTime)}
+	if !o.PullSecret.IsZero() {
+		call.login = filepath.Join(folder, "config.json")
+		if err := os.WriteFile(call.login, []byte(o.PullSecret.Reveal()), 0o600); err != nil {
+			return Info{}, fmt.Errorf("write the pull secret for oc: %w", err)
+		}
+	}
+	var failures []error
+	for _, at := range places {
+		info, err := call.describe(ctx, at)
+		if err == nil || ctx.Err() != nil {
+			return info, err
+		}
+		failures = append(failures, fmt.Errorf("%s: %w", at.image, err))
+	}
+	return Info{}, errors.Join(failures...)
+}
+
+// describe is what oc says of a release.
+func (c *ocCall) describe(ctx context.Context, at place) (Info, error) {
+	var answer struct {
+		Digest     string `json:"digest"`
+		ListDigest string `json:"listDigest"`
+		Config     struct {
+			Architecture string `json:"architecture"`
+		} `json:"config"`
+		Metadata struct {
+			Version  string            `json:"version"`
+			Metadata map[string]string `json:"metadata"`
+		} `json:"metadata"`
+	}
+	if err := c.json(ctx, at, &answer, "adm", "release", "info"); err != nil {
+		return Info{}, err
+	}
+	info := Info{Version: answer.Metadata.Version, Arch: []string{serviceArch(answer.Config.Architecture)}, Digest: answer.Digest}
+	if answer.ListDigest != "" {
+		info.Digest = answer.ListDigest
+	}
+	if info.Version == "" {
+		return Info{}, errors.New("its answer names no version")
+	}
+	if answer.Metadata.Metadata["release.openshift.io/architecture"] == "multi" {
+		arch, err := c.architectures(ctx, at)
+		if err != nil {
+			return Info{}, err
+		}
+		info.Arch = arch
+	}
+	if info.Arch[0] == "" {
+		return Info{}, errors.New("its answer names no architecture")
+	}
+	return info, nil
+}
+
+// architectures are those of the list that an image is in.
+func (c *ocCall) architectures(ctx context.Context, at place) ([]string, error) {
+	var images []struct {
+		Config struct {
+			Architecture string `json:"architecture"`
+		} `json:"config"`
+	}
+	if err := c.json(ctx, at, &images, "image", "info", "--show-multiarch"); err != nil {
+		return nil, err
+	}
+	var arch []string
+	for _, image := range images {
+		if name := serviceArch(image.Config.Architecture); name != "" && !slices.Contains(arch, name) {
+			arch = append(arch, name)
+		}
+	}
+	if len(arch) == 0 {
+		return nil, errors.New("its answer names no architecture")
+	}
+	slices.Sort(arch)
+	return arch, nil
+}
+
+// json runs oc for an image and reads the JSON that it prints.
+func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) error {
+	arguments := append(verb, "-o", "json")
+	if c.login != "" {
+		arguments = append(arguments, "--registry-config", c.login)
+	}
+	if at.insecure {
+		arguments = append(arguments, "--insecure=true")
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.wait)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.program, append(arguments, at.image)...)
+	var problems bytes.Buffer
+	command.Stderr = &limited{to: &problems, left: 64 << 10}
+	output, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(output, largestOutput+1))
+	if len(data) > largestOutput {
+		cancel()
+		err = errTooLarge
+	}
+	if ended := command.Wait(); err == nil && ended != nil {
+		err = fmt.Errorf("%w: %s", ended, oneLine(strings.TrimPrefix(problems.String(), "error: ")))
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("its answer is not JSON: %w", err)
+	}
+	return nil
+}
+
+// limited drops what goes beyond its limit.
+type limited struct {
+	to   io.Writer
+	left int
+}
+
+func (l *limited) Write(data []byte) (int, error) {
+	keep := data[:min(len(data), l.left)]
+	l.left -= len(keep)
+	if _, err := l.to.Write(keep); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}

@@ -1,0 +1,197 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Registry is one [[registry]] of a registries.conf, version 2
+// (containers-registries.conf(5)).
+type Registry struct {
+	// Prefix of the references that it is about: "quay.io/openshift-release-dev",
+	// or "*.example.com" for any name below. Location if empty.
+	Prefix string `toml:"prefix"`
+	// Location replaces the prefix of what is pulled from the source itself.
+	Location string `toml:"location"`
+	Insecure bool   `toml:"insecure"`
+	// Blocked says that nothing is pulled from the source.
+	Blocked bool `toml:"blocked"`
+	// DigestOnly says that mirrors are asked for digests only.
+	DigestOnly bool     `toml:"mirror-by-digest-only"`
+	Mirrors    []Mirror `toml:"mirror"`
+}
+
+// Mirror is one [[registry.mirror]].
+type Mirror struct {
+	Location string `toml:"location"`
+	Insecure bool   `toml:"insecure"`
+	// From is "all" (or empty), "digest-only" or "tag-only".
+	From string `toml:"pull-from-mirror"`
+}
+
+// ParseRegistries reads a registries.conf. What it says of other things than
+// registries and mirrors is passed over. Errors name the line.
+func ParseRegistries(data []byte) ([]Registry, error) {
+	var file struct {
+		Registries []Registry `toml:"registry"`
+	}
+	if err := toml.Unmarshal(data, &file); err != nil {
+		var at *toml.DecodeError
+		if errors.As(err, &at) {
+			line, column := at.Position()
+			return nil, fmt.Errorf("line %d, column %d: %s", line, column, strings.TrimPrefix(at.Error(), "toml: "))
+		}
+		return nil, err
+	}
+	for i := range file.Registries {
+		if err := file.Registries[i].check(); err != nil {
+			return nil, fmt.Errorf("[[registry]] number %d: %w", i+1, err)
+		}
+	}
+	return file.Registries, nil
+}
+
+func (r *Registry) check() error {
+	if r.Prefix == "" {
+		r.Prefix = r.Location
+	}
+	if r.Prefix == "" {
+		return errors.New("it has neither prefix nor location")
+	}
+	for i, m := range r.Mirrors {
+		switch m.From {
+		case "", "all", "digest-only", "tag-only":
+		default:
+			return fmt.Errorf("mirror %s: pull-from-mirror is %q, and not all, digest-only or tag-only", m.Location, m.From)
+		}
+		if m.Location == "" {
+			return fmt.Errorf("mirror number %d has no location", i+1)
+		}
+	}
+	return nil
+}
+
+// covers says whether a reference falls under the registry's prefix, and how
+// much of it the prefix takes.
+func (r *Registry) covers(ref string) (length int, ok bool) {
+	prefix := r.Prefix
+	if below, wild := strings.CutPrefix(prefix, "*"); wild {
+		host, _, _ := strings.Cut(ref, "/")
+		return len(host), strings.HasSuffix(host, below) && len(host) > len(below)
+	}
+	if !strings.HasPrefix(ref, prefix) {
+		return 0, false
+	}
+	rest := ref[len(prefix):]
+	return len(prefix), rest == "" || strings.ContainsRune("/:@", rune(rest[0]))
+}
+
+// place is where an image may be pulled from.
+type place struct {
+	image    string
+	insecure bool
+	ref      name.Reference
+}
+
+// placesOf are the places of an image in the order in which they are tried:
+// the mirror that was named, the mirrors of the registry with the longest prefix,
+// and the source.
+func placesOf(image name.Reference, o Options) ([]place, error) {
+	var places []place
+	add := func(ref string, insecure bool) error {
+		options := []name.Option{}
+		if insecure {
+			options = append(options, name.Insecure)
+		}
+		parsed, err := name.ParseReference(ref, options...)
+		if err != nil {
+			return err
+		}
+		places = append(places, place{image: parsed.Name(), insecure: insecure, ref: parsed})
+		return nil
+	}
+	whole := image.Name()
+	suffix := strings.TrimPrefix(whole, image.Context().Name())
+	if o.Mirror != "" {
+		mirror := o.Mirror
+		if !hasVersion(mirror) {
+			mirror += suffix
+		}
+		if err := add(mirror, insecureAt(o.Registries, mirror)); err != nil {
+			return nil, fmt.Errorf("use the mirror: %w", err)
+		}
+	}
+	registry, taken := longest(o.Registries, whole)
+	if registry == nil {
+		return places, add(whole, false)
+	}
+	_, digest := image.(name.Digest)
+	for _, m := range registry.Mirrors {
+		if m.From == "digest-only" && !digest || m.From == "tag-only" && digest || registry.DigestOnly && m.From == "" && !digest {
+			continue
+		}
+		if err := add(m.Location+whole[taken:], m.Insecure); err != nil {
+			return nil, fmt.Errorf("use the mirror %s: %w", m.Location, err)
+		}
+	}
+	if registry.Blocked {
+		if len(places) == 0 {
+			return nil, fmt.Errorf("registries.conf blocks %s and names no mirror for it", registry.Prefix)
+		}
+		return places, nil
+	}
+	source := whole
+	if registry.Location != "" && !strings.HasPrefix(registry.Prefix, "*") {
+		source = registry.Location + whole[taken:]
+	}
+	return places, add(source, registry.Insecure)
+}
+
+// hasVersion says whether a reference names a tag or a digest.
+func hasVersion(ref string) bool {
+	last := ref[strings.LastIndex(ref, "/")+1:]
+	return strings.ContainsAny(last, ":@")
+}
+
+// longest is the registry whose prefix takes most of a reference, nil if none
+// does.
+func longest(registries []Registry, ref string) (registry *Registry, taken int) {
+	most := -1
+	for i := range registries {
+		r := &registries[i]
+		length, ok := r.covers(ref)
+		if !ok {
+			continue
+		}
+		exact := len(r.Prefix) // "*.example.com" gives way to what names the host
+		if strings.HasPrefix(r.Prefix, "*") {
+			exact = 0
+		}
+		if exact > most {
+			registry, taken, most = r, length, exact
+		}
+	}
+	return registry, taken
+}
+
+// insecureAt says whether registries.conf has a mirror or registry, that a
+// reference falls under, marked as insecure.
+func insecureAt(registries []Registry, ref string) bool {
+	for _, r := range registries {
+		for _, m := range r.Mirrors {
+			if at := (Registry{Prefix: m.Location}); m.Insecure {
+				if _, ok := at.covers(ref); ok {
+					return true
+				}
+			}
+		}
+		if _, ok := r.covers(ref); ok && r.Insecure {
+			return true
+		}
+	}
+	return false
+}
