@@ -14,7 +14,7 @@ func (p *planner) lateImages(unnamed bool) {
 		p.poolOf(ref)
 		return
 	}
-	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
+	intended, err := p.infraEnvPlans()
 	if err != nil {
 		p.block(Blocker{
 			Key: "infraenv/input", Scope: ScopeCluster, Reason: "BadInfraEnv", Cure: CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
@@ -68,12 +68,32 @@ func (i *InfraEnvPlan) boots(env *InfraEnv) bool {
 	return i.Arch == "" || arch == "" || arch == string(i.Arch)
 }
 
+// heldBy says whether an InfraEnv is for the hosts of a plan, where several are
+// for machines of one architecture: it holds their networks.
+func (i *InfraEnvPlan) heldBy(env *InfraEnv, intended []InfraEnvPlan) bool {
+	alike := 0
+	for _, other := range intended {
+		alike += bit(other.Arch == i.Arch)
+	}
+	if alike == 1 {
+		return true
+	}
+	var have, want []StaticNetwork
+	_ = env.Settings[SetStaticNetwork].Decode(&have) // none where the service says none
+	_ = i.Settings[SetStaticNetwork].Decode(&want)
+	held := map[string]bool{}
+	for _, n := range have {
+		held[normaliseMAC(firstMAC(n))] = true
+	}
+	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n StaticNetwork) bool { return held[normaliseMAC(firstMAC(n))] })
+}
+
 // lateEnv is the InfraEnv whose image hosts boot to be added, nil for none.
 func (p *planner) lateEnv(image InfraEnvPlan, intended []InfraEnvPlan) *InfraEnv {
 	for i := range p.observed.InfraEnvs {
 		env := &p.observed.InfraEnvs[i]
 		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
-		if own && p.takesLate(env) && image.boots(env) {
+		if own && p.takesLate(env) && image.boots(env) && image.heldBy(env, intended) {
 			return env
 		}
 	}
@@ -91,7 +111,7 @@ func (p *planner) lateEnvOf(name string) *InfraEnv {
 		}
 		return &p.observed.InfraEnvs[i]
 	}
-	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
+	intended, err := p.infraEnvPlans()
 	if err != nil {
 		return nil // told with the images
 	}

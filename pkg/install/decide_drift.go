@@ -58,7 +58,7 @@ func (p *planner) manifestDrift() {
 
 // imageDrift reports of the InfraEnvs what was not reported of the cluster.
 func (p *planner) imageDrift(told map[Setting]bool) {
-	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
+	intended, err := p.infraEnvPlans()
 	if err != nil || p.spec.Spec.InfraEnv.Ref != "" {
 		return
 	}

@@ -19,7 +19,7 @@ func (p *planner) images() {
 		p.poolOf(ref)
 		return
 	}
-	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
+	intended, err := p.infraEnvPlans()
 	if err != nil {
 		p.block(Blocker{
 			Key: "infraenv/input", Scope: ScopeCluster, Reason: "BadInfraEnv", Cure: CureNow,
@@ -41,6 +41,17 @@ func (p *planner) images() {
 			})
 		}
 	}
+}
+
+// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that
+// were made to add hosts later, which hold the networks of others too, take no
+// part in who boots which.
+func (p *planner) infraEnvPlans() ([]InfraEnvPlan, error) {
+	have := p.observed.InfraEnvs
+	if p.cluster != nil && p.cluster.State.installed() && !p.cluster.InstallCompleted.IsZero() {
+		have = slices.DeleteFunc(slices.Clone(have), func(e InfraEnv) bool { return e.ClusterID != "" && p.takesLate(&e) })
+	}
+	return InfraEnvPlans(p.spec, have)
 }
 
 // infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.

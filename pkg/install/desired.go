@@ -83,8 +83,8 @@ func platformImplied(c *spec.Cluster) bool {
 }
 
 // infraEnvSettings is what cluster.yaml says of the InfraEnv whose machines
-// have the given architecture ("" for the cluster's own).
-func infraEnvSettings(c *spec.Cluster, arch spec.Arch, networks []StaticNetwork) (Settings, error) {
+// have the given architecture ("" for the cluster's own), but for their networks.
+func infraEnvSettings(c *spec.Cluster, arch spec.Arch) (Settings, error) {
 	s, set := Settings{}, c.Spec
 	put(s, SetVersion, set.OpenShift.Version)
 	put(s, SetArch, arch)
@@ -102,9 +102,6 @@ func infraEnvSettings(c *spec.Cluster, arch spec.Arch, networks []StaticNetwork)
 	put(s, SetDiscIgnition, ignition)
 	if delay := time.Duration(set.Discovery.NetworkDelay); delay > 0 {
 		s[SetNetworkDelay] = ValueOf(int(math.Ceil(delay.Seconds())))
-	}
-	if len(networks) > 0 {
-		s[SetStaticNetwork] = ValueOf(networks)
 	}
 	return s, nil
 }

@@ -19,7 +19,7 @@ func EnvOf(desired *Desired, observed *Observed, host string) (InfraEnv, bool) {
 	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
 		return envNamed(observed, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref })
 	}
-	intended, err := InfraEnvPlans(p.spec, p.observed.InfraEnvs)
+	intended, err := p.infraEnvPlans()
 	if err != nil {
 		return InfraEnv{}, false // Decide tells of it
 	}

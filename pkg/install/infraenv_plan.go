@@ -2,8 +2,9 @@ package install
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"slices"
+	"sync"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,51 +24,76 @@ type InfraEnvPlan struct {
 }
 
 // InfraEnvPlans are the InfraEnvs of a cluster: one, or one for each CPU
-// architecture where the cluster's is multi. have are those that the service
-// has already.
+// architecture where the cluster's is multi, and further ones where the static
+// networks of the hosts do not fit into the discovery Ignition of one. have are
+// those that the service has already: a host whose network is in one of them
+// stays there. The same file and the same InfraEnvs always give the same plans,
+// and a plan that is carried out in part is gone on with.
 func InfraEnvPlans(c *spec.Cluster, have []InfraEnv) ([]InfraEnvPlan, error) {
-	byArch := map[spec.Arch][]*spec.Host{}
+	arches, byArch := archesOf(c)
+	own, taken := newOwnEnvs(c.Metadata.Name, have), map[int]bool{}
+	var plans []InfraEnvPlan
+	for place, arch := range arches {
+		settings, err := infraEnvSettings(c, arch)
+		if err != nil {
+			return nil, err
+		}
+		s := &split{own: own, taken: taken, seats: map[int][]seat{}, room: sync.OnceValue(func() int { return networkRoom(settings) })}
+		s.fits = func(number int) bool {
+			if len(arches) == 1 {
+				return true
+			}
+			if reported := own[number].Settings[SetArch].Text(); reported != "" {
+				return reported == string(arch)
+			}
+			return number == place+1
+		}
+		s.distribute(byArch[arch])
+		for _, number := range slices.Sorted(maps.Keys(s.seats)) {
+			taken[number] = true
+			plan := InfraEnvPlan{Name: envName(c.Metadata.Name, number), Arch: arch, Settings: maps.Clone(settings)}
+			for _, h := range s.seats[number] {
+				plan.Hosts = append(plan.Hosts, h.name)
+			}
+			if networks := networksOf(s.seats[number]); len(networks) > 0 {
+				plan.Settings[SetStaticNetwork] = ValueOf(networks)
+			}
+			plans = append(plans, plan)
+		}
+	}
+	return plans, nil
+}
+
+// archesOf are the architectures of the machines, x86_64 first whatever else
+// there is, and their hosts in the order of the file.
+func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat) {
+	byArch = map[spec.Arch][]seat{}
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
 		arch := imageArch(c, host.Arch)
-		byArch[arch] = append(byArch[arch], host)
+		byArch[arch] = append(byArch[arch], seat{place: i, name: host.Name, network: staticNetworkOf(c, host)})
 	}
 	if len(byArch) == 0 {
 		byArch[imageArch(c, "")] = nil
 	}
-	arches := make([]spec.Arch, 0, len(byArch))
-	for arch := range byArch {
-		arches = append(arches, arch)
-	}
-	slices.SortFunc(arches, func(a, b spec.Arch) int { // x86_64 first, whatever else there is
+	arches = slices.SortedFunc(maps.Keys(byArch), func(a, b spec.Arch) int {
 		return cmp.Or(cmp.Compare(bit(b == spec.X86), bit(a == spec.X86)), cmp.Compare(a, b))
 	})
+	return arches, byArch
+}
 
-	plans := make([]InfraEnvPlan, 0, len(arches))
-	for i, arch := range arches {
-		plan := InfraEnvPlan{Name: c.Metadata.Name, Arch: arch}
-		if i > 0 {
-			plan.Name = fmt.Sprintf("%s-%d", c.Metadata.Name, i+1)
-		}
-		var networks []StaticNetwork
-		for _, host := range byArch[arch] {
-			plan.Hosts = append(plan.Hosts, host.Name)
-			if yaml, macs, ok := c.StaticNetwork(host); ok {
-				network := StaticNetwork{YAML: yaml}
-				for _, mac := range macs {
-					network.MACs = append(network.MACs, MACInterface{MAC: normaliseMAC(mac.MAC), Name: mac.LogicalName})
-				}
-				networks = append(networks, network)
-			}
-		}
-		slices.SortFunc(networks, func(a, b StaticNetwork) int { return cmp.Compare(firstMAC(a), firstMAC(b)) })
-		var err error
-		if plan.Settings, err = infraEnvSettings(c, arch, networks); err != nil {
-			return nil, err
-		}
-		plans = append(plans, plan)
+// staticNetworkOf is the network of a host, nil where its network says itself
+// what it is.
+func staticNetworkOf(c *spec.Cluster, host *spec.Host) *StaticNetwork {
+	yaml, macs, ok := c.StaticNetwork(host)
+	if !ok {
+		return nil
 	}
-	return plans, nil
+	network := &StaticNetwork{YAML: yaml}
+	for _, mac := range macs {
+		network.MACs = append(network.MACs, MACInterface{MAC: normaliseMAC(mac.MAC), Name: mac.LogicalName})
+	}
+	return network
 }
 
 // imageArch is the architecture of the image that a host boots: its own in a
