@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -245,10 +246,10 @@ func (w *writer) instanceOverrides() string {
 func (w *writer) instanceExtras(s fields) {
 	c := w.hub.cluster
 	if len(c.Metadata.Tags) == 1 {
-		s["extraLabels"] = fields{kindAgentClusterInstall().Kind: fields{labelConsumer: c.Metadata.Tags[0]}}
+		s["extraLabels"] = fields{kindAgentClusterInstall().Kind: fields{hubapi.LabelConsumer: c.Metadata.Tags[0]}}
 	}
 	notes := w.installAnnotations()
-	delete(notes, noteOverrides) // stands in installConfigOverrides
+	delete(notes, hubapi.AnnotationInstallConfigOverrides) // stands in installConfigOverrides
 	if len(notes) > 0 {
 		s["extraAnnotations"] = fields{kindAgentClusterInstall().Kind: anyMap(notes)}
 	}
@@ -308,7 +309,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) fields {
 	put(out, "installerArgs", installerArgs(host))
 	put(out, "ignitionConfigOverride", w.hostIgnition(host))
 	if pool := host.MachineConfigPool; pool != "" {
-		out["extraAnnotations"] = fields{kindBareMetalHost().Kind: fields{noteBMAC + "/machine-config-pool": pool}}
+		out["extraAnnotations"] = fields{kindBareMetalHost().Kind: fields{hubapi.AnnotationBMACMachineConfigPool: pool}}
 	}
 	return out
 }

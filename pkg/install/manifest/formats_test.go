@@ -174,7 +174,7 @@ func TestEveryFieldIsCarriedOrLost(t *testing.T) {
 func TestLossesAreTold(t *testing.T) {
 	want := map[string]map[string]any{
 		"ztp": {
-			"spec.hosts[1].labels": map[string]any{"rack": "a"}, "spec.topology.required": map[string]any{"workers": float64(0), "within": "1h0m0s"},
+			"spec.hosts[1].labels": map[string]any{"rack": "a", "node-role.kubernetes.io/infra": ""}, "spec.topology.required": map[string]any{"workers": float64(0), "within": "1h0m0s"},
 			"spec.hold": true, "spec.hosts[2].arch": "arm64", "spec.ignitionEndpoint": map[string]any{"url": "https://api-int.lab.example.com:22623/config", "ca": map[string]any{"env": "CA"}},
 		},
 		"agent":           {"spec.discovery": map[string]any{"kernelArgs": []any{"console=ttyS0"}, "ignition": map[string]any{"ignition": map[string]any{"version": "3.2.0"}}, "networkDelay": "30s"}, "metadata.tags": []any{"blue"}},

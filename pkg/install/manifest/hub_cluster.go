@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -63,7 +64,7 @@ func (h *hub) pullSecret() {
 // addSecret appends a Secret.
 func (h *hub) addSecret(to *[]*unstructured.Unstructured, name, kind string, texts map[string]string) {
 	secret := h.object(kindSecret(), name)
-	addLabels(secret, map[string]string{labelWatch: "true"})
+	addLabels(secret, map[string]string{hubapi.LabelWatch: "true"})
 	data := fields{}
 	for key, text := range texts {
 		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
@@ -95,7 +96,7 @@ func (h *hub) clusterDeployment() *unstructured.Unstructured {
 		"clusterName": name,
 		"baseDomain":  h.cluster.Spec.BaseDomain,
 		"platform": fields{"agentBareMetal": fields{
-			"agentSelector": fields{"matchLabels": fields{labelCluster: name}},
+			"agentSelector": fields{"matchLabels": fields{hubapi.LabelCluster: name}},
 		}},
 		"pullSecretRef": fields{"name": PullSecretName(h.cluster)},
 		"clusterInstallRef": fields{
@@ -131,7 +132,7 @@ func (h *hub) mirrorRef() fields {
 
 func (h *hub) configMap(name string, data fields) *unstructured.Unstructured {
 	object := h.object(kindConfigMap(), name)
-	addLabels(object, map[string]string{labelWatch: "true"})
+	addLabels(object, map[string]string{hubapi.LabelWatch: "true"})
 	object.Object["data"] = data
 	return object
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -133,7 +134,7 @@ func (h *hub) bareMetalHost(host *spec.Host, boots infraEnvOfHost) *unstructured
 	if ref := h.cluster.Spec.InfraEnv.Ref; ref != "" {
 		infraEnv = h.poolName(ref)
 	}
-	addLabels(object, map[string]string{labelBooted: infraEnv})
+	addLabels(object, map[string]string{hubapi.LabelAgentInfraEnv: infraEnv})
 	annotate(object, h.hostAnnotations(host))
 	bmc := fields{"address": h.metal3Address(host), "credentialsName": BMCSecretName(h.cluster, host)}
 	if host.BMC.Insecure {
@@ -167,20 +168,20 @@ func (h *hub) hostAnnotations(host *spec.Host) map[string]string {
 	notes := map[string]string{}
 	set := func(name, value string) {
 		if value != "" {
-			notes[noteBMAC+"/"+name] = value
+			notes[name] = value
 		}
 	}
 	if host.Role != spec.Auto {
-		set("role", roleWord(host.Role))
+		set(hubapi.AnnotationBMACRole, roleWord(host.Role))
 	}
-	set("hostname", host.Hostname)
-	set("machine-config-pool", host.MachineConfigPool)
-	set("installer-args", installerArgs(host))
-	set("ignition-config-overrides", h.hostIgnition(host))
+	set(hubapi.AnnotationBMACHostname, host.Hostname)
+	set(hubapi.AnnotationBMACMachineConfigPool, host.MachineConfigPool)
+	set(hubapi.AnnotationBMACInstallerArgs, installerArgs(host))
+	set(hubapi.AnnotationBMACIgnitionOverrides, h.hostIgnition(host))
 	if late := h.cluster.Spec.InfraEnv; late.Bind == spec.BindLate || late.Ref != "" {
-		set("cluster-reference", h.options.Namespace+"/"+h.cluster.Metadata.Name)
+		set(hubapi.AnnotationBMACClusterReference, h.options.Namespace+"/"+h.cluster.Metadata.Name)
 	}
-	set("fencing-credentials-secret-name", FencingSecretName(h.cluster, host))
+	set(hubapi.AnnotationBMACFencingSecret, FencingSecretName(h.cluster, host))
 	maps.Copy(notes, h.nodeLabels(host))
 	return notes
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -38,11 +39,11 @@ func (h *hub) infraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 	object := h.object(kindInfraEnv(), plan.Name)
 	s := fields{
 		"pullSecretRef":              fields{"name": PullSecretName(c)},
-		"nmStateConfigLabelSelector": fields{"matchLabels": fields{labelInfraEnv: plan.Name}},
+		"nmStateConfigLabelSelector": fields{"matchLabels": fields{hubapi.LabelInfraEnv: plan.Name}},
 	}
 	if set.InfraEnv.Bind != spec.BindLate {
 		s["clusterRef"] = fields{"name": c.Metadata.Name, "namespace": h.options.Namespace}
-		s["agentLabels"] = fields{labelCluster: c.Metadata.Name}
+		s["agentLabels"] = fields{hubapi.LabelCluster: c.Metadata.Name}
 	}
 	put(s, "sshAuthorizedKey", c.SSHKey())
 	if proxy := proxyFields(set.Proxy); proxy != nil {
@@ -89,7 +90,7 @@ func (h *hub) nmStateConfig(infraEnv string, host *spec.Host) *unstructured.Unst
 		return nil
 	}
 	object := h.object(kindNMStateConfig(), NMStateConfigName(h.cluster, host.Name))
-	addLabels(object, map[string]string{labelInfraEnv: infraEnv})
+	addLabels(object, map[string]string{hubapi.LabelInfraEnv: infraEnv})
 	object.Object["spec"] = fields{"config": config, "interfaces": interfaceFields(macs)}
 	return object
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -17,7 +18,7 @@ func (h *hub) agentClusterInstall(manifests []*unstructured.Unstructured, endpoi
 	object := h.object(kindAgentClusterInstall(), c.Metadata.Name)
 	annotate(object, h.installAnnotations())
 	if len(c.Metadata.Tags) == 1 {
-		addLabels(object, map[string]string{labelConsumer: c.Metadata.Tags[0]})
+		addLabels(object, map[string]string{hubapi.LabelConsumer: c.Metadata.Tags[0]})
 	}
 	s := fields{
 		"clusterDeploymentRef":  fields{"name": c.Metadata.Name},
@@ -78,13 +79,13 @@ func (h *hub) installAnnotations() map[string]string {
 	case err != nil:
 		h.refuse("spec.overrides.installConfig", err.Error(), "")
 	case overrides != "":
-		notes[noteOverrides] = overrides
+		notes[hubapi.AnnotationInstallConfigOverrides] = overrides
 	}
 	if ignored := h.cluster.Spec.IgnoreValidations.Cluster; ignored != nil {
-		notes[noteIgnoredCluster] = joined(ignored)
+		notes[hubapi.AnnotationIgnoredClusterValidations] = joined(ignored)
 	}
 	if ignored := h.cluster.Spec.IgnoreValidations.Hosts; ignored != nil {
-		notes[noteIgnoredHosts] = joined(ignored)
+		notes[hubapi.AnnotationIgnoredHostValidations] = joined(ignored)
 	}
 	return notes
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -70,7 +71,7 @@ func metal3Arch(arch spec.Arch) string {
 func (h *hub) nodeLabels(host *spec.Host) map[string]string {
 	notes := map[string]string{}
 	for key, value := range host.Labels {
-		name := noteBMAC + ".node-label." + key
+		name := hubapi.AnnotationBMACNodeLabelPrefix + key
 		if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
 			h.refuseHost(host, "labels."+key, "is too long a key for the annotation "+name+", by which a BareMetalHost has labels", "use a shorter key, or one with a domain: example.com/"+key)
 			continue

@@ -111,9 +111,7 @@ func plain(v reflect.Value) (value any, ok bool) {
 	case reflect.Map:
 		object := fields{}
 		for _, key := range v.MapKeys() {
-			if !v.MapIndex(key).IsZero() {
-				object[key.String()] = v.MapIndex(key).Interface()
-			}
+			object[key.String()] = v.MapIndex(key).Interface()
 		}
 		return object, v.Len() > 0
 	}

@@ -6,16 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // fields are the fields of an object: maps, lists ([]any), texts, int64, bools.
 type fields = map[string]any
-
-// kindOf is a kind as it stands in an object.
-func kindOf(group, version, kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
-}
 
 // newObject is an object of ours, labelled with its cluster. namespace is "" for
 // one that stands in none.
@@ -26,7 +22,7 @@ func newObject(kind schema.GroupVersionKind, c *spec.Cluster, namespace, name st
 	if namespace != "" {
 		object.SetNamespace(namespace)
 	}
-	addLabels(object, map[string]string{labelCluster: c.Metadata.Name})
+	addLabels(object, map[string]string{hubapi.LabelCluster: c.Metadata.Name})
 	return object
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -233,12 +234,14 @@ func (w *writer) infraEnvFiles(folder string) {
 	w.hub.cluster = &bound
 	env := w.infraEnv(install.InfraEnvPlan{Name: c.Metadata.Name, Arch: arch})
 	w.hub.cluster = c
-	unstructured.RemoveNestedField(env.Object, "spec", "mirrorRegistryRef")
+	for _, field := range []string{"mirrorRegistryRef", "agentLabels"} {
+		unstructured.RemoveNestedField(env.Object, "spec", field)
+	}
 	w.objectFile(folder+"infraenv.yaml", w.hasPassword(), env)
 	var networks []*unstructured.Unstructured
 	for _, host := range sortedHosts(c) {
 		if config := w.nmStateConfig(c.Metadata.Name, host); config != nil {
-			config.SetLabels(map[string]string{labelInfraEnv: c.Metadata.Name})
+			config.SetLabels(map[string]string{hubapi.LabelInfraEnv: c.Metadata.Name})
 			networks = append(networks, config)
 		}
 	}

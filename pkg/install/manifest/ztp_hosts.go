@@ -29,13 +29,13 @@ func macsOf(c *spec.Cluster, host *spec.Host) []string {
 func (w *writer) hostConfigs() {
 	c := w.losses.cluster
 	for _, host := range sortedHosts(c) {
-		if host.Hostname != "" {
-			w.loseHost(host, "hostname", host.Hostname, "the files name no host; it keeps the name that it has by itself")
-		}
 		macs := macsOf(c, host)
 		if len(macs) == 0 {
 			w.loseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
 			continue
+		}
+		if host.Hostname != "" {
+			w.loseHost(host, "hostname", host.Hostname, "the files name no host; it keeps the name that it has by itself")
 		}
 		folder := "hostconfig/" + host.Name + "/"
 		w.file(folder+"mac_addresses", false, strings.Join(macs, "\n")+"\n")

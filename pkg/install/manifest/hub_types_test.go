@@ -1,0 +1,60 @@
+package manifest_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/metal3"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+)
+
+// typeOf is an empty object of a kind, nil for one that is not known here.
+func typeOf(kind string) any {
+	switch kind {
+	case hubapi.KindNamespace:
+		return &corev1.Namespace{}
+	case hubapi.KindSecret:
+		return &corev1.Secret{}
+	case hubapi.KindConfigMap:
+		return &corev1.ConfigMap{}
+	case hubapi.KindClusterDeployment:
+		return &hive.ClusterDeployment{}
+	case hubapi.KindClusterImageSet:
+		return &hive.ClusterImageSet{}
+	case hubapi.KindAgentClusterInstall:
+		return &hive.AgentClusterInstall{}
+	case hubapi.KindInfraEnv:
+		return &agentinstall.InfraEnv{}
+	case hubapi.KindNMStateConfig:
+		return &agentinstall.NMStateConfig{}
+	case hubapi.KindBareMetalHost:
+		return &metal3.BareMetalHost{}
+	}
+	return nil
+}
+
+// TestObjectsAreOfTheirTypes: every field of every object is one that its kind
+// has, of the kind's type.
+func TestObjectsAreOfTheirTypes(t *testing.T) {
+	for name, load := range clusters(t) {
+		objects, err := manifest.Hub(load(), manifest.HubOptions{Secrets: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects.All() {
+			into := typeOf(o.GetKind())
+			if into == nil {
+				t.Errorf("%s: nobody knows the kind %s", name, o.GetKind())
+				continue
+			}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
+				t.Errorf("%s: %s %s: %v", name, o.GetKind(), o.GetName(), err)
+			}
+		}
+	}
+}
