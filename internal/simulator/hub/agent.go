@@ -1,0 +1,221 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+)
+
+// agentSpec is the spec of an Agent.
+type agentSpec struct {
+	agentinstall.AgentSpec `json:",inline"`
+}
+
+// path is where the service has the host.
+func (h *restHost) path() string { return "/v2/infra-envs/" + h.InfraEnvID + "/hosts/" + h.ID }
+
+// agentOf finds the Agent of a host; nil where there is none.
+func (h *hub) agentOf(host *restHost) *object {
+	k, _ := h.infraEnvBehind(host.InfraEnvID)
+	return h.store.get(kindAgent, k.space, host.ID)
+}
+
+// infraEnvBehind finds the InfraEnv of the service's infra-env.
+func (h *hub) infraEnvBehind(id string) (key, bool) {
+	for k, m := range h.infraEnvs {
+		if m.id == id {
+			return k, true
+		}
+	}
+	return key{}, false
+}
+
+// reconcileAgent brings a host of the service and its Agent together: the Agent
+// is made when the host registers, what its spec says is sent, and what the
+// service says of the host becomes its status.
+func (h *hub) reconcileAgent(ctx context.Context, k key) error {
+	agent, host := h.store.get(kindAgent, k.space, k.id), h.hosts[k.id]
+	h.spread(k)
+	switch {
+	case agent == nil && host == nil:
+		return nil
+	case agent == nil:
+		return h.createAgent(ctx, host)
+	case agent.GetDeletionTimestamp() != nil:
+		return h.releaseAgent(ctx, agent)
+	case host == nil:
+		if !h.lookedAt(agent) {
+			h.later(k, retryAfter)
+			return nil
+		}
+		h.logf("%s has no host any more", k)
+		return h.store.delete(ctx, kindAgent, k.space, k.id)
+	}
+	if addFinalizer(agent, hubapi.FinalizerAgent) {
+		made, err := h.store.update(ctx, kindAgent, agent)
+		if err != nil {
+			return err
+		}
+		agent = made
+	}
+	spec, err := readSpec[agentSpec](agent)
+	if err != nil {
+		return err
+	}
+	fault := h.syncAgent(ctx, host, &spec)
+	if fault != nil && !isInput(fault) {
+		h.later(k, retryAfter)
+	}
+	if host = h.hosts[k.id]; host == nil {
+		return nil
+	}
+	if agent, err = h.annotate(ctx, agent, host); err != nil {
+		return err
+	}
+	if err := h.reportAgent(ctx, agent, host, &spec, fault); err != nil {
+		return err
+	}
+	if err := h.labelAgent(ctx, k, host, &spec); err != nil {
+		return err
+	}
+	return h.installAdded(ctx, host, &spec)
+}
+
+// lookedAt tells whether the hosts of an Agent's InfraEnv are known, so that a
+// host that is not among them is gone.
+func (h *hub) lookedAt(agent *object) bool {
+	name := agent.GetLabels()[hubapi.LabelAgentInfraEnv]
+	m := h.infraEnvs[key{kindInfraEnv, agent.GetNamespace(), name}]
+	return m != nil && m.id != "" && m.hosts != ""
+}
+
+// createAgent makes the Agent of a host that has registered.
+func (h *hub) createAgent(ctx context.Context, host *restHost) error {
+	at, found := h.infraEnvBehind(host.InfraEnvID)
+	if !found {
+		return nil
+	}
+	env := h.store.get(kindInfraEnv, at.space, at.id)
+	if env == nil || env.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	envSpec, err := readSpec[infraEnvSpec](env)
+	if err != nil {
+		return err
+	}
+	spec := map[string]any{"approved": envSpec.AgentApproval != nil && envSpec.AgentApproval.AutoApprove, "role": ""}
+	if ref := envSpec.ClusterRef; ref != nil {
+		spec["clusterDeploymentName"] = map[string]any{"name": ref.Name, "namespace": ref.Namespace}
+	}
+	agent := &object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall, "kind": string(kindAgent), "spec": spec}}
+	agent.SetName(host.ID)
+	agent.SetNamespace(at.space)
+	labels := maps.Clone(envSpec.AgentLabels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[hubapi.LabelAgentInfraEnv] = at.id
+	agent.SetLabels(labels)
+	agent.SetOwnerReferences(append(agent.GetOwnerReferences(), ownerOf(env, false)))
+	_, err = h.store.create(ctx, kindAgent, agent)
+	if err == nil {
+		h.logf("host %s has an Agent", host.ID)
+		h.queue.add(key{kindAgent, at.space, host.ID})
+	}
+	return err
+}
+
+// annotate keeps a copy of the host's state in the Agent, from which the service
+// could make the host anew.
+func (h *hub) annotate(ctx context.Context, agent *object, host *restHost) (*object, error) {
+	notes := agent.GetAnnotations()
+	changed := false
+	for _, note := range []struct{ name, text string }{
+		{hubapi.AnnotationAgentState, host.Status}, {hubapi.AnnotationAgentRole, host.Role},
+		{hubapi.AnnotationAgentInventory, host.Inventory}, {hubapi.AnnotationAgentValidations, host.ValidationsInfo},
+		{hubapi.AnnotationAgentStage, host.stage()},
+	} {
+		var moved bool
+		notes, moved = setMark(notes, note.name, note.text)
+		changed = changed || moved
+	}
+	if !changed {
+		return agent, nil
+	}
+	agent.SetAnnotations(notes)
+	return h.store.update(ctx, kindAgent, agent)
+}
+
+// reportAgent writes the status of an Agent, where it differs.
+func (h *hub) reportAgent(ctx context.Context, agent *object, host *restHost, spec *agentSpec, fault error) error {
+	status := statusOf(agent)
+	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
+	view := agentView{state: host.Status, info: host.StatusInfo, checks: checksOf(host.ValidationsInfo), approved: spec.Approved}
+	all := append([]condition{specSynced(fault, "The Spec has been successfully applied")}, view.conditions()...)
+	status["conditions"] = setConditions(conditions, all, h.clock.Now(), false)
+	status["role"], status["kind"] = host.role(), agentKind(host)
+	delete(status, "bootstrap")
+	if host.Bootstrap {
+		status["bootstrap"] = true
+	}
+	set(status, "installation_disk_id", host.DiskID)
+	debug := map[string]any{"eventsURL": h.backend.url + restBase + "/v2/events?host_id=" + host.ID, "state": host.Status, "stateInfo": host.StatusInfo}
+	if host.hasLogs() && host.ClusterID != "" {
+		debug["logsURL"] = h.backend.url + restBase + "/v2/clusters/" + host.ClusterID + "/logs?host_id=" + host.ID + "&logs_type=host"
+	}
+	status["debugInfo"] = debug
+	setProgress(status, host)
+	setChecks(status, host.ValidationsInfo)
+	setSources(status, host.NtpSources)
+	if err := setInventory(status, host.Inventory); err != nil {
+		return err
+	}
+	return h.writeStatus(ctx, kindAgent, agent, status)
+}
+
+func agentKind(host *restHost) string {
+	if host.Kind == agentinstall.AgentKindAdded {
+		return agentinstall.AgentKindAdded
+	}
+	return agentinstall.AgentKindHost
+}
+
+// setProgress writes how far the host is, once its installation has begun.
+func setProgress(status map[string]any, host *restHost) {
+	delete(status, "progress")
+	p := host.Progress
+	if p == nil || p.Stage == "" {
+		return
+	}
+	progress := map[string]any{"currentStage": p.Stage, "installationPercentage": p.Percent}
+	set(progress, "progressInfo", p.Info)
+	stages := []any{}
+	for _, s := range host.ProgressStages {
+		stages = append(stages, s)
+	}
+	setList(progress, "progressStages", stages)
+	for name, at := range map[string]string{"stageStartTime": rfc3339(p.StartedAt), "stageUpdateTime": rfc3339(p.UpdatedAt)} {
+		set(progress, name, at)
+	}
+	status["progress"] = progress
+}
+
+// setSources writes the time servers that the host has found.
+func setSources(status map[string]any, text string) {
+	var sources []struct {
+		Name  string `json:"source_name"`
+		State string `json:"source_state"`
+	}
+	list := []any{}
+	if text != "" && json.Unmarshal([]byte(text), &sources) == nil {
+		for _, s := range sources {
+			list = append(list, map[string]any{"sourceName": s.Name, "sourceState": s.State})
+		}
+	}
+	setList(status, "ntpSources", list)
+}

@@ -1,0 +1,255 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// changeable tells the states in which a host takes what its Agent says.
+func changeable(state string) bool {
+	return slices.Contains([]string{"discovering", "known", "disconnected", "insufficient", "pending-for-input", "binding",
+		"known-unbound", "disconnected-unbound", "discovering-unbound", "insufficient-unbound"}, state)
+}
+
+// syncAgent makes the service's host say what its Agent says. The error is what
+// SpecSynced tells.
+func (h *hub) syncAgent(ctx context.Context, host *restHost, spec *agentSpec) error {
+	if h.failing > 0 {
+		h.failing--
+		return errors.New("the database of the service does not answer")
+	}
+	if moved, err := h.bind(ctx, host, spec); moved || err != nil {
+		return err
+	}
+	if !changeable(host.Status) {
+		return nil
+	}
+	changed := false
+	change, err := hostChange(host, spec)
+	if err != nil {
+		return err
+	}
+	if err := h.addFencing(ctx, host, spec, change); err != nil {
+		return err
+	}
+	if err := h.addEndpoint(ctx, host, spec, change); err != nil {
+		return err
+	}
+	if len(change) > 0 {
+		if err := h.backend.do(ctx, "PATCH", host.path(), change, nil); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if args := spec.InstallerArgs; args != "" && !sameJSON(args, host.InstallerArgs) {
+		if err := h.sendArgs(ctx, host, args); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if spec.IgnitionConfigOverrides != host.Ignition {
+		if err := h.backend.do(ctx, "PATCH", host.path()+"/ignition", map[string]any{"config": spec.IgnitionConfigOverrides}, nil); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	return h.readHost(ctx, host)
+}
+
+// readHost reads a host of the service as it is now.
+func (h *hub) readHost(ctx context.Context, host *restHost) error {
+	data, err := h.backend.raw(ctx, "GET", host.path(), nil)
+	if isGone(err) {
+		delete(h.hosts, host.ID)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now := &restHost{raw: string(data)}
+	if err := json.Unmarshal(data, now); err != nil {
+		return err
+	}
+	h.hosts[host.ID] = now
+	return nil
+}
+
+// hostChange are the parameters in which a host differs from what its Agent asks
+// for. What an Agent leaves open is left to the service.
+func hostChange(host *restHost, spec *agentSpec) (map[string]any, error) {
+	change := map[string]any{}
+	if spec.Role != "" && spec.Role != host.Role {
+		change["host_role"] = spec.Role
+	}
+	if spec.Hostname != "" && spec.Hostname != host.Hostname {
+		change["host_name"] = spec.Hostname
+	}
+	if spec.MachineConfigPool != "" && spec.MachineConfigPool != host.Pool {
+		change["machine_config_pool_name"] = spec.MachineConfigPool
+	}
+	disk, err := diskOf(host, spec)
+	if err != nil {
+		return nil, err
+	}
+	if disk != "" && disk != host.DiskID {
+		change["disks_selected_config"] = []any{map[string]any{"id": disk, "role": "install"}}
+	}
+	have := map[string]string{}
+	if host.NodeLabels != "" {
+		_ = json.Unmarshal([]byte(host.NodeLabels), &have) // the service's own text
+	}
+	if !maps.Equal(have, spec.NodeLabels) {
+		labels := []any{}
+		for _, name := range slices.Sorted(maps.Keys(spec.NodeLabels)) {
+			labels = append(labels, map[string]any{"key": name, "value": spec.NodeLabels[name]})
+		}
+		change["node_labels"] = labels
+	}
+	return change, nil
+}
+
+// diskOf finds the disk that an Agent asks for among those of the host.
+func diskOf(host *restHost, spec *agentSpec) (string, error) {
+	if spec.InstallationDiskID == "" && spec.InstallationDiskPath == "" {
+		return "", nil
+	}
+	inv, err := readInventory(host.Inventory)
+	if err != nil || inv == nil {
+		return "", err
+	}
+	for _, d := range inv.Disks {
+		names := []string{d.ID, d.Path, d.ByID, d.ByPath}
+		if spec.InstallationDiskID != "" && slices.Contains(names, spec.InstallationDiskID) ||
+			spec.InstallationDiskPath != "" && slices.Contains(names[1:], spec.InstallationDiskPath) {
+			return orElse(d.ID, d.Path), nil
+		}
+	}
+	return "", inputFault("Requested installation disk is not part of the host's valid disks")
+}
+
+// addFencing adds the credentials that fence a host.
+func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, change map[string]any) error {
+	ref := spec.FencingCredentialsSecretRef
+	if ref == nil {
+		return nil
+	}
+	k, _ := h.infraEnvBehind(host.InfraEnvID)
+	credentials := map[string]any{}
+	for field, name := range map[string]string{
+		hubapi.KeyFencingAddress: "address", hubapi.KeyUsername: "username", hubapi.KeyPassword: "password",
+	} {
+		text, err := h.secretText(ctx, k.space, ref.Name, field)
+		if err != nil {
+			return err
+		}
+		credentials[name] = text
+	}
+	if text, err := h.secretText(ctx, k.space, ref.Name, hubapi.KeyFencingVerify); err == nil && text != "" {
+		credentials["certificate_verification"] = text
+	}
+	if !sameJSON(toJSON(credentials), host.Fencing) {
+		change["fencing_credentials"] = credentials
+	}
+	return nil
+}
+
+// addEndpoint adds what a host needs to fetch its Ignition from an endpoint of
+// the user's.
+func (h *hub) addEndpoint(ctx context.Context, host *restHost, spec *agentSpec, change map[string]any) error {
+	if ref := spec.IgnitionEndpointTokenReference; ref != nil && !host.EndpointTokenSet {
+		k, _ := h.infraEnvBehind(host.InfraEnvID)
+		token, err := h.secretText(ctx, orElse(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
+		if err != nil {
+			return err
+		}
+		change["ignition_endpoint_token"] = token
+		if len(spec.IgnitionEndpointHTTPHeaders) > 0 {
+			headers := []any{}
+			for _, name := range slices.Sorted(maps.Keys(spec.IgnitionEndpointHTTPHeaders)) {
+				headers = append(headers, map[string]any{"key": name, "value": spec.IgnitionEndpointHTTPHeaders[name]})
+			}
+			change["ignition_endpoint_http_headers"] = headers
+		}
+	}
+	return nil
+}
+
+func (h *hub) sendArgs(ctx context.Context, host *restHost, text string) error {
+	var args []string
+	if err := json.Unmarshal([]byte(text), &args); err != nil {
+		return inputFault("Fail to unmarshal installer args: %v", err)
+	}
+	return h.backend.do(ctx, "PATCH", host.path()+"/installer-args", map[string]any{"args": args}, nil)
+}
+
+// bind gives a host to the cluster that its Agent names, or back to the pool. It
+// tells whether the host was on its way.
+func (h *hub) bind(ctx context.Context, host *restHost, spec *agentSpec) (bool, error) {
+	want := ""
+	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
+		m := h.clusters[referred(ref)]
+		if m == nil || m.id == "" {
+			if host.ClusterID != "" {
+				return false, nil // it is on its way, or the cluster is going
+			}
+			return false, inputFault("failed to find ClusterDeployment %s/%s for the agent", ref.Namespace, ref.Name)
+		}
+		want = m.id
+	}
+	switch {
+	case want == host.ClusterID:
+		return false, nil
+	case host.ClusterID != "":
+		if err := h.backend.do(ctx, "POST", host.path()+"/actions/unbind", nil, nil); err != nil {
+			return true, err
+		}
+	case host.Status != "known-unbound":
+		return false, nil // it has to be known first
+	default:
+		if err := h.backend.do(ctx, "POST", host.path()+"/actions/bind", map[string]any{"cluster_id": want}, nil); err != nil {
+			return true, err
+		}
+	}
+	return true, h.readHost(ctx, host)
+}
+
+// installAdded installs a host that is added to an installed cluster, once it is
+// known and approved. On that day nobody waits for others.
+func (h *hub) installAdded(ctx context.Context, host *restHost, spec *agentSpec) error {
+	host = h.hosts[host.ID]
+	if host == nil || agentKind(host) != "AddToExistingClusterHost" || host.Status != "known" || !spec.Approved {
+		return nil
+	}
+	err := h.backend.do(ctx, "POST", host.path()+"/actions/install", nil, nil)
+	if err != nil {
+		return err
+	}
+	h.logf("host %s is installed", host.ID)
+	return h.readHost(ctx, host)
+}
+
+func toJSON(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// sameJSON tells whether two texts are the same JSON. What is no JSON is
+// compared as it is.
+func sameJSON(a, b string) bool {
+	var x, y any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return a == b
+	}
+	return toJSON(x) == toJSON(y)
+}

@@ -1,0 +1,263 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// clusterMemory is what is known of the cluster behind a ClusterDeployment.
+type clusterMemory struct {
+	id        string // of the service's cluster; "" until there is one
+	raw       string // as the service last printed it
+	rest      *restCluster
+	manifests string    // fingerprint of the manifests that were sent
+	tried     time.Time // when the installation was last asked for
+	stall     stall
+	imported  bool
+}
+
+func (h *hub) cluster(k key) *clusterMemory {
+	m := h.clusters[k]
+	if m == nil {
+		m = &clusterMemory{}
+		h.clusters[k] = m
+	}
+	return m
+}
+
+// pair is a ClusterDeployment with its AgentClusterInstall.
+type pair struct {
+	key     key
+	cd, aci *object
+	deploy  deploymentSpec
+	install installSpec
+}
+
+// pairOf finds what belongs to a ClusterDeployment. It is nil where that is not
+// ours, or its AgentClusterInstall is not there.
+func (h *hub) pairOf(k key) (*pair, error) {
+	cd := h.store.get(kindCluster, k.space, k.id)
+	if cd == nil {
+		return nil, nil
+	}
+	deploy, err := readSpec[deploymentSpec](cd)
+	if err != nil {
+		return nil, err
+	}
+	ref := deploy.ClusterInstallRef
+	if ref == nil || ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(kindInstall) {
+		return nil, nil
+	}
+	aci := h.store.get(kindInstall, k.space, ref.Name)
+	if aci == nil {
+		return nil, nil
+	}
+	install, err := readSpec[installSpec](aci)
+	if err != nil {
+		return nil, err
+	}
+	return &pair{key: k, cd: cd, aci: aci, deploy: deploy, install: install}, nil
+}
+
+// reconcileCluster makes a cluster of the service out of a ClusterDeployment and
+// its AgentClusterInstall, drives it, and reports on it.
+func (h *hub) reconcileCluster(ctx context.Context, k key) error {
+	cd := h.store.get(kindCluster, k.space, k.id)
+	if cd == nil {
+		delete(h.clusters, k)
+		return nil
+	}
+	if cd.GetDeletionTimestamp() != nil {
+		return h.releaseDeployment(ctx, cd)
+	}
+	p, err := h.pairOf(k)
+	if err != nil || p == nil || p.aci.GetDeletionTimestamp() != nil {
+		return err
+	}
+	if err := h.claim(ctx, p); err != nil {
+		return err
+	}
+	m := h.cluster(k)
+	fault := h.syncCluster(ctx, m, p)
+	if fault != nil && !isInput(fault) {
+		h.later(k, retryAfter)
+	}
+	if m.rest != nil {
+		if err := h.drive(ctx, m, p, fault); err != nil {
+			return err
+		}
+	}
+	if err := h.reportCluster(ctx, m, p, fault); err != nil {
+		return err
+	}
+	if h.config.Hive {
+		return h.record(ctx, p)
+	}
+	return nil
+}
+
+// claim puts finalizers and the owner onto a pair.
+func (h *hub) claim(ctx context.Context, p *pair) error {
+	if addFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
+		made, err := h.store.update(ctx, kindInstall, asPrinted(kindInstall, p.aci))
+		if err != nil {
+			return err
+		}
+		p.aci = made
+	}
+	added := addFinalizer(p.cd, hubapi.FinalizerClusterDeployment)
+	if h.config.Hive {
+		added = addFinalizer(p.cd, hubapi.FinalizerHive) || added
+	}
+	if added {
+		made, err := h.store.update(ctx, kindCluster, asPrinted(kindCluster, p.cd))
+		if err != nil {
+			return err
+		}
+		p.cd = made
+	}
+	return h.own(ctx, p)
+}
+
+// own makes the ClusterDeployment the owner of its AgentClusterInstall, and
+// passes its consumer label on.
+func (h *hub) own(ctx context.Context, p *pair) error {
+	for _, owner := range p.aci.GetOwnerReferences() {
+		if owner.UID == p.cd.GetUID() {
+			return nil
+		}
+	}
+	p.aci.SetOwnerReferences(append(p.aci.GetOwnerReferences(), ownerOf(p.cd, false)))
+	made, err := h.store.update(ctx, kindInstall, asPrinted(kindInstall, p.aci))
+	if err == nil {
+		p.aci = made
+	}
+	return err
+}
+
+// reconcileInstall reports on an AgentClusterInstall that has no cluster, and
+// lets go of one that is being deleted.
+func (h *hub) reconcileInstall(ctx context.Context, k key) error {
+	aci := h.store.get(kindInstall, k.space, k.id)
+	if aci == nil {
+		return nil
+	}
+	spec, err := readSpec[installSpec](aci)
+	if err != nil {
+		return err
+	}
+	owner := key{kindCluster, k.space, spec.ClusterDeploymentRef.Name}
+	if aci.GetDeletionTimestamp() != nil {
+		return h.releaseInstall(ctx, owner, aci)
+	}
+	if h.store.get(kindCluster, owner.space, owner.id) != nil {
+		h.queue.add(owner)
+		return nil
+	}
+	if addFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
+		if aci, err = h.store.update(ctx, kindInstall, asPrinted(kindInstall, aci)); err != nil {
+			return err
+		}
+	}
+	missing := inputFault("ClusterDeployment with name '%s' in namespace '%s' not found", owner.id, owner.space)
+	return h.reportMissing(ctx, aci, missing)
+}
+
+// syncCluster makes the service's cluster say what the objects say. The error
+// is what SpecSynced tells.
+func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error {
+	if h.failing > 0 {
+		h.failing--
+		return errors.New("the database of the service does not answer")
+	}
+	if err := h.adopt(ctx, m, p); err != nil {
+		return err
+	}
+	if m.id == "" && p.deploy.installed() {
+		return h.importCluster(ctx, m, p)
+	}
+	in, err := h.gather(ctx, p)
+	if err != nil {
+		return err
+	}
+	if m.id == "" {
+		if err := h.createCluster(ctx, m, in); err != nil {
+			return err
+		}
+		h.logf("made cluster %s for %s", m.id, p.key)
+		h.wakeInfraEnvs(p.key)
+	}
+	switch m.rest.Status {
+	case "insufficient", "pending-for-input", "ready":
+	default:
+		return nil // the spec is frozen
+	}
+	if err := h.updateCluster(ctx, m, in); err != nil {
+		return err
+	}
+	if err := h.updateByAnnotation(ctx, m, p.aci); err != nil {
+		return err
+	}
+	return h.sendManifests(ctx, m, p)
+}
+
+func (h *hub) createCluster(ctx context.Context, m *clusterMemory, in *clusterInputs) error {
+	var made restCluster
+	if err := h.backend.do(ctx, "POST", "/v2/clusters", in.create(), &made); err != nil {
+		return err
+	}
+	m.id = made.ID
+	return h.readCluster(ctx, m)
+}
+
+// adopt finds the cluster that a former run of the controllers had made.
+func (h *hub) adopt(ctx context.Context, m *clusterMemory, p *pair) error {
+	if m.id == "" {
+		if m.id = queryOf(nested(p.aci, "status", "debugInfo", "eventsURL"), "cluster_id"); m.id == "" {
+			return nil
+		}
+	}
+	if m.rest != nil {
+		return nil
+	}
+	err := h.readCluster(ctx, m)
+	if isGone(err) {
+		*m = clusterMemory{}
+		return nil
+	}
+	return err
+}
+
+// readCluster reads a cluster of the service as it is now.
+func (h *hub) readCluster(ctx context.Context, m *clusterMemory) error {
+	data, err := h.backend.raw(ctx, "GET", "/v2/clusters/"+m.id+"?exclude-hosts=true", nil)
+	if err != nil {
+		return err
+	}
+	var c restCluster
+	if err := json.Unmarshal(data, &c); err != nil {
+		return err
+	}
+	m.raw, m.rest, m.imported = string(data), &c, c.Kind == "AddHostsCluster" && m.imported
+	return nil
+}
+
+func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterInputs) error {
+	changed := in.update(m.rest)
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := h.backend.do(ctx, "PATCH", "/v2/clusters/"+m.id, changed, nil); err != nil {
+		return err
+	}
+	return h.readCluster(ctx, m)
+}
+
+// isConflict tells whether somebody else changed the object in the meantime.
+func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -1,0 +1,150 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// startPause is the least time between two attempts to start an installation:
+// the service tries again by itself where a preparation fails.
+const startPause = 10 * time.Second
+
+// drive does what the service does of its own accord: starts a cluster that is
+// ready, publishes its credentials, and makes an installed one take more hosts.
+func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
+	switch m.rest.Status {
+	case "ready":
+		if fault == nil {
+			return h.start(ctx, m, p)
+		}
+	case "installing", "installing-pending-user-action", "finalizing":
+		return h.publish(ctx, m, p, false)
+	case "installed":
+		if err := h.publish(ctx, m, p, true); err != nil {
+			return err
+		}
+		if p.deploy.installed() || reasonOf(p.aci, "Completed") == "InstallationCompleted" {
+			return h.takeHosts(ctx, m, p)
+		}
+		h.queue.add(p.key) // as soon as the status says that it is installed
+	}
+	return nil
+}
+
+// view is what the conditions of a pair are derived from.
+func (h *hub) view(m *clusterMemory, p *pair) *clusterView {
+	v := &clusterView{
+		state: m.rest.Status, info: m.rest.StatusInfo, checks: checksOf(m.rest.ValidationsInfo),
+		held: p.install.HoldInstallation, want: p.install.wanted(),
+	}
+	if v.state == "adding-hosts" {
+		v.info = "Cluster is installed"
+	}
+	if m.rest.Preparation != nil {
+		v.preparation, v.trouble = m.rest.Preparation.Status, m.rest.Preparation.Reason
+	}
+	for _, host := range h.hosts {
+		if host.ClusterID == m.id {
+			h.count(v, host)
+		}
+	}
+	if m.stall.stands(h.config.Trouble.UnsyncedAgents, v, p) {
+		v.unsynced = v.want.sum()
+	}
+	return v
+}
+
+// count adds a host to what is there. One without an Agent yet is registered,
+// and neither approved nor synced.
+func (h *hub) count(v *clusterView, host *restHost) {
+	switch host.role() {
+	case "master":
+		v.registered.masters++
+	case "arbiter":
+		v.registered.arbiters++
+	default:
+		v.registered.workers++
+	}
+	agent := h.agentOf(host)
+	if agent == nil {
+		v.unsynced++
+		return
+	}
+	if approved, _, _ := unstructured.NestedBool(agent.Object, "spec", "approved"); approved {
+		v.approved++
+	}
+	if c := conditionOf(agent, "SpecSynced"); c == nil || c["status"] != yes {
+		v.unsynced++
+	}
+}
+
+// stall is the service's habit to take Agents for unsynced that are not, until
+// it has a reason to look at the AgentClusterInstall again.
+type stall struct {
+	began string // what the AgentClusterInstall said when it began
+	over  bool
+}
+
+// stands tells whether the cluster stalls now.
+func (s *stall) stands(wanted bool, v *clusterView, p *pair) bool {
+	if !wanted || s.over || !v.startable() {
+		return false
+	}
+	now := fmt.Sprint(p.aci.GetAnnotations(), p.aci.GetLabels(), p.aci.Object["spec"])
+	if s.began == "" {
+		s.began = now
+	}
+	s.over = s.began != now
+	return !s.over
+}
+
+// start installs a cluster whose hosts are all there and approved, unless
+// somebody holds it.
+func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
+	held := p.install.HoldInstallation || p.cd.GetAnnotations()[hubapi.AnnotationReconcilePause] == yesText
+	if held || !h.view(m, p).startable() {
+		return nil
+	}
+	if since := h.clock.Now().Sub(m.tried); since < startPause {
+		h.later(p.key, startPause-since)
+		return nil
+	}
+	m.tried = h.clock.Now()
+	if err := h.backend.do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/install", nil, nil); err != nil {
+		h.logf("%s cannot be started: %v", p.key, err)
+		h.later(p.key, startPause)
+		return h.readCluster(ctx, m)
+	}
+	h.logf("%s is started", p.key)
+	return h.readCluster(ctx, m)
+}
+
+// takeHosts makes an installed cluster one that hosts are added to.
+func (h *hub) takeHosts(ctx context.Context, m *clusterMemory, p *pair) error {
+	if err := h.backend.do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/allow-add-hosts", nil, nil); err != nil {
+		return err
+	}
+	h.logf("%s takes more hosts", p.key)
+	return h.readCluster(ctx, m)
+}
+
+// conditionOf finds a condition of an object; nil where there is none.
+func conditionOf(o *object, kind string) map[string]any {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		if m, ok := c.(map[string]any); ok && m["type"] == kind {
+			return m
+		}
+	}
+	return nil
+}
+
+func reasonOf(o *object, kind string) string {
+	reason, _ := conditionOf(o, kind)["reason"].(string)
+	return reason
+}

@@ -1,0 +1,234 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// gather reads everything that a cluster is made from.
+func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
+	in := &clusterInputs{name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer]}
+	var err error
+	if p.deploy.PullSecretRef == nil || p.deploy.PullSecretRef.Name == "" {
+		return nil, inputFault("missing pull secret: ClusterDeployment %s/%s names none", p.key.space, p.key.id)
+	}
+	if in.pullSecret, err = h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {
+		return nil, err
+	}
+	if in.release, err = h.release(p); err != nil {
+		return nil, err
+	}
+	if ref := p.install.MirrorRegistryRef; ref != nil {
+		if _, err := h.configMap(ctx, orElse(ref.Namespace, p.key.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+			return nil, err
+		}
+	}
+	if e := p.install.IgnitionEndpoint; e != nil && e.CACertificateReference != nil {
+		if in.endpointCA, err = h.secretText(ctx, orElse(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// pullSecret reads a pull secret, which it marks as one that is watched.
+func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error) {
+	return h.secretText(ctx, space, name, hubapi.KeyPullSecret)
+}
+
+// secretText reads a key of a Secret.
+func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
+	o, err := h.store.live(ctx, kindSecret, space, name)
+	if apierrors.IsNotFound(err) {
+		return "", inputFault("Failed to find secret %s: secrets %q not found", name, name)
+	}
+	if err != nil {
+		return "", err
+	}
+	var secret corev1.Secret
+	if err := convert(o, &secret); err != nil {
+		return "", err
+	}
+	if err := h.stamp(ctx, kindSecret, o); err != nil {
+		return "", err
+	}
+	data, ok := secret.Data[field]
+	if !ok {
+		return "", inputFault("secret %s did not contain key %s", name, field)
+	}
+	return string(data), nil
+}
+
+// configMap reads a key of a ConfigMap; without a key, it reads all of them.
+func (h *hub) configMap(ctx context.Context, space, name, field string) (map[string]string, error) {
+	o, err := h.store.live(ctx, kindConfigMap, space, name)
+	if apierrors.IsNotFound(err) {
+		return nil, inputFault("Failed to find configmap %s: configmaps %q not found", name, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var config corev1.ConfigMap
+	if err := convert(o, &config); err != nil {
+		return nil, err
+	}
+	if err := h.stamp(ctx, kindConfigMap, o); err != nil {
+		return nil, err
+	}
+	if field != "" {
+		if _, ok := config.Data[field]; !ok {
+			return nil, inputFault("configmap %s did not contain key %s", name, field)
+		}
+	}
+	for k, v := range config.BinaryData {
+		if config.Data == nil {
+			config.Data = map[string]string{}
+		}
+		config.Data[k] = string(v)
+	}
+	return config.Data, nil
+}
+
+// stamp marks an object that the service reads, in two writes as the service
+// does: to be backed up, and to be watched.
+func (h *hub) stamp(ctx context.Context, k kind, o *object) error {
+	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
+		labels, changed := setMark(o.GetLabels(), label, yesText)
+		if !changed {
+			continue
+		}
+		o.SetLabels(labels)
+		made, err := h.store.update(ctx, k, o)
+		if err != nil {
+			return err
+		}
+		*o = *made
+	}
+	return nil
+}
+
+const yesText = "true"
+
+// release finds the release of the ClusterImageSet.
+func (h *hub) release(p *pair) (versions.Release, error) {
+	ref := p.install.ImageSetRef
+	if ref == nil || ref.Name == "" {
+		return versions.Release{}, inputFault("missing ImageSetRef for cluster that is not installed")
+	}
+	set := h.store.get(kindImageSet, "", ref.Name)
+	if set == nil {
+		return versions.Release{}, inputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
+	}
+	image := nested(set, "spec", "releaseImage")
+	release, ok := releaseOf(image)
+	if !ok {
+		return versions.Release{}, inputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
+	}
+	return release, nil
+}
+
+// releaseOf tells a release by its image. Of an image in somebody's own registry
+// it goes by the tag, since no registry is asked.
+func releaseOf(image string) (versions.Release, bool) {
+	if release, ok := versions.ReleaseByURL(image); ok {
+		return release, true
+	}
+	image, _, _ = strings.Cut(image, "@")
+	at := strings.LastIndexByte(image, ':')
+	if at < 0 || strings.ContainsRune(image[at:], '/') {
+		return versions.Release{}, false
+	}
+	tag := image[at+1:]
+	cut := strings.LastIndexByte(tag, '-')
+	if cut < 0 {
+		release, err := versions.Resolve(tag, "")
+		return release, err == nil
+	}
+	arch := tag[cut+1:]
+	if arch == "aarch64" {
+		arch = versions.ARM
+	}
+	release, err := versions.Resolve(tag[:cut], arch)
+	return release, err == nil
+}
+
+// updateByAnnotation sends what is said in annotations: changes of the
+// install-config, and validations that are not to hinder.
+func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *object) error {
+	notes := aci.GetAnnotations()
+	changed := false
+	if want := notes[hubapi.AnnotationInstallConfigOverrides]; want != m.rest.Overrides {
+		if err := h.backend.do(ctx, "PATCH", "/v2/clusters/"+m.id+"/install-config", want, nil); err != nil {
+			return err
+		}
+		changed = true
+	}
+	cluster, host := ignoredList(notes, hubapi.AnnotationIgnoredClusterValidations), ignoredList(notes, hubapi.AnnotationIgnoredHostValidations)
+	if !sameList(cluster, m.rest.IgnoredCluster) || !sameList(host, m.rest.IgnoredHost) {
+		body := map[string]any{"cluster-validation-ids": cluster, "host-validation-ids": host}
+		if err := h.backend.do(ctx, "PUT", "/v2/clusters/"+m.id+"/ignored-validations", body, nil); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	return h.readCluster(ctx, m)
+}
+
+// ignoredList is a comma list of an annotation as the service takes it: a list
+// in a text; "" where the annotation is not there.
+func ignoredList(notes map[string]string, name string) string {
+	text, said := notes[name]
+	if !said {
+		return ""
+	}
+	ids := []string{}
+	for id := range strings.SplitSeq(text, ",") {
+		if id = strings.TrimSpace(id); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	data, err := json.Marshal(ids)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func sameList(a, b string) bool { return a == b || (a == "" || a == "[]") && (b == "" || b == "[]") }
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// queryOf reads a parameter of a URL.
+func queryOf(address, name string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Query().Get(name)
+}
+
+// ownerOf refers to an object as the owner of another.
+func ownerOf(o *object, block bool) metav1.OwnerReference {
+	ref := metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID()}
+	if block {
+		ref.BlockOwnerDeletion = &block
+	}
+	return ref
+}

@@ -1,0 +1,219 @@
+package hub
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// clusterInputs is everything that a cluster of the service is made from.
+type clusterInputs struct {
+	name, domain string
+	spec         installSpec
+	release      versions.Release
+	pullSecret   string
+	endpointCA   string
+	consumer     string // label that becomes the cluster's tags
+}
+
+// params are the parameters of a cluster, as the service takes them.
+func (in *clusterInputs) params() map[string]any {
+	s := &in.spec
+	p := map[string]any{
+		"name": in.name, "base_dns_domain": in.domain, "ssh_public_key": s.SSHPublicKey,
+		"hyperthreading": s.hyperthreading(), "schedulable_masters": s.MastersSchedulable,
+		"api_vips": addresses(vips(s.APIVIPs, s.APIVIP)), "ingress_vips": addresses(vips(s.IngressVIPs, s.IngressVIP)),
+		"ntp_sources": strings.Join(s.NTPSources, ","), "tags": in.consumer,
+		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
+	}
+	var web hubapi.Proxy
+	if s.Proxy != nil {
+		web = *s.Proxy
+	}
+	p["http_proxy"], p["https_proxy"], p["no_proxy"] = web.HTTPProxy, web.HTTPSProxy, web.NoProxy
+	in.addNetworks(p)
+	in.addPlatform(p)
+	if e := s.DiskEncryption; e != nil {
+		d := map[string]any{"tang_servers": e.TangServers}
+		set(d, "enable_on", e.EnableOn)
+		set(d, "mode", e.Mode)
+		p["disk_encryption"] = d
+	}
+	if e := s.IgnitionEndpoint; e != nil {
+		p["ignition_endpoint"] = map[string]any{"url": e.URL, "ca_certificate": in.endpointCA}
+	}
+	return p
+}
+
+func (in *clusterInputs) addNetworks(p map[string]any) {
+	n := &in.spec.Networking
+	if len(n.ClusterNetwork) > 0 {
+		list := []any{}
+		for _, c := range n.ClusterNetwork {
+			entry := map[string]any{"cidr": c.CIDR}
+			if c.HostPrefix != 0 {
+				entry["host_prefix"] = c.HostPrefix
+			}
+			list = append(list, entry)
+		}
+		p["cluster_networks"] = list
+	}
+	if len(n.MachineNetwork) > 0 {
+		list := []string{}
+		for _, m := range n.MachineNetwork {
+			list = append(list, m.CIDR)
+		}
+		p["machine_networks"] = networks(list)
+	}
+	if len(n.ServiceNetwork) > 0 {
+		p["service_networks"] = networks(n.ServiceNetwork)
+	}
+	if n.NetworkType != "" {
+		p["network_type"] = n.NetworkType
+	}
+	if b := in.spec.LoadBalancer; b != nil && b.Type != "" {
+		kind := "cluster-managed"
+		if b.Type == hive.LoadBalancerUserManaged {
+			kind = "user-managed"
+		}
+		p["load_balancer"] = map[string]any{"type": kind}
+	}
+}
+
+func (in *clusterInputs) addPlatform(p map[string]any) {
+	s := &in.spec
+	if s.single() {
+		p["high_availability_mode"], p["user_managed_networking"] = "None", true
+		delete(p, "api_vips")
+		delete(p, "ingress_vips")
+	} else if umn := s.Networking.UserManagedNetworking; umn != nil {
+		p["user_managed_networking"] = *umn
+		if *umn {
+			delete(p, "api_vips")
+			delete(p, "ingress_vips")
+		}
+	}
+	kind := platforms()[s.PlatformType]
+	if kind == "" {
+		return
+	}
+	platform := map[string]any{"type": kind}
+	if kind == "external" && s.External != nil {
+		platform["external"] = map[string]any{"platform_name": s.External.PlatformName, "cloud_controller_manager": s.External.CloudControllerManager}
+	}
+	p["platform"] = platform
+}
+
+func addresses(list []string) []any {
+	out := []any{}
+	for _, ip := range list {
+		out = append(out, map[string]any{"ip": ip})
+	}
+	return out
+}
+
+func networks(list []string) []any {
+	out := []any{}
+	for _, cidr := range list {
+		out = append(out, map[string]any{"cidr": cidr})
+	}
+	return out
+}
+
+// create are the parameters of a cluster that is not there yet.
+func (in *clusterInputs) create() map[string]any {
+	p := in.params()
+	p["pull_secret"], p["openshift_version"], p["cpu_architecture"] = in.pullSecret, in.release.Version, in.release.CPUArchitecture
+	maps.DeleteFunc(p, func(_ string, v any) bool { return v == "" })
+	return p
+}
+
+// update are the parameters in which a cluster differs from what its objects
+// ask for; empty where there are none. Both are compared as JSON prints them,
+// and of the cluster only what the objects speak of.
+func (in *clusterInputs) update(have *restCluster) map[string]any {
+	want := in.params()
+	delete(want, "high_availability_mode") // is not to be changed
+	now := plain(have)
+	changed := map[string]any{}
+	for name, value := range want {
+		if !within(plain(value), now[name]) {
+			changed[name] = value
+		}
+	}
+	// The service works out a single machine network by itself, and refuses to be told.
+	if in.spec.Networking.UserManagedNetworking == nil || !*in.spec.Networking.UserManagedNetworking {
+		if len(in.spec.Networking.MachineNetwork) == 1 && (in.spec.LoadBalancer == nil || in.spec.LoadBalancer.Type != hive.LoadBalancerUserManaged) {
+			delete(changed, "machine_networks")
+		}
+	}
+	// Asking for one of the two changes the other.
+	if _, moved := changed["platform"]; moved {
+		if umn, said := want["user_managed_networking"]; said {
+			changed["user_managed_networking"] = umn
+		}
+	}
+	return changed
+}
+
+// plain is a value as JSON has it: maps, lists, texts and numbers.
+func plain(value any) map[string]any {
+	data, err := json.Marshal(map[string]any{"value": value})
+	if err != nil {
+		return nil
+	}
+	var out map[string]any
+	if json.Unmarshal(data, &out) != nil {
+		return nil
+	}
+	if inner, ok := out["value"].(map[string]any); ok {
+		return inner
+	}
+	return out
+}
+
+// within tells whether everything that want says is so in have: empty texts are
+// as good as absent, and maps may say more.
+func within(want map[string]any, have any) bool {
+	if value, wrapped := want["value"]; wrapped && len(want) == 1 {
+		return same(value, have)
+	}
+	return same(want, have)
+}
+
+func same(want, have any) bool {
+	switch w := want.(type) {
+	case map[string]any:
+		h, _ := have.(map[string]any)
+		for name, value := range w {
+			if !same(value, h[name]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, _ := have.([]any)
+		return len(w) == len(h) && !slices.ContainsFunc(indexes(len(w)), func(i int) bool { return !same(w[i], h[i]) })
+	case string:
+		h, _ := have.(string)
+		return w == h
+	case bool:
+		h, _ := have.(bool)
+		return w == h
+	}
+	return reflect.DeepEqual(want, have)
+}
+
+func indexes(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}

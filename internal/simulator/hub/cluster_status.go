@@ -1,0 +1,156 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// specSyncedText is what SpecSynced says of an AgentClusterInstall that is in
+// order. It is not a sentence, as it is for an Agent.
+const specSyncedText = "SyncOK"
+
+// reportCluster writes the status of the AgentClusterInstall, where it differs.
+func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
+	status := statusOf(p.aci)
+	conditions, _, _ := unstructured.NestedSlice(p.aci.Object, "status", "conditions")
+	now := h.clock.Now()
+	conditions = setConditions(conditions, []condition{specSynced(fault, specSyncedText)}, now, true)
+	if m.rest == nil {
+		conditions = setConditions(conditions, noCluster(), now, true)
+		status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
+		status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
+	} else {
+		view := h.view(m, p)
+		conditions = setConditions(conditions, view.conditions(), now, true)
+		h.describeCluster(status, m, view)
+	}
+	status["conditions"] = conditions
+	return h.writeStatus(ctx, kindInstall, p.aci, status)
+}
+
+// reportMissing writes the status of an AgentClusterInstall that has no
+// ClusterDeployment.
+func (h *hub) reportMissing(ctx context.Context, aci *object, fault error) error {
+	status := statusOf(aci)
+	conditions, _, _ := unstructured.NestedSlice(aci.Object, "status", "conditions")
+	now := h.clock.Now()
+	conditions = setConditions(conditions, []condition{specSynced(fault, specSyncedText)}, now, true)
+	status["conditions"] = setConditions(conditions, noCluster(), now, true)
+	status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
+	status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
+	return h.writeStatus(ctx, kindInstall, aci, status)
+}
+
+func orMap(have any, other map[string]any) any {
+	if have == nil {
+		return other
+	}
+	return have
+}
+
+// describeCluster puts what the service says of a cluster into the status.
+func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *clusterView) {
+	c := m.rest
+	debug := map[string]any{
+		"eventsURL": h.backend.url + restBase + "/v2/events?cluster_id=" + c.ID, "logsURL": "", "state": c.Status, "stateInfo": view.info,
+	}
+	if h.hasLogs(c) {
+		debug["logsURL"] = h.backend.url + restBase + "/v2/clusters/" + c.ID + "/logs"
+	}
+	status["debugInfo"] = debug
+	total := int64(0)
+	if c.Progress != nil {
+		total = c.Progress.Total
+	}
+	status["progress"] = map[string]any{"totalPercentage": total}
+	status["userManagedNetworking"] = c.UserManaged
+	set(status, "connectivityMajorityGroups", c.ConnectivityGroups)
+	if c.Platform != nil {
+		set(status, "platformType", platformWord(c.Platform.Type))
+	}
+	setAddresses(status, "apiVIP", c.APIVIPs)
+	setAddresses(status, "ingressVIP", c.IngressVIPs)
+	networks := []any{}
+	for _, n := range c.MachineNetworks {
+		networks = append(networks, map[string]any{"cidr": n.CIDR})
+	}
+	setList(status, "machineNetwork", networks)
+	setChecks(status, c.ValidationsInfo)
+}
+
+// hasLogs tells whether anybody of the cluster has sent logs.
+func (h *hub) hasLogs(c *restCluster) bool {
+	if c.ControllerLogsAt.Unix() > 0 {
+		return true
+	}
+	for _, host := range h.hosts {
+		if host.ClusterID == c.ID && host.hasLogs() {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *restHost) hasLogs() bool { return h.LogsAt.Unix() > 0 }
+
+func set(status map[string]any, name, text string) {
+	delete(status, name)
+	if text != "" {
+		status[name] = text
+	}
+}
+
+func setList(status map[string]any, name string, list []any) {
+	delete(status, name)
+	if len(list) > 0 {
+		status[name] = list
+	}
+}
+
+// setAddresses writes addresses as the list and, the first of them, by itself.
+func setAddresses(status map[string]any, name string, list []restAddress) {
+	delete(status, name)
+	all := []any{}
+	for _, a := range list {
+		all = append(all, a.IP)
+	}
+	if len(all) > 0 {
+		status[name] = all[0]
+	}
+	setList(status, name+"s", all)
+}
+
+// setChecks writes validations as the service prints them.
+func setChecks(status map[string]any, text string) {
+	delete(status, "validationsInfo")
+	var checks map[string]any
+	if text == "" || json.Unmarshal([]byte(text), &checks) != nil || len(checks) == 0 {
+		return
+	}
+	status["validationsInfo"] = checks
+}
+
+// statusOf is an object's status, to be changed.
+func statusOf(o *object) map[string]any {
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	if status == nil {
+		status = map[string]any{}
+	}
+	return status
+}
+
+// writeStatus writes a status if it is another one.
+func (h *hub) writeStatus(ctx context.Context, k kind, o *object, status map[string]any) error {
+	old, _, _ := unstructured.NestedMap(o.Object, "status")
+	if reflect.DeepEqual(plain(old), plain(status)) {
+		return nil
+	}
+	o = o.DeepCopy()
+	o.Object["status"] = runtime.DeepCopyJSONValue(status)
+	_, err := h.store.updateStatus(ctx, k, o)
+	return err
+}

@@ -1,0 +1,104 @@
+package hub
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// record does what Hive's operator does with an AgentClusterInstall: it copies
+// its conditions and, in the end, its metadata into the ClusterDeployment, and
+// records the cluster as installed. It then stops looking.
+func (h *hub) record(ctx context.Context, p *pair) error {
+	cd, aci := h.store.get(kindCluster, p.key.space, p.key.id), h.store.get(kindInstall, p.aci.GetNamespace(), p.aci.GetName())
+	if cd == nil || aci == nil {
+		return nil
+	}
+	if done, _, _ := unstructured.NestedBool(cd.Object, "spec", "installed"); done {
+		return nil
+	}
+	if err := h.copyConditions(ctx, cd, aci); err != nil {
+		return err
+	}
+	if statusOfCondition(aci, hubapi.ConditionCompleted) != yes || statusOfCondition(aci, hubapi.ConditionStopped) != yes {
+		return nil
+	}
+	meta, _, _ := unstructured.NestedMap(aci.Object, "spec", "clusterMetadata")
+	if meta["infraID"] == nil || meta["clusterID"] == nil || meta["adminKubeconfigSecretRef"] == nil || meta["adminPasswordSecretRef"] == nil {
+		return nil
+	}
+	cd = h.store.get(kindCluster, p.key.space, p.key.id)
+	if cd == nil {
+		return nil
+	}
+	spec, _, _ := unstructured.NestedMap(cd.Object, "spec")
+	spec["clusterMetadata"], spec["installed"] = meta, true
+	cd.Object["spec"] = spec
+	if _, err := h.store.update(ctx, kindCluster, cd); err != nil {
+		return err
+	}
+	h.logf("%s is recorded as installed", p.key)
+	return nil
+}
+
+func statusOfCondition(o *object, kind string) string {
+	status, _ := conditionOf(o, kind)["status"].(string)
+	return status
+}
+
+// copyConditions writes the status of a ClusterDeployment, where it differs.
+func (h *hub) copyConditions(ctx context.Context, cd, aci *object) error {
+	var all []condition
+	for _, pair := range []struct{ from, to string }{
+		{hubapi.ConditionFailed, hubapi.ConditionHiveInstallFailed}, {hubapi.ConditionCompleted, hubapi.ConditionHiveInstallCompleted},
+		{hubapi.ConditionStopped, hubapi.ConditionHiveInstallStopped}, {hubapi.ConditionRequirementsMet, hubapi.ConditionHiveRequirementsMet},
+		{hubapi.ConditionFailed, hubapi.ConditionHiveProvisionFailed},
+	} {
+		if c, found := copied(aci, pair.from); found {
+			c.Type = pair.to
+			all = append(all, c)
+		}
+	}
+	all = append(all, provisioned(aci)...)
+	status := statusOf(cd)
+	have, _, _ := unstructured.NestedSlice(cd.Object, "status", "conditions")
+	now := h.clock.Now()
+	status["conditions"] = setConditions(have, all, now, true)
+	if statusOfCondition(aci, hubapi.ConditionRequirementsMet) == yes && status["installStartedTimestamp"] == nil {
+		status["installStartedTimestamp"] = conditionOf(aci, hubapi.ConditionRequirementsMet)["lastTransitionTime"]
+	}
+	if statusOfCondition(aci, hubapi.ConditionCompleted) == yes && status["installedTimestamp"] == nil {
+		status["installedTimestamp"] = now.UTC().Format(time.RFC3339)
+	}
+	return h.writeStatus(ctx, kindCluster, cd, status)
+}
+
+func copied(aci *object, kind string) (condition, bool) {
+	c := conditionOf(aci, kind)
+	if c == nil {
+		return condition{}, false
+	}
+	text := func(name string) string { s, _ := c[name].(string); return s }
+	return condition{kind, text("status"), text("reason"), text("message")}, true
+}
+
+// provisioned are the conditions that Hive makes up itself.
+func provisioned(aci *object) []condition {
+	is := func(kind string) bool { return statusOfCondition(aci, kind) == yes }
+	stopped, failed, completed := is(hubapi.ConditionStopped), is(hubapi.ConditionFailed), is(hubapi.ConditionCompleted)
+	halt := condition{hubapi.ConditionHiveProvisionStopped, no, "ProvisionNotStopped", "Provision is not stopped"}
+	state := condition{hubapi.ConditionHiveProvisioned, no, "Provisioning", "Provisioning in progress"}
+	switch {
+	case stopped && failed:
+		halt.Status, halt.Reason, halt.Message = yes, "InstallAttemptsLimitReached", "Install attempts limit reached"
+		state.Reason, state.Message = "ProvisionStopped", "Provisioning failed terminally (see ProvisionStopped condition)"
+	case stopped && completed:
+		state.Status, state.Reason, state.Message = yes, "Provisioned", "Cluster is provisioned"
+	case stopped || completed:
+		state.Status, state.Reason, state.Message = unknown, "Error", "Invalid ClusterInstall conditions. Please report this bug."
+	}
+	return []condition{halt, state}
+}

@@ -1,0 +1,196 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// Config says what hub is simulated.
+type Config struct {
+	// Kube is the API server. Its CustomResourceDefinitions have to be there, or
+	// to come.
+	Kube *rest.Config
+	// Namespace limits the controllers to one namespace; "" is all of them.
+	Namespace string
+	// Service is the URL of the simulated REST service.
+	Service string
+	// Clock is the time of the simulation.
+	Clock clock.Clock
+	// Hive says that Hive's operator is there, which copies what it needs into
+	// the ClusterDeployment and records the installation.
+	Hive bool
+	// Webhooks serves admission over HTTPS on loopback and registers it.
+	Webhooks bool
+	// Trouble is what goes wrong.
+	Trouble Trouble
+	// Logf takes a line about what happens; nil drops them.
+	Logf func(format string, args ...any)
+}
+
+// Trouble is what goes wrong on a hub, besides what a scenario makes the service
+// and the machines do.
+type Trouble struct {
+	// UnsyncedAgents reproduces a stall of the service: a cluster that is ready
+	// stays at UnsyncedAgents, though every Agent is synced, until somebody
+	// touches its AgentClusterInstall.
+	UnsyncedAgents bool
+	// ServiceDown leaves everything as it is: no object is reconciled and no
+	// finalizer removed, as while the operator does not run.
+	ServiceDown bool
+	// BackendErrors is how many transfers of a spec fail for a reason that is
+	// not the user's: SpecSynced is False with BackendError until the next try.
+	BackendErrors int
+	// Deny has admission refuse writes that the rules would let through. It
+	// needs Webhooks.
+	Deny []Denial
+}
+
+// Denial is a refusal of admission.
+type Denial struct {
+	// Kind and Name are the object's; an empty Name is any.
+	Kind, Name string
+	// Operation is CREATE, UPDATE or DELETE; empty is any.
+	Operation string
+	// Message is the text of the refusal.
+	Message string
+}
+
+// hub is the controllers with what they know between two looks.
+type hub struct {
+	config  Config
+	clock   clock.Clock
+	store   *store
+	backend *backend
+	queue   *queue
+	logf    func(string, ...any)
+
+	clusters  map[key]*clusterMemory // by ClusterDeployment
+	infraEnvs map[key]*infraEnvMemory
+	hosts     map[string]*restHost // by id, as last seen
+	seen      int                  // events of the service that were read
+	looked    time.Time            // when everything was last read
+	failing   int                  // backend errors still to be made
+}
+
+// Run simulates the hub until ctx ends. It returns an error where it could not
+// begin, or the context's cause.
+func Run(ctx context.Context, c Config) error {
+	h := &hub{
+		config: c, clock: c.Clock, backend: newBackend(c.Service), queue: newQueue(), logf: c.Logf,
+		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*restHost{},
+		failing: c.Trouble.BackendErrors,
+	}
+	if h.logf == nil {
+		h.logf = func(string, ...any) {}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var err error
+	if h.store, err = openStore(ctx, c.Kube, c.Namespace, h.noticed, h.logf); err != nil {
+		return fmt.Errorf("start the simulated hub: %w", err)
+	}
+	return h.loop(ctx)
+}
+
+// The service's log is read this often, on the simulation's clock, but not more
+// often than a fast clock makes sense of.
+const (
+	lookEvery = 5 * time.Second
+	lookSoon  = 50 * time.Millisecond // real time
+	// refreshEvery is how often everything is read, whatever the log says:
+	// progress within a stage writes no event.
+	refreshEvery = 30 * time.Second
+	refreshSoon  = 400 * time.Millisecond // real time
+)
+
+// loop reconciles what has changed, forever.
+func (h *hub) loop(ctx context.Context) error {
+	ticks := make(chan struct{})
+	go h.tick(ctx, ticks)
+	for {
+		h.round(ctx)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticks:
+			h.look(ctx)
+		case <-h.queue.wake:
+		}
+	}
+}
+
+// tick makes a tick whenever the service's log is to be read.
+func (h *hub) tick(ctx context.Context, ticks chan<- struct{}) {
+	pause := h.atLeast(lookEvery, lookSoon)
+	for h.clock.Sleep(ctx, pause) == nil {
+		select {
+		case ticks <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// atLeast is a time of the simulation that takes no less than some real time.
+func (h *hub) atLeast(virtual, wall time.Duration) time.Duration {
+	if real := h.clock.Wall(virtual); real > 0 && real < wall {
+		return time.Duration(float64(virtual) * float64(wall) / float64(real))
+	}
+	return virtual
+}
+
+// round reconciles every object whose turn it is.
+func (h *hub) round(ctx context.Context) {
+	if h.config.Trouble.ServiceDown {
+		return
+	}
+	for _, k := range h.queue.take(h.clock.Now()) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := h.reconcile(ctx, k); err != nil && ctx.Err() == nil {
+			h.again(k, err)
+		}
+	}
+}
+
+// retryAfter is when an object is looked at again after something unexpected.
+const retryAfter = 10 * time.Second
+
+// again puts an object back that could not be reconciled.
+func (h *hub) again(k key, err error) {
+	if isConflict(err) {
+		h.queue.after(k, h.clock.Now()) // the watch brings the newer version
+		return
+	}
+	var text *inputError
+	if !errors.As(err, &text) {
+		h.logf("%s: %v", k, err)
+	}
+	h.queue.after(k, h.clock.Now().Add(retryAfter))
+}
+
+// reconcile brings one object, and what follows from it, up to date.
+func (h *hub) reconcile(ctx context.Context, k key) error {
+	switch k.kind {
+	case kindCluster:
+		return h.reconcileCluster(ctx, k)
+	case kindInstall:
+		return h.reconcileInstall(ctx, k)
+	case kindInfraEnv:
+		return h.reconcileInfraEnv(ctx, k)
+	case kindAgent:
+		return h.reconcileAgent(ctx, k)
+	}
+	h.spread(k)
+	return nil
+}
+
+// later has an object reconciled again after some time of the simulation.
+func (h *hub) later(k key, d time.Duration) { h.queue.after(k, h.clock.Now().Add(d)) }

@@ -1,0 +1,281 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+)
+
+// infraEnvMemory is what is known of the infra-env behind an InfraEnv.
+type infraEnvMemory struct {
+	id    string // of the service's infra-env; "" until there is one
+	sent  string // fingerprint of what was last sent
+	rest  *restInfraEnv
+	made  time.Time // when the present image was made
+	hosts string    // as the service last printed them
+}
+
+func (h *hub) infraEnv(k key) *infraEnvMemory {
+	m := h.infraEnvs[k]
+	if m == nil {
+		m = &infraEnvMemory{}
+		h.infraEnvs[k] = m
+	}
+	return m
+}
+
+// wakeInfraEnvs has the InfraEnvs of a cluster looked at again.
+func (h *hub) wakeInfraEnvs(owner key) {
+	for _, env := range h.store.list(kindInfraEnv, "") {
+		if nested(env, "spec", "clusterRef", "name") == owner.id && nested(env, "spec", "clusterRef", "namespace") == owner.space {
+			h.queue.add(keyOf(kindInfraEnv, env))
+		}
+	}
+}
+
+// errNoCluster says that the cluster of an InfraEnv is not there yet.
+type errNoCluster struct{ text string }
+
+func (e *errNoCluster) Error() string { return e.text }
+
+// reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and
+// reports on its image.
+func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
+	env := h.store.get(kindInfraEnv, k.space, k.id)
+	if env == nil {
+		delete(h.infraEnvs, k)
+		return nil
+	}
+	if env.GetDeletionTimestamp() != nil {
+		return h.releaseInfraEnv(ctx, env)
+	}
+	if addFinalizer(env, hubapi.FinalizerInfraEnv) {
+		made, err := h.store.update(ctx, kindInfraEnv, asPrinted(kindInfraEnv, env))
+		if err != nil {
+			return err
+		}
+		env = made
+	}
+	spec, err := readSpec[infraEnvSpec](env)
+	if err != nil {
+		return err
+	}
+	m := h.infraEnv(k)
+	fault := h.syncInfraEnv(ctx, m, env, &spec)
+	var waits *errNoCluster
+	if fault != nil && !isInput(fault) && !errors.As(fault, &waits) {
+		h.later(k, retryAfter)
+	}
+	return h.reportInfraEnv(ctx, m, env, &spec, fault)
+}
+
+func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *object, spec *infraEnvSpec) error {
+	k := keyOf(kindInfraEnv, env)
+	if err := h.adoptInfraEnv(ctx, m, env); err != nil {
+		return err
+	}
+	in := &infraEnvInputs{name: k.id, spec: *spec}
+	if ref := spec.ClusterRef; ref != nil {
+		var err error
+		if in.clusterID, err = h.clusterBehind(ref); err != nil {
+			return err
+		}
+	}
+	if m.rest != nil && m.rest.ClusterID != in.clusterID && in.clusterID != "" {
+		*m = infraEnvMemory{} // the cluster was made anew, and so the image is
+	}
+	if err := h.gatherInfraEnv(ctx, k, in); err != nil {
+		return err
+	}
+	print, err := in.print()
+	if err != nil || print == m.sent {
+		return err
+	}
+	method, path, body := "PATCH", "/v2/infra-envs/"+m.id, in.params()
+	switch {
+	case m.id == "":
+		method, path, body = "POST", "/v2/infra-envs", in.create()
+	case m.sent == "": // of a former run, and as it is
+		m.sent = print
+		return nil
+	}
+	var made restInfraEnv
+	if err := h.backend.do(ctx, method, path, body, &made); err != nil {
+		return err
+	}
+	if m.id == "" {
+		h.logf("made infra-env %s for %s", made.ID, k)
+	}
+	m.id, m.rest, m.sent, m.made = made.ID, &made, print, h.clock.Now()
+	return nil
+}
+
+// clusterBehind finds the service's cluster of a reference.
+func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
+	owner := referred(ref)
+	cd := h.store.get(kindCluster, owner.space, owner.id)
+	if cd == nil {
+		return "", &errNoCluster{"ClusterDeployment is missing: failed to get clusterDeployment with name " + ref.Name + " in namespace " + ref.Namespace +
+			": ClusterDeployment.hive.openshift.io \"" + ref.Name + "\" not found"}
+	}
+	m := h.clusters[owner]
+	if m == nil || m.rest == nil {
+		install := nested(cd, "spec", "clusterInstallRef", "name")
+		return "", &errNoCluster{"ClusterDeployment is missing: cluster does not exist: " + ref.Name +
+			", check AgentClusterInstall conditions: name " + install + " in namespace " + ref.Namespace}
+	}
+	return m.id, nil
+}
+
+// gatherInfraEnv reads what an infra-env is made from.
+func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) error {
+	s := &in.spec
+	if s.PullSecretRef.Name == "" {
+		return inputFault("missing pull secret: InfraEnv %s/%s names none", k.space, k.id)
+	}
+	var err error
+	if in.pullSecret, err = h.pullSecret(ctx, k.space, s.PullSecretRef.Name); err != nil {
+		return err
+	}
+	if len(s.NTPSources) > 0 && len(s.AdditionalNTPSources) > 0 {
+		return inputFault("ntpSources and additionalNTPSources are mutually exclusive")
+	}
+	if ref := s.MirrorRegistryRef; ref != nil {
+		if _, err := h.configMap(ctx, orElse(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+			return err
+		}
+	}
+	in.static, err = h.staticHosts(k.space, s.NMStateConfigLabelSelector)
+	return err
+}
+
+// adoptInfraEnv finds the infra-env that a former run of the controllers had made.
+func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *object) error {
+	if m.rest != nil {
+		return nil
+	}
+	if m.id == "" {
+		if m.id = queryOf(nested(env, "status", "debugInfo", "eventsURL"), "infra_env_id"); m.id == "" {
+			return nil
+		}
+	}
+	var have restInfraEnv
+	err := h.backend.do(ctx, "GET", "/v2/infra-envs/"+m.id, nil, &have)
+	if isGone(err) {
+		*m = infraEnvMemory{}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.rest = &have
+	if m.made, err = time.Parse(time.RFC3339, nested(env, "status", "createdTime")); err != nil {
+		m.made = have.UpdatedAt
+	}
+	return nil
+}
+
+// reportInfraEnv writes the status of an InfraEnv, where it differs.
+func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object, spec *infraEnvSpec, fault error) error {
+	status := statusOf(env)
+	conditions, _, _ := unstructured.NestedSlice(env.Object, "status", "conditions")
+	image := condition{"ImageCreated", yes, "InfraEnvAvailable", "InfraEnv is available: Image has been created"}
+	var waits *errNoCluster
+	switch {
+	case errors.As(fault, &waits):
+		image = condition{"ImageCreated", unknown, "MissingClusterDeployment", fault.Error()}
+	case fault != nil:
+		image = condition{"ImageCreated", no, "ImageCreationError", "Failed to create image: " + fault.Error()}
+		delete(status, "isoDownloadURL")
+		delete(status, "createdTime")
+	default:
+		status["isoDownloadURL"], status["createdTime"] = m.rest.URL, m.made.UTC().Format(time.RFC3339)
+	}
+	status["conditions"] = setConditions(conditions, []condition{image}, h.clock.Now(), false)
+	status["agentLabelSelector"] = map[string]any{"matchLabels": map[string]any{hubapi.LabelAgentInfraEnv: env.GetName()}}
+	if fault == nil {
+		status["bootArtifacts"] = h.artifacts(m, spec)
+		status["debugInfo"] = h.debugOf(m, spec)
+	} else if status["bootArtifacts"] == nil {
+		status["bootArtifacts"] = map[string]any{"discoveryIgnitionURL": "", "initrd": "", "ipxeScript": "", "kernel": "", "rootfs": ""}
+		status["debugInfo"] = map[string]any{"eventsURL": ""}
+	}
+	return h.writeStatus(ctx, kindInfraEnv, env, status)
+}
+
+func (h *hub) debugOf(m *infraEnvMemory, spec *infraEnvSpec) map[string]any {
+	debug := map[string]any{"eventsURL": h.backend.url + restBase + "/v2/events?infra_env_id=" + m.id}
+	if selects(spec.NMStateConfigLabelSelector) {
+		debug["staticNetworkDownloadURL"] = h.fileURL(m.id, "static-network-config", nil)
+	}
+	return debug
+}
+
+func (h *hub) fileURL(id, name string, more url.Values) string {
+	query := url.Values{"file_name": {name}}
+	for k, v := range more {
+		query[k] = v
+	}
+	return h.backend.url + restBase + "/v2/infra-envs/" + id + "/downloads/files?" + query.Encode()
+}
+
+// artifacts are the addresses of what a machine boots over the network.
+func (h *hub) artifacts(m *infraEnvMemory, spec *infraEnvSpec) map[string]any {
+	query := "?arch=" + url.QueryEscape(m.rest.Arch) + "&version=" + url.QueryEscape(m.rest.Version)
+	boot := h.backend.url + "/boot-artifacts/"
+	var script url.Values
+	if spec.IPXEScriptType == agentinstall.IPXEBootOrderControl {
+		script = url.Values{"ipxe_script_type": {"boot-order-control"}}
+	}
+	return map[string]any{
+		"kernel": boot + "kernel" + query, "rootfs": boot + "rootfs" + query,
+		"initrd":               h.backend.url + "/images/" + m.id + "/pxe-initrd" + query,
+		"ipxeScript":           h.fileURL(m.id, "ipxe-script", script),
+		"discoveryIgnitionURL": h.fileURL(m.id, "discovery.ign", nil),
+	}
+}
+
+// readHosts reads the hosts of an infra-env and has the Agents of those that
+// changed looked at.
+func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
+	data, err := h.backend.raw(ctx, "GET", "/v2/infra-envs/"+m.id+"/hosts", nil)
+	if isGone(err) {
+		*m = infraEnvMemory{}
+		h.queue.add(k)
+		return nil
+	}
+	if err != nil || string(data) == m.hosts {
+		return err
+	}
+	m.hosts = string(data)
+	var raws []json.RawMessage
+	if err := json.Unmarshal(data, &raws); err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, raw := range raws {
+		host := &restHost{raw: string(raw)}
+		if err := json.Unmarshal(raw, host); err != nil {
+			return err
+		}
+		there[host.ID] = true
+		if old := h.hosts[host.ID]; old == nil || old.raw != host.raw {
+			h.hosts[host.ID] = host
+			h.queue.add(key{kindAgent, k.space, host.ID})
+		}
+	}
+	for id, host := range h.hosts {
+		if host.InfraEnvID == m.id && !there[id] {
+			delete(h.hosts, id)
+			h.queue.add(key{kindAgent, k.space, id})
+		}
+	}
+	return nil
+}

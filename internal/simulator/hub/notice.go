@@ -1,0 +1,115 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+)
+
+// noticed takes that an object was made, changed or removed.
+func (h *hub) noticed(k key) { h.queue.add(k) }
+
+// spread has everything looked at that depends on an object. The service does so
+// by watches that map one kind to another.
+func (h *hub) spread(k key) {
+	switch k.kind {
+	case kindAgent:
+		h.spreadAgent(k)
+	case kindNMState:
+		h.addAll(kindInfraEnv, k.space)
+	case kindImageSet:
+		h.addAll(kindCluster, "")
+	case kindSecret, kindConfigMap:
+		h.addAll(kindCluster, k.space)
+		h.addAll(kindInfraEnv, k.space)
+	}
+}
+
+func (h *hub) spreadAgent(k key) {
+	h.addAll(kindClassification, k.space)
+	h.addAll(kindBareMetal, k.space)
+	agent := h.store.get(kindAgent, k.space, k.id)
+	if agent == nil {
+		return
+	}
+	if owner := boundTo(agent); owner.id != "" {
+		h.queue.add(owner)
+	}
+}
+
+func (h *hub) addAll(k kind, space string) {
+	for _, o := range h.store.list(k, space) {
+		h.queue.add(keyOf(k, o))
+	}
+}
+
+// look reads what happened in the service since the last time, and has what it
+// concerns looked at.
+func (h *hub) look(ctx context.Context) {
+	if h.config.Trouble.ServiceDown {
+		return
+	}
+	now := h.clock.Now()
+	all := now.Sub(h.looked) >= h.atLeast(refreshEvery, refreshSoon)
+	if all {
+		h.looked = now
+	}
+	named, err := h.readLog(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			h.logf("read the events of the service: %v", err)
+		}
+		return
+	}
+	for k, m := range h.infraEnvs {
+		if m.id == "" || !all && !named[m.id] {
+			continue
+		}
+		if err := h.readHosts(ctx, k, m); err != nil && ctx.Err() == nil {
+			h.logf("%s: %v", k, err)
+		}
+	}
+	for k, m := range h.clusters {
+		if m.id == "" || !all && !named[m.id] {
+			continue
+		}
+		h.lookAtCluster(ctx, k, m)
+	}
+}
+
+func (h *hub) lookAtCluster(ctx context.Context, k key, m *clusterMemory) {
+	before := m.raw
+	err := h.readCluster(ctx, m)
+	if isGone(err) {
+		*m = clusterMemory{}
+	} else if err != nil {
+		if ctx.Err() == nil {
+			h.logf("%s: %v", k, err)
+		}
+		return
+	}
+	if m.raw != before {
+		h.queue.add(k)
+	}
+}
+
+// readLog gives the ids of what new events are about.
+func (h *hub) readLog(ctx context.Context) (map[string]bool, error) {
+	const most = 500
+	named := map[string]bool{}
+	for {
+		var events []struct {
+			ClusterID  string `json:"cluster_id"`
+			InfraEnvID string `json:"infra_env_id"`
+		}
+		if err := h.backend.do(ctx, "GET", fmt.Sprintf("/v2/events?offset=%d&limit=%d", h.seen, most), nil, &events); err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			named[e.ClusterID], named[e.InfraEnvID] = true, true
+		}
+		h.seen += len(events)
+		if len(events) < most {
+			return named, nil
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package hub
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// asPrinted gives an object the form in which the service writes it back. The
+// service reads objects into types of its own and writes them whole: what its
+// types leave out when it is zero is gone afterwards, even if a client had said
+// so on purpose, and what they always print is there.
+func asPrinted(k kind, o *object) *object {
+	o = o.DeepCopy()
+	spec, found, err := unstructured.NestedMap(o.Object, "spec")
+	if err != nil || !found {
+		return o
+	}
+	switch k {
+	case kindInstall:
+		dropZero(spec)
+	case kindCluster:
+		if _, said := spec["installed"]; !said {
+			spec["installed"] = false
+		}
+		control, _ := spec["controlPlaneConfig"].(map[string]any)
+		if control == nil {
+			control = map[string]any{}
+		}
+		if control["servingCertificates"] == nil {
+			control["servingCertificates"] = map[string]any{}
+		}
+		spec["controlPlaneConfig"] = control
+	case kindInfraEnv:
+		dropZero(spec)
+		if spec["nmStateConfigLabelSelector"] == nil {
+			spec["nmStateConfigLabelSelector"] = map[string]any{}
+		}
+	}
+	o.Object["spec"] = spec
+	return o
+}
+
+// dropZero removes what stands in a spec and is zero: texts, numbers, false and
+// empty lists. Structures stay, and so does what has a meaning when it is zero.
+func dropZero(fields map[string]any) {
+	for name, value := range fields {
+		switch v := value.(type) {
+		case map[string]any:
+			dropZero(v)
+		case []any:
+			if len(v) == 0 {
+				delete(fields, name)
+			}
+		case string:
+			if v == "" {
+				delete(fields, name)
+			}
+		case bool:
+			if !v && name != "userManagedNetworking" {
+				delete(fields, name)
+			}
+		case int64:
+			if v == 0 {
+				delete(fields, name)
+			}
+		case float64:
+			if v == 0 {
+				delete(fields, name)
+			}
+		case nil:
+			delete(fields, name)
+		}
+	}
+}
+
+// addFinalizer tells whether it was not there yet.
+func addFinalizer(o *object, name string) bool {
+	list := o.GetFinalizers()
+	if slices.Contains(list, name) {
+		return false
+	}
+	o.SetFinalizers(append(list, name))
+	return true
+}
+
+// dropFinalizer tells whether it was there.
+func dropFinalizer(o *object, name string) bool {
+	list := o.GetFinalizers()
+	at := slices.Index(list, name)
+	if at < 0 {
+		return false
+	}
+	o.SetFinalizers(slices.Delete(slices.Clone(list), at, at+1))
+	return true
+}
+
+// setMark puts a label or annotation into a map, and tells whether that changed it.
+func setMark(marks map[string]string, name, value string) (map[string]string, bool) {
+	if old, there := marks[name]; there && old == value {
+		return marks, false
+	}
+	if marks == nil {
+		marks = map[string]string{}
+	}
+	marks[name] = value
+	return marks, true
+}
+
+// nested reads a text at a path; "" where there is none.
+func nested(o *object, path ...string) string {
+	text, _, _ := unstructured.NestedString(o.Object, path...)
+	return text
+}

@@ -1,0 +1,122 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// restBase is the path below which the service's API is found.
+const restBase = "/api/assisted-install"
+
+// backend speaks to the simulated service.
+type backend struct {
+	url    string // without a path
+	client *http.Client
+}
+
+func newBackend(url string) *backend {
+	url = strings.TrimSuffix(strings.TrimSuffix(url, "/"), restBase)
+	return &backend{url: url, client: &http.Client{Timeout: time.Minute}}
+}
+
+// restError is a refusal of the service.
+type restError struct {
+	status int
+	reason string
+}
+
+func (e *restError) Error() string { return e.reason }
+
+// isGone tells whether the service does not know what was asked for.
+func isGone(err error) bool {
+	var refusal *restError
+	return errors.As(err, &refusal) && refusal.status == http.StatusNotFound
+}
+
+// isInput tells whether only the user can cure an error: the service answered,
+// and refused what it was sent.
+func isInput(err error) bool {
+	var input *inputError
+	if errors.As(err, &input) {
+		return true
+	}
+	var refusal *restError
+	return errors.As(err, &refusal) && refusal.status >= 400 && refusal.status < 500
+}
+
+// inputError is a fault of a custom resource that was found before the service
+// was asked.
+type inputError struct{ text string }
+
+func (e *inputError) Error() string { return e.text }
+
+func inputFault(format string, args ...any) error {
+	return &inputError{fmt.Sprintf(format, args...)}
+}
+
+// do sends a request and reads its answer into a value; nil for either is none.
+func (b *backend) do(ctx context.Context, method, path string, send, into any) error {
+	data, err := b.raw(ctx, method, path, send)
+	if err != nil || into == nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read the service's answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// raw sends a request and gives the answer as it came.
+func (b *backend) raw(ctx context.Context, method, path string, send any) ([]byte, error) {
+	var body io.Reader
+	if send != nil {
+		data, err := json.Marshal(send)
+		if err != nil {
+			return nil, fmt.Errorf("write %s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(data)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, b.url+restBase+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("write %s %s: %w", method, path, err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := b.client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the service: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	const most = 64 << 20
+	data, err := io.ReadAll(io.LimitReader(response.Body, most))
+	if err != nil {
+		return nil, fmt.Errorf("read the service's answer to %s %s: %w", method, path, err)
+	}
+	if response.StatusCode >= 300 {
+		return nil, refusal(response.StatusCode, data)
+	}
+	return data, nil
+}
+
+// refusal reads the service's two ways to say no.
+func refusal(status int, data []byte) error {
+	var said struct {
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(data, &said) != nil || said.Reason+said.Message == "" {
+		said.Reason = fmt.Sprintf("the service answers %d %s", status, http.StatusText(status))
+	}
+	if said.Reason == "" {
+		said.Reason = said.Message
+	}
+	return &restError{status: status, reason: said.Reason}
+}

@@ -1,0 +1,120 @@
+package hub
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// deploymentSpec is the spec of a ClusterDeployment.
+type deploymentSpec struct {
+	hive.ClusterDeploymentSpec `json:",inline"`
+}
+
+// installed tells whether the cluster is recorded as installed.
+func (s *deploymentSpec) installed() bool { return s.Installed != nil && *s.Installed }
+
+// installSpec is the spec of an AgentClusterInstall.
+type installSpec struct {
+	hive.AgentClusterInstallSpec `json:",inline"`
+}
+
+// readSpec reads the spec of an object.
+func readSpec[T any](o *object) (T, error) {
+	var spec T
+	fields, _, err := unstructured.NestedMap(o.Object, "spec")
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec)
+	}
+	if err != nil {
+		return spec, fmt.Errorf("read the spec of %s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
+	}
+	return spec, nil
+}
+
+// wanted are the hosts that are asked for.
+func (s *installSpec) wanted() counts {
+	r := s.ProvisionRequirements
+	return counts{r.ControlPlaneAgents, r.ArbiterAgents, r.WorkerAgents}
+}
+
+// single tells whether a single node is asked for.
+func (s *installSpec) single() bool { return s.wanted() == counts{masters: 1} }
+
+// platforms are the hub's and the service's words for a platform. An empty word
+// is left to the service.
+func platforms() map[string]string {
+	return map[string]string{
+		hive.PlatformBareMetal: "baremetal", hive.PlatformNone: "none", hive.PlatformVSphere: "vsphere",
+		hive.PlatformNutanix: "nutanix", hive.PlatformExternal: "external",
+	}
+}
+
+// platformWord is the hub's word for a platform of the service.
+func platformWord(rest string) string {
+	for word, other := range platforms() {
+		if other == rest {
+			return word
+		}
+	}
+	return ""
+}
+
+// vips are the virtual addresses: those of the list, or else the single one.
+func vips(list []string, one string) []string {
+	if len(list) == 0 && one != "" {
+		return []string{one}
+	}
+	return list
+}
+
+// manifests are the names of the ConfigMaps with manifests.
+func (s *installSpec) manifests() []string {
+	var names []string
+	for _, ref := range s.ManifestsConfigMapRefs {
+		names = append(names, ref.Name)
+	}
+	if len(names) == 0 && s.ManifestsConfigMapRef != nil {
+		names = append(names, s.ManifestsConfigMapRef.Name)
+	}
+	return names
+}
+
+// hyperthreading is the service's word for the roles that it is switched on for.
+func (s *installSpec) hyperthreading() string {
+	pools := append([]hive.MachinePool{}, s.Compute...)
+	for _, p := range []*hive.MachinePool{s.ControlPlane, s.Arbiter} {
+		if p != nil {
+			pools = append(pools, *p)
+		}
+	}
+	off := map[string]bool{}
+	for _, p := range pools {
+		off[p.Name] = p.Hyperthreading == "Disabled"
+	}
+	arbiter := s.Arbiter != nil || s.ProvisionRequirements.ArbiterAgents > 0
+	switch {
+	case !off["master"] && !off["worker"] && !off["arbiter"]:
+		return "all"
+	case off["master"] && off["worker"] && (off["arbiter"] || !arbiter):
+		return "none"
+	}
+	var on string
+	for _, p := range []struct{ pool, word string }{{"master", "masters"}, {"arbiter", "arbiters"}, {"worker", "workers"}} {
+		if off[p.pool] || p.pool == "arbiter" && !arbiter {
+			continue
+		}
+		if on != "" {
+			on += ","
+		}
+		on += p.word
+	}
+	return on
+}
+
+// referred is the ClusterDeployment that a reference names.
+func referred(ref *hubapi.Reference) key { return key{kindCluster, ref.Namespace, ref.Name} }

@@ -1,0 +1,283 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+// object is any object of the API server.
+type object = unstructured.Unstructured
+
+// manager is the field manager that the service writes as.
+const manager = "assisted-service"
+
+// key names an object.
+type key struct {
+	kind      kind
+	space, id string
+}
+
+func keyOf(k kind, o *object) key { return key{k, o.GetNamespace(), o.GetName()} }
+
+func (k key) String() string { return fmt.Sprintf("%s %s/%s", k.kind, k.space, k.id) }
+
+// store is the API server as the controllers see it: a copy of every object
+// that is kept up to date by watches, and writes that are seen at once by who
+// made them.
+type store struct {
+	client  dynamic.Interface
+	changed func(key)
+	stores  map[kind]cache.Store
+
+	mu      sync.Mutex
+	written map[key]*object // newer than what the watches have brought
+}
+
+// openStore starts the watches and waits until they have seen everything.
+// Kinds that the server does not serve are left out where they are optional,
+// and waited for otherwise.
+func openStore(ctx context.Context, config *rest.Config, namespace string, changed func(key), logf func(string, ...any)) (*store, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = 500, 1000
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the hub: %w", err)
+	}
+	s := &store{client: client, changed: changed, stores: map[kind]cache.Store{}, written: map[key]*object{}}
+	kinds, err := servedKinds(ctx, config, logf)
+	if err != nil {
+		return nil, err
+	}
+	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
+	global := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	for _, k := range kinds {
+		from := factory
+		if k.clusterScoped() {
+			from = global
+		}
+		informer := from.ForResource(k.resource()).Informer()
+		if err := s.follow(k, informer, logf); err != nil {
+			return nil, err
+		}
+	}
+	factory.Start(ctx.Done())
+	global.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	global.WaitForCacheSync(ctx.Done())
+	return s, context.Cause(ctx)
+}
+
+// servedKinds are the watched kinds that the server has. It waits for those
+// without which nothing can be done.
+func servedKinds(ctx context.Context, config *rest.Config, logf func(string, ...any)) ([]kind, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the hub: %w", err)
+	}
+	for told := false; ; told = true {
+		var have []kind
+		var missing kind
+		for _, k := range watched() {
+			list, err := client.ServerResourcesForGroupVersion(k.resource().GroupVersion().String())
+			served := err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == k.resource().Resource })
+			switch {
+			case served:
+				have = append(have, k)
+			case err != nil && !apierrors.IsNotFound(err):
+				return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
+			case !k.optional():
+				missing = k
+			}
+		}
+		if missing == "" {
+			return have, nil
+		}
+		if !told {
+			logf("waiting for the definition of %s on the hub", missing)
+		}
+		timer := time.NewTimer(definitionPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// definitionPause is how long to wait before asking again for definitions. It
+// is the API server's time, not the simulation's.
+const definitionPause = time.Second
+
+// follow keeps a copy of a kind and tells of changes.
+func (s *store) follow(k kind, informer cache.SharedIndexInformer, logf func(string, ...any)) error {
+	err := informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { logf("watch %s: %v", k, err) })
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", k, err)
+	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { s.tell(k, o, false) },
+		UpdateFunc: func(_, o any) { s.tell(k, o, false) },
+		DeleteFunc: func(o any) { s.tell(k, o, true) },
+	})
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", k, err)
+	}
+	s.stores[k] = informer.GetStore()
+	return nil
+}
+
+func (s *store) tell(k kind, o any, gone bool) {
+	if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = last.Obj
+	}
+	seen, ok := o.(*object)
+	if !ok {
+		return
+	}
+	at := keyOf(k, seen)
+	s.mu.Lock()
+	if mine := s.written[at]; mine != nil && (gone && mine.GetUID() == seen.GetUID() || !older(seen, mine)) {
+		delete(s.written, at)
+	}
+	s.mu.Unlock()
+	s.changed(at)
+}
+
+// older tells whether a is an earlier version of an object than b.
+func older(a, b *object) bool {
+	x, errX := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
+	y, errY := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
+	return errX == nil && errY == nil && x < y
+}
+
+// has tells whether a kind is watched.
+func (s *store) has(k kind) bool { return s.stores[k] != nil }
+
+// get gives the newest known version of an object, to be changed at will; nil
+// where there is none.
+func (s *store) get(k kind, space, id string) *object {
+	path := id
+	if space != "" {
+		path = space + "/" + id
+	}
+	var seen *object
+	if from := s.stores[k]; from != nil {
+		if o, found, _ := from.GetByKey(path); found {
+			seen, _ = o.(*object)
+		}
+	}
+	return s.newest(key{k, space, id}, seen)
+}
+
+func (s *store) newest(at key, seen *object) *object {
+	s.mu.Lock()
+	mine := s.written[at]
+	s.mu.Unlock()
+	if mine != nil && (seen == nil || older(seen, mine)) {
+		seen = mine
+	}
+	if seen == nil {
+		return nil
+	}
+	return seen.DeepCopy()
+}
+
+// list gives the objects of a kind in a namespace ("" for all), by name.
+func (s *store) list(k kind, space string) []*object {
+	found := map[key]*object{}
+	if from := s.stores[k]; from != nil {
+		for _, o := range from.List() {
+			if seen, ok := o.(*object); ok && (space == "" || seen.GetNamespace() == space) {
+				found[keyOf(k, seen)] = seen
+			}
+		}
+	}
+	s.mu.Lock()
+	for at, mine := range s.written {
+		if at.kind == k && (space == "" || at.space == space) && (found[at] == nil || older(found[at], mine)) {
+			found[at] = mine
+		}
+	}
+	s.mu.Unlock()
+	all := make([]*object, 0, len(found))
+	for _, o := range found {
+		all = append(all, o.DeepCopy())
+	}
+	slices.SortFunc(all, func(a, b *object) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return all
+}
+
+// keep remembers a version that the server gave back for a write.
+func (s *store) keep(k kind, o *object, err error) (*object, error) {
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := keyOf(k, o)
+	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
+		delete(s.written, at) // that was its last version
+		return o, nil
+	}
+	s.written[at] = o
+	return o.DeepCopy(), nil
+}
+
+func (s *store) at(k kind, space string) dynamic.ResourceInterface {
+	if k.clusterScoped() {
+		return s.client.Resource(k.resource())
+	}
+	return s.client.Resource(k.resource()).Namespace(space)
+}
+
+// live asks the server for an object, for kinds of which other copies may be old.
+func (s *store) live(ctx context.Context, k kind, space, id string) (*object, error) {
+	return s.at(k, space).Get(ctx, id, metav1.GetOptions{})
+}
+
+// create makes an object.
+func (s *store) create(ctx context.Context, k kind, o *object) (*object, error) {
+	made, err := s.at(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
+	return s.keep(k, made, err)
+}
+
+// update writes everything but the status, if the object is still what it was.
+func (s *store) update(ctx context.Context, k kind, o *object) (*object, error) {
+	made, err := s.at(k, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	return s.keep(k, made, err)
+}
+
+// updateStatus writes the status, likewise.
+func (s *store) updateStatus(ctx context.Context, k kind, o *object) (*object, error) {
+	made, err := s.at(k, o.GetNamespace()).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	return s.keep(k, made, err)
+}
+
+// delete asks for the removal of an object. One that is not there is no error.
+func (s *store) delete(ctx context.Context, k kind, space, id string) error {
+	err := s.at(k, space).Delete(ctx, id, metav1.DeleteOptions{})
+	s.mu.Lock()
+	delete(s.written, key{k, space, id})
+	s.mu.Unlock()
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
