@@ -1,0 +1,329 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+)
+
+// Act writes what the action stands for: each object once at most, and none that
+// is already as it shall be. Errors are *install.Fault. The next observation
+// shows what was written.
+func (p *Plane) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
+	if desired == nil || desired.Spec == nil {
+		return refusal(action, errors.New("there is no desired cluster"))
+	}
+	act := actOf(action.Kind)
+	if act == nil {
+		return refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
+	}
+	name := desired.Spec.Metadata.Name
+	namespace := firstOf(p.namespace, manifest.NamespaceOf(desired.Spec))
+	switch {
+	case desired.Options.Adopt != "":
+		namespace, _ = parts(desired.Options.Adopt, namespace)
+	case aboutCluster(action.Kind) && action.Target != "":
+		namespace, _ = parts(action.Target, namespace)
+	}
+	at, err := p.place(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	w := &actor{
+		writer:  writer{Plane: p, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: ofFile(action.Kind)},
+		desired: desired, action: action,
+	}
+	if err := act(w, ctx); err != nil {
+		var fault *install.Fault
+		if errors.As(err, &fault) {
+			return fault
+		}
+		return refusal(action, err)
+	}
+	return nil
+}
+
+// actor carries out one action.
+type actor struct {
+	writer
+	desired *install.Desired
+	action  install.Action
+}
+
+type actFunc func(*actor, context.Context) error
+
+// actOf is how an action of a kind is carried out.
+func actOf(kind install.Kind) actFunc {
+	switch kind {
+	case install.RegisterCluster:
+		return (*actor).registerCluster
+	case install.WithdrawCluster:
+		return (*actor).withdrawCluster
+	case install.UpdateCluster, install.SetOverrides, install.IgnoreValidations:
+		return (*actor).updateCluster
+	case install.UploadManifest:
+		return (*actor).uploadManifest
+	case install.RegisterInfraEnv:
+		return (*actor).registerInfraEnv
+	case install.UpdateInfraEnv:
+		return (*actor).updateInfraEnv
+	case install.RenewImage:
+		return (*actor).renewImage
+	case install.UpdateHost, install.InstallHost:
+		return (*actor).updateHost
+	case install.BindHost:
+		return (*actor).bindHost
+	case install.StartInstall:
+		return (*actor).startInstall
+	case install.NudgeCluster:
+		return (*actor).nudge
+	case install.RecordInstalled:
+		return (*actor).record
+	case install.AllowAddHosts:
+		return (*actor).allowAddHosts
+	}
+	return nil
+}
+
+// aboutCluster says whether the target of an action of a kind is a cluster.
+func aboutCluster(kind install.Kind) bool {
+	switch kind {
+	case install.UpdateInfraEnv, install.RenewImage, install.UpdateHost, install.InstallHost, install.BindHost:
+		return false
+	}
+	return true
+}
+
+// ofFile says whether what an action of a kind writes comes from the user's
+// file, so that a refusal of it is the file's fault.
+func ofFile(kind install.Kind) bool {
+	switch kind {
+	case install.RegisterCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
+		install.RegisterInfraEnv, install.UpdateInfraEnv, install.UpdateHost:
+		return true
+	}
+	return false
+}
+
+// refusal is the error for an action that cannot be sent at all.
+func refusal(action install.Action, err error) error {
+	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: err}
+}
+
+// objects are those of the file. What it says and a hub has no place for is the
+// file's fault.
+func (a *actor) objects(o manifest.HubOptions) (*manifest.HubObjects, error) {
+	o.Namespace, o.Secrets = a.at.namespace, true
+	made, err := manifest.Hub(a.desired.Spec, o)
+	if err != nil {
+		return nil, &install.Fault{
+			Code: install.CodeInput, Op: "make the hub's objects of", On: a.cluster, Permanent: true, Err: err,
+			Next: "change the file and run the same command again",
+		}
+	}
+	return made, nil
+}
+
+// registerCluster makes all that a cluster needs but its image: its start is
+// held until everything is ready.
+func (a *actor) registerCluster(ctx context.Context) error {
+	set, err := a.chooseImageSet(ctx, a.desired.Spec)
+	if err != nil {
+		return err
+	}
+	hold := true
+	made, err := a.objects(manifest.HubOptions{ImageSet: set, Hold: &hold})
+	if err != nil {
+		return err
+	}
+	if err := a.foreign(ctx, made); err != nil {
+		return err
+	}
+	if err := a.ensureNamespace(ctx, made.Namespace); err != nil {
+		return err
+	}
+	if made.ImageSet != nil {
+		if err := a.ensureImageSet(ctx, made.ImageSet); err != nil {
+			return err
+		}
+	}
+	if err := a.all(ctx, made.Cluster); err != nil {
+		return err
+	}
+	return a.agreed(ctx)
+}
+
+// foreign refuses before anything is written where an object of somebody else
+// stands in the way.
+func (a *actor) foreign(ctx context.Context, made *manifest.HubObjects) error {
+	for _, want := range made.Cluster {
+		k, _ := byKind(want.GetKind())
+		s, watched := a.at.shelves[k.name]
+		if !watched {
+			continue
+		}
+		if live := s.get(want.GetName()); live != nil {
+			if err := a.mine(k, live); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ensureNamespace makes the namespace where there is none. Whoever may not look
+// at namespaces has been given one.
+func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstructured) error {
+	live, err := a.live(ctx, namespaces(), "", want.GetName())
+	var fault *install.Fault
+	switch {
+	case errors.As(err, &fault) && fault.Code == install.CodeAuth && fault.Status == 403:
+		return nil
+	case err != nil:
+		return err
+	case live == nil:
+		_, err = a.apply(ctx, namespaces(), nil, configuration(want, merged(map[string]any{}, want.Object)))
+		return err
+	case live.GetDeletionTimestamp() != nil:
+		f := beingDeleted(live)
+		f.Op = "use namespace"
+		f.On = live.GetName()
+		return f
+	}
+	return nil
+}
+
+// ensureImageSet makes the ClusterImageSet of the file's release image. One of
+// the same name for the same image will do, whoever made it.
+func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructured) error {
+	live, err := a.live(ctx, clusterImageSets(), "", want.GetName())
+	if err != nil {
+		return err
+	}
+	if live != nil && recordOf(live).release == recordOf(want).release {
+		return nil
+	}
+	_, err = a.whole(ctx, want)
+	return err
+}
+
+// current is the cluster's AgentClusterInstall.
+func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
+	_, name := parts(firstOf(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
+	deployment = a.at.shelf(clusterDeployments()).get(firstOf(name, a.cluster))
+	if deployment != nil {
+		made = installOf(a.at, deployment)
+	}
+	if made == nil {
+		return nil, nil, &install.Fault{
+			Code: install.CodeNotFound, Op: "find cluster", On: id(a.at.namespace, a.cluster), Permanent: true,
+			Err: errors.New("the hub has no ClusterDeployment of that name with an AgentClusterInstall"), Next: "oaictl get clusters",
+		}
+	}
+	return deployment, made, nil
+}
+
+// clusterTarget is the id of the cluster that the action is about, where it
+// says one.
+func (a *actor) clusterTarget() string {
+	if aboutCluster(a.action.Kind) && strings.Contains(a.action.Target, "/") {
+		return a.action.Target
+	}
+	return ""
+}
+
+// updateCluster brings fields of the AgentClusterInstall to what the file says,
+// and with them what they refer to.
+func (a *actor) updateCluster(ctx context.Context) error {
+	deployment, live, err := a.current()
+	if err != nil {
+		return err
+	}
+	made, err := a.objects(manifest.HubOptions{ImageSet: currentImageSet(live)})
+	if err != nil {
+		return err
+	}
+	var paths []path
+	for setting := range a.action.Settings {
+		paths = append(paths, installPaths(setting)...)
+	}
+	for _, want := range made.Cluster {
+		if !a.needs(want) {
+			continue
+		}
+		if _, err := a.whole(ctx, want); err != nil {
+			return err
+		}
+	}
+	want := objectOf(made.Cluster, hubapi.KindAgentClusterInstall)
+	if len(paths) > 0 {
+		if _, err := a.some(ctx, live, want, paths); err != nil {
+			return err
+		}
+	}
+	if _, adopts := a.action.Settings[install.SetTags]; adopts {
+		if _, err := a.some(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []path{{"metadata", "labels", hubapi.LabelCluster}}); err != nil {
+			return err
+		}
+	}
+	return a.agreed(ctx)
+}
+
+// needs says whether an object of the file has to be applied for the settings
+// that change.
+func (a *actor) needs(want *unstructured.Unstructured) bool {
+	has := func(settings ...install.Setting) bool {
+		return slices.ContainsFunc(settings, func(s install.Setting) bool { _, there := a.action.Settings[s]; return there })
+	}
+	name := strings.TrimPrefix(want.GetName(), a.cluster+"-")
+	switch want.GetKind() {
+	case hubapi.KindSecret:
+		isEndpoint := name == "ignition-ca"
+		return isEndpoint && has(install.SetIgnEndpoint) || !isEndpoint && has(install.SetPullSecret)
+	case hubapi.KindConfigMap:
+		return name == "mirrors" && has(install.SetInstallConfig, install.SetDiscIgnition, install.SetTrustBundle)
+	}
+	return false
+}
+
+func currentImageSet(made *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(made.Object, "spec", "imageSetRef", "name")
+	return name
+}
+
+// objectOf is the object of a kind, which is among them once.
+func objectOf(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
+	for _, u := range objects {
+		if u.GetKind() == kind {
+			return u
+		}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{}}
+}
+
+// agreed remembers what the cluster's object holds now, however it gives that
+// back.
+func (a *actor) agreed(ctx context.Context) error {
+	deployment, live, err := a.current()
+	if err != nil {
+		return err
+	}
+	memory := a.remembered(id(deployment.GetNamespace(), deployment.GetName()))
+	memory.mu.Lock()
+	clear(memory.ca)
+	memory.mu.Unlock()
+	read, err := a.readSettings(ctx, live, memory)
+	if err != nil {
+		return err
+	}
+	memory.agrees("cluster", read, a.action.Settings)
+	return nil
+}

@@ -1,0 +1,357 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// agent is the Agent that the action is about.
+func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
+	namespace, _ := parts(a.action.InfraEnv, a.at.namespace)
+	at, err := a.place(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	live := at.shelf(agents()).get(a.action.Target)
+	if live == nil {
+		return nil, &install.Fault{
+			Code: install.CodeNotFound, Op: "find Agent", On: id(namespace, a.action.Target), Permanent: true,
+			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get hosts",
+		}
+	}
+	return live, nil
+}
+
+// updateHost makes a host what the file says, and lets it take part: role, name,
+// disk, labels and approval in one patch, so that it is never free to be
+// installed as what it shall not be.
+func (a *actor) updateHost(ctx context.Context) error {
+	live, err := a.agent(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.hostSecrets(ctx); err != nil {
+		return err
+	}
+	if owner := live.GetLabels()[hubapi.LabelAgentBMH]; owner != "" {
+		return a.updateMachine(ctx, live, owner)
+	}
+	fields, err := a.agentFields(live)
+	if err != nil {
+		return err
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return a.patch(ctx, agents(), live, map[string]any{"spec": fields})
+}
+
+// host is the host of the file that the action is about, nil where the file does
+// not name it.
+func (a *actor) host() *spec.Host {
+	if host := a.desired.Spec.Host(a.action.Name); host != nil {
+		return host
+	}
+	name, _ := strings.CutPrefix(string(a.action.Scope), "host/")
+	return a.desired.Spec.Host(name)
+}
+
+// hostSecrets applies the Secrets that the host's settings refer to.
+func (a *actor) hostSecrets(ctx context.Context) error {
+	_, fencing := a.action.Settings[install.SetFencing]
+	_, token := a.action.Settings[install.SetEndpointToken]
+	host := a.host()
+	if host == nil || !fencing && !token {
+		return nil
+	}
+	set := ""
+	if _, live, err := a.current(); err == nil {
+		set = currentImageSet(live)
+	}
+	made, err := a.objects(manifest.HubOptions{ImageSet: set})
+	if err != nil {
+		return err
+	}
+	c := a.desired.Spec
+	for _, objects := range made.Hosts {
+		if objects.Name != host.Name {
+			continue
+		}
+		for _, secret := range objects.Secrets {
+			isFencing, isToken := secret.GetName() == manifest.FencingSecretName(c, host), secret.GetName() == manifest.TokenSecretName(c, host)
+			if isFencing && fencing || isToken && token {
+				if _, err := a.whole(ctx, secret); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// agentFields are the fields of an Agent's spec that the action's settings come
+// to (agent-install.openshift.io/v1beta1).
+func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
+	fields := map[string]any{}
+	for setting, value := range a.action.Settings {
+		switch setting {
+		case install.SetApproved:
+			fields["approved"] = value == install.ValueOf(true)
+		case install.SetRole:
+			fields["role"] = install.RoleWord(install.Role(value.Text()))
+		case install.SetHostname:
+			fields["hostname"] = value.Text()
+		case install.SetDisk:
+			fields["installation_disk_id"] = value.Text()
+			if path, _, _ := unstructured.NestedString(live.Object, "spec", "installation_disk_path"); path != "" {
+				fields["installation_disk_path"] = nil // one of them only
+			}
+		case install.SetPool:
+			fields["machineConfigPool"] = value.Text()
+		case install.SetArgs:
+			fields["installerArgs"] = string(value)
+		case install.SetIgnition:
+			fields["ignitionConfigOverrides"] = value.Text()
+		case install.SetLabels:
+			labels, err := a.labels(live, value)
+			if err != nil {
+				return nil, err
+			}
+			fields["nodeLabels"] = labels
+		case install.SetEndpointHeaders:
+			var headers map[string]string
+			if err := value.Decode(&headers); err != nil {
+				return nil, err
+			}
+			fields["ignitionEndpointHTTPHeaders"] = anyMap(headers)
+		case install.SetFencing:
+			if host := a.host(); host != nil {
+				fields["fencingCredentialsSecretRef"] = map[string]any{"name": manifest.FencingSecretName(a.desired.Spec, host)}
+			}
+		case install.SetEndpointToken:
+			if host := a.host(); host != nil {
+				fields["ignitionEndpointTokenReference"] = map[string]any{"name": manifest.TokenSecretName(a.desired.Spec, host), "namespace": a.at.namespace}
+			}
+		default:
+			return nil, noPlace(setting)
+		}
+	}
+	return fields, nil
+}
+
+func noPlace(setting install.Setting) error {
+	return &install.Fault{
+		Code: install.CodeInput, Op: "configure the host:", On: string(setting), Permanent: true,
+		Err: errors.New("a hub has no place for it"), Next: "leave it out of the file, or install through the REST service (--backend rest)",
+	}
+}
+
+// labels are the labels that a node shall have; those that it shall not have any
+// more are taken away.
+func (a *actor) labels(live *unstructured.Unstructured, value install.Value) (map[string]any, error) {
+	var labels map[string]string
+	if err := value.Decode(&labels); err != nil {
+		return nil, err
+	}
+	out := anyMap(labels)
+	have, _, _ := unstructured.NestedStringMap(live.Object, "spec", "nodeLabels")
+	for key := range have {
+		if _, wanted := labels[key]; !wanted {
+			out[key] = nil
+		}
+	}
+	return out, nil
+}
+
+func anyMap(texts map[string]string) map[string]any {
+	out := make(map[string]any, len(texts))
+	for key, text := range texts {
+		out[key] = text
+	}
+	return out
+}
+
+// updateMachine says what the Agent of a BareMetalHost shall be where the
+// bare-metal-agent controller reads it: what is written on the Agent it would
+// write over. It approves such an Agent by itself.
+func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructured, name string) error {
+	at, err := a.place(ctx, agent.GetNamespace())
+	if err != nil {
+		return err
+	}
+	machine := at.shelf(bareMetalHosts()).get(name)
+	if machine == nil {
+		return &install.Fault{
+			Code: install.CodeFailure, Op: "configure the host", On: a.action.Name,
+			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: "kubectl get baremetalhosts -n " + agent.GetNamespace(),
+		}
+	}
+	notes, spec, err := a.machineFields(machine)
+	if err != nil {
+		return err
+	}
+	fields := map[string]any{}
+	if len(notes) > 0 {
+		fields["metadata"] = map[string]any{"annotations": notes}
+	}
+	if len(spec) > 0 {
+		fields["spec"] = spec
+	}
+	if len(fields) > 0 {
+		if err := a.patch(ctx, bareMetalHosts(), machine, fields); err != nil {
+			return err
+		}
+	}
+	return a.agentOnly(ctx, agent)
+}
+
+// agentOnly writes on the Agent what a BareMetalHost has no word for and its
+// controller leaves alone.
+func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured) error {
+	all, err := a.agentFields(agent)
+	if err != nil {
+		return err
+	}
+	own := map[string]any{}
+	for _, field := range []string{"ignitionEndpointHTTPHeaders", "ignitionEndpointTokenReference"} {
+		if value, there := all[field]; there {
+			own[field] = value
+		}
+	}
+	if a.action.Kind == install.InstallHost {
+		own["approved"] = true
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	return a.patch(ctx, agents(), agent, map[string]any{"spec": own})
+}
+
+// machineFields are the annotations and fields of a BareMetalHost that the
+// action's settings come to.
+func (a *actor) machineFields(machine *unstructured.Unstructured) (notes, fields map[string]any, err error) {
+	notes, fields = map[string]any{}, map[string]any{}
+	for setting, value := range a.action.Settings {
+		switch setting {
+		case install.SetRole:
+			notes[hubapi.AnnotationBMACRole] = install.RoleWord(install.Role(value.Text()))
+		case install.SetHostname:
+			notes[hubapi.AnnotationBMACHostname] = value.Text()
+		case install.SetPool:
+			notes[hubapi.AnnotationBMACMachineConfigPool] = value.Text()
+		case install.SetArgs:
+			notes[hubapi.AnnotationBMACInstallerArgs] = string(value)
+		case install.SetIgnition:
+			notes[hubapi.AnnotationBMACIgnitionOverrides] = value.Text()
+		case install.SetLabels:
+			if err := labelNotes(notes, machine, value); err != nil {
+				return nil, nil, err
+			}
+		case install.SetFencing:
+			if host := a.host(); host != nil {
+				notes[hubapi.AnnotationBMACFencingSecret] = manifest.FencingSecretName(a.desired.Spec, host)
+			}
+		case install.SetDisk:
+			if host := a.host(); host != nil {
+				fields["rootDeviceHints"] = hints(host.Disk.Hints)
+			}
+		}
+	}
+	return notes, fields, nil
+}
+
+// labelNotes are annotations for the labels of a node. Those of before go, but
+// the controller only ever adds labels.
+func labelNotes(notes map[string]any, machine *unstructured.Unstructured, value install.Value) error {
+	var labels map[string]string
+	if err := value.Decode(&labels); err != nil {
+		return err
+	}
+	for key := range machine.GetAnnotations() {
+		if label, is := strings.CutPrefix(key, hubapi.AnnotationBMACNodeLabelPrefix); is {
+			if _, wanted := labels[label]; !wanted {
+				notes[key] = nil
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		notes[hubapi.AnnotationBMACNodeLabelPrefix+key] = labels[key]
+	}
+	return nil
+}
+
+// hints are root device hints in metal3's words, which are the file's; what the
+// file does not say is taken away.
+func hints(h spec.DiskHints) map[string]any {
+	out := map[string]any{}
+	say := func(name, value string) {
+		out[name] = nil
+		if value != "" {
+			out[name] = value
+		}
+	}
+	say("deviceName", h.DeviceName)
+	say("hctl", h.HCTL)
+	say("model", h.Model)
+	say("vendor", h.Vendor)
+	say("serialNumber", h.SerialNumber)
+	say("wwn", h.WWN)
+	say("wwnWithExtension", h.WWNWithExtension)
+	say("wwnVendorExtension", h.WWNVendorExtension)
+	out["minSizeGigabytes"], out["rotational"] = nil, nil
+	if h.MinSizeGigabytes > 0 {
+		out["minSizeGigabytes"] = int64(h.MinSizeGigabytes)
+	}
+	if h.Rotational != nil {
+		out["rotational"] = *h.Rotational
+	}
+	return out
+}
+
+// bindHost has a host of a pool belong to the cluster.
+func (a *actor) bindHost(ctx context.Context) error {
+	live, err := a.agent(ctx)
+	if err != nil {
+		return err
+	}
+	deployment, _, err := a.current()
+	if err != nil {
+		return err
+	}
+	agent, err := read[agentinstall.Agent](live)
+	if err != nil {
+		return err
+	}
+	if ref := agent.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" && (ref.Name != deployment.GetName() || ref.Namespace != deployment.GetNamespace()) {
+		return &install.Fault{
+			Code: install.CodeNotFound, Op: "bind host", On: a.action.Name, Permanent: true,
+			Err: fmt.Errorf("it belongs to the cluster %s", id(ref.Namespace, ref.Name)), Next: "have it released there first",
+		}
+	}
+	if owner := live.GetLabels()[hubapi.LabelAgentBMH]; owner != "" {
+		at, err := a.place(ctx, live.GetNamespace())
+		if err != nil {
+			return err
+		}
+		if machine := at.shelf(bareMetalHosts()).get(owner); machine != nil {
+			return a.patch(ctx, bareMetalHosts(), machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+				hubapi.AnnotationBMACClusterReference: id(deployment.GetNamespace(), deployment.GetName()),
+			}}})
+		}
+	}
+	return a.patch(ctx, agents(), live, map[string]any{"spec": map[string]any{
+		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
+	}})
+}

@@ -1,0 +1,218 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// registerInfraEnv makes the networks of the hosts and then the InfraEnv that
+// selects them, so that its image is made once; then the machines that the hub
+// itself boots from it.
+func (a *actor) registerInfraEnv(ctx context.Context) error {
+	made, plan, err := a.infraEnvObjects()
+	if err != nil {
+		return err
+	}
+	env := made.InfraEnvs[0]
+	if live := a.at.shelf(infraEnvs()).get(env.Name); live != nil {
+		if err := a.mine(infraEnvs(), live); err != nil {
+			return err
+		}
+	}
+	if err := a.all(ctx, env.NMStateConfigs); err != nil {
+		return err
+	}
+	if err := a.mirrors(ctx, made); err != nil {
+		return err
+	}
+	live, err := a.whole(ctx, env.InfraEnv)
+	if err != nil {
+		return err
+	}
+	if err := a.agreedInfraEnv(live); err != nil {
+		return err
+	}
+	return a.machines(ctx, made, plan)
+}
+
+// mirrors applies what the InfraEnv refers to and the cluster did not need.
+func (a *actor) mirrors(ctx context.Context, made *manifest.HubObjects) error {
+	for _, want := range made.Cluster {
+		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.cluster+"-mirrors" {
+			if _, err := a.whole(ctx, want); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// machines makes the BareMetalHosts that are not there yet. One that is there
+// is the operator's: applying it anew would provision the machine again.
+func (a *actor) machines(ctx context.Context, made *manifest.HubObjects, plan install.InfraEnvPlan) error {
+	for _, host := range made.Hosts {
+		if host.BareMetalHost == nil || !slices.Contains(plan.Hosts, host.Name) {
+			continue
+		}
+		if live := a.at.shelf(bareMetalHosts()).get(host.Name); live != nil {
+			if err := a.mine(bareMetalHosts(), live); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := a.all(ctx, host.Secrets); err != nil {
+			return err
+		}
+		if _, err := a.whole(ctx, host.BareMetalHost); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// infraEnvObjects are the InfraEnv that the action is about and what goes with
+// it.
+func (a *actor) infraEnvObjects() (*manifest.HubObjects, install.InfraEnvPlan, error) {
+	plan, err := a.plan()
+	if err != nil {
+		return nil, plan, err
+	}
+	set := ""
+	if _, live, err := a.current(); err == nil {
+		set = currentImageSet(live)
+	}
+	made, err := a.objects(manifest.HubOptions{ImageSet: set, InfraEnvs: []install.InfraEnvPlan{plan}})
+	if err == nil && len(made.InfraEnvs) != 1 {
+		err = errors.New("the file uses an InfraEnv that exists, and makes none")
+	}
+	return made, plan, err
+}
+
+// plan is which hosts boot the InfraEnv's image: as the file has it, given those
+// that are there. One that the file does not come to by itself is for whom the
+// action says.
+func (a *actor) plan() (install.InfraEnvPlan, error) {
+	deployment := id(a.at.namespace, a.cluster)
+	var have []install.InfraEnv
+	configs := a.at.shelf(nmStateConfigs()).all()
+	for _, u := range a.at.shelf(infraEnvs()).all() {
+		env, err := infraEnvOf(u, configs, a.cluster)
+		if err != nil {
+			return install.InfraEnvPlan{}, err
+		}
+		if env.ClusterID == deployment || env.Owned {
+			have = append(have, env)
+		}
+	}
+	plans, err := install.InfraEnvPlans(a.desired.Spec, have)
+	if err != nil {
+		return install.InfraEnvPlan{}, err
+	}
+	if i := slices.IndexFunc(plans, func(p install.InfraEnvPlan) bool { return p.Name == a.action.Name }); i >= 0 {
+		return plans[i], nil
+	}
+	arch := spec.Arch(a.action.Settings[install.SetArch].Text())
+	own := install.InfraEnvPlan{Name: a.action.Name, Arch: arch, Settings: a.action.Settings}
+	for _, p := range plans {
+		if p.Arch == arch || arch == "" {
+			own.Hosts = append(own.Hosts, p.Hosts...)
+		}
+	}
+	return own, nil
+}
+
+// updateInfraEnv brings an InfraEnv, and the networks that it selects, to what
+// the file says.
+func (a *actor) updateInfraEnv(ctx context.Context) error {
+	made, plan, err := a.infraEnvObjects()
+	if err != nil {
+		return err
+	}
+	want := made.InfraEnvs[0]
+	live := a.at.shelf(infraEnvs()).get(want.Name)
+	if live == nil {
+		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: id(a.at.namespace, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "oaictl get infraenvs"}
+	}
+	if err := a.mine(infraEnvs(), live); err != nil {
+		return err
+	}
+	for _, object := range made.Cluster {
+		if !a.needs(object) {
+			continue
+		}
+		if _, err := a.whole(ctx, object); err != nil {
+			return err
+		}
+	}
+	if _, networks := a.action.Settings[install.SetStaticNetwork]; networks {
+		if err := a.networks(ctx, want); err != nil {
+			return err
+		}
+	}
+	var paths []path
+	for setting := range a.action.Settings {
+		paths = append(paths, infraEnvPaths(setting)...)
+	}
+	if len(paths) > 0 {
+		if live, err = a.some(ctx, live, want.InfraEnv, paths); err != nil {
+			return err
+		}
+	}
+	if err := a.agreedInfraEnv(live); err != nil {
+		return err
+	}
+	return a.machines(ctx, made, plan)
+}
+
+// networks has the InfraEnv select just the networks of its hosts.
+func (a *actor) networks(ctx context.Context, want manifest.InfraEnvObjects) error {
+	if err := a.all(ctx, want.NMStateConfigs); err != nil {
+		return err
+	}
+	for _, u := range a.at.shelf(nmStateConfigs()).all() {
+		labels := u.GetLabels()
+		ours := labels[hubapi.LabelCluster] == a.cluster && labels[hubapi.LabelInfraEnv] == want.Name
+		wanted := slices.ContainsFunc(want.NMStateConfigs, func(c *unstructured.Unstructured) bool { return c.GetName() == u.GetName() })
+		if !ours || wanted {
+			continue
+		}
+		if err := a.remove(ctx, nmStateConfigs(), u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agreedInfraEnv remembers what an InfraEnv holds now, however it gives that
+// back.
+func (a *actor) agreedInfraEnv(live *unstructured.Unstructured) error {
+	env, err := infraEnvOf(live, a.at.shelf(nmStateConfigs()).all(), a.cluster)
+	if err != nil {
+		return err
+	}
+	a.remembered(id(a.at.namespace, a.cluster)).agrees(env.ID, env.Settings, a.action.Settings)
+	return nil
+}
+
+// renewImage has the service look at the InfraEnv again, which renews a URL that
+// is about to end.
+func (a *actor) renewImage(ctx context.Context) error {
+	namespace, name := parts(a.action.Target, a.at.namespace)
+	at, err := a.place(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	live := at.shelf(infraEnvs()).get(name)
+	if live == nil {
+		return errors.New("the hub has no such InfraEnv")
+	}
+	return a.touch(ctx, infraEnvs(), live)
+}

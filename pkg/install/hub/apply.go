@@ -1,0 +1,202 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// writer writes the objects of one cluster.
+type writer struct {
+	*Plane
+	at      *place
+	cluster string // as the label has it
+	// adopts is the name of a ClusterDeployment, and of its
+	// AgentClusterInstall, that may be written although it has no label.
+	adopts string
+	ofFile bool
+}
+
+// all brings objects to what they shall be, in their order.
+func (w *writer) all(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		if _, err := w.whole(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole applies all that an object says, beside what was applied before.
+func (w *writer) whole(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	k, known := byKind(want.GetKind())
+	if !known {
+		return nil, fmt.Errorf("no %s is ever written", want.GetKind())
+	}
+	live, err := w.live(ctx, k, want.GetNamespace(), want.GetName())
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	if live != nil {
+		if err := w.mine(k, live); err != nil {
+			return nil, err
+		}
+		if fields, err = owned(live); err != nil {
+			return nil, err
+		}
+	}
+	return w.apply(ctx, k, live, configuration(want, merged(fields, want.Object)))
+}
+
+// some applies fields of an object that is there, beside what was applied
+// before; a field that want does not have is given up.
+func (w *writer) some(ctx context.Context, live, want *unstructured.Unstructured, paths []path) (*unstructured.Unstructured, error) {
+	k, known := byKind(live.GetKind())
+	if !known {
+		return nil, fmt.Errorf("no %s is ever written", live.GetKind())
+	}
+	if err := w.mine(k, live); err != nil {
+		return nil, err
+	}
+	fields, err := owned(live)
+	if err != nil {
+		return nil, err
+	}
+	if err := take(fields, want.Object, paths); err != nil {
+		return nil, err
+	}
+	return w.apply(ctx, k, live, configuration(live, fields))
+}
+
+// mine refuses to write an object of somebody else.
+func (w *writer) mine(k kind, live *unstructured.Unstructured) error {
+	if live.GetDeletionTimestamp() != nil {
+		return beingDeleted(live)
+	}
+	owner := live.GetLabels()[hubapi.LabelCluster]
+	if owner == w.cluster || w.adopts != "" && owner == "" && (k.name == hubapi.KindClusterDeployment || k.name == hubapi.KindAgentClusterInstall) {
+		return nil
+	}
+	f := &install.Fault{
+		Code: install.CodeNotFound, Op: "apply " + k.name, On: attempt{namespace: live.GetNamespace(), name: live.GetName()}.on(), Permanent: true,
+		Err:  fmt.Errorf("there is one already that oaictl did not make for this cluster: it has no label %s: %s", hubapi.LabelCluster, w.cluster),
+		Next: "use another metadata.name or --namespace, or delete that object if it is not needed",
+	}
+	if owner != "" {
+		f.Err = fmt.Errorf("there is one already that belongs to the cluster %s of oaictl", owner)
+	}
+	return f
+}
+
+// live is an object as it is, nil where there is none. What is watched is known;
+// the rest is asked for.
+func (w *writer) live(ctx context.Context, k kind, namespace, name string) (*unstructured.Unstructured, error) {
+	if namespace == w.at.namespace {
+		if s, watched := w.at.shelves[k.name]; watched {
+			if u := s.get(name); u != nil || k.with == "" {
+				return u, nil
+			}
+		}
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	u, err := w.client(k, namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, w.fault(attempt{op: "read " + k.name, verb: "get", kind: k, namespace: namespace, name: name}, err)
+	}
+	return u, nil
+}
+
+func (p *Plane) client(k kind, namespace string) dynamic.ResourceInterface {
+	if k.clusterWide() {
+		return p.dynamic.Resource(k.GroupVersionResource)
+	}
+	return p.dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
+}
+
+// apply sends a configuration, unless nothing would change.
+func (w *writer) apply(ctx context.Context, k kind, live, config *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if live != nil {
+		differs, err := changes(live, config)
+		if err != nil || !differs {
+			return live, err
+		}
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	written, err := w.client(k, config.GetNamespace()).Apply(ctx, config.GetName(), config, metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
+	if err != nil {
+		return nil, w.fault(attempt{op: "apply " + k.name, verb: "patch", kind: k, namespace: config.GetNamespace(), name: config.GetName(), ofFile: w.ofFile}, err)
+	}
+	w.kept(k, written)
+	return written, nil
+}
+
+// patch changes fields of an object that others own too: a JSON merge patch,
+// unless all of it is so already.
+func (w *writer) patch(ctx context.Context, k kind, live *unstructured.Unstructured, fields map[string]any) error {
+	if within(fields, live.Object) {
+		return nil
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("write a patch of %s %s: %w", k.name, live.GetName(), err)
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	written, err := w.client(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
+	if err != nil {
+		return w.fault(attempt{op: "change " + k.name, verb: "patch", kind: k, namespace: live.GetNamespace(), name: live.GetName(), ofFile: w.ofFile}, err)
+	}
+	w.kept(k, written)
+	return nil
+}
+
+// kept puts what was just written on its shelf, so that the next observation
+// shows it.
+func (w *writer) kept(k kind, written *unstructured.Unstructured) {
+	w.Plane.mu.Lock()
+	at := w.places[written.GetNamespace()]
+	w.Plane.mu.Unlock()
+	if at == nil {
+		return
+	}
+	if s, watched := at.shelves[k.name]; watched {
+		s.keep(written)
+	}
+}
+
+// touch has the service look at an object again.
+func (w *writer) touch(ctx context.Context, k kind, live *unstructured.Unstructured) error {
+	return w.patch(ctx, k, live, map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{hubapi.AnnotationTouched: w.time.now().UTC().Format(time.RFC3339Nano)},
+	}})
+}
+
+// remove deletes an object. One that is gone already is a success.
+func (w *writer) remove(ctx context.Context, k kind, live *unstructured.Unstructured) error {
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	uid, background := live.GetUID(), metav1.DeletePropagationBackground
+	err := w.client(k, live.GetNamespace()).Delete(ctx, live.GetName(), metav1.DeleteOptions{
+		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid},
+	})
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return w.fault(attempt{op: "delete " + k.name, verb: "delete", kind: k, namespace: live.GetNamespace(), name: live.GetName()}, err)
+}

@@ -1,0 +1,113 @@
+package hub
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// cluster is what is remembered of one cluster between observations. Losing it
+// costs a repeated look at most.
+type cluster struct {
+	mu      sync.Mutex
+	state   install.ClusterState
+	started time.Time   // of the install
+	failed  []time.Time // preparations that failed, oldest first
+	// booted is when a machine was last seen to begin anew: its Agent stays the
+	// same object.
+	booted map[string]time.Time
+	before map[string]install.HostState
+	// said are settings that an object gives back in another way than the file
+	// says them, or not at all, and that were found to be as they shall be.
+	said map[string]map[install.Setting]saying // by "cluster" or InfraEnv
+	ca   map[string]string                     // certificates by the id of their Secret
+}
+
+// saying is how an object gives back a setting, and what was said.
+type saying struct{ read, said install.Value }
+
+func newCluster() *cluster {
+	return &cluster{
+		booted: map[string]time.Time{}, before: map[string]install.HostState{},
+		said: map[string]map[install.Setting]saying{}, ca: map[string]string{},
+	}
+}
+
+// remembered is the memory of a cluster.
+func (p *Plane) remembered(id string) *cluster {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watched[id] == nil {
+		p.watched[id] = newCluster()
+	}
+	return p.watched[id]
+}
+
+// agrees notes that an object holds what was said, whatever it gives back.
+func (c *cluster) agrees(object string, read, said install.Settings) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said[object] == nil {
+		c.said[object] = map[install.Setting]saying{}
+	}
+	for setting, value := range said {
+		if read[setting] != value {
+			c.said[object][setting] = saying{read: read[setting], said: value}
+		}
+	}
+}
+
+// asSaid gives settings in the way they were said.
+func (c *cluster) asSaid(object string, read install.Settings) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for setting, known := range c.said[object] {
+		if read[setting] == known.read {
+			read[setting] = known.said
+		}
+	}
+}
+
+// follow learns from an observation what the objects themselves do not keep, and
+// adds what was learned before.
+func (c *cluster) follow(o *install.Observed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := o.Cluster
+	if now.Preparation.Status == "failed" {
+		for _, at := range now.Preparation.FailedAt {
+			if !slices.ContainsFunc(c.failed, at.Equal) {
+				c.failed = append(c.failed, at)
+			}
+		}
+		again := c.state == install.ClusterPreparing && now.State == install.ClusterReady
+		if again && len(c.failed) > 0 && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
+			c.failed = append(c.failed, o.At) // it failed as before, which no condition tells
+		}
+	}
+	now.Preparation.FailedAt = slices.Clone(c.failed)
+	switch now.State {
+	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady:
+		c.started = time.Time{}
+	default:
+		if c.started.IsZero() {
+			c.started = now.InstallStarted
+		}
+	}
+	if now.InstallStarted.IsZero() || !c.started.IsZero() && c.started.Before(now.InstallStarted) {
+		now.InstallStarted = c.started
+	}
+	c.state = now.State
+	for i := range o.Hosts {
+		h := &o.Hosts[i]
+		if was, known := c.before[h.ID]; known && was != h.State && h.State == install.HostDiscovering {
+			c.booted[h.ID] = h.Since
+		}
+		c.before[h.ID] = h.State
+		if at := c.booted[h.ID]; at.After(h.Registered) {
+			h.Registered = at
+		}
+	}
+}

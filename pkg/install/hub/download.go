@@ -1,0 +1,185 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+)
+
+// get opens what stands at a URL of the service. The URL carries its own
+// authorisation: it is not logged, and stands in no error.
+func (p *Plane) get(ctx context.Context, op, on, address string, header http.Header) (*http.Response, error) {
+	fail := func(status int, err error) (*http.Response, error) {
+		return nil, &install.Fault{
+			Code: install.CodeFailure, Op: op, On: on, Status: status, Err: err,
+			Permanent: status >= 400 && !passing(int32(status)), Next: "check that " + hostOfURL(address) + " can be reached from here, and run the same command again",
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fail(0, errors.New("its URL cannot be used"))
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	response, err := p.http.Do(request)
+	if err != nil {
+		return fail(0, errors.New(short(scrub(cause(err).Error()))))
+	}
+	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusPartialContent {
+		return response, nil
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096)) // what was read of an error is enough
+	var shape struct {
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	}
+	if decode(text, &shape) != nil {
+		shape.Reason = http.StatusText(response.StatusCode)
+	}
+	return fail(response.StatusCode, fmt.Errorf("%s (%d)", short(scrub(firstOf(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
+}
+
+// hostOfURL is the host in a URL, which is no secret.
+func hostOfURL(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "the service"
+	}
+	return parsed.Host
+}
+
+// download copies what stands at a URL of the service.
+func (p *Plane) download(ctx context.Context, op, on, address string, out io.Writer) error {
+	response, err := p.get(ctx, op, on, address, nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(out, response.Body); err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(short(scrub(cause(err).Error()))), Next: "run the same command again"}
+	}
+	return nil
+}
+
+// Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of
+// compressed archives. They exist once the service has collected some.
+func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error {
+	_, made, err := p.pair(ctx, clusterID)
+	if err != nil {
+		return err
+	}
+	address, on := debugOf(made).LogsURL, clusterID
+	if hostID != "" {
+		agent, err := p.agentOf(ctx, made.Namespace, hostID)
+		if err != nil {
+			return err
+		}
+		address, on = agent.Status.DebugInfo.LogsURL, hostID
+	}
+	if address == "" {
+		return &install.Fault{
+			Code: install.CodeNotFound, Op: "download logs of", On: on, Status: http.StatusNotFound,
+			Err: errors.New("the service has collected none yet"), Next: "run the same command again in a while",
+		}
+	}
+	return p.download(ctx, "download logs of", on, address, out)
+}
+
+// agentOf is an Agent by its name, in a namespace.
+func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinstall.Agent, error) {
+	at, err := p.place(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	u := at.shelf(agents()).get(name)
+	if u == nil {
+		return nil, notFound("host", name, "oaictl get hosts")
+	}
+	return read[agentinstall.Agent](u)
+}
+
+// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign,
+// ipxe-script or static-network-config.
+func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
+	env, err := p.infraEnv(ctx, infraEnvID)
+	if err != nil {
+		return err
+	}
+	address := ""
+	switch artifacts, debug := env.Status.BootArtifacts, env.Status.DebugInfo; {
+	case file == "discovery.ign" && artifacts != nil:
+		address = artifacts.DiscoveryIgnitionURL
+	case file == "ipxe-script" && artifacts != nil:
+		address = artifacts.IPXEScriptURL
+	case file == "static-network-config" && debug != nil:
+		address = debug.StaticNetworkDownloadURL
+	}
+	if address == "" {
+		return &install.Fault{
+			Code: install.CodeNotFound, Op: "download " + file + " of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
+			Err: errors.New("the InfraEnv names no address for it"), Next: "use discovery.ign, ipxe-script or static-network-config, once the image is made",
+		}
+	}
+	return p.download(ctx, "download "+file+" of InfraEnv", infraEnvID, address, out)
+}
+
+// infraEnv is an InfraEnv by its id.
+func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.InfraEnv, error) {
+	namespace, name := parts(infraEnvID, p.namespaceOf(infraEnvID))
+	at, err := p.place(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	u := at.shelf(infraEnvs()).get(name)
+	if u == nil {
+		return nil, notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+	}
+	return read[agentinstall.InfraEnv](u)
+}
+
+// DownloadISOURL is the URL of an InfraEnv's discovery image, and when it ends
+// (zero: never). It may carry a token: it is not to be logged.
+func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (address string, expires time.Time, err error) {
+	env, err := p.infraEnv(ctx, infraEnvID)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	image := imageOf(env)
+	if image.State != install.ImageReady {
+		return "", time.Time{}, &install.Fault{
+			Code: install.CodeNotFound, Op: "get image URL of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
+			Err: fmt.Errorf("there is no image yet: %s", firstOf(image.Info, "the service is making it")), Next: "run the same command again in a while",
+		}
+	}
+	return image.URL, image.Expires, nil
+}
+
+// OpenISO opens a discovery image by its URL, from DownloadISOURL, at an offset.
+// The caller closes the body. size is that of the whole image, -1 if unknown.
+func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error) {
+	header := http.Header{}
+	if offset > 0 {
+		header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	response, err := p.get(ctx, "download image from", hostOfURL(address), address, header)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch {
+	case offset > 0 && response.StatusCode != http.StatusPartialContent:
+		_ = response.Body.Close() // nothing was read of it
+		return nil, 0, &install.Fault{Code: install.CodeFailure, Op: "download image from", On: hostOfURL(address), Status: response.StatusCode, Permanent: true, Err: errors.New("the server does not go on in the middle of a file"), Next: "begin anew"}
+	case response.ContentLength < 0:
+		return response.Body, -1, nil
+	}
+	return response.Body, offset + response.ContentLength, nil
+}

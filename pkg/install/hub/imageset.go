@@ -1,0 +1,164 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// imageSetRecord is what a ClusterImageSet says.
+type imageSetRecord struct {
+	name    string
+	release string // pull spec of the release image
+	version string // "4.20.33", "" where neither tag nor name tells
+}
+
+// versionText is a version as it stands in tags and names of releases.
+var versionText = regexp.MustCompile(`(\d+)\.(\d+)(?:\.(\d+))?(-(?:rc|fc|ec|0\.nightly|0\.ci)[.0-9-]*[0-9])?`)
+
+// recordOf reads a ClusterImageSet. Its version is that of the release image's
+// tag or, where that is a digest, of its name.
+func recordOf(u *unstructured.Unstructured) imageSetRecord {
+	release, _, _ := unstructured.NestedString(u.Object, "spec", "releaseImage")
+	record := imageSetRecord{name: u.GetName(), release: release}
+	if at := strings.LastIndexAny(release, ":/"); at >= 0 && release[at] == ':' && !strings.Contains(release, "@") {
+		record.version = versionText.FindString(release[at:])
+	}
+	if record.version == "" && u.GetLabels()[hubapi.LabelCluster] == "" {
+		record.version = versionText.FindString(u.GetName())
+	}
+	return record
+}
+
+// imageSet is the ClusterImageSet of that name. It is asked for once: its
+// reference never changes. One that cannot be read says nothing.
+func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, error) {
+	p.mu.Lock()
+	record, known := p.imageSets[name]
+	p.mu.Unlock()
+	if known || name == "" {
+		return record, nil
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	u, err := p.dynamic.Resource(clusterImageSets().GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		record = recordOf(u)
+	case apierrors.IsForbidden(err):
+		record = imageSetRecord{name: name} // an observation can do without
+	case apierrors.IsNotFound(err):
+		return imageSetRecord{name: name}, nil // may be made yet
+	default:
+		return record, p.fault(attempt{op: "read ClusterImageSet", verb: "get", kind: clusterImageSets(), name: name}, err)
+	}
+	p.mu.Lock()
+	p.imageSets[name] = record
+	p.mu.Unlock()
+	return record, nil
+}
+
+// chooseImageSet is the name of the ClusterImageSet that a cluster is to be
+// installed from: the one that the file names, else "" where the file names a
+// release image, of which one is made, else the newest of the file's version.
+func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, error) {
+	o := c.Spec.OpenShift
+	if o.ImageSet == "" && o.ReleaseImage != "" {
+		return "", nil
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	found, err := p.dynamic.Resource(clusterImageSets().GroupVersionResource).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		if o.ImageSet != "" && apierrors.IsForbidden(err) {
+			return o.ImageSet, nil // the service says so if there is none
+		}
+		return "", p.fault(attempt{op: "list ClusterImageSets", verb: "list", kind: clusterImageSets()}, err)
+	}
+	var fitting []imageSetRecord
+	var names []string
+	for i := range found.Items {
+		record := recordOf(&found.Items[i])
+		names = append(names, record.name)
+		switch {
+		case o.ImageSet != "" && record.name == o.ImageSet:
+			return o.ImageSet, nil
+		case o.ImageSet == "" && found.Items[i].GetLabels()[hubapi.LabelCluster] == "" && satisfies(record.version, o.Version):
+			fitting = append(fitting, record)
+		}
+	}
+	if len(fitting) > 0 {
+		return slices.MaxFunc(fitting, func(a, b imageSetRecord) int {
+			return cmp.Or(compareVersions(a.version, b.version), strings.Compare(a.name, b.name))
+		}).name, nil
+	}
+	slices.Sort(names)
+	return "", noImageSet(o, names)
+}
+
+// noImageSet says which there are instead.
+func noImageSet(o spec.OpenShift, names []string) *install.Fault {
+	there := "the hub has none"
+	if len(names) > 0 {
+		there = "there are " + strings.Join(names, ", ")
+	}
+	f := &install.Fault{Code: install.CodeInput, Op: "choose the ClusterImageSet", Permanent: true}
+	f.Next = "write spec.openshift.imageSet with one of them, or spec.openshift.releaseImage to have one made"
+	switch {
+	case o.ImageSet != "":
+		f.Err = fmt.Errorf("spec.openshift.imageSet is %s, and there is no such ClusterImageSet: %s", o.ImageSet, there)
+	case o.Version == "":
+		f.Err = errors.New("the file names neither a version nor an image set nor a release image")
+	default:
+		f.Err = fmt.Errorf("no ClusterImageSet is of version %s: %s", o.Version, there)
+	}
+	return f
+}
+
+// satisfies says whether a version is the one that is asked for, or one of its
+// releases.
+func satisfies(have, want string) bool {
+	want = strings.TrimSuffix(want, "-multi")
+	return have != "" && want != "" && (have == want || strings.HasPrefix(have, want+"."))
+}
+
+// compareVersions orders versions; one that is no release yet is before it.
+func compareVersions(a, b string) int {
+	split := func(v string) (numbers []int, rest string) {
+		main, rest, _ := strings.Cut(v, "-")
+		for part := range strings.SplitSeq(main, ".") {
+			n, err := strconv.Atoi(part)
+			if err != nil {
+				n = 0
+			}
+			numbers = append(numbers, n)
+		}
+		return numbers, rest
+	}
+	x, restX := split(a)
+	y, restY := split(b)
+	switch c := slices.Compare(x, y); {
+	case c != 0:
+		return c
+	case restX == restY:
+		return 0
+	case restX == "":
+		return 1
+	case restY == "":
+		return -1
+	}
+	return strings.Compare(restX, restY)
+}

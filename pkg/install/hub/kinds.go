@@ -1,0 +1,54 @@
+package hub
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// kind is a kind of object as the API server serves it.
+type kind struct {
+	schema.GroupVersionResource
+	name string // as it stands in an object: InfraEnv
+	// with is what of a cluster's namespace is watched: a label selector, "" for
+	// all objects of the kind.
+	with string
+}
+
+func namespaces() kind { return kind{hubapi.Namespaces(), hubapi.KindNamespace, ""} }
+func secrets() kind    { return kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
+func clusterDeployments() kind {
+	return kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""}
+}
+func clusterImageSets() kind { return kind{hubapi.ClusterImageSets(), hubapi.KindClusterImageSet, ""} }
+func agentInstalls() kind {
+	return kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""}
+}
+func infraEnvs() kind      { return kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
+func nmStateConfigs() kind { return kind{hubapi.NMStateConfigs(), hubapi.KindNMStateConfig, ""} }
+func agents() kind         { return kind{hubapi.Agents(), hubapi.KindAgent, ""} }
+func bareMetalHosts() kind { return kind{hubapi.BareMetalHosts(), hubapi.KindBareMetalHost, ""} }
+
+// configMaps are those of oaictl only: a namespace has others that are nobody's
+// business here.
+func configMaps() kind { return kind{hubapi.ConfigMaps(), hubapi.KindConfigMap, hubapi.LabelCluster} }
+
+// required are the kinds without which a hub installs nothing.
+func required() []kind {
+	return []kind{clusterDeployments(), clusterImageSets(), agentInstalls(), infraEnvs(), nmStateConfigs(), agents()}
+}
+
+// byKind finds the kind of an object that is to be written.
+func byKind(name string) (kind, bool) {
+	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts()) {
+		if k.name == name {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// clusterWide says whether objects of the kind stand in no namespace.
+func (k kind) clusterWide() bool {
+	return k.name == hubapi.KindNamespace || k.name == hubapi.KindClusterImageSet
+}

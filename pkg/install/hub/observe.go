@@ -1,0 +1,252 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// Observe says what the hub holds of a cluster, as its watches have brought it;
+// only the first observation in a namespace waits for them. While the API server
+// does not answer, the last picture comes back with Stale set.
+//
+// Observed shares maps and inner slices with later observations: they are not
+// to be changed.
+func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
+	namespace, name := p.meant(query)
+	at, err := p.place(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if query.Detail {
+		p.mu.Lock()
+		clear(p.imageSets)
+		p.mu.Unlock()
+	}
+	observed := &install.Observed{At: p.time.now()}
+	deployment := p.choose(at, query, name, observed)
+	if deployment != nil {
+		if err := p.picture(ctx, at, deployment, query, observed); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.failing(at); err != nil {
+		var fault *install.Fault
+		if errors.As(err, &fault) && fault.Permanent {
+			return nil, err
+		}
+		observed.Stale = err.Error()
+	}
+	return observed, nil
+}
+
+// meant is the namespace and the name that a query is about.
+func (p *Plane) meant(query install.Query) (namespace, name string) {
+	if query.ID != "" {
+		return parts(query.ID, p.namespaceOf(query.ID))
+	}
+	if query.Adopt != "" {
+		return parts(query.Adopt, p.namespaceOf(query.Adopt))
+	}
+	return p.namespaceOf(query.Name), query.Name
+}
+
+// namespaceOf is the namespace of a cluster's objects: the one that was asked
+// for, else the one named after the cluster, with dashes for dots.
+func (p *Plane) namespaceOf(cluster string) string {
+	return firstOf(p.namespace, strings.ReplaceAll(cluster, ".", "-"))
+}
+
+// choose takes the ClusterDeployment that is meant; those of the same name that
+// are not meant go to the others.
+func (p *Plane) choose(at *place, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
+	var meant *unstructured.Unstructured
+	for _, u := range at.shelf(clusterDeployments()).all() {
+		ref := refOf(at, u)
+		same := u.GetName() == name || ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain)
+		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
+		switch {
+		case !same:
+		case wanted && meant == nil && installOf(at, u) != nil:
+			meant = u
+		case ref.Owned && installOf(at, u) == nil:
+			// half made, by a run that was broken off: it is made whole
+		default:
+			observed.Others = append(observed.Others, ref)
+		}
+	}
+	return meant
+}
+
+// refOf names a ClusterDeployment.
+func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
+	wire, err := read[hive.ClusterDeployment](u)
+	if err != nil {
+		wire = &hive.ClusterDeployment{} // what is left is named by its id
+	}
+	ref := install.ClusterRef{
+		ID: id(u.GetNamespace(), u.GetName()), Name: firstOf(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
+		Created: u.GetCreationTimestamp().Time, Owned: u.GetLabels()[hubapi.LabelCluster] != "", Status: "ClusterDeployment",
+	}
+	if made := installOf(at, u); made != nil {
+		if state, _, _ := unstructured.NestedString(made.Object, "status", "debugInfo", "state"); state != "" {
+			ref.Status = state
+		}
+	}
+	return ref
+}
+
+// installOf is the AgentClusterInstall that a ClusterDeployment refers to, or
+// nil.
+func installOf(at *place, deployment *unstructured.Unstructured) *unstructured.Unstructured {
+	group, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "group")
+	name, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "name")
+	if name == "" || group != hubapi.GroupHiveExtension {
+		return nil
+	}
+	return at.shelf(agentInstalls()).get(name)
+}
+
+// picture puts together all that is known of a cluster.
+func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
+	made := installOf(at, deployment)
+	for _, u := range []*unstructured.Unstructured{deployment, made} {
+		if u.GetDeletionTimestamp() != nil {
+			return beingDeleted(u)
+		}
+	}
+	memory := p.remembered(id(deployment.GetNamespace(), deployment.GetName()))
+	ref := refOf(at, deployment)
+	envs, pools, err := p.infraEnvsOf(ctx, at, ref, query.InfraEnv)
+	if err != nil {
+		return err
+	}
+	observed.InfraEnvs = envs
+	if err := p.hostsOf(pools, ref.ID, observed); err != nil {
+		return err
+	}
+	ref.Hosts = len(observed.Hosts)
+	ref.Empty = len(observed.Hosts) == 0 && len(envs) == 0
+	cluster, err := p.clusterOf(ctx, at, deployment, made, memory, observed)
+	if err != nil {
+		return err
+	}
+	cluster.ClusterRef = ref
+	observed.Cluster = cluster
+	for i := range observed.InfraEnvs {
+		env := &observed.InfraEnvs[i]
+		if version := cluster.Settings[install.SetVersion]; version != "" && env.Settings[install.SetVersion] == "" {
+			env.Settings[install.SetVersion] = version
+		}
+		memory.asSaid(env.ID, env.Settings)
+	}
+	memory.asSaid("cluster", cluster.Settings)
+	memory.follow(observed)
+	return nil
+}
+
+// beingDeleted is the fault for an object that is on its way out.
+func beingDeleted(u *unstructured.Unstructured) *install.Fault {
+	held := "nothing"
+	if finalizers := u.GetFinalizers(); len(finalizers) > 0 {
+		held = strings.Join(finalizers, ", ")
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "observe cluster", On: id(u.GetNamespace(), u.GetName()),
+		Err:  fmt.Errorf("its %s is being deleted since %s; it is held by %s", u.GetKind(), u.GetDeletionTimestamp().UTC().Format("15:04:05"), held),
+		Next: "wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down",
+	}
+}
+
+// infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
+// the file refers to or, if none is bound, the pools that carry the cluster's
+// label. pools are the InfraEnvs with their places.
+func (p *Plane) infraEnvsOf(ctx context.Context, at *place, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []poolAt, error) {
+	places := []*place{at}
+	if wanted != "" {
+		other, err := p.placeOfPool(ctx, at, wanted)
+		if err != nil {
+			return nil, nil, err
+		}
+		if other != at {
+			places = append(places, other)
+		}
+	}
+	var (
+		envs  []install.InfraEnv
+		pools []poolAt
+	)
+	_, wantedName := parts(wanted, "")
+	for _, place := range places {
+		configs := place.shelf(nmStateConfigs()).all()
+		for _, u := range place.shelf(infraEnvs()).all() {
+			if u.GetDeletionTimestamp() != nil {
+				continue
+			}
+			env, err := infraEnvOf(u, configs, ref.Name)
+			if err != nil {
+				return nil, nil, err
+			}
+			bound, meant := env.ClusterID == ref.ID, wanted != "" && env.Name == wantedName && env.ClusterID == ""
+			own := env.ClusterID == "" && env.Owned && wanted == ""
+			if bound || meant || own {
+				env.Owned = env.Owned && !meant
+				envs = append(envs, env)
+				pools = append(pools, poolAt{place, env})
+			}
+		}
+	}
+	slices.SortFunc(envs, func(a, b install.InfraEnv) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
+	return envs, pools, nil
+}
+
+// poolAt is an InfraEnv and the namespace that it stands in.
+type poolAt struct {
+	at  *place
+	env install.InfraEnv
+}
+
+// placeOfPool is the namespace of an InfraEnv that the file refers to.
+func (p *Plane) placeOfPool(ctx context.Context, at *place, wanted string) (*place, error) {
+	namespace, _ := parts(wanted, at.namespace)
+	if namespace == at.namespace {
+		return at, nil
+	}
+	return p.place(ctx, namespace)
+}
+
+// hostsOf reads the Agents of some InfraEnvs: those of the cluster and those of
+// nobody are its hosts, the rest is elsewhere.
+func (p *Plane) hostsOf(pools []poolAt, clusterID string, observed *install.Observed) error {
+	seen := map[string]bool{}
+	for _, pool := range pools {
+		for _, u := range pool.at.shelf(agents()).all() {
+			host, err := hostOf(u, observed.At)
+			if err != nil {
+				return err
+			}
+			mine := host.ClusterID == clusterID
+			if seen[host.ID] || u.GetDeletionTimestamp() != nil || host.InfraEnvID != pool.env.ID && !mine {
+				continue
+			}
+			seen[host.ID] = true
+			if mine || host.ClusterID == "" {
+				observed.Hosts = append(observed.Hosts, host)
+				continue
+			}
+			_, name := parts(host.ClusterID, "")
+			observed.Elsewhere = append(observed.Elsewhere, install.HostElsewhere{Host: host, ClusterName: name})
+		}
+	}
+	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(observed.Elsewhere, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
+	return nil
+}

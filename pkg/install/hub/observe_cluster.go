@@ -1,0 +1,246 @@
+package hub
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
+// it; the hosts and InfraEnvs of the observation are known already.
+func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unstructured.Unstructured, memory *cluster, observed *install.Observed) (*install.Cluster, error) {
+	cd, err := read[hive.ClusterDeployment](deployment)
+	if err != nil {
+		return nil, err
+	}
+	aci, err := read[hive.AgentClusterInstall](made)
+	if err != nil {
+		return nil, err
+	}
+	image, err := p.imageSet(ctx, imageSetName(aci))
+	if err != nil {
+		return nil, err
+	}
+	ca, err := p.endpointCA(ctx, at.namespace, aci, memory)
+	if err != nil {
+		return nil, err
+	}
+	status := &aci.Status
+	cluster := &install.Cluster{
+		State:       stateOf(aci, installed(cd)),
+		StatusInfo:  debugOf(aci).StateInfo,
+		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
+		Settings:    clusterSettings(aci, made.GetAnnotations(), made.GetLabels(), image, ca),
+		Manifests:   manifestsOf(at, aci),
+		Validations: validationsOf(status.ValidationsInfo),
+		Preparation: preparationOf(status.Conditions),
+		Hold:        holderOf(deployment, made, aci.Spec.HoldInstallation),
+		Version:     image.version, LogsAvailable: debugOf(aci).LogsURL != "",
+	}
+	cluster.State = cluster.State.Refined(cluster.Validations, observed.Hosts)
+	inputFault(cluster, status.Conditions, observed.At)
+	ends(cluster, cd, aci)
+	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
+	if cluster.Released {
+		cluster.Stalled = stalledSince(status.Conditions, debugOf(aci).State, at, observed.Hosts)
+	}
+	if status.Progress != nil {
+		cluster.Progress.Percent = int(status.Progress.TotalPercentage)
+	}
+	done := cluster.State == install.ClusterInstalled || cluster.State == install.ClusterAddingHosts
+	cluster.Unrecorded = done && !installed(cd) && metadataComplete(aci.Spec.ClusterMetadata) && !hiveRuns(deployment, cd)
+	return cluster, nil
+}
+
+// inputFault has what the service does not take of the input stand in the way as
+// a check does. Until it is cured the cluster gets no further.
+func inputFault(cluster *install.Cluster, conditions []hubapi.Condition, now time.Time) {
+	text, standing := inputError(conditions, now)
+	if text == "" {
+		return
+	}
+	cluster.Validations = append(cluster.Validations, specCheck(text, standing))
+	cluster.StatusInfo = firstOf(cluster.StatusInfo, text)
+	switch cluster.State {
+	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterReady:
+		if standing {
+			cluster.State = install.ClusterBlocked
+		}
+	}
+}
+
+// ends says when the install began and ended, and what it has left.
+func ends(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
+	conditions := aci.Status.Conditions
+	if c := find(conditions, hubapi.ConditionRequirementsMet); c.Reason == hubapi.ReasonClusterInstalling && !find(conditions, hubapi.ConditionCompleted).isTrue() {
+		cluster.InstallStarted = c.since()
+	} else {
+		cluster.InstallStarted = moment(cd.Status.InstallStartedTimestamp)
+	}
+	done := find(conditions, hubapi.ConditionCompleted)
+	switch stop := find(conditions, hubapi.ConditionStopped); {
+	case done.isTrue():
+		cluster.InstallCompleted = done.since()
+	case stop.isTrue():
+		cluster.InstallCompleted = stop.since()
+	}
+	there := aci.Spec.ClusterMetadata != nil && aci.Spec.ClusterMetadata.AdminKubeconfigSecretRef.Name != ""
+	switch cluster.State {
+	case install.ClusterInstalled, install.ClusterAddingHosts:
+		cluster.Kubeconfig = there
+	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing:
+		cluster.NoIngress = there
+	}
+}
+
+// manifestsOf are the manifests in our ConfigMaps that the service is told of.
+// ConfigMaps of others are theirs.
+func manifestsOf(at *place, aci *hive.AgentClusterInstall) map[string]string {
+	out := map[string]string{}
+	refs := aci.Spec.ManifestsConfigMapRefs
+	if one := aci.Spec.ManifestsConfigMapRef; len(refs) == 0 && one != nil {
+		refs = []hive.ManifestsConfigMapRef{{Name: one.Name}}
+	}
+	for _, ref := range refs {
+		u := at.shelf(configMaps()).get(ref.Name)
+		if u == nil {
+			continue
+		}
+		folder := folderOf(u)
+		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+		for name, content := range data {
+			out[folder+"/"+name] = install.Digest([]byte(content))
+		}
+	}
+	return out
+}
+
+// folderOf is the folder of cluster.yaml that a ConfigMap of ours holds:
+// <cluster>-manifests or <cluster>-openshift, a number behind it or not.
+func folderOf(u *unstructured.Unstructured) string {
+	rest := strings.TrimPrefix(u.GetName(), u.GetLabels()[hubapi.LabelCluster]+"-")
+	folder, _, _ := strings.Cut(rest, "-")
+	return folder
+}
+
+// holderOf names who, besides oaictl, holds the start of an install: by
+// AgentClusterInstall.spec.holdInstallation or by pausing the ClusterDeployment.
+func holderOf(deployment, made *unstructured.Unstructured, held bool) string {
+	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
+		who := otherOwner(deployment, "metadata", "annotations", hubapi.AnnotationReconcilePause)
+		return firstOf(who, "somebody") + ", who paused the ClusterDeployment (annotation " + hubapi.AnnotationReconcilePause + ")"
+	}
+	if !held {
+		return ""
+	}
+	return otherOwner(made, "spec", "holdInstallation")
+}
+
+// otherOwner is a field manager beside our own that owns a field, "" if none.
+func otherOwner(u *unstructured.Unstructured, path ...string) string {
+	steps := make(fieldpath.Path, 0, len(path))
+	for _, step := range path {
+		steps = append(steps, named(step))
+	}
+	for _, entry := range u.GetManagedFields() {
+		if entry.Manager == hubapi.FieldManager || entry.Subresource != "" || entry.FieldsV1 == nil {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && set.Has(steps) {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+// stalledSince is since when the service takes Agents for not synced although
+// all of them are, zero where it does not.
+func stalledSince(conditions []hubapi.Condition, state string, at *place, hosts []install.Host) time.Time {
+	c := find(conditions, hubapi.ConditionRequirementsMet)
+	if state != "ready" || !c.isFalse() || c.Reason != hubapi.ReasonUnsyncedAgents || len(hosts) == 0 {
+		return time.Time{}
+	}
+	since := c.since()
+	for i := range hosts {
+		u := at.shelf(agents()).get(hosts[i].ID)
+		if u == nil {
+			return time.Time{}
+		}
+		wire, err := read[agentinstall.Agent](u)
+		if err != nil {
+			return time.Time{}
+		}
+		synced := find(wire.Status.Conditions, hubapi.ConditionSpecSynced)
+		if !synced.isTrue() {
+			return time.Time{}
+		}
+		if synced.since().After(since) {
+			since = synced.since()
+		}
+	}
+	return since
+}
+
+// hiveRuns says whether Hive's operator looks after a ClusterDeployment: it sets
+// conditions and a finalizer soon after it is made.
+func hiveRuns(deployment *unstructured.Unstructured, cd *hive.ClusterDeployment) bool {
+	for _, finalizer := range deployment.GetFinalizers() {
+		if strings.HasPrefix(finalizer, hubapi.GroupHive+"/") {
+			return true
+		}
+	}
+	return len(cd.Status.Conditions) > 0
+}
+
+// endpointCA is the certificate that an Ignition endpoint is trusted by. It is
+// read once: the Secret is ours.
+func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.AgentClusterInstall, memory *cluster) (string, error) {
+	if aci.Spec.IgnitionEndpoint == nil || aci.Spec.IgnitionEndpoint.CACertificateReference == nil {
+		return "", nil
+	}
+	ref := aci.Spec.IgnitionEndpoint.CACertificateReference
+	key := id(firstOf(ref.Namespace, namespace), ref.Name)
+	memory.mu.Lock()
+	text, known := memory.ca[key]
+	memory.mu.Unlock()
+	if known {
+		return text, nil
+	}
+	data, err := p.secret(ctx, firstOf(ref.Namespace, namespace), ref.Name, hubapi.KeyIgnitionCA)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return "", p.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: namespace, name: ref.Name}, err)
+	}
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	memory.ca[key] = string(data)
+	return string(data), nil
+}
+
+// secret is the value of a key of a Secret.
+func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	u, err := p.dynamic.Resource(secrets().GroupVersionResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return secretValue(u, key)
+}
+
+func imageSetName(made *hive.AgentClusterInstall) string {
+	if made.Spec.ImageSetRef == nil {
+		return ""
+	}
+	return made.Spec.ImageSetRef.Name
+}

@@ -1,0 +1,182 @@
+package hub
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// owned is what of an object oaictl has applied, as it is now. Server-side apply
+// takes away what its manager applied before and leaves out now: whoever wants
+// to change one field has to say the others again.
+func owned(live *unstructured.Unstructured) (map[string]any, error) {
+	i := ownEntry(live)
+	if i < 0 {
+		return map[string]any{}, nil
+	}
+	var set fieldpath.Set
+	if err := set.FromJSON(live.GetManagedFields()[i].FieldsV1.GetRawReader()); err != nil {
+		return nil, fmt.Errorf("read the managed fields of %s %s: %w", live.GetKind(), live.GetName(), err)
+	}
+	value, err := typed.DeducedParseableType.FromUnstructured(live.Object)
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", live.GetKind(), live.GetName(), err)
+	}
+	fields, ok := value.ExtractItems(set.Leaves()).AsValue().Unstructured().(map[string]any)
+	if !ok {
+		return map[string]any{}, nil
+	}
+	return runtime.DeepCopyJSON(fields), nil
+}
+
+// ownEntry is the place among an object's managed fields of what oaictl has
+// applied, -1 if it has not applied anything.
+func ownEntry(live *unstructured.Unstructured) int {
+	for i, entry := range live.GetManagedFields() {
+		if entry.Manager == hubapi.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.FieldsV1 != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// configuration is what is applied to an object: fields, under its kind and
+// name.
+func configuration(named *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: fields}
+	delete(fields, "status")
+	out.SetGroupVersionKind(named.GroupVersionKind())
+	out.SetName(named.GetName())
+	out.SetNamespace(named.GetNamespace())
+	return out
+}
+
+// merged lays fields over others: objects are merged, all else is replaced.
+func merged(under, over map[string]any) map[string]any {
+	for key, value := range over {
+		inner, isObject := value.(map[string]any)
+		there, wasObject := under[key].(map[string]any)
+		if isObject && wasObject {
+			under[key] = merged(there, inner)
+			continue
+		}
+		under[key] = runtime.DeepCopyJSONValue(value)
+	}
+	return under
+}
+
+// path is the way to a field.
+type path []string
+
+// take sets fields of an object to what they are in another one, and takes out
+// those that it has not.
+func take(into, from map[string]any, paths []path) error {
+	for _, p := range paths {
+		value, found, err := unstructured.NestedFieldCopy(from, p...)
+		if err != nil {
+			return fmt.Errorf("read field %v: %w", p, err)
+		}
+		if !found {
+			unstructured.RemoveNestedField(into, p...)
+			continue
+		}
+		if err := unstructured.SetNestedField(into, value, p...); err != nil {
+			return fmt.Errorf("set field %v: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// changes says whether applying a configuration would change an object: set a
+// field to another value, or take away one that was applied before.
+func changes(live, config *unstructured.Unstructured) (bool, error) {
+	if !within(config.Object, live.Object) {
+		return true, nil
+	}
+	before, err := owned(live)
+	if err != nil {
+		return false, err
+	}
+	return !keys(before, config.Object), nil
+}
+
+// within says whether all that a value says is so in another one. Nothing and
+// something empty are the same.
+func within(want, have any) bool {
+	switch w := want.(type) {
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok && have != nil {
+			return false
+		}
+		for key, value := range w {
+			if !within(value, h[key]) {
+				return false
+			}
+		}
+		return true
+	case nil:
+		return isEmpty(have)
+	}
+	if isEmpty(want) && isEmpty(have) {
+		return true
+	}
+	return reflect.DeepEqual(normal(want), normal(have))
+}
+
+// keys says whether every field of an object stands in another one.
+func keys(of, in map[string]any) bool {
+	for key, value := range of {
+		other, there := in[key]
+		if !there && !isEmpty(value) {
+			return false
+		}
+		inner, isObject := value.(map[string]any)
+		if otherInner, ok := other.(map[string]any); isObject && ok && !keys(inner, otherInner) {
+			return false
+		}
+	}
+	return true
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	case int64:
+		return v == 0
+	case float64:
+		return v == 0
+	}
+	return false
+}
+
+// normal is a value as JSON has it, so that numbers of different Go types are
+// the same.
+func normal(value any) any {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return value
+	}
+	var out any
+	if json.Unmarshal(data, &out) != nil {
+		return value
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package hub
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+)
+
+// hostOf is an Agent as a neutral host.
+func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
+	wire, err := read[agentinstall.Agent](u)
+	if err != nil {
+		return install.Host{}, err
+	}
+	status := &wire.Status
+	host := install.Host{
+		ID: u.GetName(), InfraEnvID: id(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
+		State: install.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: status.DebugInfo.StateInfo,
+		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
+		Role:  install.RoleOf(wire.Spec.Role), Suggested: install.RoleOf(status.Role), Bootstrap: status.Bootstrap,
+		Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
+		Disk: firstOf(wire.Spec.InstallationDiskID, status.InstallationDiskID),
+		Progress: install.HostProgress{
+			Stage: status.Progress.CurrentStage, Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,
+			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
+		},
+	}
+	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
+		host.ClusterID = id(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+	}
+	if c := find(status.Conditions, hubapi.ConditionConnected); c.isFalse() {
+		host.CheckedIn = c.since()
+	}
+	host.Inventory = inventoryOf(&status.Inventory, u.GetName())
+	if host.State == install.HostDiscovering {
+		host.Inventory.Known = false // of the boot before, if any
+	}
+	host.Hostname = firstOf(wire.Spec.Hostname, status.Inventory.Hostname)
+	host.Settings = hostSettings(wire)
+	if text, standing := inputError(status.Conditions, now); text != "" {
+		host.Validations = append(host.Validations, specCheck(text, standing))
+	}
+	return host, nil
+}
+
+// hostSettings are what an Agent holds, by the fields they come from. What it
+// does not say is left out.
+func hostSettings(wire *agentinstall.Agent) install.Settings {
+	spec := &wire.Spec
+	s := install.Settings{
+		install.SetApproved: install.ValueOf(spec.Approved),
+		install.SetRole:     install.ValueOf(install.RoleOf(spec.Role)),
+	}
+	text(s, install.SetHostname, spec.Hostname)
+	text(s, install.SetDisk, firstOf(spec.InstallationDiskID, wire.Status.InstallationDiskID))
+	text(s, install.SetPool, spec.MachineConfigPool)
+	text(s, install.SetIgnition, spec.IgnitionConfigOverrides)
+	if spec.NodeLabels != nil {
+		s[install.SetLabels] = install.ValueOf(spec.NodeLabels)
+	}
+	var args []string
+	if json.Unmarshal([]byte(spec.InstallerArgs), &args) == nil {
+		s[install.SetArgs] = install.ValueOf(args)
+	}
+	if spec.IgnitionEndpointTokenReference != nil && spec.IgnitionEndpointTokenReference.Name != "" {
+		s[install.SetEndpointToken] = install.ValueOf("set")
+	}
+	if len(spec.IgnitionEndpointHTTPHeaders) > 0 {
+		s[install.SetEndpointHeaders] = install.ValueOf(spec.IgnitionEndpointHTTPHeaders)
+	}
+	return s
+}
+
+func text(s install.Settings, setting install.Setting, value string) {
+	if value != "" {
+		s[setting] = install.ValueOf(value)
+	}
+}
+
+// validationsOf are the checks of an object, by category and id.
+func validationsOf(wire hubapi.Validations) []install.Validation {
+	var out []install.Validation
+	for _, category := range slices.Sorted(maps.Keys(wire)) {
+		for _, v := range wire[category] {
+			out = append(out, install.Validation{ID: v.ID, Category: category, Status: v.Status, Message: v.Message})
+		}
+	}
+	return out
+}
+
+// specCheck is what the service does not take of an object, as a check: it
+// stands in the way as one does. Only one that has stood for a while fails.
+func specCheck(text string, standing bool) install.Validation {
+	check := install.Validation{ID: "spec-synced", Category: "kube-api", Status: "pending", Message: strings.TrimSpace(text)}
+	if standing {
+		check.Status = "failure"
+	}
+	return check
+}
+
+// id is how an object is named among all of a hub.
+func id(namespace, name string) string { return namespace + "/" + name }
+
+// parts takes an id apart. One without a namespace has that of inside.
+func parts(id, inside string) (namespace, name string) {
+	namespace, name, qualified := strings.Cut(id, "/")
+	if !qualified {
+		return inside, id
+	}
+	return namespace, name
+}

@@ -1,0 +1,158 @@
+package hub
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+)
+
+// infraEnvOf is an InfraEnv as a neutral one. configs are the NMStateConfigs of
+// its namespace, of which it selects its own. Its version is that of the cluster
+// that it is bound to, which no field of it says.
+func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (install.InfraEnv, error) {
+	wire, err := read[agentinstall.InfraEnv](u)
+	if err != nil {
+		return install.InfraEnv{}, err
+	}
+	env := install.InfraEnv{
+		ID: id(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
+		Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
+		Image: imageOf(wire),
+	}
+	if ref := wire.Spec.ClusterRef; ref != nil && ref.Name != "" {
+		env.ClusterID = id(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+	}
+	if selector := wire.Spec.NMStateConfigLabelSelector; selector != nil {
+		configs = selected(configs, selector.MatchLabels)
+	} else {
+		configs = nil
+	}
+	env.Image.Created = specChanged(u)
+	for _, config := range configs {
+		if at := specChanged(config); at.After(env.Image.Created) {
+			env.Image.Created = at
+		}
+	}
+	env.Settings, err = infraEnvSettings(wire, configs)
+	return env, err
+}
+
+// infraEnvSettings are what an InfraEnv holds, by the fields of cluster.yaml
+// that they come from.
+func infraEnvSettings(wire *agentinstall.InfraEnv, configs []*unstructured.Unstructured) (install.Settings, error) {
+	s, set := install.Settings{}, &wire.Spec
+	text(s, install.SetArch, archWord(set.CPUArchitecture))
+	text(s, install.SetSSHKeys, set.SSHAuthorizedKey)
+	s[install.SetProxy] = install.ValueOf(proxyOf(set.Proxy))
+	if len(set.AdditionalNTPSources) > 0 {
+		s[install.SetExtraNTP] = install.ValueOf(set.AdditionalNTPSources)
+	}
+	if len(set.NTPSources) > 0 {
+		s[install.SetNTP] = install.ValueOf(set.NTPSources)
+	}
+	text(s, install.SetTrustBundle, set.AdditionalTrustBundle)
+	text(s, install.SetDiscIgnition, set.IgnitionConfigOverride)
+	text(s, install.SetImageType, strings.TrimSuffix(set.ImageType, "-iso"))
+	if delay := set.NetworkDiscoveryDelaySeconds; delay != nil && *delay > 0 {
+		s[install.SetNetworkDelay] = install.ValueOf(*delay)
+	}
+	args := []string{}
+	for _, arg := range set.KernelArguments {
+		args = append(args, arg.Value)
+	}
+	s[install.SetKernelArgs] = install.ValueOf(args)
+	networks, err := staticNetworks(configs)
+	if err == nil && len(networks) > 0 {
+		s[install.SetStaticNetwork] = install.ValueOf(networks)
+	}
+	return s, err
+}
+
+// staticNetworks are NMStateConfigs as networks of machines, by first MAC.
+func staticNetworks(configs []*unstructured.Unstructured) ([]install.StaticNetwork, error) {
+	networks := make([]install.StaticNetwork, 0, len(configs))
+	for _, u := range configs {
+		wire, err := read[agentinstall.NMStateConfig](u)
+		if err != nil {
+			return nil, err
+		}
+		document, err := yaml.Marshal(wire.Spec.Config)
+		if err != nil {
+			return nil, err
+		}
+		network := install.StaticNetwork{YAML: string(document), MACs: []install.MACInterface{}}
+		for _, i := range wire.Spec.Interfaces {
+			network.MACs = append(network.MACs, install.MACInterface{MAC: strings.ToLower(i.MACAddress), Name: i.Name})
+		}
+		networks = append(networks, network)
+	}
+	first := func(n install.StaticNetwork) string {
+		if len(n.MACs) == 0 {
+			return n.YAML
+		}
+		return n.MACs[0].MAC
+	}
+	slices.SortStableFunc(networks, func(a, b install.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
+	return networks, nil
+}
+
+// selected are the objects that labels select; no labels select none.
+func selected(objects []*unstructured.Unstructured, labels map[string]string) []*unstructured.Unstructured {
+	if len(labels) == 0 {
+		return nil
+	}
+	var out []*unstructured.Unstructured
+	for _, u := range objects {
+		has := u.GetLabels()
+		fits := true
+		for key, value := range labels {
+			fits = fits && has[key] == value
+		}
+		if fits {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// imageOf is the discovery image of an InfraEnv.
+func imageOf(wire *agentinstall.InfraEnv) install.Image {
+	c := find(wire.Status.Conditions, hubapi.ConditionImageCreated)
+	image := install.Image{State: install.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Info: c.Message, Expires: expiry(wire.Status.ISODownloadURL)}
+	switch {
+	case c.isTrue() && wire.Status.ISODownloadURL != "":
+		image.State = install.ImageReady
+	case c.isFalse() && c.Reason == hubapi.ReasonImageCreationError:
+		image.State = install.ImageFailed
+	}
+	return image
+}
+
+// named is the step of a path that is a field.
+func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
+
+// specChanged is when somebody last set a field of an object's spec: the
+// service itself changes only its status and its finalizers. Without managed
+// fields it is when the object was made.
+func specChanged(u *unstructured.Unstructured) time.Time {
+	at := u.GetCreationTimestamp().Time
+	for _, entry := range u.GetManagedFields() {
+		if entry.Subresource != "" || entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.After(at) {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && !set.WithPrefix(named("spec")).Empty() {
+			at = entry.Time.Time
+		}
+	}
+	return at
+}

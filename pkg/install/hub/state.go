@@ -1,0 +1,86 @@
+package hub
+
+import (
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// grace is how long a fault of the input may be one of order only: what it
+// refers to may be about to be made.
+const grace = 15 * time.Second
+
+// stateOf is the neutral word for an AgentClusterInstall: how an install ends is
+// read from its conditions, and only how far it is from the service's own word.
+// imported says that the cluster was installed by something else.
+func stateOf(made *hive.AgentClusterInstall, imported bool) install.ClusterState {
+	conditions, word := made.Status.Conditions, debugOf(made).State
+	done, stop := find(conditions, hubapi.ConditionCompleted), find(conditions, hubapi.ConditionStopped)
+	state := install.ClusterStateOf(word)
+	switch {
+	case find(conditions, hubapi.ConditionFailed).isTrue(),
+		stop.isTrue() && stop.Reason == hubapi.ReasonInstallationFailed,
+		done.isFalse() && done.Reason == hubapi.ReasonInstallationFailed:
+		return install.ClusterFailed
+	case stop.isTrue() && stop.Reason == hubapi.ReasonInstallationCancelled:
+		return install.ClusterCancelled
+	case done.isTrue() && done.Reason == hubapi.ReasonInstallationCompleted:
+		switch {
+		case !imported && !hasPassword(made.Spec.ClusterMetadata):
+			return install.ClusterFinalizing // its results are a moment away
+		case state == install.ClusterAddingHosts:
+			return install.ClusterAddingHosts
+		}
+		return install.ClusterInstalled
+	case word == "":
+		return install.ClusterDraft
+	}
+	switch state { // ends that the conditions do not say yet
+	case install.ClusterInstalled, install.ClusterAddingHosts:
+		return install.ClusterFinalizing
+	case install.ClusterFailed, install.ClusterCancelled:
+		return install.ClusterInstalling
+	}
+	return state
+}
+
+// inputError is what the service does not take of an object, "" if nothing or
+// if it is only just so.
+func inputError(conditions []hubapi.Condition, now time.Time) (text string, standing bool) {
+	c := find(conditions, hubapi.ConditionSpecSynced)
+	if !c.isFalse() || c.Reason != hubapi.ReasonInputError {
+		return "", false
+	}
+	return c.Message, !now.Before(c.since().Add(grace))
+}
+
+// latest is when the last of some conditions changed.
+func latest(conditions []hubapi.Condition, kinds ...string) time.Time {
+	var at time.Time
+	for _, kind := range kinds {
+		if c := find(conditions, kind); c.since().After(at) {
+			at = c.since()
+		}
+	}
+	return at
+}
+
+// preparationOf is how the last preparation of an install ended.
+func preparationOf(conditions []hubapi.Condition) install.Preparation {
+	c := find(conditions, hubapi.ConditionPreparationFailed)
+	switch {
+	case c.Type == "":
+		return install.Preparation{}
+	case c.isTrue():
+		out := install.Preparation{Status: "failed", Reason: firstOf(c.Message, c.Reason)}
+		if !c.since().IsZero() {
+			out.FailedAt = []time.Time{c.since()}
+		}
+		return out
+	case c.Reason == hubapi.ReasonPreparationPending:
+		return install.Preparation{Status: "not_started"}
+	}
+	return install.Preparation{Status: "success"}
+}
