@@ -1,0 +1,45 @@
+package manifest_test
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestAnAPIServerTakesTheObjects has kubectl hold every object against a real
+// API server with the CRDs of a hub: no field is unknown, none is wrong.
+func TestAnAPIServerTakesTheObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("an API server takes seconds to start")
+	}
+	server := kubetest.Start(t)
+	namespace, kubeconfig := server.Namespace(t), server.Kubeconfig(t)
+	apply := func(t *testing.T, c *spec.Cluster, change func(string) string) ([]byte, error) {
+		t.Helper()
+		text := render(t, c, manifest.HubOptions{Secrets: true, Namespace: namespace})
+		command := exec.CommandContext(t.Context(), server.Kubectl(), "--kubeconfig", kubeconfig, "apply", "--dry-run=server", "--validate=strict", "-f", "-")
+		command.Stdin = strings.NewReader(change(text))
+		return command.CombinedOutput()
+	}
+	for name, load := range clusters(t) {
+		t.Run(name, func(t *testing.T) {
+			out, err := apply(t, load(), func(text string) string { return text })
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	t.Run("the test can fail", func(t *testing.T) {
+		out, err := apply(t, parse(t, everyField), func(text string) string {
+			return strings.Replace(text, "mastersSchedulable:", "mastersSchedulible:", 1)
+		})
+		if err == nil || !bytes.Contains(out, []byte("mastersSchedulible")) {
+			t.Errorf("taken: %v\n%s", err, out)
+		}
+	})
+}
