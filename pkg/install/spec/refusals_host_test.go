@@ -27,6 +27,7 @@ func TestRefusesHosts(t *testing.T) {
 		{"short UUID", edit{cp2, "match: {uuid: \"1234\"}\n"}, "is not a UUID"},
 		{"BMC by name", edit{cp2, "match: {bmc: bmc.example.com}\n"}, "machines tell the IP address of their BMC"},
 		{"BMC missing", edit{"  baseDomain", "  boot: {method: redfish}\n  baseDomain", cp0, strings.Replace(cp0, "}}", "}, bmc: {address: 10.0.0.1, credentials: {env: BMC}}}", 1), cp1, strings.Replace(cp1, "}}", "}, bmc: {address: 10.0.0.2, credentials: {env: BMC}}}", 1)}, "spec.hosts[2].bmc: is missing, but boot.method is redfish"},
+		{"no BMC for metal3", edit{"  baseDomain", "  boot: {method: metal3}\n  baseDomain"}, "spec.boot.method: is metal3, but no host has a bmc"},
 		{"BMC address", edit{more, "    bmc: {address: \"no such\", credentials: {env: BMC}}\n"}, "is not the address of a BMC"},
 		{"BMC scheme", edit{more, "    bmc: {address: \"ipmi://10.0.0.1\", credentials: {env: BMC}}\n"}, `the scheme "ipmi" is not one that oaictl speaks`},
 		{"BMC user in address", edit{more, "    bmc: {address: \"https://root:hunter2@10.0.0.1\", credentials: {env: BMC}}\n"}, "holds a user, or a password"},
