@@ -1,0 +1,166 @@
+package kubetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// ErrUnavailable is what Build's error wraps where the programs' modules, or Go
+// itself, cannot be had.
+var ErrUnavailable = errors.New("the Kubernetes programs cannot be built here")
+
+// program is one to build, and its package in test/tools/kubernetes.
+type program struct{ name, pkg string }
+
+func programs() []program {
+	return []program{
+		{apiServer, "k8s.io/kubernetes/cmd/kube-apiserver"},
+		{"etcd", "go.etcd.io/etcd/server/v3"},
+		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"},
+		{"kubectl", "k8s.io/kubernetes/cmd/kubectl"},
+	}
+}
+
+// Build builds etcd, kube-apiserver, kube-controller-manager and kubectl, unless
+// they are there, and gives the folder that they are in. Processes that ask at the
+// same time build once. What it does goes to log. Cut off by ctx, it goes on from
+// there the next time.
+func Build(ctx context.Context, log io.Writer) (string, error) {
+	if runtime.GOOS == "windows" {
+		return "", fmt.Errorf("%w: the API server does not run on Windows", ErrUnavailable)
+	}
+	tree, err := root()
+	if err != nil {
+		return "", err
+	}
+	b := builder{module: filepath.Join(tree, "test", "tools", "kubernetes"), log: log}
+	folder, err := b.folder(ctx)
+	if err != nil || complete(folder) {
+		return folder, err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(ctx, folder+".lock")
+	if err != nil {
+		return "", fmt.Errorf("waiting for another process that builds %s: %w", folder, err)
+	}
+	defer unlock()
+	return folder, b.build(ctx, folder)
+}
+
+func complete(folder string) bool {
+	for _, p := range programs() {
+		if _, err := os.Stat(filepath.Join(folder, p.name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+type builder struct {
+	module string
+	log    io.Writer
+}
+
+// folder is where programs of these modules, built by this Go, are kept.
+func (b builder) folder(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	version, err := b.run(ctx, "go", "env", "GOVERSION")
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	sum := sha256.New()
+	fmt.Fprintln(sum, version, linkerFlags("VERSION"))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join(b.module, name))
+		if err != nil {
+			return "", err
+		}
+		sum.Write(content)
+	}
+	return filepath.Join(cache, "oaictl", "tools", "kubernetes-"+hex.EncodeToString(sum.Sum(nil))[:16]), nil
+}
+
+func (b builder) build(ctx context.Context, folder string) error {
+	if complete(folder) {
+		return nil // by whom we waited for
+	}
+	wanted := []string{"list", "-deps", "-f", "{{.ImportPath}}"}
+	for _, p := range programs() {
+		wanted = append(wanted, p.pkg)
+	}
+	fmt.Fprintln(b.log, "kubetest: fetching the modules of etcd and Kubernetes")
+	if _, err := b.run(ctx, "go", wanted...); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	version, err := b.run(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	if err != nil {
+		return err
+	}
+	for _, p := range programs() {
+		target := filepath.Join(folder, p.name)
+		if _, err := os.Stat(target); err == nil {
+			continue
+		}
+		fmt.Fprintf(b.log, "kubetest: building %s of Kubernetes %s\n", p.name, version)
+		// Under another name first: what was cut off must not look finished.
+		unfinished := target + ".unfinished"
+		command, args := kindly("go", "build", "-ldflags", linkerFlags(version), "-o", unfinished, p.pkg)
+		if _, err := b.run(ctx, command, args...); err != nil {
+			return fmt.Errorf("building %s: %w", p.name, err)
+		}
+		if err := os.Rename(unfinished, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkerFlags stamp a version into the programs: clients look at it.
+func linkerFlags(version string) string {
+	const into = " -X k8s.io/component-base/version."
+	flags := "-s -w" + into + "gitVersion=" + version
+	if numbers := strings.Split(strings.TrimPrefix(version, "v"), "."); len(numbers) > 1 {
+		flags += into + "gitMajor=" + numbers[0] + into + "gitMinor=" + numbers[1]
+	}
+	return flags
+}
+
+// kindly leaves the machine to others where it can.
+func kindly(command string, args ...string) (string, []string) {
+	if nice, err := exec.LookPath("nice"); err == nil {
+		return nice, append([]string{"-n", "10", command}, args...)
+	}
+	return command, args
+}
+
+// run runs a command in the module of the programs, and gives what it says.
+func (b builder) run(ctx context.Context, name string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir = b.module
+	// Without the race detector's C compiler, and whatever workspace there is.
+	command.Env = append(command.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
+	var problems strings.Builder
+	command.Stderr = &problems
+	out, err := command.Output()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, args[0], err, problems.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+}

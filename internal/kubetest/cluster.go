@@ -1,0 +1,218 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// Cluster is a hub without nodes: an API server with the kinds of a hub, and the
+// controllers that collect garbage, empty namespaces and sign certificates.
+type Cluster struct {
+	// Config is an administrator's. It is not slowed down.
+	Config *rest.Config
+	// Client is Config's, for Kubernetes' own kinds.
+	Client kubernetes.Interface
+
+	env         *envtest.Environment
+	controllers *controllers
+	programs    string // folder
+	scratch     string // folder
+}
+
+// apiServer is the name of the API server's program.
+const apiServer = "kube-apiserver"
+
+// startTimeout is how long one program may take until it answers, on a machine
+// that is busy with other tests.
+const startTimeout = 2 * time.Minute
+
+// Start starts a hub of the test's own, which is stopped after the test. Where its
+// programs cannot be built the test is skipped, with the reason.
+func Start(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := start(t)
+	if err != nil {
+		giveUp(t, err)
+	}
+	t.Cleanup(func() {
+		if err := c.stop(); err != nil {
+			t.Errorf("stopping the hub: %v", err)
+		}
+	})
+	return c
+}
+
+// giveUp ends a test that has no hub: there is a reason to skip it, or to fail.
+func giveUp(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		t.Skip(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		t.Skipf("the time of this test (go test -timeout) is over before etcd and Kubernetes are built. "+
+			"The next run goes on from here, or run `go run ./internal/kubetest/build` first: %v", err)
+	default:
+		t.Fatalf("starting a hub: %v", err)
+	}
+}
+
+func start(t testing.TB) (*Cluster, error) {
+	ctx, cancel := beforeDeadline(t)
+	defer cancel()
+	programs, err := Build(ctx, t.Output())
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp("", "oaictl-kubetest-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{programs: programs, scratch: scratch}
+	if err := c.start(t.Context()); err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	return c, nil
+}
+
+// beforeDeadline leaves a test time to say that it ran out of time.
+func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
+	const toSaySo = 30 * time.Second
+	if timed, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if deadline, ok := timed.Deadline(); ok {
+			return context.WithDeadline(t.Context(), deadline.Add(-toSaySo))
+		}
+	}
+	return context.WithCancel(t.Context())
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	tree, err := root()
+	if err != nil {
+		return err
+	}
+	// Its own log says once that nobody listens, with a stack trace.
+	ctrllog.SetLogger(logr.Discard())
+	c.env, err = c.environment(filepath.Join(tree, "test", "crds", "manifests"))
+	if err != nil {
+		return err
+	}
+	if c.Config, err = c.env.Start(); err != nil {
+		return err
+	}
+	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
+		return err
+	}
+	if c.controllers, err = startControllers(c); err != nil {
+		return fmt.Errorf("kube-controller-manager: %w", err)
+	}
+	return c.controllers.ready(ctx, c.Client)
+}
+
+// environment is how envtest starts etcd and the API server.
+func (c *Cluster) environment(crds string) (*envtest.Environment, error) {
+	etcd, err := c.program("etcd")
+	if err != nil {
+		return nil, err
+	}
+	server, err := c.program(apiServer)
+	if err != nil {
+		return nil, err
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths:        []string{crds},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
+	}
+	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
+	env.ControlPlane.KubectlPath = c.Kubectl()
+	api := env.ControlPlane.GetAPIServer()
+	api.Path = server
+	// A folder of ours outlives the process, so that a server that is started again
+	// still knows its users and is known by them.
+	api.CertDir = filepath.Join(c.scratch, "apiserver")
+	if err := os.MkdirAll(api.CertDir, 0o700); err != nil {
+		return nil, err
+	}
+	// Without a default route, as in a network namespace, it finds no address.
+	api.Configure().Append("advertise-address", "127.0.0.1")
+	return env, nil
+}
+
+// Kubectl is the path of kubectl.
+func (c *Cluster) Kubectl() string { return filepath.Join(c.programs, "kubectl") }
+
+// Restart kills the API server and starts it again, on the same address and with
+// the same data and users. Watches break; what asks meanwhile is refused.
+func (c *Cluster) Restart(t testing.TB) {
+	t.Helper()
+	c.Down(t)
+	c.Up(t)
+}
+
+// Down kills the API server, until Up.
+func (c *Cluster) Down(t testing.TB) {
+	t.Helper()
+	if err := c.kill(apiServer); err != nil {
+		t.Fatalf("killing the API server: %v", err)
+	}
+	// envtest has to notice, before it starts another.
+	if err := poll(t.Context(), "the API server's end", func(context.Context) error {
+		return c.env.ControlPlane.GetAPIServer().Stop()
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Up starts an API server that Down stopped.
+func (c *Cluster) Up(t testing.TB) {
+	t.Helper()
+	if err := c.env.ControlPlane.GetAPIServer().Start(); err != nil {
+		t.Fatalf("starting the API server: %v", err)
+	}
+	if err := poll(t.Context(), "the API server", func(ctx context.Context) error {
+		return c.Client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stop ends all programs and removes what they wrote.
+func (c *Cluster) stop() error {
+	var problems []error
+	if c.controllers != nil {
+		problems = append(problems, c.controllers.stop())
+	}
+	if c.env != nil {
+		problems = append(problems, c.kill(apiServer), c.env.Stop())
+	}
+	return errors.Join(append(problems, os.RemoveAll(c.scratch))...)
+}
+
+// poll asks until there is no error any more, or for startTimeout.
+func poll(ctx context.Context, what string, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		if clock.Real().Sleep(ctx, 20*time.Millisecond) != nil {
+			return fmt.Errorf("waiting for %s: %w", what, err)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package kubetest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// controllers is a running kube-controller-manager.
+type controllers struct {
+	command *exec.Cmd
+	log     string        // file
+	ended   chan struct{} // closed when the process has
+}
+
+// startControllers starts those controllers that something here depends on.
+func startControllers(c *Cluster) (*controllers, error) {
+	kubeconfig := filepath.Join(c.scratch, "controllers.kubeconfig")
+	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
+		return nil, err
+	}
+	certificate, key, err := writeCA(c.scratch)
+	if err != nil {
+		return nil, err
+	}
+	program, err := c.program("kube-controller-manager")
+	if err != nil {
+		return nil, err
+	}
+	k := &controllers{log: filepath.Join(c.scratch, "controllers.log"), ended: make(chan struct{})}
+	log, err := os.Create(k.log)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	k.command = exec.Command(program, //nolint:noctx // it outlives the test that starts it; stop ends it
+		"--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0", "--leader-elect=false",
+		"--cluster-signing-cert-file="+certificate, "--cluster-signing-key-file="+key,
+		"--controllers="+strings.Join([]string{
+			"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
+			"root-ca-certificate-publisher-controller", "certificatesigningrequest-signing-controller",
+			"certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller",
+		}, ","))
+	k.command.Stdout, k.command.Stderr = log, log
+	if err := k.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = k.command.Wait()
+		close(k.ended)
+	}()
+	return k, nil
+}
+
+// ready waits for the first thing that the controllers do.
+func (k *controllers) ready(ctx context.Context, client kubernetes.Interface) error {
+	return poll(ctx, "the controllers", func(ctx context.Context) error {
+		select {
+		case <-k.ended:
+			said, _ := os.ReadFile(k.log)
+			return fmt.Errorf("kube-controller-manager ended: %s", said[max(0, len(said)-2000):])
+		default:
+		}
+		_, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+func (k *controllers) stop() error {
+	err := k.command.Process.Signal(syscall.SIGTERM)
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		err = k.command.Process.Kill()
+	}
+	<-k.ended
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// writeCA writes the authority that signs certificate requests.
+func writeCA(folder string) (certificate, key string, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	now := clock.Real().Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kubetest"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		return "", "", err
+	}
+	encoded, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		return "", "", err
+	}
+	certificate, key = filepath.Join(folder, "signing.crt"), filepath.Join(folder, "signing.key")
+	err = errors.Join(
+		os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), 0o600),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}), 0o600),
+	)
+	return certificate, key, err
+}

@@ -1,0 +1,36 @@
+//go:build unix
+
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// lock waits until no other process holds the lock of that name. It is let go when
+// a process ends, however it ends.
+func lock(ctx context.Context, name string) (func(), error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			file.Close()
+			return nil, err
+		}
+		if err := clock.Real().Sleep(ctx, 200*time.Millisecond); err != nil {
+			file.Close()
+			return nil, err
+		}
+	}
+}

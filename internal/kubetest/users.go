@@ -1,0 +1,180 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Namespace is a new namespace, deleted after the test. The deletion is not waited
+// for.
+func (c *Cluster) Namespace(t testing.TB) string {
+	t.Helper()
+	made, err := c.Client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("making a namespace: %v", err)
+	}
+	c.afterwards(t, func(ctx context.Context) error {
+		return c.Client.CoreV1().Namespaces().Delete(ctx, made.Name, metav1.DeleteOptions{})
+	})
+	return made.Name
+}
+
+// afterwards undoes something at the test's end. It is no fault of the test if that
+// does not work: the hub itself is gone soon.
+func (c *Cluster) afterwards(t testing.TB, undo func(context.Context) error) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+		defer cancel()
+		if err := undo(ctx); err != nil {
+			t.Logf("cleaning up: %v", err)
+		}
+	})
+}
+
+// Kubeconfig is the path of an administrator's kubeconfig, readable by its owner
+// alone.
+func (c *Cluster) Kubeconfig(t testing.TB) string {
+	t.Helper()
+	return c.KubeconfigOf(t, c.Config)
+}
+
+// KubeconfigOf is the path of a kubeconfig of whoever a config is for.
+func (c *Cluster) KubeconfigOf(t testing.TB, config *rest.Config) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := writeKubeconfig(name, config); err != nil {
+		t.Fatalf("writing a kubeconfig: %v", err)
+	}
+	return name
+}
+
+func writeKubeconfig(name string, config *rest.Config) error {
+	const only = "kubetest"
+	file := clientcmdapi.NewConfig()
+	file.Clusters[only] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	file.AuthInfos[only] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
+	}
+	file.Contexts[only] = &clientcmdapi.Context{Cluster: only, AuthInfo: only}
+	file.CurrentContext = only
+	return clientcmd.WriteToFile(*file, name) // with mode 0600
+}
+
+// User is a user with a certificate, who may do in all namespaces what the rules
+// say, until the test's end. One without rules may do what anybody may.
+func (c *Cluster) User(t testing.TB, name string, rules ...rbacv1.PolicyRule) *rest.Config {
+	t.Helper()
+	user, err := c.env.AddUser(envtest.User{Name: name}, &rest.Config{QPS: c.Config.QPS, Burst: c.Config.Burst})
+	if err != nil {
+		t.Fatalf("making the user %s: %v", name, err)
+	}
+	if len(rules) > 0 {
+		c.Grant(t, user.Config(), name, "", rules...)
+	}
+	return user.Config()
+}
+
+// Grant lets a user do more until the test's end: in one namespace, or in all and
+// outside of them where namespace is "". It returns when the API server has taken
+// notice.
+func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	grant := c.grantEverywhere
+	if namespace != "" {
+		grant = c.grantIn
+	}
+	if err := grant(t, user, namespace, rules); err != nil {
+		t.Fatalf("granting rights to %s: %v", user, err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := poll(t.Context(), "the rights of "+user, func(ctx context.Context) error {
+		return allowed(ctx, client, namespace, rules)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func subjects(user string) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+}
+
+func (c *Cluster) grantEverywhere(t testing.TB, user, _ string, rules []rbacv1.PolicyRule) error {
+	rbac := c.Client.RbacV1()
+	role, err := rbac.ClusterRoles().Create(t.Context(),
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Rules: rules}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects(user),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+	}, metav1.CreateOptions{})
+	c.afterwards(t, func(ctx context.Context) error {
+		return errors.Join(rbac.ClusterRoleBindings().Delete(ctx, role.Name, metav1.DeleteOptions{}),
+			rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
+	})
+	return err
+}
+
+func (c *Cluster) grantIn(t testing.TB, user, namespace string, rules []rbacv1.PolicyRule) error {
+	rbac := c.Client.RbacV1()
+	role, err := rbac.Roles(namespace).Create(t.Context(),
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Rules: rules}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = rbac.RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects(user),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+	}, metav1.CreateOptions{})
+	c.afterwards(t, func(ctx context.Context) error {
+		return errors.Join(rbac.RoleBindings(namespace).Delete(ctx, role.Name, metav1.DeleteOptions{}),
+			rbac.Roles(namespace).Delete(ctx, role.Name, metav1.DeleteOptions{}))
+	})
+	return err
+}
+
+// allowed is an error while the API server does not know of a rule yet. The rules of
+// one role take effect together, so that the first resource of each is enough.
+func allowed(ctx context.Context, client kubernetes.Interface, namespace string, rules []rbacv1.PolicyRule) error {
+	for _, rule := range rules {
+		if len(rule.Resources) == 0 || len(rule.APIGroups) == 0 || len(rule.Verbs) == 0 {
+			continue
+		}
+		resource, part, _ := strings.Cut(rule.Resources[0], "/")
+		attributes := &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: part,
+		}
+		if len(rule.ResourceNames) > 0 {
+			attributes.Name = rule.ResourceNames[0]
+		}
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		if !answer.Status.Allowed {
+			return fmt.Errorf("no right to %s %s yet", attributes.Verb, attributes.Resource)
+		}
+	}
+	return nil
+}
