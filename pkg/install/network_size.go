@@ -24,8 +24,12 @@ func StaticNetworkSize(networks []StaticNetwork) int {
 	for i := range networks {
 		p.add(profilesText(i, &networks[i]))
 	}
-	return p.compressed()
+	return p.compressed() + policyRoom
 }
+
+// policyRoom is what a policy takes more than profiles where there are too few
+// hosts to learn from.
+const policyRoom = 256
 
 // packing is the Ignition of one InfraEnv while it is filled.
 type packing struct {
@@ -154,7 +158,7 @@ func splitWords(document string) []word {
 		key, value = strings.Trim(key, `"' `), strings.Trim(value, `"' `)
 		switch {
 		case value == "" || strings.HasPrefix(text, "#"):
-		case value == "true" || value == "false" || key == "state":
+		case value == "true" || value == "false" || key == "state" || key == "mac-address": // which the interface has anyhow
 		default:
 			words = append(words, word{key, value})
 		}

@@ -47,6 +47,11 @@ func (s *Service) registerInfraEnv(c *call) (reply, error) {
 	if err := s.fillInfraEnv(e, &p); err != nil {
 		return reply{}, err
 	}
+	if p.IgnitionConfigOverride != "" {
+		if err := s.checkEmbedArea(e); err != nil {
+			return reply{}, err
+		}
+	}
 	s.infraEnvs[e.ID] = e
 	s.infraEnvOrder = append(s.infraEnvOrder, e.ID)
 	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
@@ -261,6 +266,11 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 	}
 	if err := changed.change(&p); err != nil {
 		return reply{}, err
+	}
+	if p.IgnitionConfigOverride != "" && p.IgnitionConfigOverride != e.IgnitionConfigOverride {
+		if err := s.checkEmbedArea(&changed); err != nil {
+			return reply{}, err
+		}
 	}
 	changed.UpdatedAt = micros(s.now())
 	*e = changed

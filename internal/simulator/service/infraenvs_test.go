@@ -1,6 +1,11 @@
 package service
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -187,5 +192,44 @@ func TestInstallConfigOverrides(t *testing.T) {
 	b.must("PATCH", path, inString(`{}`))
 	if got := b.must("GET", path, nil).text; strings.Contains(got, "Calico") {
 		t.Error("the override was not replaced")
+	}
+}
+
+// What no image has room for is refused where a request brings Ignition of the
+// user's, and otherwise not before the image is made.
+func TestInfraEnvsThatAreTooLarge(t *testing.T) {
+	noise := rand.NewChaCha8([32]byte{})
+	random := make([]byte, 300<<10)
+	_, _ = noise.Read(random)
+	large := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/large","contents":{"source":"data:;base64,` + base64.StdEncoding.EncodeToString(random) + `"}}]}}`
+	small := `{"ignition":{"version":"3.2.0"}}`
+	var hosts []fields
+	for i := range 12000 {
+		sum := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+		mac := fmt.Sprintf("52:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
+		hosts = append(hosts, fields{"network_yaml": fmt.Sprintf("interfaces:\n- name: eth0\n  type: ethernet\n  mac-address: %s\n", mac), "mac_interface_map": []fields{{"mac_address": mac, "logical_nic_name": "eth0"}}})
+	}
+	tooLarge := func(got answer) bool {
+		return got.status == 400 && strings.Contains(got.text, "The ignition archive size (") && strings.Contains(got.text, " KiB) is over the maximum allowable size (256 KiB)")
+	}
+	b := newBench(t, nil)
+	b.make(nil)
+	for name, test := range map[string]struct {
+		with    fields
+		refused bool
+	}{
+		"a large file":              {fields{"ignition_config_override": large}, true},
+		"a small one":               {fields{"ignition_config_override": small}, false},
+		"networks and a small file": {fields{"ignition_config_override": small, "static_network_config": hosts}, true},
+		"networks alone":            {fields{"static_network_config": hosts}, false},
+	} {
+		params := fields{"name": "ie", "pull_secret": pullSecret}
+		maps.Copy(params, test.with)
+		if got := b.call("POST", "/infra-envs", params); tooLarge(got) != test.refused || !test.refused && got.status != 201 {
+			t.Errorf("register with %s: %d %.200s", name, got.status, got.text)
+		}
+	}
+	if got := b.call("PATCH", "/infra-envs/"+b.infraEnv, fields{"ignition_config_override": large}); !tooLarge(got) {
+		t.Errorf("update: %d %.200s", got.status, got.text)
 	}
 }

@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Import names a cluster that was installed elsewhere, so that hosts can be
+// added to it: import-cluster-params.
+type Import struct {
+	// Name of the record. The service takes the name and base domain that APIName
+	// tells over it, where that looks like api.NAME.DOMAIN.
+	Name string
+	// APIName is the DNS name or address of the cluster's API.
+	APIName string
+	// OpenShiftID is what the cluster calls itself: ClusterVersion
+	// spec.clusterID, a UUID.
+	OpenShiftID string
+}
+
+// ImportCluster makes a record of a cluster that was installed elsewhere. The
+// service makes another one each time: see ImportedClusters.
+func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
+	return p.do(ctx, request{
+		label: label{"import cluster", i.Name}, method: http.MethodPost, path: "/v2/clusters/import",
+		body: body{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
+	}, nil)
+}
+
+// ImportedClusters are the records of the cluster that calls itself so.
+func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error) {
+	var found []clusterWire
+	err := p.do(ctx, request{
+		label: label{"find imported cluster", openShiftID}, method: http.MethodGet, path: "/v2/clusters",
+		query: map[string][]string{"with_hosts": {"false"}, "openshift_cluster_id": {openShiftID}},
+	}, &found)
+	if err != nil {
+		return nil, err
+	}
+	var out []install.Cluster
+	for i := range found {
+		if strings.EqualFold(found[i].OpenshiftClusterID.String(), openShiftID) {
+			out = append(out, *p.tables.clusterOf(&found[i], ""))
+		}
+	}
+	return out, nil
+}
+
+// UploadManifest sends a manifest. The service overwrites one of the same name
+// and folder.
+func (p *Plane) UploadManifest(ctx context.Context, clusterID, folder, name string, content []byte) error {
+	return p.do(ctx, request{
+		label: label{"upload manifest", folder + "/" + name}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/manifests",
+		in:   map[string]string{"cluster_id": clusterID},
+		body: body{"folder": folder, "file_name": name, "content": base64.StdEncoding.EncodeToString(content)},
+	}, nil)
+}
