@@ -100,7 +100,9 @@ func (s *shelf) own(object any) (*unstructured.Unstructured, error) {
 func (s *shelf) keep(u *unstructured.Unstructured) {
 	s.mu.Lock()
 	there := s.objects[u.GetName()]
-	if there == nil || there.GetUID() != u.GetUID() || newer(u.GetResourceVersion(), there.GetResourceVersion()) {
+	if _, labelled := u.GetLabels()[s.kind.with]; s.kind.with != "" && !labelled {
+		delete(s.objects, u.GetName()) // none of those that are watched any more
+	} else if there == nil || there.GetUID() != u.GetUID() || newer(u.GetResourceVersion(), there.GetResourceVersion()) {
 		s.objects[u.GetName()] = u
 	}
 	s.mu.Unlock()

@@ -1,0 +1,50 @@
+package hub
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// filledPlane is for tests that only read: a plane whose shelves the test fills, and a client that
+// finds nothing but what is given.
+func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Plane, *place) {
+	t.Helper()
+	lists := map[schema.GroupVersionResource]string{}
+	have := &served{resources: map[string]bool{}}
+	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts()) {
+		lists[k.GroupVersionResource] = k.name + "List"
+		have.resources[k.GroupResource().String()] = true
+	}
+	p := &Plane{
+		host: "https://hub.example.com:6443", clock: clock.Real(), time: &serverTime{clock: clock.Real()},
+		dynamic: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...), have: have,
+		places: map[string]*place{}, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
+	}
+	at := &place{namespace: namespace, shelves: map[string]*shelf{}, news: make(chan struct{})}
+	for _, k := range []kind{clusterDeployments(), agentInstalls(), infraEnvs(), nmStateConfigs(), agents(), configMaps(), bareMetalHosts()} {
+		s := newShelf(k, at.changed)
+		s.synced = true
+		at.shelves[k.name] = s
+	}
+	p.places[namespace] = at
+	t.Cleanup(p.Close)
+	return p, at
+}
+
+// put has a watch bring objects.
+func put(t *testing.T, at *place, objects ...*unstructured.Unstructured) {
+	t.Helper()
+	for _, u := range objects {
+		if s, watched := at.shelves[u.GetKind()]; watched {
+			if err := s.Update(u); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// listed reads objects once, without watching, by their namespaces: those of the
+// plane's namespace, or of all where it has none.
+func (p *Plane) listed(ctx context.Context, kinds ...kind) (map[string]*place, error) {
+	if _, err := p.connect(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	places := map[string]*place{}
+	for _, k := range kinds {
+		client := p.dynamic.Resource(k.GroupVersionResource)
+		list, err := client.Namespace(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: k.with})
+		if err != nil {
+			f := p.fault(attempt{op: "list " + k.Resource, verb: "list", kind: k, namespace: p.namespace}, err)
+			if f.Code == install.CodeAuth && p.namespace == "" && f.Status == 403 {
+				f.Next = "give --namespace for one that you may look into"
+			}
+			return nil, f
+		}
+		for i := range list.Items {
+			u := &list.Items[i]
+			at := places[u.GetNamespace()]
+			if at == nil {
+				at = &place{namespace: u.GetNamespace(), shelves: map[string]*shelf{}, news: make(chan struct{})}
+				places[u.GetNamespace()] = at
+			}
+			if at.shelves[k.name] == nil {
+				at.shelves[k.name] = newShelf(k, func() {})
+			}
+			at.shelves[k.name].keep(u)
+		}
+	}
+	return places, nil
+}
+
+// inOrder are places by namespace.
+func inOrder(places map[string]*place) []*place {
+	out := make([]*place, 0, len(places))
+	for _, namespace := range slices.Sorted(maps.Keys(places)) {
+		out = append(out, places[namespace])
+	}
+	return out
+}
+
+// ListClusters lists the clusters that the user may see, by name and age.
+func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+	places, err := p.listed(ctx, clusterDeployments(), agentInstalls(), agents(), configMaps())
+	if err != nil {
+		return nil, err
+	}
+	var out []install.Cluster
+	for _, at := range inOrder(places) {
+		for _, u := range at.shelf(clusterDeployments()).all() {
+			made := installOf(at, u)
+			if made == nil {
+				continue // installed by other means, or not yet whole
+			}
+			ref := refOf(at, u)
+			observed := &install.Observed{At: p.time.now()}
+			for _, agent := range at.shelf(agents()).all() {
+				host, err := hostOf(agent, observed.At)
+				if err != nil {
+					return nil, err
+				}
+				if host.ClusterID == ref.ID {
+					observed.Hosts = append(observed.Hosts, host)
+				}
+			}
+			cluster, err := p.clusterOf(ctx, at, u, made, newCluster(), observed)
+			if err != nil {
+				return nil, err
+			}
+			cluster.ClusterRef = ref
+			cluster.Hosts = len(observed.Hosts)
+			out = append(out, *cluster)
+		}
+	}
+	slices.SortFunc(out, func(a, b install.Cluster) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
+// cluster, by name and age.
+func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
+	places, err := p.listed(ctx, infraEnvs(), nmStateConfigs())
+	if err != nil {
+		return nil, err
+	}
+	var out []install.InfraEnv
+	for _, at := range inOrder(places) {
+		configs := at.shelf(nmStateConfigs()).all()
+		for _, u := range at.shelf(infraEnvs()).all() {
+			env, err := infraEnvOf(u, configs, u.GetLabels()[hubapi.LabelCluster])
+			if err != nil {
+				return nil, err
+			}
+			if clusterID == "" || env.ClusterID == clusterID {
+				out = append(out, env)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b install.InfraEnv) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// ListHosts lists the hosts of an InfraEnv, bound or not.
+func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
+	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
+	own := *p.in(namespace)
+	places, err := own.listed(ctx, agents())
+	if err != nil {
+		return nil, err
+	}
+	var out []install.Host
+	for _, at := range inOrder(places) {
+		for _, u := range at.shelf(agents()).all() {
+			host, err := hostOf(u, p.time.now())
+			if err != nil {
+				return nil, err
+			}
+			if host.InfraEnvID == infraEnvID {
+				out = append(out, host)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// ClusterByNameOrID finds one cluster by its id (NAMESPACE/NAME), its name, or
+// NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
+// the ids.
+func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
+	places, err := p.listed(ctx, clusterDeployments(), agentInstalls())
+	if err != nil {
+		return install.ClusterRef{}, err
+	}
+	var same []install.ClusterRef
+	for _, at := range inOrder(places) {
+		for _, u := range at.shelf(clusterDeployments()).all() {
+			ref := refOf(at, u)
+			_, name := parts(ref.ID, "")
+			switch text {
+			case ref.ID:
+				return ref, nil
+			case name, ref.Name, ref.Name + "." + ref.BaseDomain:
+				same = append(same, ref)
+			}
+		}
+	}
+	return only("cluster", text, "oaictl get clusters", same, func(c install.ClusterRef) string {
+		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
+	})
+}
+
+// InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
+// and several are faults with CodeNotFound, the latter naming the ids.
+func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
+	found, err := p.ListInfraEnvs(ctx, "")
+	if err != nil {
+		return install.InfraEnv{}, err
+	}
+	var same []install.InfraEnv
+	for _, env := range found {
+		if env.ID == text {
+			return env, nil
+		}
+		if env.Name == text {
+			same = append(same, env)
+		}
+	}
+	return only("InfraEnv", text, "oaictl get infraenvs", same, func(e install.InfraEnv) string { return e.ID })
+}
+
+// only is the one of several, or the fault that there is not exactly one.
+func only[T any](kind, text, next string, found []T, name func(T) string) (T, error) {
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	var none T
+	if len(found) == 0 {
+		return none, notFound(kind, text, next)
+	}
+	names := make([]string, 0, len(found))
+	for _, f := range found {
+		names = append(names, name(f))
+	}
+	return none, &install.Fault{
+		Code: install.CodeNotFound, Op: "find " + kind, On: text, Permanent: true,
+		Err: fmt.Errorf("there are several: %s", strings.Join(names, ", ")), Next: "use the id",
+	}
+}
+
+// Info says what hub this is.
+type Info struct {
+	URL      string
+	Versions map[string]string // of the API server, and whether Hive and metal3 are there
+}
+
+// Info asks the hub for its version, which also shows that it answers, takes the
+// credentials, and serves what an install needs.
+func (p *Plane) Info(ctx context.Context) (Info, error) {
+	have, err := p.connect(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	data, err := p.raw.Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return Info{}, p.fault(attempt{op: "ask for the version of", name: p.host}, err)
+	}
+	var version struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := decode(data, &version); err != nil {
+		return Info{}, p.fault(attempt{op: "ask for the version of", name: p.host}, errors.New("the answer is not what an API server sends"))
+	}
+	info := Info{URL: p.host, Versions: map[string]string{"kubernetes": version.GitVersion, "agent-install": hubapi.VersionAgentInstall, "hive": hubapi.VersionHive}}
+	if have.has(bareMetalHosts()) {
+		info.Versions["metal3"] = hubapi.VersionMetal3
+	}
+	return info, nil
+}
+
+// Manifest is an extra manifest of a cluster.
+type Manifest struct {
+	Folder string // manifests or openshift, as in the file; the service puts both into openshift
+	Name   string
+	Source string // user
+}
+
+// Manifests lists the extra manifests in our ConfigMaps. A hub shows none of the
+// service's own.
+func (p *Plane) Manifests(ctx context.Context, clusterID string, _ bool) ([]Manifest, error) {
+	at, made, err := p.manifestsAt(ctx, clusterID)
+	if err != nil {
+		return nil, err
+	}
+	var out []Manifest
+	for _, name := range slices.Sorted(maps.Keys(manifestsOf(at, made))) {
+		folder, file, _ := strings.Cut(name, "/")
+		out = append(out, Manifest{Folder: folder, Name: file, Source: "user"})
+	}
+	return out, nil
+}
+
+func (p *Plane) manifestsAt(ctx context.Context, clusterID string) (*place, *hive.AgentClusterInstall, error) {
+	_, made, err := p.pair(ctx, clusterID)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := p.place(ctx, made.Namespace)
+	return at, made, err
+}

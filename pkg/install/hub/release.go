@@ -1,0 +1,104 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
+// label and its ownership of their fields, and are whoever's takes them over.
+func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
+	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
+	at, err := p.place(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	deployment := at.shelf(clusterDeployments()).get(name)
+	if deployment == nil {
+		return notFound("cluster", clusterID, "oaictl get clusters")
+	}
+	owner := deployment.GetLabels()[hubapi.LabelCluster]
+	if owner == "" {
+		return nil // it is nobody's of ours
+	}
+	w := &writer{Plane: p, at: at, cluster: owner}
+	// The ClusterDeployment last: as long as it is ours the rest is found again.
+	for _, k := range []kind{bareMetalHosts(), nmStateConfigs(), infraEnvs(), configMaps(), agentInstalls()} {
+		for _, u := range w.ours(k) {
+			if err := w.letGo(ctx, k, u); err != nil {
+				return err
+			}
+		}
+	}
+	short, cancel := brief(ctx)
+	defer cancel()
+	list, err := w.client(secrets(), namespace).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
+	if err != nil {
+		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: namespace}, err)
+	}
+	for i := range list.Items {
+		if err := w.letGo(ctx, secrets(), &list.Items[i]); err != nil {
+			return err
+		}
+	}
+	for _, k := range []kind{clusterImageSets(), namespaces()} {
+		own := owner + "-release"
+		if k.name == hubapi.KindNamespace {
+			own = namespace
+		}
+		if err := w.letGoIfOurs(ctx, k, own); err != nil {
+			return err
+		}
+	}
+	return w.letGo(ctx, clusterDeployments(), deployment)
+}
+
+// letGoIfOurs lets go of an object of the hub as a whole; whoever may not look
+// at it, or change it, leaves it as it is.
+func (w *writer) letGoIfOurs(ctx context.Context, k kind, name string) error {
+	u, err := w.live(ctx, k, "", name)
+	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.cluster {
+		err = w.letGo(ctx, k, u)
+	}
+	var fault *install.Fault
+	if errors.As(err, &fault) && fault.Status == 403 {
+		return nil
+	}
+	return err
+}
+
+// letGo takes the label and the ownership of fields off an object; the fields
+// stay as they are. An apply that leaves them out would remove them.
+func (w *writer) letGo(ctx context.Context, k kind, u *unstructured.Unstructured) error {
+	entries := []any{}
+	for _, entry := range u.GetManagedFields() {
+		if entry.Manager != hubapi.FieldManager {
+			entries = append(entries, entry)
+		}
+	}
+	if len(entries) == 0 {
+		entries = append(entries, map[string]any{}) // what the API server takes for none
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": u.GetResourceVersion(), "managedFields": entries, "labels": map[string]any{hubapi.LabelCluster: nil},
+	}})
+	if err != nil {
+		return err
+	}
+	short, cancel := brief(ctx)
+	defer cancel()
+	written, err := w.client(k, u.GetNamespace()).Patch(short, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager + "-release"})
+	if err != nil {
+		return w.fault(attempt{op: "let go of " + k.name, verb: "patch", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+	}
+	w.kept(k, written)
+	return nil
+}

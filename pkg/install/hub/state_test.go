@@ -1,0 +1,130 @@
+package hub
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// says is a condition as "True Reason".
+type says struct {
+	status metav1.ConditionStatus
+	reason string
+}
+
+func installWith(state string, conditions map[string]says) *hive.AgentClusterInstall {
+	made := &hive.AgentClusterInstall{}
+	if state != "" {
+		made.Status.DebugInfo = &hive.DebugInfo{State: state}
+	}
+	for kind, c := range conditions {
+		made.Status.Conditions = append(made.Status.Conditions, hubapi.Condition{Type: kind, Status: c.status, Reason: c.reason})
+	}
+	return made
+}
+
+// Every row that the service has of a cluster's conditions.
+func TestStateOfCluster(t *testing.T) {
+	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
+	before := map[string]says{
+		"Completed": {no, "InstallationNotStarted"}, "Failed": {no, "InstallationNotFailed"}, "Stopped": {no, "InstallationNotStopped"},
+	}
+	during := map[string]says{
+		"RequirementsMet": {yes, "ClusterAlreadyInstalling"}, "Completed": {no, "InstallationInProgress"},
+		"Failed": {no, "InstallationNotFailed"}, "Stopped": {no, "InstallationNotStopped"},
+	}
+	done := map[string]says{
+		"RequirementsMet": {yes, "ClusterInstallationStopped"}, "Completed": {yes, "InstallationCompleted"},
+		"Failed": {no, "InstallationNotFailed"}, "Stopped": {yes, "InstallationCompleted"},
+	}
+	failed := map[string]says{"Completed": {no, "InstallationFailed"}, "Failed": {yes, "InstallationFailed"}, "Stopped": {yes, "InstallationFailed"}}
+	cancelled := map[string]says{"Completed": {unknown, "UnknownStatus"}, "Failed": {no, "InstallationNotFailed"}, "Stopped": {yes, "InstallationCancelled"}}
+	gone := map[string]says{"Completed": {unknown, "NotAvailable"}, "Failed": {unknown, "NotAvailable"}, "Stopped": {unknown, "NotAvailable"}}
+	held := map[string]says{"Completed": {no, "InstallationOnHold"}, "RequirementsMet": {yes, "ClusterIsReady"}}
+	for name, test := range map[string]struct {
+		state      string
+		conditions map[string]says
+		password   bool
+		imported   bool
+		want       install.ClusterState
+	}{
+		"not looked at":                       {want: install.ClusterDraft},
+		"no cluster in the service":           {conditions: gone, want: install.ClusterDraft},
+		"insufficient":                        {state: "insufficient", conditions: before, want: install.ClusterBlocked},
+		"pending-for-input":                   {state: "pending-for-input", conditions: before, want: install.ClusterDiscovering},
+		"ready":                               {state: "ready", conditions: before, want: install.ClusterReady},
+		"ready and held":                      {state: "ready", conditions: held, want: install.ClusterReady},
+		"preparing-for-installation":          {state: "preparing-for-installation", conditions: during, want: install.ClusterPreparing},
+		"installing":                          {state: "installing", conditions: during, want: install.ClusterInstalling},
+		"installing-pending-user-action":      {state: "installing-pending-user-action", conditions: during, want: install.ClusterNeedsUser},
+		"finalizing":                          {state: "finalizing", conditions: during, want: install.ClusterFinalizing},
+		"installed":                           {state: "installed", conditions: done, password: true, want: install.ClusterInstalled},
+		"installed, without its password yet": {state: "installed", conditions: done, want: install.ClusterFinalizing},
+		"adding-hosts":                        {state: "adding-hosts", conditions: done, password: true, want: install.ClusterAddingHosts},
+		"imported":                            {state: "adding-hosts", conditions: done, imported: true, want: install.ClusterAddingHosts},
+		"error":                               {state: "error", conditions: failed, want: install.ClusterFailed},
+		"cancelled":                           {state: "cancelled", conditions: cancelled, want: install.ClusterCancelled},
+		"a state that is new":                 {state: "pondering", conditions: before, want: install.ClusterUnknown},
+		// An end that only the state says is none yet.
+		"installed before its conditions": {state: "installed", conditions: during, want: install.ClusterFinalizing},
+		"error before its conditions":     {state: "error", conditions: during, want: install.ClusterInstalling},
+		"failed after its state":          {state: "installing", conditions: failed, want: install.ClusterFailed},
+	} {
+		made := installWith(test.state, test.conditions)
+		if test.password {
+			made.Spec.ClusterMetadata = &hive.ClusterMetadata{AdminPasswordSecretRef: &hubapi.LocalReference{Name: "p"}}
+		}
+		if got := stateOf(made, test.imported); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+func TestPreparationOf(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC))
+	for reason, test := range map[string]struct {
+		status metav1.ConditionStatus
+		want   string
+		failed int
+	}{
+		hubapi.ReasonPreparationFailed:  {metav1.ConditionTrue, "failed", 1},
+		hubapi.ReasonPreparationFine:    {metav1.ConditionFalse, "success", 0},
+		hubapi.ReasonPreparationPending: {metav1.ConditionFalse, "not_started", 0},
+	} {
+		got := preparationOf([]hubapi.Condition{{Type: hubapi.ConditionPreparationFailed, Status: test.status, Reason: reason, LastTransitionTime: at}})
+		if got.Status != test.want || len(got.FailedAt) != test.failed {
+			t.Errorf("%s: got %+v", reason, got)
+		}
+	}
+	if got := preparationOf(nil); got.Status != "" {
+		t.Errorf("without the condition: %+v", got)
+	}
+}
+
+func TestInputError(t *testing.T) {
+	now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		status   metav1.ConditionStatus
+		reason   string
+		age      time.Duration
+		text     string
+		standing bool
+	}{
+		"none":          {metav1.ConditionTrue, "SyncOK", time.Hour, "", false},
+		"of the server": {metav1.ConditionFalse, "BackendError", time.Hour, "", false},
+		"just now":      {metav1.ConditionFalse, "InputError", grace - time.Second, "no such set", false},
+		"standing":      {metav1.ConditionFalse, "InputError", grace, "no such set", true},
+	} {
+		text, standing := inputError([]hubapi.Condition{{
+			Type: hubapi.ConditionSpecSynced, Status: test.status, Reason: test.reason, Message: "no such set", LastTransitionTime: metav1.NewTime(now.Add(-test.age)),
+		}}, now)
+		if text != test.text || standing != test.standing {
+			t.Errorf("%s: got %q, %v", name, text, standing)
+		}
+	}
+}

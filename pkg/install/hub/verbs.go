@@ -1,0 +1,256 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// notHere is the fault for what a REST service can do and a hub cannot.
+func notHere(op, on, why, next string) *install.Fault {
+	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
+}
+
+// CancelInstall is refused: a hub has no word for it.
+func (p *Plane) CancelInstall(_ context.Context, clusterID string) error {
+	return notHere("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", "oaictl delete cluster "+clusterID)
+}
+
+// ResetInstall is refused: a hub has no word for it.
+func (p *Plane) ResetInstall(_ context.Context, clusterID string) error {
+	return notHere("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", "oaictl delete cluster "+clusterID+", boot its hosts from the new discovery image, and create it again")
+}
+
+// DownloadIgnition is refused: a hub hands out no files of the installation.
+func (p *Plane) DownloadIgnition(_ context.Context, clusterID, file string, _ io.Writer) error {
+	return notHere("download "+file+" of cluster", clusterID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
+}
+
+// HostIgnition is refused: a hub hands out no files of the installation.
+func (p *Plane) HostIgnition(_ context.Context, _, hostID string) (string, error) {
+	return "", notHere("read Ignition of host", hostID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
+}
+
+// DownloadManifest writes one of the extra manifests in our ConfigMaps to out.
+func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
+	at, made, err := p.manifestsAt(ctx, clusterID)
+	if err != nil {
+		return err
+	}
+	for _, ref := range made.Spec.ManifestsConfigMapRefs {
+		u := at.shelf(configMaps()).get(ref.Name)
+		if u == nil || folderOf(u) != folder {
+			continue
+		}
+		if content, there, _ := unstructured.NestedString(u.Object, "data", name); there {
+			_, err := io.WriteString(out, content)
+			return err
+		}
+	}
+	return notFound("manifest", folder+"/"+name, "oaictl get manifests "+clusterID)
+}
+
+// Event is an entry of the service's event log.
+type Event struct {
+	Time       time.Time
+	Name       string // "host_status_updated"
+	Severity   string // info, warning, error, critical
+	Category   string
+	Message    string
+	ClusterID  string
+	HostID     string
+	InfraEnvID string
+	Props      string // JSON object in a text, "" for none
+}
+
+// EventFilter says which events to list; empty fields do not filter. One of the
+// ids has to be there: a hub knows the logs of objects only.
+type EventFilter struct {
+	ClusterID  string
+	HostID     string
+	InfraEnvID string // of the host, too
+	Severities []string
+	Message    string // part of it
+	Newest     bool   // newest first
+	Limit      int    // per page; 500 if zero
+}
+
+// EventPage is a page of events.
+type EventPage struct {
+	Events []Event
+	// Total is how many events fit the filter, -1 where the service does not say.
+	Total int
+}
+
+// Events reads one page of the service's event log, from the offset on, through
+// the URL that the object itself names.
+func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error) {
+	address, on, err := p.eventsURL(ctx, filter)
+	if err != nil {
+		return EventPage{}, err
+	}
+	parsed, err := url.Parse(address)
+	if address == "" || err != nil {
+		return EventPage{}, &install.Fault{Code: install.CodeNotFound, Op: "read events of", On: on, Status: http.StatusNotFound, Err: errors.New("the service names no address for them yet"), Next: "run the same command again in a while"}
+	}
+	query := parsed.Query()
+	set := func(name, value string) {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	set("order", "ascending")
+	if filter.Newest {
+		set("order", "descending")
+	}
+	limit := 500
+	if filter.Limit > 0 {
+		limit = filter.Limit
+	}
+	set("limit", strconv.Itoa(limit))
+	set("message", filter.Message)
+	set("severities", strings.Join(filter.Severities, ","))
+	if offset > 0 {
+		set("offset", strconv.Itoa(offset))
+	}
+	parsed.RawQuery = query.Encode()
+	response, err := p.get(ctx, "read events of", on, parsed.String(), nil)
+	if err != nil {
+		return EventPage{}, err
+	}
+	defer response.Body.Close()
+	return readEvents(response, on)
+}
+
+// eventsURL is where the events of what a filter names are, and what that is.
+func (p *Plane) eventsURL(ctx context.Context, filter EventFilter) (address, on string, err error) {
+	switch {
+	case filter.HostID != "":
+		from := firstOf(filter.InfraEnvID, filter.ClusterID)
+		namespace, _ := parts(from, p.namespaceOf(from))
+		agent, err := p.agentOf(ctx, namespace, filter.HostID)
+		if err != nil {
+			return "", filter.HostID, err
+		}
+		return agent.Status.DebugInfo.EventsURL, filter.HostID, nil
+	case filter.InfraEnvID != "":
+		env, err := p.infraEnv(ctx, filter.InfraEnvID)
+		if err != nil || env.Status.DebugInfo == nil {
+			return "", filter.InfraEnvID, err
+		}
+		return env.Status.DebugInfo.EventsURL, filter.InfraEnvID, nil
+	case filter.ClusterID != "":
+		_, made, err := p.pair(ctx, filter.ClusterID)
+		if err != nil {
+			return "", filter.ClusterID, err
+		}
+		return debugOf(made).EventsURL, filter.ClusterID, nil
+	}
+	return "", "", notHere("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all", "name one of them")
+}
+
+// largestPage bounds a page of events.
+const largestPage = 32 << 20
+
+func readEvents(response *http.Response, on string) (EventPage, error) {
+	page := EventPage{Total: -1}
+	if total, err := strconv.Atoi(response.Header.Get("Event-Count")); err == nil {
+		page.Total = total
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, largestPage))
+	var wire []struct {
+		Time     time.Time `json:"event_time"`
+		Name     string    `json:"name"`
+		Severity string    `json:"severity"`
+		Category string    `json:"category"`
+		Message  string    `json:"message"`
+		Cluster  string    `json:"cluster_id"`
+		Host     string    `json:"host_id"`
+		InfraEnv string    `json:"infra_env_id"`
+		Props    string    `json:"props"`
+	}
+	if err == nil {
+		err = decode(data, &wire)
+	}
+	if err != nil {
+		return page, &install.Fault{Code: install.CodeFailure, Op: "read events of", On: on, Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
+	}
+	for _, e := range wire {
+		page.Events = append(page.Events, Event{
+			Time: e.Time, Name: e.Name, Severity: e.Severity, Category: e.Category, Message: e.Message,
+			ClusterID: e.Cluster, HostID: e.Host, InfraEnvID: e.InfraEnv, Props: e.Props,
+		})
+	}
+	return page, nil
+}
+
+// in is the plane for one namespace.
+func (p *Plane) in(namespace string) *Plane {
+	return &Plane{
+		host: p.host, namespace: namespace, clock: p.clock, dynamic: p.dynamic, raw: p.raw, http: p.http, time: p.time,
+		have: p.known(), places: map[string]*place{}, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
+	}
+}
+
+// known is what the hub was found to serve, nil before it was asked.
+func (p *Plane) known() *served {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.have
+}
+
+// DeleteHost deletes an Agent. A machine whose agent still runs registers again;
+// one whose node is part of an installed cluster is taken out of it by the
+// service first.
+func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string) error {
+	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
+	at, err := p.place(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	u := at.shelf(agents()).get(hostID)
+	if u == nil {
+		return notFound("host", hostID, "oaictl get hosts")
+	}
+	w := &writer{Plane: p, at: at}
+	if err := w.remove(ctx, agents(), u); err != nil {
+		return err
+	}
+	return w.gone(ctx, agents(), []string{hostID})
+}
+
+// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
+// Agents go with it; so it is refused while hosts that take part in a cluster
+// belong to it.
+func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string) error {
+	namespace, name := parts(infraEnvID, p.namespaceOf(infraEnvID))
+	at, err := p.place(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	u := at.shelf(infraEnvs()).get(name)
+	if u == nil {
+		return notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+	}
+	for _, agent := range at.shelf(agents()).all() {
+		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
+			return &install.Fault{
+				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
+				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: "oaictl delete host " + agent.GetName(),
+			}
+		}
+	}
+	w := &writer{Plane: p, at: at, cluster: u.GetLabels()[hubapi.LabelCluster]}
+	return w.deleteInfraEnv(ctx, u)
+}
