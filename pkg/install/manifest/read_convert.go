@@ -1,0 +1,325 @@
+package manifest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Format is a format in which clusters are described.
+type Format string
+
+// The formats that are read.
+const (
+	// FormatCluster is cluster.yaml itself, which is not converted.
+	FormatCluster Format = "cluster"
+	// FormatAgent is install-config.yaml and agent-config.yaml, the input of the
+	// agent-based installer.
+	FormatAgent Format = "agent"
+	// FormatZTP is the objects of a hub: as the agent-based installer has them in
+	// a folder, or as they are applied to a hub.
+	FormatZTP Format = "ztp"
+	// FormatClusterInstance is SiteConfig's ClusterInstance.
+	FormatClusterInstance Format = "clusterinstance"
+	// FormatAICLI is aicli's parameters.
+	FormatAICLI Format = "aicli"
+	// FormatCAPI is the Cluster API objects of OpenShift's assisted providers.
+	FormatCAPI Format = "capi"
+)
+
+// Formats lists the formats that Read converts.
+func Formats() []Format {
+	return []Format{FormatAgent, FormatZTP, FormatClusterInstance, FormatAICLI, FormatCAPI}
+}
+
+// ReadOptions say how an input is read.
+type ReadOptions struct {
+	// Format of the input; "" to find out.
+	Format Format
+	// Data is the input's text where it was read already, from standard input for
+	// one; path then only names it, and what else belongs to it is looked for
+	// beside that path. nil to read the path.
+	Data []byte
+	// Version of OpenShift, for formats that do not say which one is installed
+	// ("4.20"). It wins over one that the input says.
+	Version string
+	// PullSecret names a file with the pull secret, for an input without one.
+	PullSecret string
+	// Env is how files are reached; the process's own for the zero Env.
+	Env spec.Env
+}
+
+func (o ReadOptions) env() spec.Env {
+	if o.Env.ReadFile == nil && o.Env.ReadDir == nil {
+		return spec.OSEnv()
+	}
+	return o.Env
+}
+
+// Converted is what was read.
+type Converted struct {
+	// Document is the text of cluster.yaml. Beside Files it is one that spec.Load
+	// takes. Equal inputs make equal bytes.
+	Document []byte
+	// Files are what the document refers to, by their slash-separated paths
+	// relative to it. They hold secrets: write them so that only the user may read
+	// them (0600).
+	Files map[string][]byte
+	// Losses are what is in the input and not in the document, in the input's
+	// order.
+	Losses []Loss
+	// Idle are what the format has to have, or repeats, and what says nothing of
+	// the cluster: each is accounted for, and nothing is lost with it.
+	Idle []Loss
+	// Notes are what has to be known of the document, each one sentence.
+	Notes []string
+	// Format that the input is in.
+	Format Format
+}
+
+// Env is base with the files of c as if they stood beside the document, which is
+// called name. With it spec.Parse takes the document before anything is written.
+func (c *Converted) Env(name string, base spec.Env) spec.Env {
+	overlay := base
+	dir := filepath.Dir(name)
+	overlay.ReadFile = func(file string) ([]byte, error) {
+		if data, ok := c.Files[relative(dir, file)]; ok {
+			return data, nil
+		}
+		if base.ReadFile == nil {
+			return nil, &fs.PathError{Op: "open", Path: file, Err: fs.ErrNotExist}
+		}
+		return base.ReadFile(file)
+	}
+	overlay.ReadDir = func(folder string) ([]fs.DirEntry, error) {
+		if entries := listed(c.Files, relative(dir, folder)); len(entries) > 0 {
+			return entries, nil
+		}
+		if base.ReadDir == nil {
+			return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrNotExist}
+		}
+		return base.ReadDir(folder)
+	}
+	return overlay
+}
+
+// relative is file as seen from dir, with slashes; file itself where it does not
+// lie below.
+func relative(dir, file string) string {
+	if rel, err := filepath.Rel(dir, file); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(file)
+}
+
+// listed are the files of a folder, in the order of their names.
+func listed(files map[string][]byte, folder string) []fs.DirEntry {
+	var entries []fs.DirEntry
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Dir(name) == folder {
+			entries = append(entries, listedFile{path.Base(name)})
+		}
+	}
+	return entries
+}
+
+// listedFile is a file that is kept in memory.
+type listedFile struct{ name string }
+
+func (f listedFile) Name() string               { return f.name }
+func (f listedFile) IsDir() bool                { return false }
+func (f listedFile) Type() fs.FileMode          { return 0 }
+func (f listedFile) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
+
+// ErrIsCluster says that an input is cluster.yaml already.
+var ErrIsCluster = errors.New("is a cluster.yaml already, which needs no conversion")
+
+// Read reads the cluster at path, a file or a folder, in any format but
+// cluster.yaml itself (ErrIsCluster). What is wrong with the input is a
+// *spec.Problems with all of it; what the document has no place for is no error,
+// but stands in Losses.
+func Read(ctx context.Context, path string, o ReadOptions) (*Converted, error) {
+	r := newReader(o)
+	in := r.gather(path)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	format := cmp.Or(o.Format, in.format())
+	switch format {
+	case FormatAgent:
+		r.agent(in)
+	case FormatZTP:
+		r.ztp(in)
+	case FormatClusterInstance:
+		r.clusterInstances(in)
+	case FormatAICLI:
+		r.aicli(in)
+	case FormatCAPI:
+		r.capi(in)
+	case FormatCluster:
+		return nil, fmt.Errorf("%s %w", path, ErrIsCluster)
+	default:
+		r.unknown(path, in)
+	}
+	return r.finish(ctx, format, in)
+}
+
+// Detect tells the format of what stands at path. data is its text where it was
+// read already, nil to read it. The error says what was found instead.
+func Detect(path string, data []byte) (Format, error) {
+	r := newReader(ReadOptions{Data: data})
+	in := r.gather(path)
+	if format := in.format(); format != "" {
+		return format, nil
+	}
+	if r.err() == nil {
+		r.unknown(path, in)
+	}
+	return "", r.err()
+}
+
+// err is every problem so far as a *spec.Problems in the order of the files, or
+// nil.
+func (r *reader) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.problems, func(a, b spec.Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &spec.Problems{List: slices.Compact(r.problems)}
+}
+
+// finish accounts for every key, writes the document, and has it checked as
+// spec.Load will check it.
+func (r *reader) finish(ctx context.Context, format Format, in *input) (*Converted, error) {
+	out := &Converted{Format: format, Files: r.files}
+	if len(r.problems) == 0 {
+		r.complete(out)
+	}
+	for _, doc := range r.docs {
+		r.rest(doc.root, cmp.Or(r.nowhere, "cluster.yaml has no place for it"))
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	r.shrink()
+	out.Document = emit(r.cluster, r.present, r.written)
+	out.Losses = sortLosses(r.losses, in.names())
+	out.Idle = sortLosses(r.idle, in.names())
+	if err := r.check(ctx, out, in); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// complete fills in what the options say and what the input means by saying
+// nothing.
+func (r *reader) complete(out *Converted) {
+	s := &r.cluster.Spec
+	if r.options.Version != "" {
+		s.OpenShift.Version = r.options.Version
+	}
+	if s.PullSecret.IsZero() && r.options.PullSecret != "" {
+		s.PullSecret = spec.Source{File: r.options.PullSecret}
+	}
+	hosts := 0
+	for i := range s.Hosts {
+		r.nameHost(i)
+		hosts++
+	}
+	wanted := 0
+	for _, n := range []*int{s.Topology.ControlPlane, s.Topology.Workers, s.Topology.Arbiters} {
+		if n != nil {
+			wanted += *n
+		}
+	}
+	if hosts == 0 || hosts < wanted {
+		s.AcceptUnknownHosts = true
+		out.Notes = append(out.Notes, fmt.Sprintf("the input names %d hosts of %d: any machine that boots the image is taken for the others and its disk is wiped; list the hosts and leave spec.acceptUnknownHosts out to prevent that", hosts, max(wanted, hosts)))
+	}
+}
+
+// maxInline is how large a document may grow before the networks of its hosts
+// stand in files of their own, in bytes: spec.Load takes 1 MiB.
+const maxInline = 640 << 10
+
+// shrink moves the networks of the hosts into files where there are many.
+func (r *reader) shrink() {
+	size := 0
+	sizes := map[string][]byte{}
+	for i := range r.cluster.Spec.Hosts {
+		h := &r.cluster.Spec.Hosts[i]
+		size += 400
+		if h.Net == nil || h.Net.NMState == nil || h.Net.NMState.Inline == nil {
+			continue
+		}
+		e := &emitter{written: r.written}
+		e.document(h.Net.NMState, -2)
+		text := strings.TrimPrefix(e.out.String(), "\n")
+		sizes[h.Name] = []byte(text)
+		size += len(text) * 3 / 2
+	}
+	if size < maxInline {
+		return
+	}
+	for i := range r.cluster.Spec.Hosts {
+		h := &r.cluster.Spec.Hosts[i]
+		if text, ok := sizes[h.Name]; ok && h.Net != nil && h.Net.NMState != nil {
+			h.Net.NMState = &spec.Document{File: r.file("nmstate/"+h.Name+".yaml", text)}
+		}
+	}
+}
+
+// check has the cluster checked as spec.Load does, and tells what is wrong where
+// it stands in the input.
+func (r *reader) check(ctx context.Context, out *Converted, in *input) error {
+	err := r.cluster.Resolve(ctx, ".", out.Env("cluster.yaml", r.env))
+	var wrong *spec.Problems
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	for _, p := range wrong.List {
+		p.File, p.Line, p.Column = in.path, 0, 0
+		if at := r.origin(p.Field); at != nil {
+			p.File = at.in.file
+			p.Line, p.Column = at.place()
+		}
+		r.problems = append(r.problems, r.explained(p))
+	}
+	return r.err()
+}
+
+// origin is what a field, or the nearest one around it, came from.
+func (r *reader) origin(field string) *node {
+	for {
+		if n := r.origins[field]; n != nil {
+			return n
+		}
+		cut := strings.LastIndexAny(field, ".[")
+		if cut < 0 {
+			return nil
+		}
+		field = field[:cut]
+	}
+}
+
+// explained says what to do about a field that the input has no place for.
+func (r *reader) explained(p spec.Problem) spec.Problem {
+	switch {
+	case p.Field == "spec.openshift.version" && p.Line == 0:
+		p.Message, p.Remedy = "the input does not say which OpenShift is installed", "say it beside the input: --openshift-version 4.20"
+	case p.Field == "spec.pullSecret" && p.Line == 0:
+		p.Message, p.Remedy = "the input has no pull secret", "name its file beside the input: --pull-secret PATH"
+	}
+	return p
+}
