@@ -111,6 +111,11 @@ func bmcProxy(t *testing.T, cluster *spec.Cluster) string {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- bmcs.Serve(ctx, listener) }()
-	t.Cleanup(func() { stop(); <-ended })
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("the BMCs: %v", err)
+		}
+	})
 	return "http://" + listener.Addr().String()
 }
