@@ -151,7 +151,7 @@ func (v Value) show(setting Setting) string {
 			for _, n := range networks {
 				macs = append(macs, firstMAC(n))
 			}
-			return strings.Join(macs, ", ")
+			return few(macs)
 		}
 	}
 	var list []string
