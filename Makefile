@@ -21,11 +21,11 @@ build: ## build bin/oaictl, and the plugin names beside it
 	ln -sf oaictl bin/kubectl_complete-oai
 	ln -sf oaictl bin/clusterctl-oai
 
-test: ## run the tests
-	go test $(PACKAGES)
+test: ## run the tests; the first time it builds the API server that they run
+	go test -timeout 50m $(PACKAGES)
 
 race: ## run the tests with the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race $(PACKAGES)
+	CGO_ENABLED=1 go test -race -timeout 50m $(PACKAGES)
 
 bench: ## run the benchmarks of docs/performance.md
 	go test -p 1 -timeout 60m -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
@@ -41,7 +41,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 lint: ## run the linters
 	$$(test/tools/tool golangci-lint) run $(PACKAGES)
 
-generate: ## write again what is generated: schemas, the command reference
+generate: ## write again what is generated: schemas, the command reference, the tests' CRDs
 	go generate ./...
 
 docs: generate ## the same: docs/*.schema.json and docs/reference

@@ -68,16 +68,51 @@ func walls() []wall {
 		{
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
-			onlyIn:  []string{"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/..."},
+			onlyIn: []string{
+				"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/hub/...", "internal/kubetest/...",
+				"internal/cli/...",
+			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
 			except: []string{"k8s.io/client-go/util/jsonpath"},
-			breach: [2]string{"internal/cli", "k8s.io/client-go/kubernetes"},
+			breach: [2]string{"internal/simulator/service", "k8s.io/client-go/kubernetes"},
+		},
+		{
+			name:    "the command line says how a hub is reached, and reaches none",
+			imports: []string{"k8s.io/client-go/..."}, never: []string{"internal/cli/..."},
+			except: []string{"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd/...", "k8s.io/client-go/util/jsonpath"},
+			breach: [2]string{"internal/cli", "k8s.io/client-go/dynamic"},
+		},
+		{
+			name:    "Kubernetes' types stay with what reads or writes its objects",
+			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
+			onlyIn: []string{
+				"pkg/install/hub/...", "pkg/install/hubapi/...", "pkg/install/manifest/...", "pkg/install/node/...", "pkg/capi/...",
+				"internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...",
+			},
+			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},
 		{
 			name:    "controllers stay in pkg/capi and what plays a hub",
 			imports: []string{"sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/..."},
-			onlyIn:  []string{"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/..."},
-			breach:  [2]string{"pkg/iso", "sigs.k8s.io/controller-runtime/pkg/client"},
+			onlyIn:  []string{"pkg/capi/...", "internal/simulator/hub/...", "internal/kubetest/..."},
+			breach:  [2]string{"pkg/install/hub", "sigs.k8s.io/controller-runtime/pkg/client"},
+		},
+		{
+			name: "a hub's names and objects know nothing of installs", tests: true,
+			imports: []string{"pkg/...", "internal/..."}, never: []string{"pkg/install/hubapi/..."},
+			except: []string{"pkg/install/hubapi/..."},
+			breach: [2]string{"pkg/install/hubapi/hive", "pkg/install"},
+		},
+		{
+			name:    "manifests are read and written, and sent by nobody here",
+			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node/...", "net/http/...", "k8s.io/client-go/..."},
+			never:   []string{"pkg/install/manifest/...", "pkg/install/hubapi/..."},
+			breach:  [2]string{"pkg/install/manifest", "pkg/install/hub"},
+		},
+		{
+			name:    "a hub for tests is for tests",
+			imports: []string{"internal/kubetest/..."}, onlyIn: []string{"internal/kubetest/..."},
+			breach: [2]string{"internal/simulator/hub", "internal/kubetest"},
 		},
 		{
 			name: "installing does not know Cluster API", tests: true,

@@ -62,7 +62,7 @@ func giveUp(t testing.TB, err error) {
 	case errors.Is(err, ErrUnavailable):
 		t.Skip(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		t.Skipf("the time of this test (go test -timeout) is over before etcd and Kubernetes are built. "+
+		t.Skipf("etcd and Kubernetes are not built yet, and the time of these tests is too short for it (go test -timeout 50m). "+
 			"The next run goes on from here, or run `go run ./internal/kubetest/build` first: %v", err)
 	default:
 		t.Fatalf("starting a hub: %v", err)
@@ -76,7 +76,7 @@ func start(t testing.TB) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := os.MkdirTemp("", "oaictl-kubetest-")
+	scratch, err := os.MkdirTemp("", "oaictl-kubetest-") //nolint:usetesting // a shared hub outlives the test that starts it
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +87,13 @@ func start(t testing.TB) (*Cluster, error) {
 	return c, nil
 }
 
-// beforeDeadline leaves a test time to say that it ran out of time.
+// beforeDeadline leaves the other tests of a package time to run: a third of what is
+// left of it, or three minutes.
 func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
-	const toSaySo = 30 * time.Second
 	if timed, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if deadline, ok := timed.Deadline(); ok {
-			return context.WithDeadline(t.Context(), deadline.Add(-toSaySo))
+			left := deadline.Sub(clock.Real().Now())
+			return context.WithDeadline(t.Context(), deadline.Add(-min(3*time.Minute, left/3)))
 		}
 	}
 	return context.WithCancel(t.Context())
@@ -105,7 +106,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	// Its own log says once that nobody listens, with a stack trace.
 	ctrllog.SetLogger(logr.Discard())
-	c.env, err = c.environment(filepath.Join(tree, "test", "crds", "manifests"))
+	c.env, err = c.environment(ctx, filepath.Join(tree, "test", "crds", "manifests"))
 	if err != nil {
 		return err
 	}
@@ -115,19 +116,19 @@ func (c *Cluster) start(ctx context.Context) error {
 	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err
 	}
-	if c.controllers, err = startControllers(c); err != nil {
+	if c.controllers, err = startControllers(ctx, c); err != nil {
 		return fmt.Errorf("kube-controller-manager: %w", err)
 	}
 	return c.controllers.ready(ctx, c.Client)
 }
 
 // environment is how envtest starts etcd and the API server.
-func (c *Cluster) environment(crds string) (*envtest.Environment, error) {
-	etcd, err := c.program("etcd")
+func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Environment, error) {
+	etcd, err := c.program(ctx, "etcd")
 	if err != nil {
 		return nil, err
 	}
-	server, err := c.program(apiServer)
+	server, err := c.program(ctx, apiServer)
 	if err != nil {
 		return nil, err
 	}

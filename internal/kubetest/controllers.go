@@ -32,7 +32,7 @@ type controllers struct {
 }
 
 // startControllers starts those controllers that something here depends on.
-func startControllers(c *Cluster) (*controllers, error) {
+func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
 	kubeconfig := filepath.Join(c.scratch, "controllers.kubeconfig")
 	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func startControllers(c *Cluster) (*controllers, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := c.program("kube-controller-manager")
+	program, err := c.program(ctx, "kube-controller-manager")
 	if err != nil {
 		return nil, err
 	}

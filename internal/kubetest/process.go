@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,10 +14,10 @@ import (
 // program is the path of a script that starts a program and leaves its process id
 // behind. A test that is killed, or runs into its timeout, cannot stop what it
 // started; where setpriv (util-linux) is at hand, the kernel does it then.
-func (c *Cluster) program(name string) (string, error) {
+func (c *Cluster) program(ctx context.Context, name string) (string, error) {
 	path := "'" + filepath.Join(c.programs, name) + "'"
-	if setpriv, err := exec.LookPath("setpriv"); err == nil && exec.Command(setpriv, "--pdeathsig", "TERM", "true").Run() == nil {
-		path = setpriv + " --pdeathsig TERM " + path
+	if setpriv, err := exec.LookPath("setpriv"); err == nil && exec.CommandContext(ctx, setpriv, "--pdeathsig", "KILL", "true").Run() == nil {
+		path = setpriv + " --pdeathsig KILL " + path
 	}
 	script := filepath.Join(c.scratch, name)
 	content := fmt.Sprintf("#!/bin/sh\necho $$ >'%s.pid'\nexec %s \"$@\"\n", script, path)
