@@ -1,0 +1,111 @@
+package inmedia
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// addPoll is how often this machine's host is looked at.
+const addPoll = 10 * time.Second
+
+// installTries is how often the installation of a host is asked for that the
+// service goes on to call known.
+const installTries = 3
+
+// AddNode installs this very machine into the cluster that it was imported for,
+// as soon as its host is known. It returns once the service has taken it on.
+func (c *Client) AddNode(ctx context.Context) (Result, error) {
+	infraEnv, err := c.infraEnvID()
+	if err != nil {
+		return Result{}, err
+	}
+	macs, err := c.machineMACs()
+	if err != nil {
+		return Result{}, err
+	}
+	done := unchanged
+	deadline := c.deadline("add this node")
+	for tries := 0; ; {
+		host, err := c.ownHost(ctx, infraEnv, macs)
+		var on wait
+		switch {
+		case err != nil && (!passing(err) || context.Cause(ctx) != nil):
+			return Result{}, err
+		case err != nil:
+			on = wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}
+		default:
+			var next step
+			if next, on, err = addStep(host, tries); err != nil {
+				return Result{}, err
+			}
+			if next == stepDone {
+				return Result{Kind: "host", Name: host.Hostname, ID: host.ID, Done: done}, nil
+			}
+			if next == stepStart {
+				c.Say("installing host %s", host.Hostname)
+				err := c.Service.Act(ctx, byID(), install.Action{
+					Kind: install.InstallHost, Scope: install.HostScope(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
+				})
+				if err != nil && (!passing(err) || context.Cause(ctx) != nil) {
+					return Result{}, err
+				}
+				tries, done = tries+1, "installing"
+				on = wait{what: "the service to take up the installation", code: install.CodeTimeout}
+			}
+		}
+		if err := deadline.pause(ctx, on, addPoll); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// ownHost is the host that this machine is, nil while it has not registered or
+// not said yet which interfaces it has.
+func (c *Client) ownHost(ctx context.Context, infraEnvID string, macs []string) (*install.Host, error) {
+	hosts, err := c.Service.ListHosts(ctx, infraEnvID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range hosts {
+		for _, nic := range hosts[i].Inventory.Interfaces {
+			if slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, nic.MAC) }) {
+				return &hosts[i], nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// addStep decides. That the service goes on to call a host known which it was to
+// install shows that it did not take the request, whatever it answered.
+func addStep(host *install.Host, tries int) (step, wait, error) {
+	if host == nil {
+		return stepWait, wait{what: "this machine to register", code: install.CodeTimeout, next: "check the network of the machine and the agent's log"}, nil
+	}
+	fault := func(code install.Code, format string, arguments ...any) error {
+		return &install.Fault{Code: code, Op: "add this node", On: host.Hostname, Permanent: true, Err: fmt.Errorf(format, arguments...)}
+	}
+	switch host.State {
+	case install.HostInstalling, install.HostInstalled, install.HostAdded, install.HostPreparing, install.HostNeedsUser:
+		return stepDone, wait{}, nil
+	case install.HostFailed, install.HostCancelled:
+		return stepWait, wait{}, fault(install.CodeFailed, "it has ended as %s: %s", host.Status, host.StatusInfo)
+	case install.HostUnknown:
+		return stepWait, wait{}, fault(install.CodeFailure, "the host is %s, a state that this oaictl does not know", host.Status)
+	case install.HostUnbound:
+		return stepWait, wait{}, fault(install.CodeNotFound, "its InfraEnv belongs to no cluster: the cluster was to be imported before the InfraEnv was registered")
+	case install.HostReady:
+		if tries >= installTries {
+			return stepWait, wait{}, fault(install.CodeFailure, "the service was asked %d times to install it and has not begun", tries)
+		}
+		return stepStart, wait{}, nil
+	case install.HostBlocked:
+		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: install.CodeBlocked, next: "oaictl agent status"}, nil
+	}
+	return stepWait, wait{what: "this machine to be ready: it is " + host.Status, code: install.CodeTimeout}, nil
+}

@@ -1,0 +1,184 @@
+package inmedia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Service is what the steps ask of the service on the medium; a *rest.Plane has
+// all of it.
+type Service interface {
+	Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error)
+	Act(ctx context.Context, desired *install.Desired, action install.Action) error
+	ListClusters(ctx context.Context) ([]install.Cluster, error)
+	ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error)
+	ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error)
+	Manifests(ctx context.Context, clusterID string, system bool) ([]rest.Manifest, error)
+	DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error
+	UploadManifest(ctx context.Context, clusterID, folder, name string, content []byte) error
+	ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error)
+	ImportCluster(ctx context.Context, i rest.Import) error
+}
+
+// Client carries out the steps.
+type Client struct {
+	Service Service
+	Clock   clock.Clock
+	Env     Environment
+	// Release reads the release image that is installed.
+	Release func(ctx context.Context, ref string, o release.Options) (release.Info, error)
+	// RegistryCA holds certificates (PEM) to trust registries by, beside the
+	// system's; OC is the program oc, "" for none.
+	RegistryCA []byte
+	OC         string
+	// MACs are the addresses of this machine's interfaces.
+	MACs func() ([]string, error)
+	// Timeout is how long a step waits for hosts and service, on the clock.
+	Timeout time.Duration
+	// Say is told, in a line for a person, what happens; Warn what should be
+	// looked at.
+	Say, Warn func(format string, arguments ...any)
+}
+
+// Result is what a step came to.
+type Result struct {
+	Kind string // cluster, infraenv, host
+	Name string
+	ID   string
+	Done string // "registered", "unchanged": what was done, in the past tense
+}
+
+// unchanged is Result.Done where there was nothing to do.
+const unchanged = "unchanged"
+
+// create sends what makes an object, and finds the object. A request that may
+// have been carried out although it was not answered counts by what it left; so
+// nothing is made twice.
+func create[T any](ctx context.Context, send func() error, find func() (*T, error)) (*T, error) {
+	sent := send()
+	var fault *install.Fault
+	if sent != nil && (!errors.As(sent, &fault) || !fault.Ambiguous || context.Cause(ctx) != nil) {
+		return nil, sent
+	}
+	found, err := find()
+	switch {
+	case err != nil:
+		return nil, errors.Join(sent, err)
+	case found == nil && sent != nil:
+		return nil, sent
+	case found == nil:
+		return nil, &install.Fault{Code: install.CodeFailure, Op: "register", Err: errors.New("the service took the request, but does not have what it asked for")}
+	}
+	return found, nil
+}
+
+// cluster is the one cluster of the service on a medium, nil while there is none.
+func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
+	found, err := c.Service.ListClusters(ctx)
+	return only("cluster", found, err, func(c *install.Cluster) string { return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status) })
+}
+
+// needCluster is cluster where there has to be one.
+func (c *Client) needCluster(ctx context.Context) (*install.Cluster, error) {
+	found, err := c.cluster(ctx)
+	if err == nil && found == nil {
+		err = &install.Fault{
+			Code: install.CodeNotFound, Op: "find cluster", Permanent: true, Err: errors.New("the service has none"),
+			Next: "oaictl agent register-cluster",
+		}
+	}
+	return found, err
+}
+
+// only is the one object of a kind, nil for none. Several are nobody's to choose
+// from.
+func only[T any](kind string, found []T, err error, name func(*T) string) (*T, error) {
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	if len(found) == 1 {
+		return &found[0], nil
+	}
+	names := make([]string, 0, len(found))
+	for i := range found {
+		names = append(names, name(&found[i]))
+	}
+	return nil, &install.Fault{
+		Code: install.CodeNotFound, Op: "find " + kind, Permanent: true,
+		Err:  fmt.Errorf("found multiple %ss, where the service of a medium has one: %s", kind, strings.Join(names, ", ")),
+		Next: "delete those that are not meant: oaictl delete " + kind + " ID",
+	}
+}
+
+// infraEnvID is the InfraEnv that the units name, else the one that
+// register-infraenv noted.
+func (c *Client) infraEnvID() (string, error) {
+	const variable = "INFRA_ENV_ID"
+	if id := c.Env.InfraEnvID; id != "" {
+		return id, nil
+	}
+	noted, err := readRecord(c.Env.ClientConfig)
+	if err != nil {
+		return "", err
+	}
+	if noted[variable] == "" {
+		return "", &install.Fault{
+			Code: install.CodeUsage, Op: "find InfraEnv", Permanent: true, Next: "oaictl agent register-infraenv",
+			Err: fmt.Errorf("%s is not set, and %s does not say it", variable, c.Env.ClientConfig),
+		}
+	}
+	return noted[variable], nil
+}
+
+// byID is a desired cluster that says nothing, for actions that need none.
+func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
+
+// wait is what a step waits for.
+type wait struct {
+	what string
+	code install.Code // if it is waited for too long
+	next string
+}
+
+// deadline ends what waits too long.
+type deadline struct {
+	client *Client
+	op     string
+	until  time.Time
+	told   string
+}
+
+func (c *Client) deadline(op string) *deadline {
+	return &deadline{client: c, op: op, until: c.Clock.Now().Add(c.Timeout)}
+}
+
+// pause waits for a while, and says what for when that is another thing than
+// before. It is an error once the step has waited for as long as it may.
+func (d *deadline) pause(ctx context.Context, on wait, length time.Duration) error {
+	if on.what != d.told {
+		d.client.Say("waiting for %s", on.what)
+		d.told = on.what
+	}
+	if !d.client.Clock.Now().Add(length).Before(d.until) {
+		return &install.Fault{
+			Code: on.code, Op: d.op, Next: on.next, Err: fmt.Errorf("waited for %s for %s", d.client.Timeout, on.what),
+		}
+	}
+	return d.client.Clock.Sleep(ctx, length)
+}
+
+// passing says whether an error may be gone a little later.
+func passing(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && !fault.Permanent && fault.Code == install.CodeFailure
+}

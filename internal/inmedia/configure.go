@@ -1,0 +1,214 @@
+package inmedia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// noSuchDisk is a disk that no host has. The service's refusal of it is how a
+// host is kept from being installed on a disk that the hints do not mean.
+const noSuchDisk = "/dev/not-found-by-hints"
+
+// notRegistered is what is noted of a host that the service has not heard of.
+const notRegistered = "Host not registered"
+
+// The pauses between two rounds.
+const (
+	firstPause = time.Second
+	lastPause  = 32 * time.Second
+)
+
+// failure is why a host is not configured.
+type failure struct{ host, text string }
+
+// Configure gives the hosts their roles, installation disks and fencing
+// credentials, again and again until all of them have what the medium says. What
+// is in the way stands in the file of failures for as long as it is. The folder is
+// read anew in each round, so that somebody at the machine can correct it.
+func (c *Client) Configure(ctx context.Context) (Result, error) {
+	id, err := c.infraEnvID()
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Kind: "infraenv", Name: id, ID: id, Done: unchanged}
+	deadline := c.deadline("configure hosts")
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		failures, changed, err := c.configureOnce(ctx, id)
+		if changed {
+			result.Done = "configured"
+		}
+		on := waitFor(failures)
+		switch {
+		case err != nil && (!passing(err) || context.Cause(ctx) != nil):
+			return Result{}, err
+		case err != nil:
+			on = wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}
+		case len(failures) == 0:
+			return result, removeFile(c.Env.Failures)
+		default:
+			if err := writeWhole(c.Env.Failures, failuresText(failures)); err != nil {
+				return Result{}, err
+			}
+		}
+		if err := deadline.pause(ctx, on, pause); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// failuresText is the file of failures, a host a line.
+func failuresText(failures []failure) []byte {
+	var text strings.Builder
+	for _, f := range failures {
+		fmt.Fprintf(&text, "%s: %s\n", f.host, f.text)
+	}
+	return []byte(text.String())
+}
+
+// waitFor says what failures wait for: machines that may come, or somebody who
+// changes what the medium says of a host.
+func waitFor(failures []failure) wait {
+	on := wait{code: install.CodeTimeout, next: "boot the machines from the medium, and run the same command again"}
+	var texts []string
+	for _, f := range failures {
+		texts = append(texts, f.host+": "+f.text)
+		if f.text != notRegistered {
+			on.code, on.next = install.CodeBlocked, "correct the host's configuration, and run the same command again"
+		}
+	}
+	on.what = strings.Join(texts, "; ")
+	return on
+}
+
+// configureOnce goes over all hosts once.
+func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (failures []failure, changed bool, err error) {
+	configs, err := c.ownConfigs()
+	if err != nil || len(configs) == 0 {
+		return nil, false, err
+	}
+	hosts, err := c.Service.ListHosts(ctx, infraEnvID)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range configs {
+		config := &configs[i]
+		host := config.machine(hosts)
+		if host == nil {
+			failures = append(failures, failure{config.name, notRegistered})
+			continue
+		}
+		settings := config.wanted(host)
+		if len(settings) == 0 {
+			continue
+		}
+		err := c.Service.Act(ctx, config.desired(), install.Action{
+			Kind: install.UpdateHost, Scope: install.HostScope(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
+		})
+		switch text, conflict := refusal(err, host, settings); {
+		case err == nil:
+			c.Say("configured host %s", config.name)
+			changed = true
+		case conflict:
+			failures = append(failures, failure{config.name, text})
+		default:
+			return failures, changed, err
+		}
+	}
+	return failures, changed, nil
+}
+
+// ownConfigs are the configurations that count: all of them, or, where each node
+// adds itself, the one with an address of this machine.
+func (c *Client) ownConfigs() ([]hostConfig, error) {
+	configs, err := readHostConfigs(c.Env.HostConfig)
+	if err != nil || c.Env.Workflow != AddNodes {
+		return configs, err
+	}
+	macs, err := c.machineMACs()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(configs, func(config hostConfig) bool { return !slices.ContainsFunc(macs, config.has) }), nil
+}
+
+func (c *Client) machineMACs() ([]string, error) {
+	macs, err := c.MACs()
+	if err == nil && len(macs) == 0 {
+		err = errors.New("it has no interface with a MAC address")
+	}
+	if err != nil {
+		return nil, &install.Fault{Code: install.CodeFailure, Op: "find the addresses of this machine", Err: err}
+	}
+	return macs, nil
+}
+
+// wanted is what the host does not have yet.
+func (c *hostConfig) wanted(host *install.Host) install.Settings {
+	settings := install.Settings{}
+	if c.role != "" && c.role != host.Role {
+		settings[install.SetRole] = install.ValueOf(c.role)
+	}
+	if disk := c.disk(host); disk != host.Disk {
+		settings[install.SetDisk] = install.ValueOf(disk)
+	}
+	if c.fencing != nil && host.Settings[install.SetFencing].Text() != c.fencing.Address {
+		settings[install.SetFencing] = install.ValueOf(c.fencing.Address)
+	}
+	return settings
+}
+
+// disk is the disk to install on: the one that the host has if it will do, else
+// the first that does.
+func (c *hostConfig) disk(host *install.Host) string {
+	if c.hints == nil {
+		return host.Disk
+	}
+	first := noSuchDisk
+	for i := range host.Inventory.Disks {
+		disk := &host.Inventory.Disks[i]
+		if !disk.Eligible || disk.Media || !disk.Fits(*c.hints) {
+			continue
+		}
+		if disk.ID == host.Disk {
+			return disk.ID
+		}
+		if first == noSuchDisk {
+			first = disk.ID
+		}
+	}
+	return first
+}
+
+// desired carries the fencing credentials, which no setting may.
+func (c *hostConfig) desired() *install.Desired {
+	desired := byID()
+	if c.fencing != nil {
+		insecure := c.fencing.Verification == "Disabled"
+		desired.Spec.Spec.Hosts = []spec.Host{{Name: c.name, Fencing: &spec.Fencing{
+			Address: c.fencing.Address, Insecure: &insecure, Credentials: spec.CredentialsOf(c.fencing.Username, spec.NewSecret(c.fencing.Password)),
+		}}}
+	}
+	return desired
+}
+
+// refusal is the text for a host whose configuration the service refuses for as
+// long as things stand as they do, such as a disk that is not there.
+func refusal(err error, host *install.Host, settings install.Settings) (text string, conflict bool) {
+	var fault *install.Fault
+	if !errors.As(err, &fault) || fault.Status != http.StatusConflict {
+		return "", false
+	}
+	reason := strings.TrimSuffix(fault.Err.Error(), fmt.Sprintf(" (%d)", http.StatusConflict))
+	if disk, set := settings[install.SetDisk]; set {
+		reason = fmt.Sprintf("Failed to update host installation disk to %s (from %s): %s", disk.Text(), host.Disk, reason)
+	}
+	return reason, true
+}

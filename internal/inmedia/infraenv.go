@@ -1,0 +1,158 @@
+package inmedia
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// infraEnvManifests are the objects on the medium that make an InfraEnv.
+type infraEnvManifests struct {
+	files      Files
+	infraEnv   *agentinstall.InfraEnv
+	networks   []install.StaticNetwork
+	pullSecret spec.Secret
+}
+
+func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
+	m := &infraEnvManifests{files: files}
+	var err, other error
+	m.infraEnv, err = object[agentinstall.InfraEnv](files.InfraEnv, hubapi.KindInfraEnv)
+	m.pullSecret, other = readPullSecret(files.PullSecret)
+	if err := errors.Join(err, other); err != nil {
+		return nil, err
+	}
+	if m.infraEnv.Name == "" {
+		return nil, badFile(files.InfraEnv, errors.New("metadata.name is missing"))
+	}
+	m.networks, err = readNetworks(files.NMStateConfig, m.infraEnv, files.InfraEnv)
+	return m, err
+}
+
+// readNetworks reads the static networks, none where there is no file of them.
+// Their labels have to be those that the InfraEnv selects by: on a hub, one that
+// has others would be left out, and its host would boot without a network.
+func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]install.StaticNetwork, error) {
+	data, err := readFile(path)
+	if missing(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	docs, err := documents(path, data)
+	if err != nil {
+		return nil, err
+	}
+	var networks []install.StaticNetwork
+	for _, doc := range docs {
+		var config agentinstall.NMStateConfig
+		unknown, err := doc.object(hubapi.KindNMStateConfig, &config)
+		if err == nil && len(unknown) > 0 {
+			err = badFile(path, errors.New(strings.Join(unknown, "; ")))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := selects(env, &config, envPath); err != nil {
+			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.place("metadata.labels"), config.Name, err))
+		}
+		network, err := networkOf(&config)
+		if err != nil {
+			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.place("spec"), config.Name, err))
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+func selects(env *agentinstall.InfraEnv, config *agentinstall.NMStateConfig, envPath string) error {
+	selector := env.Spec.NMStateConfigLabelSelector
+	switch {
+	case selector == nil || len(selector.MatchLabels) == 0:
+		return fmt.Errorf("%s has no spec.nmStateConfigLabelSelector.matchLabels to select it by", envPath)
+	case len(config.Labels) == 0:
+		return fmt.Errorf("it has no metadata.labels; %s selects by %v", envPath, selector.MatchLabels)
+	case !maps.Equal(selector.MatchLabels, config.Labels):
+		return fmt.Errorf("its metadata.labels %v are not those that %s selects by, %v", config.Labels, envPath, selector.MatchLabels)
+	}
+	return nil
+}
+
+func networkOf(config *agentinstall.NMStateConfig) (install.StaticNetwork, error) {
+	if len(config.Spec.Interfaces) == 0 {
+		return install.StaticNetwork{}, errors.New("spec.interfaces is missing, so that nothing tells its host")
+	}
+	if len(config.Spec.Config) == 0 {
+		return install.StaticNetwork{}, errors.New("spec.config is missing")
+	}
+	text, err := yaml.Marshal(config.Spec.Config)
+	if err != nil {
+		return install.StaticNetwork{}, fmt.Errorf("write spec.config: %w", err)
+	}
+	network := install.StaticNetwork{YAML: string(text), MACs: []install.MACInterface{}}
+	for _, nic := range config.Spec.Interfaces {
+		network.MACs = append(network.MACs, install.MACInterface{MAC: nic.MACAddress, Name: nic.Name})
+	}
+	return network, nil
+}
+
+// desired carries what the service plane takes from a cluster.yaml beside an
+// action's settings.
+func (m *infraEnvManifests) desired() *install.Desired {
+	c := &spec.Cluster{}
+	c.Metadata.Name = m.infraEnv.Name
+	c.Spec.PullSecret = spec.SourceOf(m.pullSecret)
+	return &install.Desired{Spec: c}
+}
+
+// settings are the fields of the InfraEnv, all but its name and pull secret. An
+// InfraEnv without a version would take the service's newest live image, which
+// need not fit the cluster: the cluster's own is sent, where there is one.
+func (m *infraEnvManifests) settings(imageType, version string) (install.Settings, error) {
+	s, from := install.Settings{}, m.infraEnv.Spec
+	put(s, install.SetVersion, version)
+	put(s, install.SetImageType, strings.TrimSuffix(imageType, "-iso"))
+	put(s, install.SetSSHKeys, strings.TrimSpace(from.SSHAuthorizedKey))
+	put(s, install.SetDiscIgnition, from.IgnitionConfigOverride)
+	put(s, install.SetTrustBundle, from.AdditionalTrustBundle)
+	switch arch := strings.ToLower(from.CPUArchitecture); arch {
+	case "aarch64":
+		put(s, install.SetArch, "arm64")
+	default:
+		put(s, install.SetArch, arch)
+	}
+	if from.Proxy != nil {
+		s[install.SetProxy] = install.ValueOf(proxyOf(from.Proxy))
+	}
+	if len(from.AdditionalNTPSources) > 0 {
+		s[install.SetExtraNTP] = install.ValueOf(from.AdditionalNTPSources)
+	}
+	if len(from.NTPSources) > 0 {
+		s[install.SetNTP] = install.ValueOf(from.NTPSources)
+	}
+	if delay := from.NetworkDiscoveryDelaySeconds; delay != nil && *delay > 0 {
+		s[install.SetNetworkDelay] = install.ValueOf(*delay)
+	}
+	var arguments []string
+	for _, argument := range from.KernelArguments {
+		if argument.Operation != "" && argument.Operation != "append" {
+			return nil, badFile(m.files.InfraEnv, fmt.Errorf("spec.kernelArguments: the service can append arguments, and not %s %s", argument.Operation, argument.Value))
+		}
+		arguments = append(arguments, argument.Value)
+	}
+	if len(arguments) > 0 {
+		s[install.SetKernelArgs] = install.ValueOf(arguments)
+	}
+	if len(m.networks) > 0 {
+		s[install.SetStaticNetwork] = install.ValueOf(m.networks)
+	}
+	return s, nil
+}

@@ -1,0 +1,205 @@
+package inmedia
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+// RegisterCluster makes the cluster of the medium, if the service has none, and
+// gives it the install-config overrides and the extra manifests that it does not
+// have yet. CLUSTER_ID is noted in the client's file.
+func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
+	m, err := readClusterManifests(c.Env.Files)
+	if err != nil {
+		return Result{}, err
+	}
+	overrides, err := m.overrides()
+	if err != nil {
+		return Result{}, err
+	}
+	extra, err := readExtraManifests(c.Env.ExtraManifests)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, text := range m.unused {
+		c.Warn("%s", text)
+	}
+	done := unchanged
+	cluster, err := c.cluster(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if cluster == nil {
+		if cluster, err = c.registerCluster(ctx, m); err != nil {
+			return Result{}, err
+		}
+		done = "registered"
+	}
+	if cluster.Name != m.name() {
+		return Result{}, &install.Fault{
+			Code: install.CodeNotFound, Op: "register cluster", On: m.name(), Permanent: true,
+			Err:  fmt.Errorf("the service has a cluster of another name already: %s (%s)", cluster.Name, cluster.ID),
+			Next: "delete it if it is not meant: oaictl delete cluster " + cluster.ID,
+		}
+	}
+	changed, err := c.setOverrides(ctx, m, cluster, overrides)
+	if err != nil {
+		return Result{}, err
+	}
+	added, err := c.uploadManifests(ctx, cluster, extra)
+	if err != nil {
+		return Result{}, err
+	}
+	if done == unchanged && (changed || added) {
+		done = "completed"
+	}
+	return Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: done}, c.noteCluster(cluster.ID)
+}
+
+// registerCluster makes the cluster.
+func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*install.Cluster, error) {
+	info, err := c.readRelease(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := m.settings(info)
+	if err != nil {
+		return nil, err
+	}
+	c.Say("registering cluster %s, OpenShift %s for %s", m.name(), info.Version, info.Architecture())
+	action := install.Action{Kind: install.RegisterCluster, Scope: install.ScopeCluster, Name: m.name(), Settings: settings}
+	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) }, func() (*install.Cluster, error) { return c.cluster(ctx) })
+}
+
+// readRelease finds out which version and architectures the release image is of.
+func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.Info, error) {
+	options := release.Options{PullSecret: m.pullSecret, Mirror: c.Env.ReleaseMirror, CA: c.RegistryCA, OC: c.OC, Clock: c.Clock}
+	data, err := readFile(c.Env.Registries)
+	switch {
+	case missing(err):
+	case err != nil:
+		return release.Info{}, err
+	default:
+		if options.Registries, err = release.ParseRegistries(data); err != nil {
+			return release.Info{}, badFile(c.Env.Registries, err)
+		}
+	}
+	return c.Release(ctx, strings.TrimSpace(m.imageSet.Spec.ReleaseImage), options)
+}
+
+// setOverrides sends the install-config overrides that the cluster does not have
+// already, and says whether it did. Where the medium says nothing of them, those
+// of the cluster stay.
+func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *install.Cluster, overrides string) (bool, error) {
+	if overrides == "" || sameJSON(overrides, cluster.Settings[install.SetInstallConfig].Text()) {
+		return false, nil
+	}
+	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
+	return true, c.Service.Act(ctx, m.desired(), install.Action{
+		Kind: install.SetOverrides, Scope: install.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
+		Settings: install.Settings{install.SetInstallConfig: install.ValueOf(overrides)},
+	})
+}
+
+func sameJSON(a, b string) bool {
+	var left, right any
+	return json.Unmarshal([]byte(a), &left) == nil && json.Unmarshal([]byte(b), &right) == nil && reflect.DeepEqual(left, right)
+}
+
+// extraManifest is a file of the folder of extra manifests.
+type extraManifest struct {
+	name    string
+	content []byte
+}
+
+// extraFolder is where the extra manifests go.
+const extraFolder = "openshift"
+
+func readExtraManifests(folder string) ([]extraManifest, error) {
+	entries, err := os.ReadDir(folder)
+	if missing(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, badFile(folder, err)
+	}
+	var all []extraManifest
+	for _, entry := range entries {
+		if matched, _ := filepath.Match("*.y*ml", entry.Name()); !matched || entry.IsDir() { // the pattern is sound
+			continue
+		}
+		content, err := readFile(filepath.Join(folder, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := documents(filepath.Join(folder, entry.Name()), content); err != nil {
+			return nil, err
+		}
+		all = append(all, extraManifest{entry.Name(), content})
+	}
+	return all, nil
+}
+
+// uploadManifests sends the extra manifests that the cluster does not have. One
+// of the same name and another content is not written over: somebody has put it
+// there since.
+func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, extra []extraManifest) (bool, error) {
+	if len(extra) == 0 {
+		return false, nil
+	}
+	listed, err := c.Service.Manifests(ctx, cluster.ID, false)
+	if err != nil {
+		return false, err
+	}
+	var absent []extraManifest
+	for _, m := range extra {
+		there := slices.ContainsFunc(listed, func(l rest.Manifest) bool { return l.Folder == extraFolder && l.Name == m.name })
+		if !there {
+			absent = append(absent, m)
+			continue
+		}
+		var content bytes.Buffer
+		if err := c.Service.DownloadManifest(ctx, cluster.ID, extraFolder, m.name, &content); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(content.Bytes(), m.content) {
+			return false, &install.Fault{
+				Code: install.CodeNotFound, Op: "upload manifest", On: extraFolder + "/" + m.name, Permanent: true,
+				Err:  errors.New("the cluster has one of that name with another content"),
+				Next: "give the file another name, or the content that the cluster has",
+			}
+		}
+	}
+	for _, m := range absent {
+		c.Say("uploading manifest %s/%s", extraFolder, m.name)
+		if err := c.Service.UploadManifest(ctx, cluster.ID, extraFolder, m.name, m.content); err != nil {
+			return false, err
+		}
+	}
+	return len(absent) > 0, nil
+}
+
+// noteCluster notes the cluster for the units that come later. An InfraEnv that
+// is noted there already stays: this step may run a second time after it.
+func (c *Client) noteCluster(id string) error {
+	noted, err := readRecord(c.Env.ClientConfig)
+	if err != nil {
+		return err
+	}
+	text := "CLUSTER_ID=" + id + "\n"
+	if infraEnv := noted["INFRA_ENV_ID"]; infraEnv != "" {
+		text += "INFRA_ENV_ID=" + infraEnv + "\n"
+	}
+	return writeWhole(c.Env.ClientConfig, []byte(text))
+}

@@ -1,0 +1,196 @@
+package inmedia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+const (
+	pollInterval = 5 * time.Second
+	// startTries is how often an installation is started whose preparation fails,
+	// and startPause how long after each failure.
+	startTries = 4
+	startPause = 30 * time.Second
+)
+
+// StartInstall waits until exactly the required number of hosts is ready and
+// starts the installation. A preparation that fails is tried again a few times. It
+// returns once the installation runs.
+func (c *Client) StartInstall(ctx context.Context) (Result, error) {
+	required, err := c.required()
+	if err != nil {
+		return Result{}, err
+	}
+	cluster, err := c.needCluster(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: unchanged}
+	deadline := c.deadline("start the installation")
+	for tries := 0; ; {
+		observed, err := c.Service.Observe(ctx, install.Query{ID: cluster.ID}, nil)
+		on := wait{}
+		switch {
+		case err != nil && (!passing(err) || context.Cause(ctx) != nil):
+			return Result{}, err
+		case err != nil:
+			on = wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}
+		case observed.Cluster == nil:
+			return Result{}, &install.Fault{Code: install.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
+		case observed.Stale != "":
+			on = wait{what: "the service: " + observed.Stale, code: install.CodeTimeout}
+		default:
+			var next step
+			if next, on, err = c.startStep(observed, required, tries); err != nil || next == stepDone {
+				return result, err
+			}
+			if next == stepWait {
+				break
+			}
+			if on, err = c.start(ctx, observed.Cluster, tries, deadline); err != nil {
+				return Result{}, err
+			}
+			result.Done = "started"
+			tries++
+		}
+		if err := deadline.pause(ctx, on, pollInterval); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// start makes the install call. One before which others have failed waits a
+// while: hosts that could not prepare need time, too.
+func (c *Client) start(ctx context.Context, cluster *install.Cluster, tries int, deadline *deadline) (wait, error) {
+	if tries > 0 {
+		on := wait{what: "another attempt: the service failed to prepare the installation: " + preparationReason(cluster), code: install.CodeFailed}
+		if err := deadline.pause(ctx, on, startPause); err != nil {
+			return wait{}, err
+		}
+	}
+	c.Say("starting the installation of cluster %s", cluster.Name)
+	err := c.Service.Act(ctx, byID(), install.Action{Kind: install.StartInstall, Scope: install.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
+	on := wait{what: "the service to take up the installation", code: install.CodeTimeout}
+	if err == nil || context.Cause(ctx) != nil || !passing(err) {
+		return on, err
+	}
+	on.what += ": " + err.Error() // what came of it, the next look shows
+	return on, nil
+}
+
+// step is what to do about a start.
+type step int
+
+const (
+	stepWait step = iota
+	stepStart
+	stepDone
+)
+
+// startStep decides. tries is how often this run has started it already.
+func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait, error) {
+	cluster := o.Cluster
+	switch cluster.State {
+	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled, install.ClusterAddingHosts:
+		return stepDone, wait{}, nil
+	case install.ClusterPreparing:
+		return stepWait, wait{what: "the service to prepare the installation", code: install.CodeTimeout}, nil
+	case install.ClusterFailed, install.ClusterCancelled:
+		return stepWait, wait{}, &install.Fault{
+			Code: install.CodeFailed, Op: "start the installation", On: cluster.Name, Permanent: true,
+			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: "oaictl why cluster " + cluster.Name,
+		}
+	case install.ClusterUnknown:
+		return stepWait, wait{}, &install.Fault{
+			Code: install.CodeFailure, Op: "start the installation", On: cluster.Name, Permanent: true,
+			Err: fmt.Errorf("the cluster is %s, a state that this oaictl does not know", cluster.Status),
+		}
+	}
+	failures, err := readFailures(c.Env.Failures)
+	if err != nil {
+		return stepWait, wait{}, err
+	}
+	if len(failures) > 0 {
+		return stepWait, wait{
+			what: "hosts to be configured: " + failures[0], code: install.CodeBlocked, next: "oaictl agent status",
+		}, nil
+	}
+	known, registered := 0, len(o.Hosts)
+	for i := range o.Hosts {
+		if o.Hosts[i].State == install.HostReady {
+			known++
+		}
+	}
+	switch {
+	case known > required:
+		return stepWait, wait{
+			what: fmt.Sprintf("%d hosts to be taken away: %d are ready where %d are to be installed", known-required, known, required),
+			code: install.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
+		}, nil
+	case known < required && registered < required:
+		return stepWait, wait{
+			what: fmt.Sprintf("%d hosts to be ready: %d are, %d have registered", required, known, registered), code: install.CodeTimeout,
+			next: "boot the machines from the medium, and run the same command again",
+		}, nil
+	case known < required || cluster.State != install.ClusterReady:
+		return stepWait, wait{
+			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo), code: install.CodeBlocked,
+			next: "oaictl why cluster " + cluster.Name,
+		}, nil
+	case tries >= startTries:
+		return stepWait, wait{}, &install.Fault{
+			Code: install.CodeFailed, Op: "start the installation", On: cluster.Name,
+			Err:  fmt.Errorf("the service failed %d times to prepare it: %s", tries, preparationReason(cluster)),
+			Next: "oaictl why cluster " + cluster.Name + ", cure that, and run the same command again",
+		}
+	}
+	return stepStart, wait{}, nil
+}
+
+func preparationReason(cluster *install.Cluster) string {
+	if cluster.Preparation.Reason != "" {
+		return cluster.Preparation.Reason
+	}
+	return cluster.StatusInfo
+}
+
+// required is the number of hosts to be installed: what the units say, else what
+// the AgentClusterInstall does.
+func (c *Client) required() (int, error) {
+	controlPlane, arbiters, workers := c.Env.ControlPlane, c.Env.Arbiters, c.Env.Workers
+	if controlPlane < 0 || workers < 0 || arbiters < 0 {
+		manifest, err := object[hive.AgentClusterInstall](c.Env.AgentClusterInstall, hubapi.KindAgentClusterInstall)
+		switch {
+		case err == nil:
+			said := manifest.Spec.ProvisionRequirements
+			for _, count := range []struct {
+				to   *int
+				said int
+			}{{&controlPlane, said.ControlPlaneAgents}, {&arbiters, said.ArbiterAgents}, {&workers, said.WorkerAgents}} {
+				if *count.to < 0 {
+					*count.to = count.said
+				}
+			}
+		case missing(err) && controlPlane >= 0 && workers >= 0:
+			arbiters = 0 // units of releases before arbiters name the other two only
+		case missing(err):
+			return 0, &install.Fault{
+				Code: install.CodeUsage, Op: "count the hosts to be installed", Permanent: true, Next: "set REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES",
+				Err: fmt.Errorf("REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES are not set, and there is no %s", c.Env.AgentClusterInstall),
+			}
+		default:
+			return 0, err
+		}
+	}
+	total := controlPlane + arbiters + workers
+	if total == 0 {
+		return 0, &install.Fault{Code: install.CodeInput, Op: "count the hosts to be installed", Permanent: true, Err: errors.New("the medium asks for none")}
+	}
+	return total, nil
+}
