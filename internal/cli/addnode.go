@@ -7,7 +7,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // addNodeOptions are what `add-node` needs and what its flags say.
@@ -53,7 +52,7 @@ node, the cluster knows: its certificate requests may have to be approved there.
 }
 
 func (o *addNodeOptions) run(ctx context.Context) error {
-	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
 	}

@@ -17,14 +17,16 @@ type app struct {
 	globals  globals
 	clock    clock.Clock
 
-	// connect reaches the service that the flags name.
+	// connect reaches the service or the hub that the flags name.
 	connect func(ctx context.Context, to line) (remote, error)
+	// atEnd is what ends connections, once the command is done.
+	atEnd []func()
 	// simulate starts a service and hosts inside this process.
 	simulate simulatorFunc
 }
 
 func newApp(id identity, io streams.Streams, env streams.Env) *app {
-	return &app{io: io, env: env, identity: id, clock: clock.Real(), connect: connectREST, simulate: startSimulator}
+	return &app{io: io, env: env, identity: id, clock: clock.Real(), connect: connect, simulate: startSimulator}
 }
 
 // specEnv is how cluster.yaml reaches the files and variables that it refers

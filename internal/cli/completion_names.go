@@ -33,6 +33,42 @@ func clusterNames(ctx context.Context, service remote) []candidate {
 	return all
 }
 
+// namespaceNames are the namespaces that clusters stand in: few may list all that a
+// hub has, and fewer still want the others.
+func namespaceNames(ctx context.Context, service remote) []candidate {
+	clusters, _ := service.ListClusters(ctx)
+	var all []candidate
+	for _, c := range clusters {
+		if namespace, _, found := strings.Cut(c.ID, "/"); found && !slices.ContainsFunc(all, func(have candidate) bool { return have.name == namespace }) {
+			all = append(all, candidate{name: namespace, id: namespace})
+		}
+	}
+	return all
+}
+
+// contextNames completes the contexts of the kubeconfig, which nobody has to be
+// asked for.
+func (a *app) contextNames(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if err := a.prepare(command); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return beginning(a.globals.kube.contexts(), begun), cobra.ShellCompDirectiveNoFileComp
+}
+
+// formatOrFile completes --to, which is a format of convert and a file elsewhere.
+func (a *app) formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if command.Name() != "convert" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return beginning(formatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
+}
+
+// inAnyNamespace completes the value of --namespace, whatever it is set to.
+func (a *app) inAnyNamespace(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	a.globals.AllNamespaces = true
+	return a.offer(command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
+}
+
 // foreignClusters are those that --adopt takes, by their ids alone.
 func foreignClusters(ctx context.Context, service remote) []candidate {
 	clusters, _ := service.ListClusters(ctx)
@@ -108,12 +144,12 @@ func (a *app) offer(command *cobra.Command, list naming, begun string) []string 
 		return nil
 	}
 	to := line{connection: a.globals.connection, clock: a.clock}
-	if to.Backend != backendREST || to.ServiceURL == "" {
+	if a.globals.suits(to.Backend) != nil || to.Backend == backendREST && to.ServiceURL == "" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(command.Context(), namesWithin)
 	defer stop()
-	service, err := a.connect(ctx, to)
+	service, err := a.reach(ctx, to)
 	if err != nil {
 		return nil
 	}

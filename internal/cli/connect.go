@@ -31,16 +31,47 @@ func (a *app) dial(ctx context.Context) (remote, error) {
 }
 
 func (a *app) dialWith(ctx context.Context, to line) (remote, error) {
-	if to.Backend == backendHub {
-		return nil, usagef("the hub backend is not part of this version; use --backend rest with --service-url")
+	if err := a.globals.suits(to.Backend); err != nil {
+		return nil, err
 	}
-	if to.ServiceURL == "" {
-		return nil, usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
-	}
-	if to.Insecure {
+	switch {
+	case to.Backend == backendHub && to.Insecure:
+		a.warn("--insecure: the certificates of what the hub hands out by URL (images, events, logs) are not verified; that of the hub's API server is, as the kubeconfig says")
+	case to.Backend == backendHub:
+	case to.ServiceURL == "":
+		return nil, usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL; for a hub give --backend hub")
+	case to.Insecure:
 		a.warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", hostOf(to.ServiceURL))
 	}
-	return a.connect(ctx, to)
+	return a.reach(ctx, to)
+}
+
+// reach connects, until the command is done.
+func (a *app) reach(ctx context.Context, to line) (remote, error) {
+	service, err := a.connect(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if ends, lasting := service.(interface{ Close() }); lasting {
+		a.atEnd = append(a.atEnd, ends.Close)
+	}
+	return service, nil
+}
+
+// hangUp ends what connections have left running.
+func (a *app) hangUp() {
+	for _, end := range a.atEnd {
+		end()
+	}
+	a.atEnd = nil
+}
+
+// connect reaches the backend that the line is for. Nothing is sent yet.
+func connect(ctx context.Context, to line) (remote, error) {
+	if to.Backend == backendHub {
+		return connectHub(ctx, to)
+	}
+	return connectREST(ctx, to)
 }
 
 // hostOf is the part of a URL that a person knows the service by.

@@ -43,6 +43,7 @@ machine or another, and does nothing at all once everything is done.
 --simulate installs on a service and machines inside this process, 300 times as
 fast as in life: nothing outside is touched, and nothing is left but the files.`,
 		Example: `  oaictl create cluster -f cluster.yaml --service-url https://assisted.example.com
+  oaictl create cluster -f cluster.yaml --backend hub
   oaictl create cluster -f cluster.yaml --simulate
   oaictl create cluster -f cluster.yaml --dry-run --service-url https://assisted.example.com`,
 		Args: args(cobra.NoArgs),
@@ -77,6 +78,8 @@ func (o *createOptions) check(command *cobra.Command) error {
 		return usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
 	case o.Simulate && command.Flags().Changed("service-url"):
 		return usagef("--simulate and --service-url exclude each other")
+	case o.Simulate && o.globals.Backend == backendHub:
+		return usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
 	case o.Simulate && command.Flags().Changed("bmc-proxy"):
 		return usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
 	case o.Simulate && o.Speed <= 0:
@@ -91,7 +94,7 @@ func (o *createOptions) check(command *cobra.Command) error {
 }
 
 func (o *createOptions) run(ctx context.Context) error {
-	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,18 @@ spec:
     disk: {hints: {deviceName: /dev/sda}}
 `
 
+// installConfig describes the same kind of cluster to the agent-based installer.
+const installConfig = `apiVersion: v1
+metadata: {name: lab}
+baseDomain: example.com
+controlPlane: {name: master, replicas: 1}
+compute: [{name: worker, replicas: 0}]
+networking: {networkType: OVNKubernetes, machineNetwork: [{cidr: 192.168.10.0/24}]}
+platform: {none: {}}
+publish: External
+pullSecret: '{"auths":{"quay.io":{"auth":"` + hidden + `"}}}'
+`
+
 // hidden is the password in the pull secret.
 const hidden = "aGlkZGVuOmhpZGRlbi1wYXNzd29yZA=="
 
@@ -41,8 +53,9 @@ func here(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"cluster.yaml":     clusterYAML,
-		"pull-secret.json": `{"auths":{"quay.io":{"auth":"` + hidden + `"},"cloud.openshift.com":{"auth":"` + hidden + `"}}}`,
+		"cluster.yaml":        clusterYAML,
+		"install-config.yaml": installConfig,
+		"pull-secret.json":    `{"auths":{"quay.io":{"auth":"` + hidden + `"},"cloud.openshift.com":{"auth":"` + hidden + `"}}}`,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

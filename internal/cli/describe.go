@@ -111,7 +111,7 @@ func facts(text *strings.Builder, indent string, list []fact) {
 func failing(list []document.Validation) []document.Validation {
 	var out []document.Validation
 	for _, v := range list {
-		if !strings.HasPrefix(v.Status, "success") && v.Status != "disabled" {
+		if fails(v) {
 			out = append(out, v)
 		}
 	}

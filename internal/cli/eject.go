@@ -15,7 +15,6 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -123,7 +122,7 @@ func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *sight) erro
 // the drives. Where there is no drive that could be looked at, that the cluster
 // is not there is all there is to say.
 func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
-	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	cluster, err := o.load(ctx, o.File)
 	if err != nil {
 		return err
 	}

@@ -24,58 +24,64 @@ func (a *app) when(at *time.Time) string {
 	return printer.Moment(*at, a.clock.Now(), a.io.OutTTY)
 }
 
-// oneOrList is the data of a list, or of its one item where a name was given.
-func oneOrList[T any](items []T, named bool) any {
-	if named && len(items) == 1 {
-		return items[0]
-	}
-	return document.List(items)
-}
-
 func (a *app) getClustersCommand() *cobra.Command {
-	t := &target{}
+	t, w := &target{}, &watching{}
 	command := &cobra.Command{
 		Use:     "clusters [NAME|ID|-f FILE]",
 		Aliases: []string{"cluster"},
 		Short:   "List clusters, or show one",
 		Example: `  oaictl get clusters
-  oaictl get cluster lab -o jsonpath={.state}`,
+  oaictl get cluster lab -o jsonpath={.state}
+  oaictl get clusters -w`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.optional(command, given); err != nil {
 				return err
 			}
-			return a.getClusters(command.Context(), *t)
+			return a.getClusters(command.Context(), *t, *w)
 		},
 	}
 	t.declare(command.Flags())
+	w.declare(command.Flags())
 	return command
 }
 
-func (a *app) getClusters(ctx context.Context, t target) error {
+func (a *app) getClusters(ctx context.Context, t target, w watching) error {
 	service, err := a.dial(ctx)
 	if err != nil {
 		return err
 	}
-	named := t.Name != "" || t.File != ""
+	return show(ctx, a, w, listing[document.Cluster]{
+		named: t.Name != "" || t.File != "",
+		read:  func(ctx context.Context) ([]document.Cluster, error) { return a.clustersOf(ctx, service, t) },
+		key:   func(c document.Cluster) string { return c.ID },
+		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
+		table: a.clusterTable,
+		gone:  func(c document.Cluster) document.Cluster { c.State = deleted; return c },
+	})
+}
+
+// clustersOf are the target's cluster, or all.
+func (a *app) clustersOf(ctx context.Context, service remote, t target) ([]document.Cluster, error) {
 	var found []install.Cluster
-	if named {
+	if t.Name != "" || t.File != "" {
 		seen, err := a.look(ctx, service, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		one := *seen.observed.Cluster
 		one.Hosts = len(seen.observed.Hosts)
 		found = append(found, one)
-	} else if found, err = service.ListClusters(ctx); err != nil {
-		return err
+	} else {
+		var err error
+		if found, err = service.ListClusters(ctx); err != nil {
+			return nil, err
+		}
 	}
 	items := make([]document.Cluster, 0, len(found))
-	names := make([]string, 0, len(found))
 	for _, cluster := range found {
 		items = append(items, document.OfCluster(cluster))
-		names = append(names, "cluster/"+cluster.Name)
 	}
-	return a.print(printer.Result{Data: oneOrList(items, named), Names: names, Table: func() printer.Table { return a.clusterTable(items) }})
+	return items, nil
 }
 
 func (a *app) clusterTable(items []document.Cluster) printer.Table {
@@ -96,7 +102,7 @@ func (a *app) clusterTable(items []document.Cluster) printer.Table {
 }
 
 func (a *app) getHostsCommand() *cobra.Command {
-	t := &target{}
+	t, w := &target{}, &watching{}
 	infraEnv := ""
 	command := &cobra.Command{
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
@@ -106,6 +112,7 @@ func (a *app) getHostsCommand() *cobra.Command {
 names of the file, and those of the file that have not come are Absent.`,
 		Example: `  oaictl get hosts
   oaictl get hosts lab -o wide
+  oaictl get hosts lab -w
   oaictl get hosts --infra-env pool -o name`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.optional(command, given); err != nil {
@@ -114,28 +121,28 @@ names of the file, and those of the file that have not come are Absent.`,
 			if infraEnv != "" && (t.Name != "" || t.File != "") {
 				return usagef("--infra-env and a cluster exclude each other")
 			}
-			return a.getHosts(command.Context(), *t, infraEnv)
+			return a.getHosts(command.Context(), *t, infraEnv, *w)
 		},
 	}
 	t.declare(command.Flags())
+	w.declare(command.Flags())
 	command.Flags().StringVar(&infraEnv, "infra-env", "", "hosts of the InfraEnv `NAME` or ID, bound or not")
 	return command
 }
 
-func (a *app) getHosts(ctx context.Context, t target, infraEnv string) error {
+func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watching) error {
 	service, err := a.dial(ctx)
 	if err != nil {
 		return err
 	}
-	items, err := a.hostsOf(ctx, service, t, infraEnv)
-	if err != nil {
-		return err
-	}
-	names := make([]string, 0, len(items))
-	for _, item := range items {
-		names = append(names, "host/"+item.Name)
-	}
-	return a.print(printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return a.hostTable(items) }})
+	return show(ctx, a, w, listing[document.Host]{
+		read:  func(ctx context.Context) ([]document.Host, error) { return a.hostsOf(ctx, service, t, infraEnv) },
+		key:   func(h document.Host) string { return firstOf(h.ID, h.Name) },
+		name:  func(h document.Host) string { return "host/" + h.Name },
+		table: a.hostTable,
+		gone:  func(h document.Host) document.Host { h.State = deleted; return h },
+		plain: func(h document.Host) document.Host { h.CheckedIn = nil; return h }, // every host reports each minute
+	})
 }
 
 // hostsOf are the hosts of a cluster, of an InfraEnv, or all.
@@ -198,7 +205,7 @@ func stageText(h document.Host) string {
 }
 
 func (a *app) getInfraEnvsCommand() *cobra.Command {
-	cluster := ""
+	cluster, w := "", &watching{}
 	command := &cobra.Command{
 		Use:     "infraenvs [NAME|ID]",
 		Aliases: []string{"infraenv", "infra-envs", "infra-env"},
@@ -214,24 +221,40 @@ func (a *app) getInfraEnvsCommand() *cobra.Command {
 			if name != "" && cluster != "" {
 				return usagef("--cluster and a name exclude each other")
 			}
-			return a.getInfraEnvs(command.Context(), name, cluster)
+			return a.getInfraEnvs(command.Context(), name, cluster, *w)
 		},
 	}
 	command.Flags().StringVar(&cluster, "cluster", "", "those of the cluster `NAME` or ID")
+	w.declare(command.Flags())
 	return command
 }
 
-func (a *app) getInfraEnvs(ctx context.Context, name, cluster string) error {
+func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching) error {
 	service, err := a.dial(ctx)
 	if err != nil {
 		return err
 	}
+	return show(ctx, a, w, listing[document.InfraEnv]{
+		named: name != "",
+		read: func(ctx context.Context) ([]document.InfraEnv, error) {
+			return infraEnvsOf(ctx, service, name, cluster)
+		},
+		key:   func(e document.InfraEnv) string { return e.ID },
+		name:  func(e document.InfraEnv) string { return "infraenv/" + e.Name },
+		table: a.infraEnvTable,
+		gone:  func(e document.InfraEnv) document.InfraEnv { e.Image = deleted; return e },
+		plain: func(e document.InfraEnv) document.InfraEnv { e.ImageExpires = nil; return e }, // new with every look
+	})
+}
+
+// infraEnvsOf are the one of a name, those of a cluster, or all.
+func infraEnvsOf(ctx context.Context, service remote, name, cluster string) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
 	case name != "":
 		one, err := service.InfraEnvByNameOrID(ctx, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found = append(found, one)
 	default:
@@ -239,27 +262,28 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string) error {
 		if cluster != "" {
 			ref, err := service.ClusterByNameOrID(ctx, cluster)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			id = ref.ID
 		}
+		var err error
 		if found, err = service.ListInfraEnvs(ctx, id); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	items := make([]document.InfraEnv, 0, len(found))
-	names := make([]string, 0, len(found))
 	for _, env := range found {
 		items = append(items, document.OfInfraEnv(env))
-		names = append(names, "infraenv/"+env.Name)
 	}
-	return a.print(printer.Result{Data: oneOrList(items, name != ""), Names: names, Table: func() printer.Table {
-		table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
-			{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "ID", Wide: true}, {Name: "CLUSTER", Wide: true},
-		}}
-		for _, e := range items {
-			table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.when(e.ImageCreated), a.when(e.ImageExpires), e.ID, e.ClusterID})
-		}
-		return table
-	}})
+	return items, nil
+}
+
+func (a *app) infraEnvTable(items []document.InfraEnv) printer.Table {
+	table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "ID", Wide: true}, {Name: "CLUSTER", Wide: true},
+	}}
+	for _, e := range items {
+		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.when(e.ImageCreated), a.when(e.ImageExpires), e.ID, e.ClusterID})
+	}
+	return table
 }

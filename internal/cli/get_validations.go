@@ -12,34 +12,48 @@ import (
 )
 
 func (a *app) getValidationsCommand() *cobra.Command {
-	t := &target{}
+	t, w := &target{}, &watching{}
 	all := false
 	command := &cobra.Command{
 		Use:     "validations CLUSTER|ID|-f FILE",
 		Aliases: []string{"validation"},
 		Short:   "List the service's checks of a cluster and its hosts that do not pass",
 		Example: `  oaictl get validations lab
-  oaictl get validations -f cluster.yaml --all -o wide`,
+  oaictl get validations -f cluster.yaml --all -o wide
+  oaictl get validations lab -w`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.read(command, given, "cluster"); err != nil {
 				return err
 			}
-			return a.getValidations(command.Context(), *t, all)
+			return a.getValidations(command.Context(), *t, all, *w)
 		},
 	}
 	t.declare(command.Flags())
+	w.declare(command.Flags())
 	command.Flags().BoolVar(&all, "all", false, "those that pass, too")
 	return command
 }
 
-func (a *app) getValidations(ctx context.Context, t target, all bool) error {
+func (a *app) getValidations(ctx context.Context, t target, all bool, w watching) error {
 	service, err := a.dial(ctx)
 	if err != nil {
 		return err
 	}
+	return show(ctx, a, w, listing[document.Validation]{
+		read:  func(ctx context.Context) ([]document.Validation, error) { return a.validationsOf(ctx, service, t) },
+		key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
+		name:  func(v document.Validation) string { return "validation/" + v.ID },
+		shown: func(v document.Validation) bool { return all || fails(v) },
+		table: validationTable,
+		gone:  func(v document.Validation) document.Validation { v.Status = deleted; return v },
+	})
+}
+
+// validationsOf are the checks of a cluster, and behind them those of its hosts.
+func (a *app) validationsOf(ctx context.Context, service remote, t target) ([]document.Validation, error) {
 	seen, err := a.look(ctx, service, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	items := document.OfValidations("", seen.observed.Cluster.Validations)
 	for _, m := range install.Match(seen.desired().Spec, seen.observed) {
@@ -47,26 +61,20 @@ func (a *app) getValidations(ctx context.Context, t target, all bool) error {
 			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
 		}
 	}
-	shown := items[:0:0]
-	var names []string
-	for _, item := range items {
-		if !all && (strings.HasPrefix(item.Status, "success") || item.Status == "disabled") {
-			continue
-		}
-		shown = append(shown, item)
-		names = append(names, "validation/"+item.ID)
+	return items, nil
+}
+
+// fails says whether a check stands in the way, or may.
+func fails(v document.Validation) bool {
+	return !strings.HasPrefix(v.Status, "success") && v.Status != "disabled"
+}
+
+func validationTable(items []document.Validation) printer.Table {
+	table := printer.Table{Empty: "every check passes", Columns: []printer.Column{
+		{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE"},
+	}}
+	for _, v := range items {
+		table.Rows = append(table.Rows, []string{firstOf(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")})
 	}
-	return a.print(printer.Result{Data: document.List(shown), Names: names, Table: func() printer.Table {
-		table := printer.Table{Empty: "every check passes", Columns: []printer.Column{
-			{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE"},
-		}}
-		for _, v := range shown {
-			of := "cluster"
-			if v.Host != "" {
-				of = v.Host
-			}
-			table.Rows = append(table.Rows, []string{of, v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")})
-		}
-		return table
-	}})
+	return table
 }

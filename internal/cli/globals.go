@@ -37,6 +37,7 @@ type globals struct {
 
 	format   printer.Format // Output, parsed
 	typed    []string       // the flags of the connection that were typed, for hints
+	given    []string       // the names of the flags that were typed
 	vanishes bool           // the service ends with this command
 }
 
@@ -52,6 +53,7 @@ type connection struct {
 	ClientSecretFile string
 	CAFile           string
 	Insecure         bool
+	kube
 
 	Token        string // from AI_TOKEN or OAICTL_TOKEN, never from a flag
 	OfflineToken string // from AI_OFFLINETOKEN or OAICTL_OFFLINE_TOKEN
@@ -67,6 +69,7 @@ func (g *globals) declare(flags *pflag.FlagSet, backend string) {
 	flags.StringVar(&g.ClientSecretFile, "client-secret-file", "", "`FILE` with the secret of the service account")
 	flags.StringVar(&g.CAFile, "ca-file", "", "`FILE` with certificates (PEM) to trust besides the system's")
 	flags.BoolVar(&g.Insecure, "insecure", false, "do not verify the service's certificate")
+	g.kube.declare(flags)
 	flags.StringVarP(&g.Output, "output", "o", "table", "write results as `FORMAT`: table, wide, json, yaml, name or jsonpath=TEMPLATE")
 	flags.StringVar(&g.Progress, "progress", progressAuto, "how progress is shown: `auto|tty|plain|json`")
 	flags.BoolVar(&g.Quiet, "quiet", false, "show nothing but results and errors")
@@ -106,6 +109,8 @@ func (a *app) prepare(command *cobra.Command) error {
 		return err
 	}
 	a.globals.typed = typedConnection(command)
+	a.globals.given = typedFlags(command)
+	a.globals.kube.surroundings(a.env)
 	return a.globals.check()
 }
 

@@ -16,7 +16,7 @@ import (
 // says holds there by itself.
 func typedConnection(command *cobra.Command) []string {
 	var words []string
-	for _, name := range []string{"service-url", "token-file", "offline-token-file", "ca-file", "insecure"} {
+	for _, name := range []string{"backend", "service-url", "token-file", "offline-token-file", "ca-file", "insecure", "kubeconfig", "context", "namespace", "all-namespaces"} {
 		flag := command.Flags().Lookup(name)
 		switch {
 		case flag == nil || !flag.Changed:
@@ -35,16 +35,30 @@ func typedConnection(command *cobra.Command) []string {
 // beginning, quoted, or after the words that lead to what is to be typed. What
 // stands elsewhere is prose about a command.
 var serviceCommands = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(^|`|: |\\bthen |\\brun )(oaictl)( (?:create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
+	return regexp.MustCompile("(^|`|[:;] |\\bthen |\\brun |, or )(oaictl)( (?:create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
 })
 
 // lookAround is what to type where the service that a hint is about was
 // simulated, and is gone.
 const lookAround = "simulate it with `oaictl simulator serve` and `oaictl simulator hosts` to look around"
 
-// hint completes what to type next, so that it works as it stands: with the
-// connection that was typed, and without a service that has ended.
+// commands finds whatever is to be typed in a hint, with or without a service.
+var commands = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(^|`|[:;] |\\bthen |\\brun |, or |\n  )oaictl( [a-z-])")
+})
+
+// hint completes what to type next, so that it works as it stands: by the name that
+// the program was called by, which says what it speaks to; with the connection that
+// was typed, and without a service that has ended.
 func (a *app) hint(text string) string {
+	text = a.connected(text)
+	if a.identity.name == programName {
+		return text
+	}
+	return commands().ReplaceAllString(text, "${1}"+a.identity.name+"${2}")
+}
+
+func (a *app) connected(text string) string {
 	switch {
 	case a.globals.typed == nil && !a.globals.vanishes, strings.HasPrefix(text, a.commandLine()):
 		return text // this very command line has its flags

@@ -87,7 +87,7 @@ func (s *sharedImage) bring() (*liveImage, error) {
 
 // cluster reads the file.
 func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
-	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	cluster, err := o.load(ctx, o.File)
 	if err != nil {
 		return nil, err
 	}

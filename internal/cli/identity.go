@@ -2,8 +2,14 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
+
+// programName is what the program is called where it is no plugin.
+const programName = "oaictl"
 
 // identity is what the program was called as. The one binary answers to four
 // names: as a plugin of kubectl it speaks to a hub unless told otherwise, as
@@ -17,10 +23,10 @@ type identity struct {
 
 func identify(argv []string) identity {
 	if len(argv) == 0 {
-		return identity{name: "oaictl", backend: backendREST}
+		return identity{name: programName, backend: backendREST}
 	}
 	called := strings.TrimSuffix(strings.ToLower(filepath.Base(argv[0])), ".exe")
-	id := identity{name: "oaictl", backend: backendREST, args: argv[1:]}
+	id := identity{name: programName, backend: backendREST, args: argv[1:]}
 	switch called {
 	case "kubectl-oai":
 		id.name, id.backend = "kubectl oai", backendHub
@@ -31,4 +37,29 @@ func identify(argv []string) identity {
 		id.name = "clusterctl oai"
 	}
 	return id
+}
+
+// inOwnWords has the examples of command, and of those below it, speak as the
+// program was called. A plugin of kubectl reaches a hub, and no service by URL.
+func (id identity) inOwnWords(command *cobra.Command) {
+	if id.name == programName {
+		return
+	}
+	var lines []string
+	for line := range strings.Lines(command.Example) {
+		line = strings.Replace(strings.TrimRight(line, "\n"), "  "+programName+" ", "  "+id.name+" ", 1)
+		if id.backend == backendHub && strings.Contains(line, " --simulate") {
+			continue // which is a service, and no hub
+		}
+		if id.backend == backendHub {
+			line = strings.NewReplacer(" --service-url https://assisted.example.com", "", " --backend hub", "").Replace(line)
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	command.Example = strings.Join(lines, "\n")
+	for _, sub := range command.Commands() {
+		id.inOwnWords(sub)
+	}
 }

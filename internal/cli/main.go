@@ -22,5 +22,6 @@ func (a *app) main(ctx context.Context) int {
 	root.SetOut(a.io.Out)
 	root.SetErr(a.io.Err)
 	command, err := root.ExecuteContextC(ctx)
+	a.hangUp()
 	return a.exit(ctx, command, err)
 }

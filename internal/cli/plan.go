@@ -29,6 +29,7 @@ type planOptions struct {
 	BMCProxy      string
 	MediaURL      string
 	MediaListen   string
+	foreign       foreign
 }
 
 func (a *app) planCommand(run func(context.Context, *planOptions) error) *cobra.Command {
@@ -64,13 +65,17 @@ is something to do.`,
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
 	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
 	flags.StringVar(&o.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
+	o.foreign.declare(flags)
 	declareBMCProxy(flags, &o.BMCProxy)
 	return command
 }
 
 func (o *planOptions) run(ctx context.Context) error {
-	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
+		return err
+	}
+	if err := o.fitsBackend(cluster); err != nil {
 		return err
 	}
 	service, err := o.dial(ctx)

@@ -50,6 +50,7 @@ and continues where things stand, from any machine.`,
 	for _, topic := range helpTopics() {
 		root.AddCommand(topic)
 	}
+	a.identity.inOwnWords(root)
 	a.registerCompletions(root)
 	return root
 }
@@ -64,7 +65,7 @@ func (a *app) commands() []*cobra.Command {
 		{groupLook, []*cobra.Command{a.whyCommand(), a.getCommand(), a.describeCommand(), a.logsCommand(), a.downloadCommand()}},
 		{groupChange, []*cobra.Command{a.cancelCommand(), a.resetCommand(), a.deleteCommand()}},
 		{groupOffline, []*cobra.Command{
-			a.validateCommand(nil), a.schemaCommand(), a.explainCommand(nil), a.isoCommand(), a.simulatorCommand(), a.versionCommand(), a.completionCommand(),
+			a.validateCommand(nil), a.renderCommand(), a.convertCommand(), a.schemaCommand(), a.explainCommand(nil), a.isoCommand(), a.simulatorCommand(), a.versionCommand(), a.completionCommand(),
 		}},
 	}
 	var all []*cobra.Command

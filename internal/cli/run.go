@@ -28,6 +28,7 @@ type runOptions struct {
 	PollInterval time.Duration
 	Reimage      bool
 	Adopt        string
+	foreign      foreign
 	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
@@ -44,6 +45,7 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
 	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
 	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
+	o.foreign.declare(flags)
 	o.boot.declare(flags)
 }
 
@@ -66,6 +68,9 @@ func (o *runOptions) check(name string) error {
 // ended. service reaches the service, with a log where there is one.
 func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (remote, func(), error)) error {
 	cluster := desired.Spec
+	if err := o.fitsBackend(cluster); err != nil {
+		return err
+	}
 	if err := o.boot.fits(o.File, install.BootedByBMC(cluster), o.Detach); err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // hostsOptions are what `simulator hosts` needs and what its flags say.
@@ -75,7 +74,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		Waits: func(what string) { o.say("Waiting for %s", what) },
 	}
 	if o.File != "" {
-		if config.Cluster, err = spec.Load(ctx, o.File, o.specEnv()); err != nil {
+		if config.Cluster, err = o.load(ctx, o.File); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (a *app) find(ctx context.Context, service remote, t target) (*sight, error
 		}
 		return &sight{ref: ref}, nil
 	}
-	cluster, err := spec.Load(ctx, t.File, a.specEnv())
+	cluster, err := a.load(ctx, t.File)
 	if err != nil {
 		return nil, err
 	}

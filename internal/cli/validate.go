@@ -16,7 +16,8 @@ import (
 // validateOptions are what `validate` needs and what its flags say.
 type validateOptions struct {
 	*app
-	File string
+	File    string
+	foreign foreign
 }
 
 // validation is `validate -o json`.
@@ -59,11 +60,15 @@ place in the file. Nothing is sent or written.`,
 		},
 	}
 	command.Flags().StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	o.foreign.declare(command.Flags())
 	return command
 }
 
 func (o *validateOptions) run(ctx context.Context) error {
-	cluster, err := spec.Load(ctx, o.File, o.specEnv())
+	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
+	if err == nil && o.globals.Backend == backendHub {
+		err = o.fitsBackend(cluster)
+	}
 	var problems *spec.Problems
 	if err != nil && (!errors.As(err, &problems) || !o.globals.format.Machine()) {
 		return err

@@ -20,7 +20,13 @@ type Table struct {
 	NoHeadings bool
 	// Empty is written instead of the headings of a table without rows.
 	Empty string
+	// Least is how wide columns are at least, so that rows which come later stay
+	// under those of before; nil for no more than they need.
+	Least []int
 }
+
+// Widths is how wide each column is written.
+func (t Table) Widths() []int { return t.widths(t.Rows) }
 
 // gap separates two columns.
 const gap = "   "
@@ -55,6 +61,9 @@ func (t Table) widths(lines [][]string) []int {
 	widths := make([]int, len(t.Columns))
 	for i, column := range t.Columns {
 		widths[i] = utf8.RuneCountInString(column.Name)
+		if i < len(t.Least) {
+			widths[i] = max(widths[i], t.Least[i])
+		}
 	}
 	for _, line := range lines {
 		for i, cell := range line {

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+// connectHub reaches a hub through its API server. Nothing is sent yet.
+func connectHub(_ context.Context, to line) (remote, error) {
+	config, err := to.kube.config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	plane, err := hub.New(hub.Config{Kube: config, Namespace: to.kube.scope(), Clock: to.clock, HTTPClient: client, Log: callsAs(to.trace)})
+	if err != nil {
+		return nil, err
+	}
+	return remoteOf(plane)
+}
+
+// hubRemote is a hub with the types of its own that the verbs do not know.
+type hubRemote struct{ *hub.Plane }
+
+func remoteOf(plane *hub.Plane) (remote, error) {
+	service, complete := any(hubRemote{plane}).(remote)
+	if !complete {
+		return nil, usagef("the hub backend is not part of this version; use --backend rest with --service-url")
+	}
+	return service, nil
+}
+
+// callsAs tells calls of an API server as requests of a service are told. Nil for
+// nobody who listens.
+func callsAs(trace func(rest.Exchange)) func(hub.Call) {
+	if trace == nil {
+		return nil
+	}
+	return func(c hub.Call) {
+		trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
+	}
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// convertOptions are what `convert` needs and what its flags say.
+type convertOptions struct {
+	*app
+	File        string
+	From        string
+	To          string
+	Dir         string
+	Report      string
+	WithSecrets bool
+	foreign     foreign
+}
+
+func (a *app) convertCommand() *cobra.Command {
+	o := &convertOptions{app: a}
+	command := &cobra.Command{
+		Use:   "convert -f FILE|DIR",
+		Short: "Turn other formats into cluster.yaml, or cluster.yaml into them",
+		Long: `Turn what describes a cluster elsewhere into cluster.yaml, or into one another:
+install-config.yaml with agent-config.yaml (agent), the agent-based installer's
+ZTP manifests or a hub's objects (ztp), SiteConfig's ClusterInstance
+(clusterinstance), aicli's parameters (aicli) and Cluster API objects of the
+assisted providers (capi).
+
+Each value is carried over, or named on standard error with the reason why not;
+--report writes that as JSON: a list of {path, value, why}, in which those with
+"idle" say nothing of the cluster. create cluster and other commands take each
+of the formats as -f without being asked to, and stop where something is lost.
+
+A cluster.yaml refers to secrets, and does not hold them: -o writes it with the
+files that it refers to.`,
+		Example: `  oaictl convert -f install-config.yaml --openshift-version 4.20 -o converted
+  oaictl convert -f cluster.yaml --to ztp -o manifests
+  oaictl convert -f cluster.yaml --to clusterinstance --report losses.json`,
+		Args: args(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` or folder to convert, - for standard input")
+	flags.StringVar(&o.From, "from", "", "what it is: `"+strings.Join(formatsRead(), "|")+"` (default: find out)")
+	flags.StringVar(&o.To, "to", string(manifest.FormatCluster), "what to make of it: `"+strings.Join(formatsWritten(), "|")+"`")
+	flags.StringVarP(&o.Dir, "output", "o", "", "`DIR` to write to, instead of standard output; ztp and agent need one")
+	flags.StringVar(&o.Report, "report", "", "`FILE` to write what is left behind to, as JSON, - for standard output")
+	o.foreign.declareMissing(flags)
+	flags.BoolVar(&o.WithSecrets, "with-secrets", false, "write secrets into what is made, where its format holds them")
+	return command
+}
+
+// formatsRead are the values of --from.
+func formatsRead() []string {
+	var names []string
+	for _, format := range manifest.Formats() {
+		names = append(names, string(format))
+	}
+	return append(names, string(manifest.FormatCluster))
+}
+
+// formatsWritten are the values of --to.
+func formatsWritten() []string {
+	return []string{string(manifest.FormatCluster), string(manifest.FormatZTP), string(manifest.FormatAgent), string(manifest.FormatClusterInstance)}
+}
+
+func (o *convertOptions) check() error {
+	if o.File == "" {
+		return usagef("convert needs -f FILE")
+	}
+	if o.From != "" {
+		if err := oneOf("--from", o.From, formatsRead()...); err != nil {
+			return err
+		}
+	}
+	if err := oneOf("--to", o.To, formatsWritten()...); err != nil {
+		return err
+	}
+	switch {
+	case o.From == string(manifest.FormatCluster) && o.To == o.From:
+		return usagef("--from cluster and --to cluster: there is nothing to convert")
+	case o.Dir == "" && (o.To == string(manifest.FormatZTP) || o.To == string(manifest.FormatAgent)):
+		return usagef("--to %s is several files: give -o DIR", o.To)
+	case o.Report == stdoutName && o.Dir == "":
+		return usagef("--report - and the result cannot both go to standard output: give -o DIR")
+	case o.WithSecrets && o.To == string(manifest.FormatCluster):
+		return usagef("--with-secrets is for other formats: a cluster.yaml never holds a secret, and with -o they are files beside it")
+	}
+	return nil
+}
+
+func (o *convertOptions) run(ctx context.Context) error {
+	from, err := o.open(ctx, o.File, manifest.ReadOptions{Format: manifest.Format(o.From), Version: o.foreign.Version, PullSecret: o.foreign.PullSecret})
+	if err != nil {
+		return err
+	}
+	var account []reported
+	if c := from.converted; c != nil {
+		for _, note := range c.Notes {
+			o.say("%s", note)
+		}
+		account = reportOf(c.Losses, c.Idle)
+	}
+	if o.To == string(manifest.FormatCluster) {
+		err = o.writeCluster(from)
+	} else {
+		var lost []manifest.Loss
+		lost, err = o.writeOther(from.cluster)
+		account = append(account, reportOf(lost, nil)...)
+	}
+	if err != nil {
+		return err
+	}
+	return o.report(account)
+}
+
+// writeCluster writes a cluster.yaml and, into a folder, what it refers to.
+func (o *convertOptions) writeCluster(from *source) error {
+	c := from.converted
+	if c == nil {
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "convert", On: o.File, Permanent: true, Err: manifest.ErrIsCluster,
+			Next: "give --to " + strings.Join(formatsWritten()[1:], ", --to "),
+		}
+	}
+	if o.Dir == "" {
+		if _, err := o.io.Out.Write(c.Document); err != nil {
+			return fileFault("write to", "standard output", err)
+		}
+		if len(c.Files) > 0 {
+			o.say("It refers to files that are not there yet; -o DIR writes them, too: %s", strings.Join(slices.Sorted(maps.Keys(c.Files)), ", "))
+		}
+		return nil
+	}
+	files := []manifest.File{{Path: "cluster.yaml", Content: c.Document}}
+	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+		files = append(files, manifest.File{Path: name, Content: c.Files[name], Secret: true})
+	}
+	return o.writeFiles(files)
+}
+
+// writeOther writes another format than cluster.yaml, and says what that has no
+// place for.
+func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]manifest.Loss, error) {
+	how := manifest.FileOptions{Secrets: o.WithSecrets}
+	switch manifest.Format(o.To) {
+	case manifest.FormatZTP:
+		files, lost, err := manifest.ZTP(cluster, how)
+		if err != nil {
+			return nil, err
+		}
+		return lost, o.writeFiles(files)
+	case manifest.FormatAgent:
+		files, lost, err := manifest.Agent(cluster, how)
+		if err != nil {
+			return nil, err
+		}
+		return lost, o.writeFiles(files)
+	}
+	objects, lost, err := manifest.ClusterInstance(cluster, how)
+	if err != nil {
+		return nil, err
+	}
+	if o.Dir == "" {
+		return lost, manifest.WriteYAML(o.io.Out, objects)
+	}
+	var text strings.Builder
+	if err := manifest.WriteYAML(&text, objects); err != nil {
+		return nil, err
+	}
+	return lost, o.writeFiles([]manifest.File{{Path: "clusterinstance.yaml", Content: []byte(text.String()), Secret: o.WithSecrets}})
+}
+
+// writeFiles writes into a folder that is empty or new, and says what.
+func (o *convertOptions) writeFiles(files []manifest.File) error {
+	if err := manifest.WriteFiles(o.Dir, files); err != nil {
+		return &install.Fault{Code: install.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
+	}
+	written := make([]document.Download, 0, len(files))
+	for _, file := range files {
+		written = append(written, document.Download{File: filepath.Join(o.Dir, filepath.FromSlash(file.Path)), Bytes: int64(len(file.Content))})
+	}
+	if o.Report == stdoutName {
+		return nil
+	}
+	return o.saved(written)
+}
+
+// reported is an entry of --report.
+type reported struct {
+	manifest.Loss
+	// Idle says that nothing is lost with it: the format has to have it, repeats it,
+	// or it says nothing of the cluster.
+	Idle bool `json:"idle,omitempty"`
+}
+
+func reportOf(losses, idle []manifest.Loss) []reported {
+	var account []reported
+	for _, loss := range losses {
+		account = append(account, reported{Loss: loss})
+	}
+	for _, loss := range idle {
+		account = append(account, reported{Loss: loss, Idle: true})
+	}
+	return account
+}
+
+// report tells what was left behind: a person on standard error, and a program in
+// the file of --report.
+func (o *convertOptions) report(account []reported) error {
+	var lost []manifest.Loss
+	for _, entry := range account {
+		if !entry.Idle {
+			lost = append(lost, entry.Loss)
+		}
+	}
+	if len(lost) > 0 {
+		o.say("%s left behind:\n%s", counted(len(lost), "value"), strings.TrimSuffix(lossText(lost), "\n"))
+	}
+	if o.Report == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(append([]reported{}, account...), "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	_, err = o.saveTo(o.Report, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	return err
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// fitsBackend refuses a file that says what the backend has no place for, all of it
+// at once and before anything is asked of the backend.
+func (a *app) fitsBackend(c *spec.Cluster) error {
+	if a.globals.Backend == backendHub {
+		_, err := manifest.Hub(c, manifest.HubOptions{Namespace: a.globals.kube.scope()})
+		return err
+	}
+	return fitsREST(c)
+}
+
+// fitsREST refuses what only a hub can do: it has objects and controllers of its
+// own.
+func fitsREST(c *spec.Cluster) error {
+	problems := &spec.Problems{}
+	report := func(field, message, remedy string) {
+		file, line, column := c.Position(field)
+		problems.List = append(problems.List, spec.Problem{File: file, Line: line, Column: column, Field: field, Message: message, Remedy: remedy})
+	}
+	if o := c.Spec.OpenShift; o.ImageSet != "" && o.Version == "" {
+		report("spec.openshift.imageSet", "names an object of a hub, which a REST service does not know", `write the version as well: version: "4.20"; or give --backend hub`)
+	}
+	if c.Spec.PullSecret.SecretRef != nil {
+		report("spec.pullSecret.secretRef", "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
+	}
+	if c.Spec.Boot.Method == spec.BootMetal3 {
+		report("spec.boot.method", fmt.Sprintf("is %s: a hub boots the machines then, and a REST service does not", spec.BootMetal3), "write redfish, and oaictl boots them; or give --backend hub")
+	}
+	if len(problems.List) == 0 {
+		return nil
+	}
+	return problems
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// deleted is the state of what was there at the last look and is not any more.
+const deleted = "Deleted"
+
+// watching is whether a list is followed, and how often it is looked at.
+type watching struct {
+	Watch bool
+	Every time.Duration
+}
+
+func (w *watching) declare(flags *pflag.FlagSet) {
+	flags.BoolVarP(&w.Watch, "watch", "w", false, "go on with what changes, until stopped; with -o json one line each")
+	flags.DurationVar(&w.Every, "poll-interval", 5*time.Second, "`TIME` between looks, with -w")
+}
+
+// listing is a list of a kind: how it is read, and how it is printed.
+type listing[T any] struct {
+	named bool // one was asked for by its name
+	read  func(context.Context) ([]T, error)
+	key   func(T) string
+	name  func(T) string
+	table func([]T) printer.Table
+	gone  func(T) T
+	shown func(T) bool // nil for all
+	plain func(T) T    // without what changes all the time; nil for as it is
+}
+
+// show prints a list, and with -w whatever changes in it.
+func show[T any](ctx context.Context, a *app, w watching, l listing[T]) error {
+	if w.Watch {
+		return (&follower[T]{app: a, watching: w, listing: l}).run(ctx)
+	}
+	items, err := l.read(ctx)
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(item T) bool { return !l.shows(item) })
+	result := l.result(items)
+	if l.named && len(items) == 1 {
+		result.Data = items[0]
+	}
+	return a.print(result)
+}
+
+func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
+
+func (l *listing[T]) result(items []T) printer.Result {
+	names := make([]string, 0, len(items))
+	for _, item := range items {
+		names = append(names, l.name(item))
+	}
+	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return l.table(items) }}
+}
+
+// follower prints a list as it changes.
+type follower[T any] struct {
+	*app
+	watching
+	listing[T]
+
+	before []T
+	begun  bool // something was printed
+	widths []int
+	silent time.Time // since when the service has not answered
+}
+
+func (f *follower[T]) run(ctx context.Context) error {
+	for first := true; ; first = false {
+		items, err := f.read(ctx)
+		if err = f.bear(ctx, err); err != nil {
+			return err
+		}
+		if f.silent.IsZero() {
+			if err := f.print(f.changed(items)); err != nil {
+				return printed(err)
+			}
+			if empty := f.table(nil).Empty; first && !f.begun && empty != "" && !f.globals.format.Machine() {
+				f.say("%s", empty)
+			}
+			f.before = items
+		}
+		if err := f.clock.Sleep(ctx, max(f.Every, 100*time.Millisecond)); err != nil {
+			return watchEnded(ctx, err)
+		}
+	}
+}
+
+// bear lets a service be silent for a while, and says so once.
+func (f *follower[T]) bear(ctx context.Context, err error) error {
+	var fault *install.Fault
+	switch {
+	case err == nil:
+		f.silent = time.Time{}
+		return nil
+	case ctx.Err() != nil:
+		return watchEnded(ctx, err)
+	case !errors.As(err, &fault), fault.Permanent, fault.Code == install.CodeAuth:
+		return err
+	case f.silent.IsZero():
+		f.silent = f.clock.Now()
+		f.warn("the service does not answer: %v", err)
+	case f.clock.Now().Sub(f.silent) >= patience:
+		return err
+	}
+	return nil
+}
+
+// changed is what is new, what has changed, and what is gone.
+func (f *follower[T]) changed(items []T) []T {
+	var out []T
+	old := map[string]T{}
+	for _, item := range f.before {
+		old[f.key(item)] = item
+	}
+	for _, item := range items {
+		before, known := old[f.key(item)]
+		delete(old, f.key(item))
+		if known && reflect.DeepEqual(f.lasting(before), f.lasting(item)) {
+			continue
+		}
+		if f.shows(item) || known && f.shows(before) {
+			out = append(out, item)
+		}
+	}
+	for _, item := range f.before {
+		if _, gone := old[f.key(item)]; gone && f.shows(item) {
+			out = append(out, f.gone(item))
+		}
+	}
+	return out
+}
+
+func (f *follower[T]) lasting(item T) T {
+	if f.plain == nil {
+		return item
+	}
+	return f.plain(item)
+}
+
+// print writes rows under those of before, and for programs each item by itself.
+func (f *follower[T]) print(items []T) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if !f.globals.format.Machine() {
+		table := f.table(items)
+		table.Least = f.widths
+		f.widths = table.Widths()
+		first := !f.begun
+		f.begun = true
+		return f.globals.format.PrintLine(f.io.Out, printer.Result{Table: func() printer.Table { return table }}, first)
+	}
+	for _, item := range items {
+		result := f.result([]T{item})
+		result.Data = item
+		if err := f.globals.format.PrintLine(f.io.Out, result, !f.begun); err != nil {
+			return err
+		}
+		f.begun = true
+	}
+	return nil
+}

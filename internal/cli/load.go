@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// lossRule says what becomes of a file in another format than cluster.yaml that
+// says something which cluster.yaml has no place for.
+type lossRule int
+
+const (
+	lossRefused  lossRule = iota // what is installed would not be what the file says
+	lossAccepted                 // the user has seen it
+	lossTold                     // nothing is installed by the file
+)
+
+// foreign is what flags say of a file in another format than cluster.yaml.
+type foreign struct {
+	AcceptLoss bool
+	Version    string
+	PullSecret string
+}
+
+func (f *foreign) declare(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.AcceptLoss, "accept-loss", false, "take a file in another format although it says what cluster.yaml has no place for")
+	f.declareMissing(flags)
+}
+
+// declareMissing declares what some formats do not say.
+func (f *foreign) declareMissing(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Version, "openshift-version", "", "`VERSION` of OpenShift, for a file in another format that does not say it")
+	flags.StringVar(&f.PullSecret, "pull-secret", "", "`FILE` with the pull secret, for a file in another format that has none")
+}
+
+// loadToInstall reads the cluster that a file describes, of which something is to
+// be made: what the file says is not left behind unasked.
+func (a *app) loadToInstall(ctx context.Context, file string, how foreign) (*spec.Cluster, error) {
+	rule := lossRefused
+	if how.AcceptLoss {
+		rule = lossAccepted
+	}
+	return a.loadBy(ctx, file, rule, manifest.ReadOptions{Version: how.Version, PullSecret: how.PullSecret})
+}
+
+// load reads the cluster that a file describes, to look at it or to find it.
+func (a *app) load(ctx context.Context, file string) (*spec.Cluster, error) {
+	return a.loadBy(ctx, file, lossTold, manifest.ReadOptions{})
+}
+
+// loadBy reads a cluster.yaml, or another format that is converted on the way.
+func (a *app) loadBy(ctx context.Context, file string, rule lossRule, how manifest.ReadOptions) (*spec.Cluster, error) {
+	source, err := a.open(ctx, file, how)
+	if err != nil {
+		return nil, err
+	}
+	if source.converted == nil {
+		return source.cluster, nil
+	}
+	losses := source.converted.Losses
+	switch {
+	case len(losses) == 0:
+	case rule == lossRefused:
+		return nil, &install.Fault{
+			Code: install.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
+			Next: "oaictl convert -f " + quoted(file) + " and see to what it names, or give --accept-loss",
+		}
+	case rule == lossAccepted:
+		a.say("%s of %s left behind, as --accept-loss says: %s", counted(len(losses), "value"), file, strings.Join(pathsOf(losses), ", "))
+	default:
+		a.say("%s of %s has no place in cluster.yaml: oaictl convert -f %s", counted(len(losses), "value"), file, quoted(file))
+	}
+	return source.cluster, nil
+}
+
+// lossError is what a format says and cluster.yaml has no place for.
+type lossError struct{ losses []manifest.Loss }
+
+func (e lossError) Error() string {
+	return counted(len(e.losses), "value") + " would be left behind:\n" + strings.TrimSuffix(lossText(e.losses), "\n")
+}
+
+// lossText is losses for a person to read.
+func lossText(losses []manifest.Loss) string {
+	var text strings.Builder
+	for _, loss := range losses {
+		value := ""
+		if encoded, err := json.Marshal(loss.Value); err == nil && loss.Value != nil {
+			value = " = " + shortened(string(encoded), false)
+		}
+		fmt.Fprintf(&text, "  %s%s\n    %s\n", loss.Path, value, loss.Why)
+	}
+	return text.String()
+}
+
+func pathsOf(losses []manifest.Loss) []string {
+	paths := make([]string, 0, len(losses))
+	for _, loss := range losses {
+		paths = append(paths, loss.Path)
+	}
+	return paths
+}
+
+// source is what a file says.
+type source struct {
+	cluster   *spec.Cluster
+	converted *manifest.Converted // nil for a cluster.yaml
+}
+
+// open reads a file or a folder in any format that is known. What no other format
+// claims is taken for a cluster.yaml, whose reader says what is wrong with it.
+func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (*source, error) {
+	env := a.specEnv()
+	how.Env = env
+	if file == "-" && env.Stdin != nil {
+		data, err := io.ReadAll(io.LimitReader(env.Stdin, largestInput))
+		if err != nil {
+			return nil, fileFault("read", file, err)
+		}
+		how.Data, env.Stdin = data, bytes.NewReader(data)
+	}
+	if how.Format == "" {
+		format, err := manifest.Detect(file, how.Data)
+		if err != nil || format == manifest.FormatCluster {
+			cluster, err := spec.Load(ctx, file, env)
+			return &source{cluster: cluster}, err
+		}
+	}
+	converted, err := manifest.Read(ctx, file, how)
+	if errors.Is(err, manifest.ErrIsCluster) {
+		cluster, err := spec.Load(ctx, file, env)
+		return &source{cluster: cluster}, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimRight(file, `/\`) + " (converted)"
+	cluster, err := spec.Parse(ctx, name, converted.Document, converted.Env(name, env))
+	return &source{cluster: cluster, converted: converted}, err
+}
+
+// largestInput bounds what is read from standard input, in bytes: more than any
+// format's reader takes.
+const largestInput = 256 << 20
