@@ -11,10 +11,13 @@ import (
 // programName is what the program is called where it is no plugin.
 const programName = "oaictl"
 
-// identity is what the program was called as. The one binary answers to four
+// mediaName is what the units of agent-based media call their client.
+const mediaName = "agent-installer-client"
+
+// identity is what the program was called as. The one binary answers to five
 // names: as a plugin of kubectl it speaks to a hub unless told otherwise, as
-// kubectl's completion helper it completes, and as a plugin of clusterctl it is
-// the same tree.
+// kubectl's completion helper it completes, as a plugin of clusterctl it is the
+// same tree, and as the client of agent-based media it has their steps only.
 type identity struct {
 	name    string   // how a person calls it: "kubectl oai"
 	backend string   // the default of --backend
@@ -35,6 +38,8 @@ func identify(argv []string) identity {
 		id.args = append([]string{"__complete"}, id.args...)
 	case "clusterctl-oai":
 		id.name = "clusterctl oai"
+	case mediaName:
+		id.name = mediaName
 	}
 	return id
 }

@@ -18,6 +18,9 @@ const (
 
 // rootCommand is the whole tree.
 func (a *app) rootCommand() *cobra.Command {
+	if a.identity.name == mediaName {
+		return a.mediaCommand()
+	}
 	root := &cobra.Command{
 		Use:   strings.ReplaceAll(a.identity.name, " ", "-"),
 		Short: "Install OpenShift on bare metal through the Assisted Installer",
@@ -61,7 +64,7 @@ func (a *app) commands() []*cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(nil), a.planCommand(nil), a.waitCommand()}},
+		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(nil), a.agentCommand(), a.planCommand(nil), a.waitCommand()}},
 		{groupLook, []*cobra.Command{a.whyCommand(), a.getCommand(), a.describeCommand(), a.logsCommand(), a.downloadCommand()}},
 		{groupChange, []*cobra.Command{a.cancelCommand(), a.resetCommand(), a.deleteCommand()}},
 		{groupOffline, []*cobra.Command{

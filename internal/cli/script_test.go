@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(Main(ctx, os.Args, streams.OS(), os.Environ()))
 	}
 	testscript.Main(m, map[string]func(){
-		"oaictl": run, "kubectl-oai": run, "kubectl_complete-oai": run, "clusterctl-oai": run,
+		"oaictl": run, "kubectl-oai": run, "kubectl_complete-oai": run, "clusterctl-oai": run, "agent-installer-client": run,
 	})
 }
 

@@ -92,6 +92,9 @@ func ReadEnvironment(lookup Lookup) (Environment, error) {
 	return e, nil
 }
 
+// DefaultFiles are where things lie where no variable says otherwise.
+func DefaultFiles() Files { return readFiles(func(_, otherwise string) string { return otherwise }) }
+
 func readFiles(get func(name, otherwise string) string) Files {
 	manifest := func(variable, name string) string { return get(variable, filepath.Join("/manifests", name)) }
 	return Files{

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/inmedia"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// The variables by which the units of agent-based media name their service.
+const (
+	mediaServiceVariable = "SERVICE_BASE_URL"
+	mediaTokenVariable   = "USER_AUTH_TOKEN"
+)
+
+// agentOptions are what the steps of agent-based media need beside the variables
+// of their units.
+type agentOptions struct {
+	*app
+	ClientConfig string
+	Failures     string
+	RegistryCA   string
+	MACs         []string
+	Timeout      time.Duration
+}
+
+// agentStep is one step.
+type agentStep func(*inmedia.Client, context.Context) (inmedia.Result, error)
+
+// agentText is how a step is called and explained.
+type agentText struct{ use, media, short, long, example string }
+
+func (a *app) agentCommand() *cobra.Command {
+	o := &agentOptions{app: a}
+	command := group("agent", "Carry out the steps of agent-based installation media")
+	command.Long = `Carry out the steps of agent-based installation media: what the systemd units on
+them run, against the assisted-service that the media bring along.
+
+Each step takes its input from the variables and files that the units have, looks
+at what is there, and does what is missing; so it can be run again at any time. The
+service is the one that --service-url or SERVICE_BASE_URL names; the token in
+USER_AUTH_TOKEN is sent as it is. Called as agent-installer-client, this program has
+the steps registerCluster, registerInfraEnv, configure and importCluster.`
+	for _, s := range agentSteps() {
+		command.AddCommand(o.command(s.agentText, s.step))
+	}
+	command.AddCommand(o.statusCommand())
+	return command
+}
+
+// mediaCommand is the whole tree where the program is called as the client that
+// the units know.
+func (a *app) mediaCommand() *cobra.Command {
+	o := &agentOptions{app: a}
+	root := &cobra.Command{
+		Use:               mediaName,
+		Short:             "Carry out the steps of agent-based installation media",
+		Args:              cobra.ArbitraryArgs,
+		RunE:              unknownStep,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.prepare(command) },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	a.globals.declare(root.PersistentFlags(), a.identity.backend)
+	for _, s := range agentSteps() {
+		if s.media == "" {
+			continue
+		}
+		text := s.agentText
+		text.use, text.example = s.media, ""
+		root.AddCommand(o.command(text, s.step))
+	}
+	return root
+}
+
+// unknownStep answers a call that names no step: units that do are mistaken, so
+// it is an error even without a word.
+func unknownStep(command *cobra.Command, given []string) error {
+	if len(given) == 0 {
+		return usagef("no step is named")
+	}
+	return unknownSubcommand(command, given)
+}
+
+func (o *agentOptions) command(text agentText, step agentStep) *cobra.Command {
+	command := &cobra.Command{
+		Use: text.use, Short: text.short, Long: text.long, Example: text.example, Args: args(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			client, err := o.client()
+			if err != nil {
+				return err
+			}
+			result, err := step(client, command.Context())
+			if err != nil {
+				return err
+			}
+			return o.changed(document.Changed{Kind: result.Kind, Name: result.Name, ID: result.ID, Done: result.Done})
+		},
+	}
+	o.declare(command)
+	return command
+}
+
+func (o *agentOptions) declare(command *cobra.Command) {
+	flags, files := command.Flags(), inmedia.DefaultFiles()
+	flags.StringVar(&o.ClientConfig, "client-config", files.ClientConfig, "`FILE` in which the ids of cluster and InfraEnv are noted for units")
+	flags.StringVar(&o.Failures, "failures-file", files.Failures, "`FILE` in which hosts stand that cannot be configured")
+	flags.StringVar(&o.RegistryCA, "registry-ca-file", "", "`FILE` with certificates (PEM) to trust registries by, besides the system's")
+	flags.StringSliceVar(&o.MACs, "mac", nil, "`MAC` address of this machine (default: those of its interfaces)")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`")
+}
+
+// client is what carries out the steps.
+func (o *agentOptions) client() (*inmedia.Client, error) {
+	env, err := inmedia.ReadEnvironment(o.env.Lookup)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	if o.Timeout < 0 {
+		return nil, usagef("a time is never negative")
+	}
+	env.ClientConfig, env.Failures = o.ClientConfig, o.Failures
+	service, err := o.service()
+	if err != nil {
+		return nil, err
+	}
+	client := &inmedia.Client{
+		Service: service, Clock: o.clock, Env: env, Release: release.Read, Timeout: o.Timeout, Say: o.say, Warn: o.warn, MACs: o.machineMACs,
+	}
+	if o.RegistryCA != "" {
+		if client.RegistryCA, err = os.ReadFile(o.RegistryCA); err != nil {
+			return nil, fileFault("read", o.RegistryCA, err)
+		}
+	}
+	if oc, err := exec.LookPath("oc"); err == nil {
+		client.OC = oc
+	}
+	return client, nil
+}
+
+// service reaches the service of the medium. Its token goes out as it is: these
+// services know no other way.
+func (o *agentOptions) service() (*rest.Plane, error) {
+	to := o.globals.connection
+	if to.Backend != backendREST {
+		return nil, usagef("the steps of agent-based media speak to a service, and not to a hub: leave --backend out")
+	}
+	if to.ServiceURL == "" || o.identity.name == mediaName {
+		if url := o.env.Get(mediaServiceVariable); url != "" {
+			to.ServiceURL = url
+		}
+	}
+	if to.ServiceURL == "" {
+		return nil, usagef("no service is named: set %s, or give --service-url", mediaServiceVariable)
+	}
+	if to.Insecure {
+		o.warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", hostOf(to.ServiceURL))
+	}
+	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := to.credentials()
+	if err != nil {
+		return nil, err
+	}
+	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: client, Clock: o.clock, CAFile: to.CAFile})
+	if err != nil {
+		return nil, err
+	}
+	if token := o.env.Get(mediaTokenVariable); token != "" && credentials == (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
+		auth = inmedia.RawToken(spec.NewSecret(token))
+	}
+	return rest.New(rest.Config{
+		URL: to.ServiceURL, HTTPClient: client, CAFile: to.CAFile, Auth: auth, Clock: o.clock, Trace: o.tracer(nil),
+		UserAgent: "oaictl/" + readBuildInfo().Version,
+	})
+}
+
+// machineMACs are the addresses of this machine.
+func (o *agentOptions) machineMACs() ([]string, error) {
+	if len(o.MACs) > 0 {
+		return o.MACs, nil
+	}
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var macs []string
+	for _, nic := range interfaces {
+		if mac := nic.HardwareAddr.String(); mac != "" {
+			macs = append(macs, mac)
+		}
+	}
+	return macs, nil
+}
