@@ -12,7 +12,7 @@ import (
 
 // dayTwo leaves what boots on day 2: of the images, those of pools and those
 // that were made after their cluster was installed, since the service takes no
-// new machine from an older one; of the machines that a file names, those that
+// new machine from an older one unless it is the operator of a hub; of the machines that a file names, those that
 // are not part of the cluster, since the others run from their disks. Without
 // such an image nothing can be said of the machines yet: all are given back.
 func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []host.Machine) ([]infraEnv, []host.Machine, error) {
@@ -33,7 +33,7 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, &cluster); err != nil {
 			return nil, nil, err
 		}
-		if cluster.Status != "adding-hosts" || env.Created.Before(cluster.Completed) {
+		if cluster.Status != "adding-hosts" || env.Created.Before(cluster.Completed) && !c.KubeAPI {
 			continue
 		}
 		late = append(late, env)

@@ -25,6 +25,8 @@ type ServiceConfig struct {
 	PublicURL func() string
 	// Auth is how callers are known; empty is none.
 	Auth auth.Mode
+	// KubeAPI says that the service runs as the operator of a hub (package hub).
+	KubeAPI bool
 }
 
 // Service is the whole service half: the REST API, its authentication and the
@@ -52,7 +54,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
 	}
 	s.api = service.New(service.Config{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap, KubeAPI: config.KubeAPI,
 		ImageURL: func(r service.ImageRequest) (string, time.Time) {
 			url, expires, err := images.URL(image.Link{
 				Base: config.PublicURL(), InfraEnvID: r.InfraEnvID, Version: r.Version, Arch: r.Arch, Type: r.Type, SigningKey: r.SigningKey,

@@ -27,6 +27,8 @@ type Config struct {
 	// Cluster names the machines, which boot as soon as there is an image for
 	// them.
 	Cluster *spec.Cluster
+	// KubeAPI says that the service runs as the operator of a hub (package hub).
+	KubeAPI bool
 	// Logf takes a line about each thing that happens; nil drops them.
 	Logf func(format string, args ...any)
 }
@@ -56,7 +58,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	simulated, err := NewService(ServiceConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url },
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI,
 	})
 	if err != nil {
 		stop()
@@ -86,7 +88,7 @@ func (s *Simulator) URL() string { return s.url }
 // openBMCs makes the controllers of the machines that are booted through them, and
 // a listener for them; nil for both where there are none.
 func (s *Simulator) openBMCs(config Config) (*bmc.Server, net.Listener, error) {
-	bmcs, err := NewBMCs(BMCConfig(config))
+	bmcs, err := NewBMCs(BMCConfig{Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf})
 	if err != nil || bmcs == nil {
 		return nil, nil, err
 	}

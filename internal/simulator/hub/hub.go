@@ -95,6 +95,13 @@ func Run(ctx context.Context, c Config) error {
 	if h.store, err = openStore(ctx, c.Kube, c.Namespace, h.noticed, h.logf); err != nil {
 		return fmt.Errorf("start the simulated hub: %w", err)
 	}
+	if c.Webhooks {
+		closing, err := h.serveAdmission(ctx)
+		if err != nil {
+			return fmt.Errorf("start the simulated hub: %w", err)
+		}
+		defer closing()
+	}
 	return h.loop(ctx)
 }
 
@@ -184,9 +191,14 @@ func (h *hub) reconcile(ctx context.Context, k key) error {
 	case kindInstall:
 		return h.reconcileInstall(ctx, k)
 	case kindInfraEnv:
+		h.spread(k)
 		return h.reconcileInfraEnv(ctx, k)
 	case kindAgent:
 		return h.reconcileAgent(ctx, k)
+	case kindClassification:
+		return h.reconcileClassification(ctx, k)
+	case kindBareMetal:
+		return h.reconcileBareMetal(ctx, k)
 	}
 	h.spread(k)
 	return nil

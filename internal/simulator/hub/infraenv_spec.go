@@ -176,3 +176,8 @@ func convert(o *object, into any) error {
 	}
 	return nil
 }
+
+// convertMap reads fields into a type of the API.
+func convertMap(fields map[string]any, into any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into)
+}

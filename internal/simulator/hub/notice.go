@@ -14,6 +14,8 @@ func (h *hub) spread(k key) {
 	switch k.kind {
 	case kindAgent:
 		h.spreadAgent(k)
+	case kindInfraEnv:
+		h.addAll(kindBareMetal, k.space)
 	case kindNMState:
 		h.addAll(kindInfraEnv, k.space)
 	case kindImageSet:

@@ -45,7 +45,7 @@ func (s *Service) mayJoin(e *infraEnv, cl *cluster) error {
 		}
 		return nil
 	}
-	if cl.isDay2() && !e.day2 || cl.Status == clusterInstalled {
+	if cl.isDay2() && !e.day2 && !s.cfg.KubeAPI || cl.Status == clusterInstalled {
 		return conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
 	}
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {

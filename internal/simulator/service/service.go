@@ -44,6 +44,9 @@ type Config struct {
 	// OnTrouble is told of faults that other parts of the simulator carry out:
 	// "expire-token" and "expire-image". Nil ignores them.
 	OnTrouble func(kind string)
+	// KubeAPI says that the service runs as the operator of a hub. Machines may
+	// then be added to a cluster from the image that it was installed with.
+	KubeAPI bool
 	// MonitorInterval is the time between two evaluations; 10 s if zero.
 	MonitorInterval time.Duration
 }

@@ -1,0 +1,168 @@
+package hub
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// began tells whether the installation has begun, or ended: from then on its spec
+// is frozen.
+func began(aci *object) bool {
+	return slices.Contains([]string{hubapi.ReasonInstallationInProgress, hubapi.ReasonInstallationFailed, hubapi.ReasonInstallationCompleted,
+		hubapi.ReasonClusterInstalling}, reasonOf(aci, hubapi.ConditionCompleted))
+}
+
+// defaultUserManaged is who manages the network where an AgentClusterInstall does
+// not say: nil where the service leaves it open too.
+func defaultUserManaged(s *installSpec) *bool {
+	managed := func(b bool) *bool { return &b }
+	switch s.PlatformType {
+	case "":
+		return managed(s.ProvisionRequirements.ControlPlaneAgents == 1)
+	case hive.PlatformBareMetal:
+		return managed(false)
+	case hive.PlatformNone, hive.PlatformExternal:
+		return managed(true)
+	}
+	return nil
+}
+
+// defaultInstall fills in what the mutating webhook does: who manages the
+// network. It tells whether it changed anything.
+func defaultInstall(aci *object) (bool, error) {
+	spec, err := readSpec[installSpec](aci)
+	if err != nil || spec.Networking.UserManagedNetworking != nil || began(aci) {
+		return false, err
+	}
+	managed := defaultUserManaged(&spec)
+	if managed == nil {
+		return false, nil
+	}
+	return true, unstructured.SetNestedField(aci.Object, *managed, "spec", "networking", "userManagedNetworking")
+}
+
+// validateInstall is the webhook's verdict on a new AgentClusterInstall, or on a
+// new version of an old one.
+func validateInstall(old, now *object) error {
+	spec, err := readSpec[installSpec](now)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	var before installSpec
+	if old != nil {
+		if before, err = readSpec[installSpec](old); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		if !reflect.DeepEqual(before.ImageSetRef, spec.ImageSetRef) {
+			return apierrors.NewBadRequest("Attempted to change AgentClusterInstall.Spec.ImageSetRef which is immutable after creation")
+		}
+		if began(old) {
+			return frozen(old, now)
+		}
+		// What is left out now is judged by what it was.
+		spec.PlatformType = orElse(spec.PlatformType, before.PlatformType)
+		if spec.Networking.UserManagedNetworking == nil {
+			spec.Networking.UserManagedNetworking = before.Networking.UserManagedNetworking
+		}
+	}
+	if text := platformFault(&spec); text != "" {
+		return apierrors.NewConflict(hubapi.AgentClusterInstalls().GroupResource(), now.GetName(), fmt.Errorf("%s", text))
+	}
+	return nil
+}
+
+// platformFault says why platform, network management and the number of nodes do
+// not go together; "" if they do.
+func platformFault(s *installSpec) string {
+	managed := s.Networking.UserManagedNetworking
+	on, off := managed != nil && *managed, managed != nil && !*managed
+	single := s.ProvisionRequirements.ControlPlaneAgents == 1
+	if s.External != nil && s.PlatformType != hive.PlatformExternal {
+		return fmt.Sprintf("External settings can only be used with the External platform, not with %q", s.PlatformType)
+	}
+	switch s.PlatformType {
+	case "":
+		if single && off {
+			return "UserManagedNetworking must be set to true with SNO"
+		}
+	case hive.PlatformBareMetal:
+		if single {
+			return "Can't set BareMetal platform on single node OpenShift"
+		}
+		if on {
+			return "Can't set BareMetal platform with user-managed-networking enabled"
+		}
+	case hive.PlatformNone, hive.PlatformExternal:
+		if off {
+			return fmt.Sprintf("Can't set %s platform with user-managed-networking disabled", s.PlatformType)
+		}
+		if s.PlatformType == hive.PlatformExternal && s.External == nil {
+			return "External settings must be set when using platform type External"
+		}
+	case hive.PlatformNutanix:
+		if on {
+			return "Can't set Nutanix platform with user-managed-networking enabled"
+		}
+	}
+	return ""
+}
+
+// frozen refuses to change what may not be changed once an installation has
+// begun. Nothing and an empty value are the same.
+func frozen(old, now *object) error {
+	free := []string{"clusterMetadata", "ignitionEndpoint"}
+	if reason := reasonOf(old, hubapi.ConditionCompleted); reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {
+		free = append(free, "provisionRequirements")
+	}
+	if changed := changedFields(old, now, free); len(changed) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("Attempted to change AgentClusterInstall.Spec which is immutable after install started, "+
+			"except for ClusterMetadata,IgnitionEndpoint fields. Unsupported change: %v", changed))
+	}
+	return nil
+}
+
+// changedFields names the fields of spec that differ, but for some.
+func changedFields(old, now *object, free []string) []string {
+	before, after := specOf(old), specOf(now)
+	names := map[string]bool{}
+	for name := range before {
+		names[name] = true
+	}
+	for name := range after {
+		names[name] = true
+	}
+	var changed []string
+	for name := range names {
+		if !slices.Contains(free, name) && toJSON(before[name]) != toJSON(after[name]) {
+			changed = append(changed, name)
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+// specOf is a spec without what is empty.
+func specOf(o *object) map[string]any {
+	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
+	prune(spec)
+	return spec
+}
+
+// prune removes empty values at any depth.
+func prune(fields map[string]any) {
+	dropZero(fields)
+	for name, value := range fields {
+		if inner, ok := value.(map[string]any); ok {
+			if prune(inner); len(inner) == 0 {
+				delete(fields, name)
+			}
+		}
+	}
+}

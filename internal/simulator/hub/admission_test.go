@@ -1,0 +1,165 @@
+package hub
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// parse makes an object of a kind out of YAML.
+func parse(t *testing.T, k kind, text string) *object {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	o := &object{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	data, err := yaml.YAMLToJSON([]byte(text)) // numbers as the API has them
+	if err == nil {
+		err = o.UnmarshalJSON([]byte(strings.Replace(string(data), "{", `{"kind":"`+string(k)+`","apiVersion":"x/v1",`, 1)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// verdict is a status code, and words that the refusal has; 0 is a yes.
+type verdict struct {
+	code  int32
+	words string
+}
+
+func (v verdict) check(t *testing.T, name string, err error) {
+	t.Helper()
+	if v.code == 0 {
+		if err != nil {
+			t.Errorf("%s: refused: %v", name, err)
+		}
+		return
+	}
+	status, ok := err.(apierrors.APIStatus)
+	if !ok || status.Status().Code != v.code || !strings.Contains(err.Error(), v.words) {
+		t.Errorf("%s: have %v, not a %d with %q", name, err, v.code, v.words)
+	}
+}
+
+func TestInstallRules(t *testing.T) {
+	ok := verdict{}
+	for name, row := range map[string]struct {
+		old, now string
+		verdict
+	}{
+		"nothing said":                    {"", "spec: {provisionRequirements: {controlPlaneAgents: 3}}", ok},
+		"single node with our network":    {"", "spec: {networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 1}}", verdict{409, "SNO"}},
+		"single node, user's network":     {"", "spec: {networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 1}}", ok},
+		"bare metal, user's network":      {"", "spec: {platformType: BareMetal, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "BareMetal"}},
+		"bare metal on a single node":     {"", "spec: {platformType: BareMetal, provisionRequirements: {controlPlaneAgents: 1}}", verdict{409, "single node"}},
+		"none with our network":           {"", "spec: {platformType: None, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "None"}},
+		"external without its settings":   {"", "spec: {platformType: External, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "External"}},
+		"external with its settings":      {"", "spec: {platformType: External, external: {platformName: oci}, provisionRequirements: {controlPlaneAgents: 3}}", ok},
+		"external settings elsewhere":     {"", "spec: {external: {platformName: oci}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "External"}},
+		"Nutanix, user's network":         {"", "spec: {platformType: Nutanix, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "Nutanix"}},
+		"vSphere, user's network":         {"", "spec: {platformType: VSphere, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", ok},
+		"another image set":               {"spec: {imageSetRef: {name: a}}", "spec: {imageSetRef: {name: b}}", verdict{400, "ImageSetRef"}},
+		"an image set at last":            {"spec: {sshPublicKey: a}", "spec: {imageSetRef: {name: b}}", verdict{400, "ImageSetRef"}},
+		"platform left out, judged by it": {"spec: {platformType: BareMetal, provisionRequirements: {controlPlaneAgents: 3}}", "spec: {networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "BareMetal"}},
+		"before the start": {"spec: {apiVIPs: [a]}\nstatus: {conditions: [{type: Completed, status: 'False', reason: InstallationNotStarted}]}",
+			"spec: {apiVIPs: [b]}", ok},
+		"after the start": {"spec: {apiVIPs: [a]}\nstatus: {conditions: [{type: Completed, status: 'False', reason: InstallationInProgress}]}",
+			"spec: {apiVIPs: [b]}", verdict{400, "apiVIPs"}},
+		"what may change after the start": {"spec: {apiVIPs: [a]}\nstatus: {conditions: [{type: Completed, status: 'False', reason: InstallationInProgress}]}",
+			"spec: {apiVIPs: [a], clusterMetadata: {infraID: x}, ignitionEndpoint: {url: u}, holdInstallation: false, compute: []}", ok},
+		"counts while it installs": {"spec: {provisionRequirements: {controlPlaneAgents: 3}}\nstatus: {conditions: [{type: Completed, status: 'False', reason: InstallationInProgress}]}",
+			"spec: {provisionRequirements: {controlPlaneAgents: 3, workerAgents: 1}}", verdict{400, "provisionRequirements"}},
+		"counts when it is installed": {"spec: {provisionRequirements: {controlPlaneAgents: 3}}\nstatus: {conditions: [{type: Completed, status: 'True', reason: InstallationCompleted}]}",
+			"spec: {provisionRequirements: {controlPlaneAgents: 3, workerAgents: 1}}", ok},
+	} {
+		row.check(t, name, validateInstall(parse(t, kindInstall, row.old), parse(t, kindInstall, row.now)))
+	}
+}
+
+func TestDefaultUserManaged(t *testing.T) {
+	for name, row := range map[string]struct {
+		now  string
+		want any
+	}{
+		"three nodes":      {"spec: {networking: {}, provisionRequirements: {controlPlaneAgents: 3}}", false},
+		"one node":         {"spec: {networking: {}, provisionRequirements: {controlPlaneAgents: 1}}", true},
+		"bare metal":       {"spec: {platformType: BareMetal, networking: {}, provisionRequirements: {controlPlaneAgents: 3}}", false},
+		"none":             {"spec: {platformType: None, networking: {}, provisionRequirements: {controlPlaneAgents: 3}}", true},
+		"external":         {"spec: {platformType: External, networking: {}, provisionRequirements: {controlPlaneAgents: 3}}", true},
+		"vSphere":          {"spec: {platformType: VSphere, networking: {}, provisionRequirements: {controlPlaneAgents: 3}}", nil},
+		"said":             {"spec: {networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", true},
+		"begun, left open": {"spec: {networking: {}, provisionRequirements: {controlPlaneAgents: 3}}\nstatus: {conditions: [{type: Completed, status: 'False', reason: InstallationInProgress}]}", nil},
+	} {
+		o := parse(t, kindInstall, row.now)
+		if _, err := defaultInstall(o); err != nil {
+			t.Fatal(err)
+		}
+		networking := o.Object["spec"].(map[string]any)["networking"].(map[string]any)
+		if have := networking["userManagedNetworking"]; have != row.want {
+			t.Errorf("%s: have %v, not %v", name, have, row.want)
+		}
+	}
+}
+
+func TestOtherRules(t *testing.T) {
+	ok := verdict{}
+	admitter := &admitter{hive: true, installed: func(ref *hubapi.Reference) bool { return ref.Name == "done" },
+		deny: []Denial{{Kind: "Agent", Name: "bad", Message: "not this one"}}}
+	for name, row := range map[string]struct {
+		kind      kind
+		operation string
+		old, now  string
+		verdict
+	}{
+		"InfraEnv with both": {kindInfraEnv, "CREATE", "", "spec: {clusterRef: {name: a, namespace: b}, osImageVersion: '4.20'}", verdict{400, "not both"}},
+		"two kinds of NTP":   {kindInfraEnv, "CREATE", "", "spec: {ntpSources: [a], additionalNTPSources: [b]}", verdict{400, "mutually exclusive"}},
+		"cluster added":      {kindInfraEnv, "UPDATE", "spec: {}", "spec: {clusterRef: {name: a, namespace: b}}", verdict{400, "ClusterRef"}},
+		"cluster removed":    {kindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {}", verdict{400, "ClusterRef"}},
+		"key changed":        {kindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {clusterRef: {name: a, namespace: b}, sshAuthorizedKey: k}", ok},
+		"other architecture": {kindInfraEnv, "UPDATE", "spec: {cpuArchitecture: x86_64}", "spec: {cpuArchitecture: arm64}", verdict{400, "CPUArchitecture"}},
+		"image too early":    {kindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {clusterRef: {name: a, namespace: b}, osImageVersion: '4.20'}", verdict{400, "installed"}},
+		"image for day 2":    {kindInfraEnv, "UPDATE", "spec: {clusterRef: {name: done, namespace: b}}", "spec: {clusterRef: {name: done, namespace: b}, osImageVersion: '4.20'}", ok},
+
+		"disk twice":          {kindAgent, "UPDATE", "spec: {}", "spec: {installation_disk_id: a, installation_disk_path: b}", verdict{400, "not both"}},
+		"bound while known":   {kindAgent, "UPDATE", "status: {debugInfo: {state: known-unbound}}", "spec: {clusterDeploymentName: {name: a, namespace: b}}", ok},
+		"unbound while busy":  {kindAgent, "UPDATE", "spec: {clusterDeploymentName: {name: a, namespace: b}}\nstatus: {debugInfo: {state: installing-in-progress}}", "spec: {}", verdict{400, "ClusterDeploymentName"}},
+		"day 2 given up":      {kindAgent, "UPDATE", "spec: {clusterDeploymentName: {name: a, namespace: b}}\nstatus: {kind: AddToExistingClusterHost, debugInfo: {state: installing}}", "spec: {}", ok},
+		"denied by a trouble": {kindAgent, "UPDATE", "metadata: {name: bad}", "metadata: {name: bad}", verdict{403, "not this one"}},
+
+		"reserved label":   {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: QUERYERROR-x, query: .cpu}", verdict{400, "QUERYERROR"}},
+		"no label":         {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: '-', query: .cpu}", verdict{400, "label value"}},
+		"no query":         {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: '.cpu |'}", verdict{400, "query"}},
+		"label changed":    {kindClassification, "UPDATE", "spec: {labelKey: a, labelValue: b, query: .}", "spec: {labelKey: a, labelValue: c, query: .}", verdict{400, "Label modified"}},
+		"a classification": {kindClassification, "CREATE", "", "spec: {labelKey: size, labelValue: big, query: '.cpu.count > 8'}", ok},
+
+		"cluster without pull secret": {kindCluster, "CREATE", "", "spec: {clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", verdict{403, "pullSecretRef"}},
+		"a cluster":                   {kindCluster, "CREATE", "", "spec: {pullSecretRef: {name: p}, clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", ok},
+		"other contract":              {kindCluster, "CREATE", "", "spec: {pullSecretRef: {name: p}, clusterInstallRef: {group: x, kind: other}}", verdict{403, "contract"}},
+		"too long a name":             {kindCluster, "CREATE", "", "spec: {clusterName: " + strings.Repeat("a", 64) + ", pullSecretRef: {name: p}}", verdict{403, "63"}},
+		"two ways":                    {kindCluster, "CREATE", "", "spec: {pullSecretRef: {name: p}, provisioning: {}, clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", verdict{403, "provisioning"}},
+		"installed without metadata":  {kindCluster, "CREATE", "", "spec: {installed: true}", verdict{403, "clusterMetadata"}},
+		"domain changed":              {kindCluster, "UPDATE", "spec: {baseDomain: a}", "spec: {baseDomain: b}", verdict{403, "baseDomain"}},
+		"selector changed":            {kindCluster, "UPDATE", "spec: {platform: {agentBareMetal: {agentSelector: {}}}}", "spec: {platform: {agentBareMetal: {agentSelector: {matchLabels: {a: b}}}}}", ok},
+		"installed":                   {kindCluster, "UPDATE", "spec: {installed: false}", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", ok},
+		"uninstalled":                 {kindCluster, "UPDATE", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", "spec: {installed: false}", verdict{403, "uninstalled"}},
+		"metadata changed":            {kindCluster, "UPDATE", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", "spec: {installed: true, clusterMetadata: {clusterID: x, infraID: b, adminKubeconfigSecretRef: {name: c}}}", verdict{403, "metadata"}},
+		"protected":                   {kindCluster, "DELETE", "metadata: {annotations: {hive.openshift.io/protected-delete: 'true'}}", "", verdict{403, "cannot delete"}},
+		"not protected":               {kindCluster, "DELETE", "metadata: {annotations: {hive.openshift.io/protected-delete: 'false'}}", "", ok},
+	} {
+		old, now := parse(t, row.kind, row.old), parse(t, row.kind, row.now)
+		id := ""
+		if now != nil {
+			id = now.GetName()
+		}
+		row.check(t, name, admitter.judge(row.kind, row.operation, id, old, now))
+	}
+}

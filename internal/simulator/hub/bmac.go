@@ -1,0 +1,205 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/metal3"
+)
+
+// cooling is how old an image has to be before machines are booted from it:
+// until then another NMStateConfig may come and change it.
+const cooling = time.Minute
+
+// reconcileBareMetal does what the service's bare metal controller does where
+// the converged flow is not used: it boots a host from the image of its InfraEnv,
+// passes what its annotations say on to its Agent, and lets go of its power once
+// the machine boots from its own disk.
+func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
+	host := h.store.get(kindBareMetal, k.space, k.id)
+	if host == nil {
+		return nil
+	}
+	if host.GetDeletionTimestamp() != nil {
+		if !dropFinalizer(host, hubapi.FinalizerBMAC) {
+			return nil
+		}
+		_, err := h.store.update(ctx, kindBareMetal, host)
+		return err
+	}
+	env := h.store.get(kindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
+	if env == nil {
+		return nil // without the label it takes no part
+	}
+	spec, err := readSpec[metal3.BareMetalHostSpec](host)
+	if err != nil {
+		return err
+	}
+	agent := h.agentWith(k.space, spec.BootMACAddress)
+	if err := h.boot(ctx, host, env, agent); err != nil {
+		return err
+	}
+	if err := h.power(ctx, host); err != nil || agent == nil {
+		return err
+	}
+	return h.instruct(ctx, host, agent, &spec, nested(env, "spec", "clusterRef", "name") != "")
+}
+
+// agentWith finds the Agent with a network card; of several, the newest.
+func (h *hub) agentWith(space, mac string) *object {
+	var found []*object
+	for _, agent := range h.store.list(kindAgent, space) {
+		nics, _, _ := unstructured.NestedSlice(agent.Object, "status", "inventory", "interfaces")
+		if mac != "" && agent.GetDeletionTimestamp() == nil && slices.ContainsFunc(nics, func(n any) bool {
+			nic, _ := n.(map[string]any)
+			text, _ := nic["macAddress"].(string)
+			return strings.EqualFold(text, mac)
+		}) {
+			found = append(found, agent)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(found, func(a, b *object) int {
+		return cmp.Compare(a.GetCreationTimestamp().UnixNano(), b.GetCreationTimestamp().UnixNano())
+	})
+}
+
+// boot has a host booted from the image, or detached once its machine boots from
+// its own disk.
+func (h *hub) boot(ctx context.Context, host, env, agent *object) error {
+	before := toJSON(host.Object)
+	addFinalizer(host, hubapi.FinalizerBMAC)
+	notes, _ := setMark(host.GetAnnotations(), hubapi.AnnotationBMHInspect, "disabled")
+	spec, _, _ := unstructured.NestedMap(host.Object, "spec")
+	spec["automatedCleaningMode"] = "disabled"
+	if agent != nil && leaves(nested(agent, "status", "progress", "currentStage")) {
+		if notes[hubapi.AnnotationBMACManageProvisioned] != yesText {
+			notes, _ = setMark(notes, hubapi.AnnotationBMHDetached, "assisted-service-controller")
+		}
+	} else if url := nested(env, "status", "isoDownloadURL"); url != "" && h.cool(env, host) {
+		spec["online"] = true
+		spec["image"] = map[string]any{"url": url, "format": "live-iso"}
+	}
+	host.SetAnnotations(notes)
+	host.Object["spec"] = spec
+	if toJSON(host.Object) == before {
+		return nil
+	}
+	made, err := h.store.update(ctx, kindBareMetal, host)
+	if err == nil {
+		*host = *made
+	}
+	return err
+}
+
+// leaves tells the stages from which on a machine does not need its image.
+func leaves(stage string) bool {
+	return slices.Contains([]string{"Rebooting", "Joined", "Done", "Failed"}, stage)
+}
+
+// cool tells whether an image is old enough, and has the host looked at again
+// when it is.
+func (h *hub) cool(env, host *object) bool {
+	made, err := time.Parse(time.RFC3339, nested(env, "status", "createdTime"))
+	if err != nil {
+		return false
+	}
+	if rest := cooling - h.clock.Now().Sub(made); rest > 0 {
+		h.later(keyOf(kindBareMetal, host), rest)
+		return false
+	}
+	return true
+}
+
+// instruct makes an Agent say what the annotations of its host say, and approves
+// it. It is done at every look, so that what is said here always wins.
+func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.BareMetalHostSpec, bound bool) error {
+	before := toJSON(agent.Object)
+	notes := host.GetAnnotations()
+	fields, _, _ := unstructured.NestedMap(agent.Object, "spec")
+	fields["approved"] = true
+	for note, name := range map[string]string{
+		hubapi.AnnotationBMACRole: "role", hubapi.AnnotationBMACHostname: "hostname", hubapi.AnnotationBMACMachineConfigPool: "machineConfigPool",
+		hubapi.AnnotationBMACInstallerArgs: "installerArgs", hubapi.AnnotationBMACIgnitionOverrides: "ignitionConfigOverrides",
+	} {
+		if text, said := notes[note]; said {
+			fields[name] = text
+		}
+	}
+	if ref, said := notes[hubapi.AnnotationBMACClusterReference]; said && !bound {
+		delete(fields, "clusterDeploymentName")
+		if space, name, ok := strings.Cut(ref, "/"); ok {
+			fields["clusterDeploymentName"] = map[string]any{"namespace": space, "name": name}
+		}
+	}
+	if secret := notes[hubapi.AnnotationBMACFencingSecret]; secret != "" {
+		fields["fencingCredentialsSecretRef"] = map[string]any{"name": secret}
+	}
+	if disk := hintedDisk(agent, spec.RootDeviceHints); disk != "" {
+		fields["installation_disk_id"] = disk
+	}
+	labels, _ := setMark(agent.GetLabels(), hubapi.LabelAgentBMH, host.GetName())
+	nodes, _, _ := unstructured.NestedStringMap(fields, "nodeLabels")
+	for note, text := range notes {
+		if name, ok := strings.CutPrefix(note, hubapi.AnnotationBMACAgentLabelPrefix); ok {
+			labels, _ = setMark(labels, name, text)
+		}
+		if name, ok := strings.CutPrefix(note, hubapi.AnnotationBMACNodeLabelPrefix); ok {
+			nodes, _ = setMark(nodes, name, text)
+		}
+	}
+	if len(nodes) > 0 {
+		if err := unstructured.SetNestedStringMap(fields, nodes, "nodeLabels"); err != nil {
+			return err
+		}
+	}
+	agent.SetLabels(labels)
+	agent.Object["spec"] = fields
+	if toJSON(agent.Object) == before {
+		return nil
+	}
+	_, err := h.store.update(ctx, kindAgent, agent)
+	return err
+}
+
+// noDisk is what an Agent is told where no disk fits the hints; it then says that
+// there is no such disk.
+const noDisk = "/dev/not-found-by-hints"
+
+// hintedDisk finds the disk that hints describe: the first that may be installed
+// on and fits all of them.
+func hintedDisk(agent *object, hints *metal3.RootDeviceHints) string {
+	if hints == nil || *hints == (metal3.RootDeviceHints{}) {
+		return ""
+	}
+	var inv agentinstall.HostInventory
+	fields, found, _ := unstructured.NestedMap(agent.Object, "status", "inventory")
+	if !found || convertMap(fields, &inv) != nil {
+		return ""
+	}
+	for _, d := range inv.Disks {
+		if e := d.InstallationEligibility; e != nil && e.Eligible && hinted(&d, hints) {
+			return d.ID
+		}
+	}
+	return noDisk
+}
+
+func hinted(d *agentinstall.HostDisk, hints *metal3.RootDeviceHints) bool {
+	const gigabyte = 1 << 30
+	same := func(hint string, values ...string) bool { return hint == "" || slices.Contains(values, hint) }
+	within := func(hint, value string) bool { return hint == "" || strings.Contains(value, hint) }
+	return same(hints.DeviceName, d.Path, d.ByPath, d.ByID) && same(hints.HCTL, d.HCTL) && same(hints.SerialNumber, d.Serial) &&
+		same(hints.WWN, d.WWN) && within(hints.Model, d.Model) && within(hints.Vendor, d.Vendor) &&
+		d.SizeBytes >= int64(hints.MinSizeGigabytes)*gigabyte &&
+		(hints.Rotational == nil || *hints.Rotational == (d.DriveType == "HDD"))
+}

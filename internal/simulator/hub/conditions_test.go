@@ -1,0 +1,139 @@
+package hub
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// outline is a list of conditions as "type status reason".
+func outline(list []condition) map[string]string {
+	out := map[string]string{}
+	for _, c := range list {
+		out[c.Type] = c.Status + " " + c.Reason
+	}
+	return out
+}
+
+// TestClusterConditions has one row for each state of a cluster.
+func TestClusterConditions(t *testing.T) {
+	const (
+		notStarted = "False InstallationNotStarted"
+		notFailed  = "False InstallationNotFailed"
+		notStopped = "False InstallationNotStopped"
+		passing    = "True ValidationsPassing"
+		running    = "False InstallationInProgress"
+		never      = "False Cluster preparation has never been performed for this cluster"
+	)
+	checks := map[string][]check{"network": {{"api-vips-defined", "failure", "no VIP"}}}
+	three := counts{masters: 3}
+	for name, row := range map[string]struct {
+		view                                                             clusterView
+		validated, requirements, completed, failed, stopped, preparation string
+	}{
+		"insufficient": {clusterView{state: "insufficient", checks: checks}, "False ValidationsFailing", "False ClusterNotReady", notStarted, notFailed, notStopped, never},
+		"pending":      {clusterView{state: "pending-for-input", checks: checks}, "False ValidationsUserPending", "False ClusterNotReady", notStarted, notFailed, notStopped, never},
+		"ready, a host too few": {clusterView{state: "ready", checks: checks, want: three, registered: counts{masters: 2}, approved: 2},
+			passing, "False InsufficientAgents", notStarted, notFailed, notStopped, never},
+		"ready, a host too many": {clusterView{state: "ready", checks: checks, want: three, registered: counts{masters: 3, workers: 1}, approved: 4},
+			passing, "False InsufficientAgents", notStarted, notFailed, notStopped, never},
+		"ready, unsynced before unapproved": {clusterView{state: "ready", checks: checks, want: three, registered: three, unsynced: 1, approved: 2},
+			passing, "False UnsyncedAgents", notStarted, notFailed, notStopped, never},
+		"ready, unapproved": {clusterView{state: "ready", checks: checks, want: three, registered: three, approved: 2},
+			passing, "False UnapprovedAgents", notStarted, notFailed, notStopped, never},
+		"ready, on hold": {clusterView{state: "ready", checks: checks, want: three, registered: three, approved: 3, held: true},
+			passing, "True ClusterIsReady", "False InstallationOnHold", notFailed, notStopped, never},
+		"ready, after a failed preparation": {clusterView{state: "ready", checks: checks, want: three, registered: three, approved: 3, preparation: "failed"},
+			passing, "True ClusterIsReady", notStarted, notFailed, notStopped, "True The last installation preparation failed"},
+		"preparing":    {clusterView{state: "preparing-for-installation", checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
+		"installing":   {clusterView{state: "installing", checks: checks, preparation: "success"}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, "False There is no failing prior preparation attempt"},
+		"pending user": {clusterView{state: "installing-pending-user-action", checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
+		"finalizing":   {clusterView{state: "finalizing", checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
+		"installed": {clusterView{state: "installed", checks: checks}, passing, "True ClusterInstallationStopped", "True InstallationCompleted", notFailed,
+			"True InstallationCompleted", never},
+		"adding hosts": {clusterView{state: "adding-hosts", checks: checks}, passing, "True ClusterAlreadyInstalling", "True InstallationCompleted", notFailed,
+			"True InstallationCompleted", never},
+		"error": {clusterView{state: "error", checks: checks}, passing, "True ClusterInstallationStopped", "False InstallationFailed", "True InstallationFailed",
+			"True InstallationFailed", never},
+		"cancelled": {clusterView{state: "cancelled", checks: checks}, passing, "Unknown UnknownStatus", "Unknown UnknownStatus", notFailed,
+			"True InstallationCancelled", never},
+	} {
+		want := map[string]string{
+			"Validated": row.validated, "RequirementsMet": row.requirements, "Completed": row.completed, "Failed": row.failed,
+			"Stopped": row.stopped, "LastInstallationPreparationFailed": row.preparation,
+		}
+		if diff := cmp.Diff(want, outline(row.view.conditions())); diff != "" {
+			t.Errorf("%s: -want +have\n%s", name, diff)
+		}
+	}
+}
+
+// TestAgentConditions has one row for each state of a host.
+func TestAgentConditions(t *testing.T) {
+	const (
+		connected  = "True AgentIsConnected"
+		bound      = "True Bound"
+		unbound    = "False Unbound"
+		notReady   = "False AgentNotReady"
+		notStarted = "False InstallationNotStarted"
+		passing    = "True ValidationsPassing"
+		installing = "True AgentAlreadyInstalling"
+		running    = "False InstallationInProgress"
+		odd        = "Unknown UnknownStatus"
+	)
+	checks := map[string][]check{"hardware": {{"has-min-memory", "failure", "too little"}}}
+	for state, row := range map[string]struct{ connected, requirements, validated, installed, bound string }{
+		"discovering":                    {connected, notReady, "Unknown ValidationsUnknown", notStarted, bound},
+		"discovering-unbound":            {connected, notReady, "Unknown ValidationsUnknown", notStarted, unbound},
+		"insufficient":                   {connected, notReady, "False ValidationsFailing", notStarted, bound},
+		"insufficient-unbound":           {connected, notReady, "False ValidationsFailing", notStarted, unbound},
+		"pending-for-input":              {connected, notReady, "False ValidationsUserPending", notStarted, bound},
+		"disconnected":                   {"False AgentIsDisconnected", notReady, passing, notStarted, bound},
+		"disconnected-unbound":           {"False AgentIsDisconnected", notReady, passing, notStarted, unbound},
+		"known":                          {connected, "False AgentIsNotApproved", passing, notStarted, bound},
+		"known-unbound":                  {connected, "False AgentIsNotApproved", passing, notStarted, unbound},
+		"preparing-for-installation":     {connected, installing, passing, running, bound},
+		"preparing-successful":           {connected, installing, passing, running, bound},
+		"preparing-failed":               {connected, odd, passing, odd, bound},
+		"installing":                     {connected, installing, passing, running, bound},
+		"installing-in-progress":         {connected, installing, passing, running, bound},
+		"installing-pending-user-action": {connected, installing, passing, running, bound},
+		"installed":                      {connected, "True AgentInstallationStopped", passing, "True InstallationCompleted", bound},
+		"added-to-existing-cluster":      {connected, "True AgentInstallationStopped", passing, "True InstallationCompleted", bound},
+		"error":                          {connected, "True AgentInstallationStopped", passing, "False InstallationFailed", bound},
+		"cancelled":                      {connected, odd, passing, odd, bound},
+		"resetting":                      {connected, odd, passing, odd, bound},
+		"binding":                        {connected, "False Binding", "False Binding", "False Binding", "False Binding"},
+		"unbinding":                      {connected, "False Unbinding", "False Unbinding", "False Unbinding", "False Unbinding"},
+		"unbinding-pending-user-action":  {connected, "False Unbinding", "False Unbinding", "False Unbinding", "False UnbindingPendingUserAction"},
+	} {
+		view := agentView{state: state, checks: checks}
+		want := map[string]string{"Connected": row.connected, "RequirementsMet": row.requirements, "Validated": row.validated, "Installed": row.installed, "Bound": row.bound}
+		if diff := cmp.Diff(want, outline(view.conditions())); diff != "" {
+			t.Errorf("%s: -want +have\n%s", state, diff)
+		}
+	}
+	known := agentView{state: "known", checks: checks, approved: true}
+	if have := outline(known.conditions())["RequirementsMet"]; have != "True AgentIsReady" {
+		t.Errorf("a known and approved host has %s", have)
+	}
+}
+
+// TestSetConditions keeps what did not change, and moves only the times that have to.
+func TestSetConditions(t *testing.T) {
+	start := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	list := setConditions(nil, []condition{{"A", yes, "X", ""}, {"B", no, "Y", "why"}}, start, true)
+	again := setConditions(list, []condition{{"B", no, "Y", "why"}}, start.Add(time.Hour), true)
+	if diff := cmp.Diff(list, again); diff != "" {
+		t.Errorf("a repeated condition changes: %s", diff)
+	}
+	other := setConditions(list, []condition{{"B", no, "Y", "why not"}}, start.Add(time.Hour), true)[1].(map[string]any)
+	if other["lastTransitionTime"] != "2026-11-21T03:00:00Z" || other["lastProbeTime"] != "2026-11-21T04:00:00Z" || other["message"] != "why not" {
+		t.Errorf("a new message gives %v", other)
+	}
+	moved := setConditions(list, []condition{{"B", yes, "Z", ""}}, start.Add(time.Hour), false)[1].(map[string]any)
+	if moved["lastTransitionTime"] != "2026-11-21T04:00:00Z" || moved["lastProbeTime"] != nil {
+		t.Errorf("a new status gives %v", moved)
+	}
+}

@@ -1,0 +1,497 @@
+package hub
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func identity(v any) ([]any, error) { return []any{v}, nil }
+
+func constant(v any) query { return func(any) ([]any, error) { return []any{v}, nil } }
+
+// mostResults bounds what a query can make of an inventory.
+const mostResults = 10_000
+
+// then applies a filter to everything that another one gives.
+func then(first, second query) query {
+	return func(v any) ([]any, error) {
+		found, err := first(v)
+		if err != nil {
+			return nil, err
+		}
+		var all []any
+		for _, f := range found {
+			out, err := second(f)
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, out...); len(all) > mostResults {
+				return nil, fmt.Errorf("the query has too many results")
+			}
+		}
+		return all, nil
+	}
+}
+
+// single turns a function of a value into a filter.
+func single(f func(any) (any, error)) query {
+	return func(v any) ([]any, error) {
+		out, err := f(v)
+		if err != nil {
+			return nil, err
+		}
+		return []any{out}, nil
+	}
+}
+
+func field(name string) query {
+	return single(func(v any) (any, error) {
+		switch m := v.(type) {
+		case nil:
+			return nil, nil
+		case map[string]any:
+			return m[name], nil
+		}
+		return nil, fmt.Errorf("expected an object but got: %s", typeOf(v))
+	})
+}
+
+func each(v any) ([]any, error) {
+	switch list := v.(type) {
+	case []any:
+		return list, nil
+	case map[string]any:
+		var all []any
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			all = append(all, list[name])
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("cannot iterate over: %s", typeOf(v))
+}
+
+func forgiving(q query) query {
+	return func(v any) ([]any, error) {
+		if out, err := q(v); err == nil {
+			return out, nil
+		}
+		return nil, nil
+	}
+}
+
+func collect(q query) query {
+	return single(func(v any) (any, error) {
+		out, err := q(v)
+		if out == nil {
+			out = []any{}
+		}
+		return out, err
+	})
+}
+
+// indexed gives the members of a value that another filter names.
+func indexed(of, at query) query {
+	return func(v any) ([]any, error) {
+		names, err := at(v)
+		if err != nil {
+			return nil, err
+		}
+		var all []any
+		for _, name := range names {
+			out, err := then(of, single(func(from any) (any, error) { return member(from, name) }))(v)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, out...)
+		}
+		return all, nil
+	}
+}
+
+func member(from, name any) (any, error) {
+	if text, ok := name.(string); ok {
+		out, err := field(text)(from)
+		if err != nil {
+			return nil, err
+		}
+		return out[0], nil
+	}
+	number, ok := number(name)
+	list, isList := from.([]any)
+	if !ok || !isList && from != nil {
+		return nil, fmt.Errorf("cannot index %s with %s", typeOf(from), typeOf(name))
+	}
+	at := int(number)
+	if at < 0 {
+		at += len(list)
+	}
+	if at < 0 || at >= len(list) {
+		return nil, nil
+	}
+	return list[at], nil
+}
+
+// operation combines two filters.
+func operation(operator string, left, right query) query {
+	switch operator {
+	case "|":
+		return then(left, right)
+	case ",":
+		return func(v any) ([]any, error) {
+			a, err := left(v)
+			if err != nil {
+				return nil, err
+			}
+			b, err := right(v)
+			return append(slices.Clone(a), b...), err
+		}
+	case "//":
+		return func(v any) ([]any, error) {
+			a, _ := left(v)
+			if a = slices.DeleteFunc(slices.Clone(a), func(x any) bool { return !truth(x) }); len(a) > 0 {
+				return a, nil
+			}
+			return right(v)
+		}
+	}
+	return func(v any) ([]any, error) {
+		b, err := right(v)
+		if err != nil {
+			return nil, err
+		}
+		return then(left, func(x any) ([]any, error) {
+			var all []any
+			for _, y := range b {
+				out, err := combine(operator, x, y)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, out)
+			}
+			return all, nil
+		})(v)
+	}
+}
+
+func combine(operator string, x, y any) (any, error) {
+	switch operator {
+	case "and":
+		return truth(x) && truth(y), nil
+	case "or":
+		return truth(x) || truth(y), nil
+	case "==":
+		return order(x, y) == 0, nil
+	case "!=":
+		return order(x, y) != 0, nil
+	case "<":
+		return order(x, y) < 0, nil
+	case "<=":
+		return order(x, y) <= 0, nil
+	case ">":
+		return order(x, y) > 0, nil
+	case ">=":
+		return order(x, y) >= 0, nil
+	}
+	return calculate(operator, x, y)
+}
+
+func calculate(operator string, x, y any) (any, error) {
+	if operator == "+" {
+		switch a := x.(type) {
+		case nil:
+			return y, nil
+		case string:
+			if b, ok := y.(string); ok {
+				return a + b, nil
+			}
+		case []any:
+			if b, ok := y.([]any); ok {
+				return append(slices.Clone(a), b...), nil
+			}
+		}
+		if y == nil {
+			return x, nil
+		}
+	}
+	a, okA := number(x)
+	b, okB := number(y)
+	if !okA || !okB {
+		return nil, fmt.Errorf("cannot calculate %s %s %s", typeOf(x), operator, typeOf(y))
+	}
+	switch operator {
+	case "+":
+		return a + b, nil
+	case "-":
+		return a - b, nil
+	case "*":
+		return a * b, nil
+	}
+	if b == 0 || operator == "%" && int64(b) == 0 {
+		return nil, fmt.Errorf("cannot divide by zero")
+	}
+	if operator == "%" {
+		return float64(int64(a) % int64(b)), nil
+	}
+	return a / b, nil
+}
+
+func truth(v any) bool { return v != nil && v != false }
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case int64:
+		return float64(n), true
+	case int:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return "number"
+}
+
+// order compares two values as jq does: by kind, and within one by value.
+func order(x, y any) int {
+	kinds := []string{"null", "boolean", "number", "string", "array", "object"}
+	if c := cmp.Compare(slices.Index(kinds, typeOf(x)), slices.Index(kinds, typeOf(y))); c != 0 {
+		return c
+	}
+	switch a := x.(type) {
+	case nil:
+		return 0
+	case bool:
+		return cmp.Compare(strconv.FormatBool(a), strconv.FormatBool(y.(bool)))
+	case string:
+		return cmp.Compare(a, y.(string))
+	case []any:
+		return slices.CompareFunc(a, y.([]any), order)
+	case map[string]any:
+		if reflect.DeepEqual(x, y) {
+			return 0
+		}
+		return cmp.Compare(toJSON(x), toJSON(y))
+	}
+	a, _ := number(x)
+	b, _ := number(y)
+	return cmp.Compare(a, b)
+}
+
+// function finds a function of jq.
+func function(name string, args []query) (query, error) {
+	switch {
+	case name == "select" && len(args) == 1:
+		return func(v any) ([]any, error) {
+			return then(args[0], func(good any) ([]any, error) {
+				if truth(good) {
+					return []any{v}, nil
+				}
+				return nil, nil
+			})(v)
+		}, nil
+	case name == "map" && len(args) == 1:
+		return collect(then(each, args[0])), nil
+	case (name == "any" || name == "all") && len(args) < 3:
+		return quantified(name == "any", args), nil
+	case name == "empty" && len(args) == 0:
+		return func(any) ([]any, error) { return nil, nil }, nil
+	case len(args) == 0:
+		if f := plainFunction(name); f != nil {
+			return single(f), nil
+		}
+	case len(args) == 1:
+		if f := textFunction(name); f != nil {
+			return func(v any) ([]any, error) {
+				return then(args[0], single(func(arg any) (any, error) { return f(v, arg) }))(v)
+			}, nil
+		}
+	}
+	return nil, fmt.Errorf("function not defined: %s/%d", name, len(args))
+}
+
+// quantified is any or all, of a list or of what a filter gives.
+func quantified(some bool, args []query) query {
+	from, good := query(each), query(identity)
+	switch len(args) {
+	case 1:
+		good = args[0]
+	case 2:
+		from, good = args[0], args[1]
+	}
+	return single(func(v any) (any, error) {
+		verdicts, err := then(from, good)(v)
+		if err != nil {
+			return nil, err
+		}
+		return slices.ContainsFunc(verdicts, func(x any) bool { return truth(x) == some }) == some, nil
+	})
+}
+
+func plainFunction(name string) func(any) (any, error) {
+	switch name {
+	case "not":
+		return func(v any) (any, error) { return !truth(v), nil }
+	case "length":
+		return length
+	case "type":
+		return func(v any) (any, error) { return typeOf(v), nil }
+	case "tostring":
+		return func(v any) (any, error) {
+			if text, ok := v.(string); ok {
+				return text, nil
+			}
+			return toJSON(v), nil
+		}
+	case "tonumber":
+		return func(v any) (any, error) {
+			if text, ok := v.(string); ok {
+				return strconv.ParseFloat(text, 64)
+			}
+			return v, nil
+		}
+	case "ascii_downcase":
+		return func(v any) (any, error) {
+			text, ok := v.(string)
+			if !ok {
+				return nil, fmt.Errorf("cannot lower the case of: %s", typeOf(v))
+			}
+			return strings.ToLower(text), nil
+		}
+	case "add", "min", "max", "first", "last":
+		return func(v any) (any, error) { return fold(name, v) }
+	case "floor":
+		return func(v any) (any, error) {
+			n, ok := number(v)
+			if !ok {
+				return nil, fmt.Errorf("cannot round: %s", typeOf(v))
+			}
+			return math.Floor(n), nil
+		}
+	}
+	return nil
+}
+
+func length(v any) (any, error) {
+	switch x := v.(type) {
+	case nil:
+		return 0.0, nil
+	case string:
+		return float64(len([]rune(x))), nil
+	case []any:
+		return float64(len(x)), nil
+	case map[string]any:
+		return float64(len(x)), nil
+	}
+	n, ok := number(v)
+	if !ok {
+		return nil, fmt.Errorf("%s has no length", typeOf(v))
+	}
+	return math.Abs(n), nil
+}
+
+// fold makes one value of a list.
+func fold(name string, v any) (any, error) {
+	list, err := each(v)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	switch name {
+	case "first":
+		return list[0], nil
+	case "last":
+		return list[len(list)-1], nil
+	case "min":
+		return slices.MinFunc(list, order), nil
+	case "max":
+		return slices.MaxFunc(list, order), nil
+	}
+	var sum any
+	for _, x := range list {
+		if sum, err = calculate("+", sum, x); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+func textFunction(name string) func(v, arg any) (any, error) {
+	texts := func(f func(a, b string) (any, error)) func(v, arg any) (any, error) {
+		return func(v, arg any) (any, error) {
+			a, okA := v.(string)
+			b, okB := arg.(string)
+			if !okA || !okB {
+				return nil, fmt.Errorf("%s() cannot be applied to: %s, %s", name, typeOf(v), typeOf(arg))
+			}
+			return f(a, b)
+		}
+	}
+	switch name {
+	case "startswith":
+		return texts(func(a, b string) (any, error) { return strings.HasPrefix(a, b), nil })
+	case "endswith":
+		return texts(func(a, b string) (any, error) { return strings.HasSuffix(a, b), nil })
+	case "test":
+		return texts(func(a, b string) (any, error) {
+			expression, err := regexp.Compile(b)
+			if err != nil {
+				return nil, fmt.Errorf("invalid regular expression %q", b)
+			}
+			return expression.MatchString(a), nil
+		})
+	case "contains":
+		return func(v, arg any) (any, error) { return contains(v, arg), nil }
+	case "has":
+		return func(v, arg any) (any, error) {
+			m, isMap := v.(map[string]any)
+			text, isText := arg.(string)
+			if !isMap || !isText {
+				return nil, fmt.Errorf("cannot check whether %s has a key", typeOf(v))
+			}
+			_, there := m[text]
+			return there, nil
+		}
+	}
+	return nil
+}
+
+// contains tells whether b is part of a: a text of a text, a member of a list.
+func contains(a, b any) bool {
+	switch part := b.(type) {
+	case string:
+		whole, ok := a.(string)
+		return ok && strings.Contains(whole, part)
+	case []any:
+		whole, ok := a.([]any)
+		return ok && !slices.ContainsFunc(part, func(x any) bool {
+			return !slices.ContainsFunc(whole, func(y any) bool { return contains(y, x) })
+		})
+	case map[string]any:
+		whole, ok := a.(map[string]any)
+		for name := range part {
+			ok = ok && contains(whole[name], part[name])
+		}
+		return ok
+	}
+	return order(a, b) == 0
+}
