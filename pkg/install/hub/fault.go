@@ -67,6 +67,9 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 		f.Err = fmt.Errorf("the namespace %s is being deleted", a.namespace)
 		f.Next = "wait until it is gone; `kubectl get namespace " + a.namespace + " -o yaml` says what holds it"
 	case apierrors.IsForbidden(err):
+		if match := forbiddenVerb.FindStringSubmatch(status.Message); match != nil {
+			a.verb = match[1] // an apply needs patch and, for a new object, create
+		}
 		p.forbidden(f, a)
 	case apierrors.IsConflict(err) && hasCause(status, string(metav1.CauseTypeFieldManagerConflict)):
 		f.Code, f.Permanent = install.CodeNotFound, true
@@ -104,6 +107,9 @@ func passing(code int32) bool {
 	}
 	return code >= 500
 }
+
+// forbiddenVerb is how the API server names what is not allowed.
+var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "`)
 
 // forbidden names the verb and the resource that are not allowed, and where.
 func (p *Plane) forbidden(f *install.Fault, a attempt) {

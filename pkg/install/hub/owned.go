@@ -2,6 +2,7 @@ package hub
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -9,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
@@ -26,15 +26,34 @@ func owned(live *unstructured.Unstructured) (map[string]any, error) {
 	if err := set.FromJSON(live.GetManagedFields()[i].FieldsV1.GetRawReader()); err != nil {
 		return nil, fmt.Errorf("read the managed fields of %s %s: %w", live.GetKind(), live.GetName(), err)
 	}
-	value, err := typed.DeducedParseableType.FromUnstructured(live.Object)
-	if err != nil {
-		return nil, fmt.Errorf("read %s %s: %w", live.GetKind(), live.GetName(), err)
+	fields := map[string]any{}
+	var failed error
+	set.Leaves().Iterate(func(p fieldpath.Path) {
+		way := fieldsOf(p)
+		value, found, err := unstructured.NestedFieldCopy(live.Object, way...)
+		if err == nil && found {
+			err = unstructured.SetNestedField(fields, value, way...)
+		}
+		failed = errors.Join(failed, err)
+	})
+	if failed != nil {
+		return nil, fmt.Errorf("read what oaictl owns of %s %s: %w", live.GetKind(), live.GetName(), failed)
 	}
-	fields, ok := value.ExtractItems(set.Leaves()).AsValue().Unstructured().(map[string]any)
-	if !ok {
-		return map[string]any{}, nil
+	return fields, nil
+}
+
+// fieldsOf is the part of a path that goes through fields of objects. What leads
+// into a list is about the list as a whole: those that oaictl writes are applied
+// as a whole.
+func fieldsOf(p fieldpath.Path) path {
+	var way path
+	for _, step := range p {
+		if step.FieldName == nil {
+			break
+		}
+		way = append(way, *step.FieldName)
 	}
-	return runtime.DeepCopyJSON(fields), nil
+	return way
 }
 
 // ownEntry is the place among an object's managed fields of what oaictl has

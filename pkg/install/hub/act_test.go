@@ -1,0 +1,246 @@
+package hub
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// A cluster is made with each object written once; another run, which remembers
+// nothing, finds all of it as it shall be.
+func TestRegisterOnce(t *testing.T) {
+	s := newStage(t)
+	done := s.settle()
+	if want := []string{"RegisterCluster", "RegisterInfraEnv"}; !slices.Equal(done, want) {
+		t.Errorf("done %v, want %v", done, want)
+	}
+	s.wantWrites(
+		"secrets/C-pull-secret", "configmaps/C-manifests", "configmaps/C-openshift", "clusterdeployments/C", "agentclusterinstalls/C", "infraenvs/C",
+	)
+	made := s.get(agentInstalls(), s.namespace)
+	if hold, _, _ := unstructured.NestedBool(made.Object, "spec", "holdInstallation"); !hold {
+		t.Error("the start is not held")
+	}
+	if set, _, _ := unstructured.NestedString(made.Object, "spec", "imageSetRef", "name"); set != "openshift-v4.20.3" {
+		t.Errorf("image set %s", set)
+	}
+	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Log: s.calls.log})
+	if again := s.settle(); len(again) > 0 {
+		t.Errorf("a second run does %v", again)
+	}
+	s.wantWrites()
+	s.observe()
+	s.calls.take()
+	for range 5 {
+		s.observe()
+	}
+	if writes, reads := s.calls.take(); len(writes)+len(reads) > 0 {
+		t.Errorf("observing again asks %v %v", writes, reads)
+	}
+}
+
+// From registration to the end: roles, names and approval in one write a host,
+// the start in one.
+func TestInstall(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	s.says("pending-for-input")
+	s.imageReady()
+	var names []string
+	for i := range 4 {
+		names = append(names, s.boots(i))
+	}
+	s.says("insufficient")
+	s.until("hosts", func(o *install.Observed) bool {
+		return len(o.Hosts) == 4 && o.Hosts[3].Inventory.Known && o.Cluster.State == install.ClusterBlocked
+	})
+	s.calls.take()
+	if done := s.settle(); !slices.Equal(done, []string{"UpdateHost", "UpdateHost", "UpdateHost", "UpdateHost"}) {
+		t.Errorf("done %v", done)
+	}
+	s.wantWrites("agents/"+names[0], "agents/"+names[1], "agents/"+names[2], "agents/"+names[3])
+	agent := s.get(agents(), names[0])
+	got, _, _ := unstructured.NestedMap(agent.Object, "spec")
+	for field, want := range map[string]any{"approved": true, "role": "master", "hostname": "cp-0"} {
+		if got[field] != want {
+			t.Errorf("%s is %v", field, got[field])
+		}
+	}
+	s.says("ready")
+	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == install.ClusterReady && !o.Cluster.Released })
+	if done := s.settle(); !slices.Equal(done, []string{"StartInstall"}) {
+		t.Errorf("done %v", done)
+	}
+	s.wantWrites("agentclusterinstalls/C")
+	if o := s.observe(); !o.Cluster.Released || o.Cluster.Hold != "" {
+		t.Errorf("released %v, hold %q", o.Cluster.Released, o.Cluster.Hold)
+	}
+	s.finish()
+	o := s.until("installed", func(o *install.Observed) bool { return o.Cluster.State == install.ClusterInstalled })
+	if !o.Cluster.Unrecorded {
+		t.Error("nobody has recorded the end, and it is not said so")
+	}
+	for name, want := range map[string]string{"kubeconfig": "final", "kubeadmin-password": "secret"} {
+		if data, err := s.plane.Credential(t.Context(), o.Cluster.ID, name); err != nil || string(data) != want {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	if done := s.settle(); !slices.Contains(done, "RecordInstalled") {
+		t.Errorf("done %v", done)
+	}
+	deployment := s.get(clusterDeployments(), s.namespace)
+	if installed, _, _ := unstructured.NestedBool(deployment.Object, "spec", "installed"); !installed {
+		t.Error("not recorded")
+	}
+}
+
+// finish has the service end the install.
+func (s *stage) finish() {
+	s.Helper()
+	for name, data := range map[string]map[string]any{
+		"-admin-kubeconfig": {"kubeconfig": "final"}, "-admin-password": {"username": "kubeadmin", "password": "secret"},
+	} {
+		u := object("v1", "Secret", s.namespace, s.namespace+name, map[string]any{"stringData": data})
+		if _, err := s.client(secrets()).Create(s.Context(), u, metav1.CreateOptions{}); err != nil {
+			s.Fatal(err)
+		}
+	}
+	patch := `{"spec":{"clusterMetadata":{"clusterID":"a","infraID":"b","adminKubeconfigSecretRef":{"name":"` + s.namespace + `-admin-kubeconfig"},"adminPasswordSecretRef":{"name":"` + s.namespace + `-admin-password"}}}}`
+	if _, err := s.client(agentInstalls()).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
+		s.Fatal(err)
+	}
+	s.says("installed", conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "True", "InstallationCompleted"),
+		conditionOf("Failed", "False", "InstallationNotFailed"), conditionOf("Stopped", "True", "InstallationCompleted"))
+}
+
+// A change of the file goes to its field, and leaves the others, and what others
+// have filled in, alone.
+func TestUpdate(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the webhook's field", func(o *install.Observed) bool { return o.Cluster.Settings[install.SetUserManaged] == "false" })
+	s.calls.take()
+	s.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.200"}
+	s.desired.Spec.Spec.SSHKeys = nil // left out, and so left alone
+	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
+		t.Errorf("done %v", done)
+	}
+	s.wantWrites("agentclusterinstalls/C")
+	fields := s.get(agentInstalls(), s.namespace).Object["spec"].(map[string]any)
+	if vips := fields["apiVIPs"].([]any); vips[0] != "192.168.127.200" {
+		t.Errorf("VIPs %v", vips)
+	}
+	if fields["sshPublicKey"] == nil || fields["networking"].(map[string]any)["userManagedNetworking"] != false || fields["holdInstallation"] != true {
+		t.Errorf("fields were lost: %v", fields)
+	}
+}
+
+// What somebody else has set is theirs.
+func TestConflictNamesTheOther(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"apiVIPs":["192.168.127.7"]}}`), metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
+		t.Fatal(err)
+	}
+	o := s.until("the other's field", func(o *install.Observed) bool {
+		return strings.Contains(string(o.Cluster.Settings[install.SetAPIVIPs]), "127.7")
+	})
+	plan := install.Decide(s.desired, o, o.At)
+	if len(plan.Actions) != 1 {
+		t.Fatalf("actions %+v", plan.Actions)
+	}
+	err := s.plane.Act(t.Context(), s.desired, plan.Actions[0])
+	var fault *install.Fault
+	if !errors.As(err, &fault) || fault.Code != install.CodeNotFound || !fault.Permanent || !strings.Contains(err.Error(), "spec.apiVIPs is owned by argocd") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The start is held by whoever says so, beside oaictl itself.
+func TestHold(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	if o := s.observe(); o.Cluster.Hold != "" {
+		t.Errorf("our own hold is somebody else's: %q", o.Cluster.Hold)
+	}
+	patch := func(k kind, text string) {
+		t.Helper()
+		if _, err := s.client(k).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch(agentInstalls(), `{"spec":{"holdInstallation":false}}`)
+	patch(agentInstalls(), `{"spec":{"holdInstallation":true}}`)
+	s.until("held by argocd", func(o *install.Observed) bool { return o.Cluster.Hold == "argocd" })
+	patch(clusterDeployments(), `{"metadata":{"annotations":{"hive.openshift.io/reconcile-pause":"true"}}}`)
+	s.until("paused", func(o *install.Observed) bool { return strings.Contains(o.Cluster.Hold, "reconcile-pause") })
+}
+
+// Objects that oaictl did not make are never touched.
+func TestForeignObjects(t *testing.T) {
+	for name, make := range map[string]func(*stage) *unstructured.Unstructured{
+		"a cluster": func(s *stage) *unstructured.Unstructured {
+			return object("hive.openshift.io/v1", "ClusterDeployment", s.namespace, s.namespace, map[string]any{"spec": map[string]any{
+				"clusterName": s.namespace, "baseDomain": "example.com", "platform": map[string]any{"agentBareMetal": map[string]any{"agentSelector": map[string]any{}}},
+			}})
+		},
+		"a Secret": func(s *stage) *unstructured.Unstructured {
+			return object("v1", "Secret", s.namespace, s.namespace+"-pull-secret", map[string]any{})
+		},
+		"a ConfigMap": func(s *stage) *unstructured.Unstructured {
+			return object("v1", "ConfigMap", s.namespace, s.namespace+"-openshift", map[string]any{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			theirs := make(s)
+			k, _ := byKind(theirs.GetKind())
+			before, err := s.client(k).Create(t.Context(), theirs, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.until("the other's object", func(o *install.Observed) bool { return k.name != "ClusterDeployment" || len(o.Others) == 1 })
+			err = s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: install.RegisterCluster, Name: s.namespace})
+			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
+				t.Errorf("got %v", err)
+			}
+			if after := s.get(k, theirs.GetName()); after.GetResourceVersion() != before.GetResourceVersion() {
+				t.Error("it was touched")
+			}
+		})
+	}
+}
+
+// The newest release of the version is taken; where there is none, those that
+// there are are named.
+func TestImageSets(t *testing.T) {
+	s := newStage(t)
+	s.imageSet("openshift-v4.20.11", "quay.io/ocp/release:4.20.11-x86_64")
+	s.imageSet("img4.21.0-rc.1-x86-64", "quay.io/ocp/release@sha256:1111111111111111111111111111111111111111111111111111111111111111")
+	for name, test := range map[string]struct{ version, set, release, want, fault string }{
+		"newest":          {version: "4.20", want: "openshift-v4.20.11"},
+		"just that":       {version: "4.20.3", want: "openshift-v4.20.3"},
+		"by its name":     {version: "4.21", want: "img4.21.0-rc.1-x86-64"},
+		"named":           {version: "4.20", set: "openshift-v4.20.3", want: "openshift-v4.20.3"},
+		"a release image": {version: "4.20", release: "quay.io/x:y", want: ""},
+		"none":            {version: "4.99", fault: "openshift-v4.20.11"},
+		"none so named":   {set: "nix", fault: "openshift-v4.20.3"},
+	} {
+		c := parseCluster(t, strings.Replace(clusterText, "%s", "x", 1))
+		c.Spec.OpenShift.Version, c.Spec.OpenShift.ImageSet, c.Spec.OpenShift.ReleaseImage = test.version, test.set, test.release
+		got, err := s.plane.chooseImageSet(t.Context(), c)
+		if got != test.want || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}

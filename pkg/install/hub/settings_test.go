@@ -1,0 +1,164 @@
+package hub
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// fullText says something in every field that becomes a setting of a cluster.
+const fullText = `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab, tags: [blue]}
+spec:
+  openshift: {version: "4.20.3", arch: x86_64, releaseImage: "quay.io/ocp/release:4.20.3-x86_64"}
+  baseDomain: example.com
+  pullSecret: {env: PULL}
+  sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOCYVeBGUJ2tbCnjASKdddlktTUtKN+qVAobQXfjP/UQ core@example.com]
+  topology: {controlPlane: 3, workers: 2}
+  network:
+    type: OVNKubernetes
+    machine: [192.168.127.0/24]
+    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 23}]
+    service: [172.30.0.0/16]
+    vips: {api: [192.168.127.100], ingress: [192.168.127.101]}
+    loadBalancer: user-managed
+    userManaged: false
+    ntp: [ntp.example.com]
+  platform: {type: baremetal}
+  proxy: {http: "http://proxy.example.com:3128", https: "http://proxy.example.com:3128", no: [.example.com, 10.0.0.0/8]}
+  diskEncryption: {mode: tang, on: [control-plane, worker], tang: [{url: "http://tang.example.com", thumbprint: PLjNyRdGw03zlRoGjQYMahSZGu9}]}
+  hyperthreading: [control-plane]
+  schedulableControlPlane: true
+  fips: true
+  boot: {image: minimal}
+  registry:
+    mirrors: [{source: quay.io/ocp, mirrors: [mirror.example.com/ocp]}]
+  discovery: {kernelArgs: [console=ttyS0], ignition: {ignition: {version: 3.2.0}}, networkDelay: 30s}
+  ignitionEndpoint: {url: "https://api-int.lab.example.com:22623/config"}
+  ignoreValidations: {cluster: [all], hosts: [ntp-synced, mtu-valid]}
+  manifests:
+  - {name: 50-x.yaml, folder: openshift, content: "a: b\n"}
+  - {name: 60-y.yaml, content: "c: d\n"}
+  hosts:
+  - {name: cp-0, role: control-plane, match: {mac: "52:54:00:00:00:00"}, net: {ip: 192.168.127.10/24}}
+  - {name: cp-1, role: control-plane, match: {mac: "52:54:00:00:00:01"}, net: {ip: 192.168.127.11/24}}
+  - {name: cp-2, role: control-plane, match: {mac: "52:54:00:00:00:02"}}
+`
+
+// made are the objects of a file as a hub would keep them.
+func made(t *testing.T, p *Plane, at *place, c *spec.Cluster) *manifest.HubObjects {
+	t.Helper()
+	hold := true
+	objects, err := manifest.Hub(c, manifest.HubOptions{Namespace: at.namespace, Secrets: true, Hold: &hold})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, u := range objects.All() {
+		u = u.DeepCopy()
+		u.SetResourceVersion(string(rune('1' + i)))
+		put(t, at, u)
+	}
+	if objects.ImageSet != nil {
+		p.imageSets[objects.ImageSet.GetName()] = recordOf(objects.ImageSet)
+	}
+	return objects
+}
+
+// What the objects are made of is read back from them: a second run decides
+// nothing, field by field.
+func TestSettingsAreReadBack(t *testing.T) {
+	p, at := filledPlane(t, "lab")
+	c := parseCluster(t, fullText)
+	objects := made(t, p, at, c)
+	o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Cluster == nil || !o.Cluster.Owned || o.Cluster.Hold != "" {
+		t.Fatalf("cluster %+v", o.Cluster)
+	}
+	plan := install.Decide(&install.Desired{Spec: c}, o, o.At)
+	for _, a := range plan.Actions {
+		t.Errorf("it would %s: %+v", a.Kind, a.Changes)
+	}
+	for _, w := range plan.Warnings {
+		t.Errorf("warning %s: %s", w.Key, w.Message)
+	}
+	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": install.Digest([]byte("a: b\n")), "manifests/60-y.yaml": install.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
+		t.Errorf("manifests (-want +got):\n%s", diff)
+	}
+	// Each setting of the file is one that the hub says something of, and is told
+	// apart from another value.
+	blank := &install.Observed{At: o.At, Others: nil}
+	register := install.Decide(&install.Desired{Spec: c}, blank, o.At).Actions[0]
+	for setting, value := range register.Settings {
+		if setting == install.SetArch {
+			continue // no field of a cluster's
+		}
+		got, said := o.Cluster.Settings[setting]
+		if !said {
+			t.Errorf("%s is not read back; the file says %s", setting, value)
+		}
+		if paths := installPaths(setting); len(paths) > 0 {
+			live := objectOf(objects.Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
+			for _, path := range paths {
+				unstructured.RemoveNestedField(live.Object, path...)
+			}
+			if other := settingsOf(t, live)[setting]; other == got {
+				t.Errorf("%s is read from somewhere else than where it is written", setting)
+			}
+		}
+	}
+}
+
+func settingsOf(t *testing.T, u *unstructured.Unstructured) install.Settings {
+	t.Helper()
+	wire, err := read[hive.AgentClusterInstall](u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clusterSettings(wire, u.GetAnnotations(), u.GetLabels(), imageSetRecord{}, "")
+}
+
+func TestHyperthreads(t *testing.T) {
+	pool := func(word string) *hive.MachinePool { return &hive.MachinePool{Hyperthreading: word} }
+	for want, pools := range map[string][3]*hive.MachinePool{
+		"": {}, "all": {pool("Enabled"), nil, pool("Enabled")}, "none": {pool("Disabled"), pool("Disabled"), pool("Disabled")},
+		"masters": {pool("Enabled"), nil, pool("Disabled")}, "arbiters,workers": {pool("Disabled"), pool("Enabled"), pool("Enabled")},
+	} {
+		var compute []hive.MachinePool
+		if pools[2] != nil {
+			compute = append(compute, *pools[2])
+		}
+		if got := hyperthreads(pools[0], pools[1], compute); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	const token = "eyJhbGciOiJFUzI1NiJ9.eyJleHAiOjE3NjM3MDAwMDB9.x" // exp 1763700000
+	for address, want := range map[string]int64{
+		"http://x/images/1/pxe-initrd?image_token=" + token: 1763700000,
+		"http://x/byapikey/" + token + "/4.20/full.iso":     1763700000,
+		"http://x/byid/1/4.20/full.iso":                     0,
+		"://":                                               0,
+	} {
+		got := expiry(address)
+		if (want == 0) != got.IsZero() || want != 0 && got.Unix() != want {
+			t.Errorf("%s ends %s", address, got)
+		}
+		if strings.Contains(scrub(address), token) {
+			t.Errorf("the token stands in %s", scrub(address))
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// smallestRole is what a client needs in a cluster's namespace, and smallestWide
+// what it needs in the hub as a whole.
+func smallestRole() []rbacv1.PolicyRule {
+	all := []string{"get", "list", "watch", "create", "patch", "delete"}
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{"hive.openshift.io"}, Resources: []string{"clusterdeployments"}, Verbs: all},
+		{APIGroups: []string{"extensions.hive.openshift.io"}, Resources: []string{"agentclusterinstalls"}, Verbs: all},
+		{APIGroups: []string{"agent-install.openshift.io"}, Resources: []string{"infraenvs", "nmstateconfigs"}, Verbs: all},
+		{APIGroups: []string{"agent-install.openshift.io"}, Resources: []string{"agents"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
+		{APIGroups: []string{"metal3.io"}, Resources: []string{"baremetalhosts"}, Verbs: all},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: all},
+	}
+}
+
+func smallestWide() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{{APIGroups: []string{"hive.openshift.io"}, Resources: []string{"clusterimagesets"}, Verbs: []string{"get", "list"}}}
+}
+
+// With the smallest role a cluster can be made; without one of its rules the
+// verb, the resource and the namespace are named.
+func TestPermissions(t *testing.T) {
+	without := func(rules []rbacv1.PolicyRule, resource, verb string) []rbacv1.PolicyRule {
+		var out []rbacv1.PolicyRule
+		for _, rule := range rules {
+			if slices.Contains(rule.Resources, resource) {
+				rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(r string) bool { return r == resource })
+				own := rule
+				own.Resources = []string{resource}
+				own.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(v string) bool { return v == verb })
+				out = append(out, own)
+			}
+			if len(rule.Resources) > 0 {
+				out = append(out, rule)
+			}
+		}
+		return out
+	}
+	for name, test := range map[string]struct {
+		resource, verb string
+		want           string // "": it works
+	}{
+		"all of it":               {},
+		"no agents":               {"agents", "watch", "may not watch agents.agent-install.openshift.io in namespace"},
+		"watching is listing":     {"agents", "list", ""}, // a server that streams the list does not ask for more
+		"no applying":             {"agentclusterinstalls", "patch", "may not patch agentclusterinstalls.extensions.hive.openshift.io in namespace"},
+		"no secrets":              {"secrets", "patch", "may not patch secrets in namespace"},
+		"no ClusterImageSets":     {"clusterimagesets", "list", "may not list clusterimagesets.hive.openshift.io in the whole hub"},
+		"no watching, but lists":  {"infraenvs", "watch", "may not watch infraenvs.agent-install.openshift.io in namespace"},
+		"no creation of networks": {"configmaps", "create", "may not create configmaps in namespace"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			c := server.Start(t)
+			user := "user-" + s.namespace
+			config := c.User(t, user, without(smallestWide(), test.resource, test.verb)...)
+			c.Grant(t, config, user, s.namespace, without(smallestRole(), test.resource, test.verb)...)
+			s.plane = s.newPlane(Config{Kube: config, Log: s.calls.log})
+			err := s.tryRegister()
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("%v (next: %s)", err, install.NextOf(err))
+			case test.want != "" && (err == nil || install.CodeOf(err) != install.CodeAuth || !strings.Contains(err.Error(), test.want) || !strings.Contains(install.NextOf(err), "kubectl auth can-i "+test.verb)):
+				t.Errorf("got %v (next: %s), want %q", err, install.NextOf(err), test.want)
+			}
+		})
+	}
+}
+
+// tryRegister makes the cluster, as far as it gets.
+func (s *stage) tryRegister() error {
+	for range 5 {
+		o, err := s.plane.Observe(s.Context(), s.query(), nil)
+		if err != nil {
+			return err
+		}
+		plan := install.Decide(s.desired, o, o.At)
+		if len(plan.Actions) == 0 {
+			return nil
+		}
+		for _, a := range plan.Actions {
+			if err := s.plane.Act(s.Context(), s.desired, a); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.New("it does not settle")
+}
+
+func TestBadConnections(t *testing.T) {
+	good := server.Start(t).Config
+	expired := rest.AnonymousClientConfig(good)
+	expired.BearerToken = "expired"
+	nowhere := &rest.Config{Host: "https://127.0.0.1:1"}
+	unknown := rest.CopyConfig(expired)
+	unknown.CAData, unknown.CAFile = nil, ""
+	for name, test := range map[string]struct {
+		config    *rest.Config
+		code      install.Code
+		permanent bool
+		next      string
+	}{
+		"expired":                   {expired, install.CodeAuth, true, "log in"},
+		"nobody there":              {nowhere, install.CodeFailure, false, "can be reached"},
+		"a certificate of nobody's": {unknown, install.CodeFailure, true, "certificate-authority"},
+	} {
+		p, err := New(Config{Kube: test.config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Close)
+		_, err = p.Observe(t.Context(), install.Query{Name: "x", BaseDomain: "example.com"}, nil)
+		var fault *install.Fault
+		if !errors.As(err, &fault) || fault.Code != test.code || fault.Permanent != test.permanent || !strings.Contains(fault.Next, test.next) {
+			t.Errorf("%s: got %v, %+v", name, err, fault)
+		}
+		if strings.Contains(err.Error(), "expired\"") {
+			t.Errorf("%s: the token stands in %v", name, err)
+		}
+	}
+	if _, err := New(Config{}); install.CodeOf(err) != install.CodeUsage {
+		t.Errorf("without a connection: %v", err)
+	}
+}
+
+// While the API server is away the last picture stands; then the watches go on
+// by themselves.
+func TestRestartOfTheServer(t *testing.T) {
+	s := newStage(t)
+	c := server.Start(t)
+	s.settle()
+	c.Down(t)
+	s.until("stale", func(o *install.Observed) bool { return o.Stale != "" && o.Cluster != nil })
+	c.Up(t)
+	s.until("fresh", func(o *install.Observed) bool { return o.Stale == "" })
+	s.says("insufficient")
+	s.until("what happens afterwards", func(o *install.Observed) bool { return o.Cluster.Status == "insufficient" })
+	if done := s.settle(); len(done) > 0 {
+		t.Errorf("it does %v anew", done)
+	}
+}
+
+// What the service does not take of the input blocks once it stands.
+func TestInputFaultBlocks(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	old := conditionOf("SpecSynced", "False", "InputError")
+	old["message"], old["lastTransitionTime"] = "no such ClusterImageSet", time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+	s.says("", old)
+	o := s.until("the fault", func(o *install.Observed) bool { return o.Cluster.State == install.ClusterBlocked })
+	if !slices.ContainsFunc(o.Cluster.Validations, func(v install.Validation) bool {
+		return v.ID == "spec-synced" && v.Status == "failure" && strings.Contains(v.Message, "no such ClusterImageSet")
+	}) {
+		t.Errorf("validations %+v", o.Cluster.Validations)
+	}
+}
+
+// A cluster that the service has lost sight of is touched.
+func TestStall(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	s.imageReady()
+	for i := range 4 {
+		s.boots(i)
+	}
+	s.says("insufficient")
+	s.until("hosts", func(o *install.Observed) bool { return len(o.Hosts) == 4 && o.Cluster.Status == "insufficient" })
+	s.settle()
+	stalled := conditionOf("RequirementsMet", "False", "UnsyncedAgents")
+	stalled["lastTransitionTime"] = time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	s.says("ready", conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "False", "InstallationNotStarted"), stalled)
+	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == install.ClusterReady })
+	if o := s.observe(); !o.Cluster.Stalled.IsZero() {
+		t.Error("what is held does not stall")
+	}
+	s.settle()
+	o := s.until("stalled", func(o *install.Observed) bool { return !o.Cluster.Stalled.IsZero() })
+	before := s.get(agentInstalls(), s.namespace)
+	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/nudge", Kind: install.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}); err != nil {
+		t.Fatal(err)
+	}
+	after := s.get(agentInstalls(), s.namespace)
+	if after.GetResourceVersion() == before.GetResourceVersion() || after.GetGeneration() != before.GetGeneration() {
+		t.Error("it was not touched, or changed")
+	}
+}
+
+// A namespace that is on its way out is named, and what holds it.
+func TestTerminatingNamespace(t *testing.T) {
+	s := newStage(t)
+	holds := object("v1", "ConfigMap", s.namespace, "holds", map[string]any{})
+	holds.SetFinalizers([]string{"example.com/hold"})
+	if _, err := s.client(configMaps()).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.admin.Resource(namespaces().GroupVersionResource).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = s.client(configMaps()).Patch(context.WithoutCancel(t.Context()), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	})
+	s.observe()
+	err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: install.RegisterCluster, Name: s.namespace})
+	var fault *install.Fault
+	if !errors.As(err, &fault) || fault.Permanent || !strings.Contains(err.Error(), "being deleted") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Everything that was made goes, in order; what others put there stays.
+func TestDelete(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	theirs := object("v1", "Secret", s.namespace, "theirs", map[string]any{})
+	if _, err := s.client(secrets()).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []kind{clusterDeployments(), agentInstalls(), infraEnvs(), nmStateConfigs()} {
+		if list, err := s.client(k).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
+			t.Errorf("%s: %d are left, %v", k.Resource, len(list.Items), err)
+		}
+	}
+	list, err := s.client(secrets()).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != "theirs" {
+		t.Errorf("Secrets: %+v, %v", list, err)
+	}
+	if o := s.observe(); o.Cluster != nil {
+		t.Error("the cluster is still observed")
+	}
+}
+
+// A finalizer that stays is explained by whose it is.
+func TestDeleteThatHangs(t *testing.T) {
+	s := newStage(t)
+	s.plane.clock = clock.Scaled(1200)
+	s.settle()
+	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace)
+	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Letting go deletes nothing and changes no field.
+func TestRelease(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	before := s.get(agentInstalls(), s.namespace).Object["spec"]
+	if err := s.plane.ReleaseCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []kind{clusterDeployments(), agentInstalls(), infraEnvs()} {
+		u := s.get(k, s.namespace)
+		if u.GetLabels()["oaictl.io/cluster"] != "" {
+			t.Errorf("%s has its label", k.name)
+		}
+		if ownEntry(u) >= 0 {
+			t.Errorf("%s is owned: %+v", k.name, u.GetManagedFields())
+		}
+	}
+	if after := s.get(agentInstalls(), s.namespace).Object["spec"]; !within(before, after) || !within(after, before) {
+		t.Errorf("changed: %v, %v", before, after)
+	}
+	s.until("foreign", func(o *install.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })
+}
