@@ -225,6 +225,54 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 	}
 }
 
+// A node that is added to a cluster of several InfraEnvs boots an image of its
+// own, which is not changed again for others.
+func TestAddingANodeToASplitCluster(t *testing.T) {
+	c := sample(3, 20)
+	for i := range c.Spec.Hosts {
+		net := &spec.HostNet{IP: fmt.Sprintf("10.20.0.%d/16", 4+i), DNS: []string{"10.20.0.1"}}
+		for j := range 1500 { // so that a few hosts fill an InfraEnv
+			address := mac(3, 1500*i+j)
+			net.Routes = append(net.Routes, spec.Route{Destination: "fd" + address[6:8] + ":" + address[9:11] + address[12:14] + ":" + address[15:17] + "::/64", Gateway: "fd10::1"})
+		}
+		c.Spec.Hosts[i].Net = net
+	}
+	w := installedWithout(t, c, false)
+	before := len(w.observed.InfraEnvs)
+	if before < 2 {
+		t.Fatalf("%d InfraEnvs", before)
+	}
+	w.absent, w.desired.Options.AddNodes = "", true
+	for range 12 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+	}
+	plan := w.decide()
+	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-19"}) {
+		t.Errorf("%s: %s", plan.Verdict, plan.Message)
+	}
+	if count(w, install.RegisterInfraEnv) != 1 || count(w, install.UpdateInfraEnv) != 0 || len(w.observed.InfraEnvs) != before+1 {
+		t.Errorf("writes %v", keys(w.writes))
+	}
+}
+
+// FuzzStaticNetworkSize has any text for a network: there is always a size, and
+// more text never makes it less than nothing.
+func FuzzStaticNetworkSize(f *testing.F) {
+	f.Add("interfaces:\n- name: eth0\n  type: ethernet\n", "eth0", "52:54:00:00:00:01")
+	f.Add(`{"interfaces":[{"name":"eth0","ipv6":{"address":[{"ip":"fd10::1"}]}}]}`, "", "")
+	f.Add("a: [b, {c: \"d:e\"}]\n# f\n- g", "h", "i")
+	f.Fuzz(func(t *testing.T, document, name, address string) {
+		network := install.StaticNetwork{YAML: document, MACs: []install.MACInterface{{MAC: address, Name: name}}}
+		one := install.StaticNetworkSize([]install.StaticNetwork{network})
+		if two := install.StaticNetworkSize([]install.StaticNetwork{network, network}); one <= 0 || two < one {
+			t.Errorf("one takes %d bytes, two take %d", one, two)
+		}
+	})
+}
+
 // BenchmarkInfraEnvPlans4000 measures the networks of 4,000 hosts.
 func BenchmarkInfraEnvPlans4000(b *testing.B) {
 	const bound = time.Second
