@@ -59,11 +59,11 @@ func Start(t testing.TB) *Cluster {
 func giveUp(t testing.TB, err error) {
 	t.Helper()
 	switch {
-	case errors.Is(err, ErrUnavailable):
-		t.Skip(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		t.Skipf("etcd and Kubernetes are not built yet, and the time of these tests is too short for it (go test -timeout 50m). "+
 			"The next run goes on from here, or run `go run ./internal/kubetest/build` first: %v", err)
+	case errors.Is(err, ErrUnavailable):
+		t.Skip(err)
 	default:
 		t.Fatalf("starting a hub: %v", err)
 	}
