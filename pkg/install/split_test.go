@@ -187,18 +187,21 @@ func TestSplitOfArchitectures(t *testing.T) {
 	if plans[0].Arch != spec.X86 || arches[spec.X86] < 2 || arches[spec.ARM] < 1 {
 		t.Errorf("%v", arches)
 	}
+	was, arm := whose(plans), map[string]bool{}
+	for _, h := range c.Spec.Hosts {
+		arm[h.Name] = h.Arch == spec.ARM
+	}
 	for i := range plans { // one after the other is missing
 		have := made(slices.Delete(slices.Clone(plans), i, i+1)...)
 		again := plansOf(t, c, have)
 		for name, env := range whose(again) {
-			if was := whose(plans)[name]; was != plans[i].Name && was != env {
-				t.Fatalf("without %s: %s was in %s and is in %s", plans[i].Name, name, was, env)
+			if was[name] != plans[i].Name && was[name] != env {
+				t.Fatalf("without %s: %s was in %s and is in %s", plans[i].Name, name, was[name], env)
 			}
 		}
 		for _, p := range again {
 			for _, name := range p.Hosts {
-				j := slices.IndexFunc(c.Spec.Hosts, func(h spec.Host) bool { return h.Name == name })
-				if arm := c.Spec.Hosts[j].Arch == spec.ARM; arm != (p.Arch == spec.ARM) {
+				if arm[name] != (p.Arch == spec.ARM) {
 					t.Fatalf("%s boots an image for %s", name, p.Arch)
 				}
 			}
