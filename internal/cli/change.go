@@ -20,6 +20,7 @@ type changeOptions struct {
 	*app
 	target
 	Yes      bool
+	Orphan   bool
 	ejecting ejectOptions
 }
 
@@ -108,6 +109,9 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if o.globals.Backend == backendHub {
+		return service.CancelInstall(ctx, seen.ref.ID) // says why not, and nobody is asked before
+	}
 	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
 		return err
 	}
@@ -149,6 +153,9 @@ func (o *changeOptions) reset(ctx context.Context) error {
 	seen, err := o.find(ctx, service, o.target)
 	if err != nil {
 		return err
+	}
+	if o.globals.Backend == backendHub {
+		return service.ResetInstall(ctx, seen.ref.ID) // says why not, and nobody is asked before
 	}
 	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
 		return err

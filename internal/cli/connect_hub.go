@@ -21,18 +21,7 @@ func connectHub(_ context.Context, to line) (remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remoteOf(plane)
-}
-
-// hubRemote is a hub with the types of its own that the verbs do not know.
-type hubRemote struct{ *hub.Plane }
-
-func remoteOf(plane *hub.Plane) (remote, error) {
-	service, complete := any(hubRemote{plane}).(remote)
-	if !complete {
-		return nil, usagef("the hub backend is not part of this version; use --backend rest with --service-url")
-	}
-	return service, nil
+	return hubRemote{plane}, nil
 }
 
 // callsAs tells calls of an API server as requests of a service are told. Nil for

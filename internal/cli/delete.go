@@ -28,17 +28,30 @@ func (a *app) deleteClusterCommand() *cobra.Command {
 InfraEnvs that oaictl made for it. An installed cluster goes on running; only
 the service forgets it. With -f FILE, discovery images that are still in the
 machines' virtual drives are taken out first, also where the cluster is gone
-already; if that fails, nothing is deleted. With a name, BMCs are left alone.`,
+already; if that fails, nothing is deleted. With a name, BMCs are left alone.
+
+On a hub the cluster's objects are deleted in the order in which the hub's
+controllers can let go of them, also while an install runs, which ends it. What
+they do not let go of is named, with who holds it. --orphan deletes nothing: the
+objects only stop being oaictl's, for whoever takes them over.`,
 		Example: `  oaictl delete cluster lab --yes
-  oaictl delete cluster -f cluster.yaml --yes`,
+  oaictl delete cluster -f cluster.yaml --yes
+  oaictl delete cluster lab --backend hub --orphan --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.read(command, given, "cluster"); err != nil {
 				return err
+			}
+			switch {
+			case o.Orphan && o.globals.Backend != backendHub:
+				return usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", backendHub)
+			case o.Orphan:
+				return o.orphanCluster(command.Context())
 			}
 			return o.deleteCluster(command.Context())
 		},
 	}
 	o.flags(command)
+	command.Flags().BoolVar(&o.Orphan, "orphan", false, "delete nothing, and let go of the objects on a hub")
 	return command
 }
 
@@ -50,7 +63,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	// Only an observation says which InfraEnvs are the cluster's own.
 	seen, err := o.look(ctx, service, o.target)
 	if errors.Is(err, errGone) && o.File != "" {
-		return o.ejectOfGone(ctx, err)
+		return o.deleteGone(ctx, service, err)
 	}
 	if err != nil {
 		return err
@@ -76,6 +89,9 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 			return err
 		}
 	}
+	if o.globals.Backend == backendHub {
+		o.say("Waiting for the hub's controllers to let go of the objects of %s.", seen.ref.ID)
+	}
 	if err := service.DeleteCluster(ctx, seen.ref.ID); err != nil {
 		return deleteRefused(err, seen)
 	}
@@ -95,12 +111,19 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 // deleteInfraEnvs deletes one after the other and says which are gone.
 func deleteInfraEnvs(ctx context.Context, service remote, list []install.InfraEnv) (gone []document.Changed, err error) {
 	for _, env := range list {
-		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
+		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil && !wentAlong(err) {
 			return gone, stillInUse(ctx, service, env, err)
 		}
 		gone = append(gone, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 	}
 	return gone, nil
+}
+
+// wentAlong says whether what is to be deleted is gone already, as a hub's InfraEnvs
+// are with their cluster.
+func wentAlong(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
 }
 
 func infraEnvList(list []install.InfraEnv) string {

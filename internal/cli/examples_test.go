@@ -112,7 +112,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 // in the folder and the fake service.
 func runsAlone(command *cobra.Command, text string) bool {
 	path := command.CommandPath()
-	return command.Parent().Name() != "simulator" && path != "oaictl iso serve" && path != "oaictl create images" &&
+	return command.Parent().Name() != "simulator" && command.Parent().Name() != "agent" && path != "oaictl iso serve" && path != "oaictl create images" &&
 		!strings.Contains(text, "https://mirror.")
 }
 

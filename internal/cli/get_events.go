@@ -118,6 +118,9 @@ func (o *eventsOptions) filter(ctx context.Context, service remote) (rest.EventF
 	case o.Host != "":
 		host, err := o.findHost(ctx, service, o.Host)
 		filter.HostID = host.ID
+		if o.globals.Backend == backendHub {
+			filter.InfraEnvID = host.InfraEnvID // which says where its object is
+		}
 		return filter, err
 	case o.InfraEnv != "":
 		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)

@@ -21,7 +21,7 @@ import (
 )
 
 func (a *app) simulatorCommand() *cobra.Command {
-	return group("simulator", "Play an assisted-service, or machines for one", a.simulatorServeCommand(), a.simulatorHostsCommand())
+	return group("simulator", "Play an assisted-service, machines for one, or the operators of a hub", a.simulatorServeCommand(), a.simulatorHostsCommand(), a.simulatorHubCommand())
 }
 
 // simulatorOptions are what both halves have in common.
