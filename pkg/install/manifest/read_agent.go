@@ -13,6 +13,7 @@ import (
 // agent-based installer.
 func (r *reader) agent(in *input) {
 	r.nowhere = "cluster.yaml has no place for it, and the agent-based installer knows no such key"
+	r.agentBased = true
 	var config, hosts *node
 	for _, doc := range in.docs {
 		_, kind := kindOfDoc(doc)
@@ -80,6 +81,10 @@ func (r *reader) namespace(n *node) {
 	}
 	if n.kind == textNode && n.text == NamespaceOf(r.cluster) {
 		r.means(n, "is where oaictl puts the objects of this cluster anyway")
+		return
+	}
+	if r.agentBased {
+		r.means(n, "the agent-based installer uses no namespace")
 		return
 	}
 	r.lose(n, "cluster.yaml names no namespace: ask for it when objects are rendered or applied")
@@ -331,6 +336,6 @@ func (r *reader) rawManifests(in *input) {
 // restOfFiles tells which files nobody read.
 func (r *reader) restOfFiles(in *input) {
 	for name := range in.raw {
-		r.loseFile(joinPath(in.path, name), "is a file that is not read")
+		r.loseFile(in, name, "is a file that is not read")
 	}
 }

@@ -52,6 +52,8 @@ type ReadOptions struct {
 	// Version of OpenShift, for formats that do not say which one is installed
 	// ("4.20"). It wins over one that the input says.
 	Version string
+	// Name of the cluster, for aicli's parameters, which need not say it.
+	Name string
 	// PullSecret names a file with the pull secret, for an input without one.
 	PullSecret string
 	// Env is how files are reached; the process's own for the zero Env.
@@ -202,7 +204,7 @@ func (r *reader) err() error {
 // finish accounts for every key, writes the document, and has it checked as
 // spec.Load will check it.
 func (r *reader) finish(ctx context.Context, format Format, in *input) (*Converted, error) {
-	out := &Converted{Format: format, Files: r.files}
+	out := &Converted{Format: format, Files: r.files, Notes: r.notes}
 	if len(r.problems) == 0 {
 		r.complete(out)
 	}
@@ -318,6 +320,8 @@ func (r *reader) explained(p spec.Problem) spec.Problem {
 	switch {
 	case p.Field == "spec.openshift.version" && p.Line == 0:
 		p.Message, p.Remedy = "the input does not say which OpenShift is installed", "say it beside the input: --openshift-version 4.20"
+	case p.Field == "metadata.name" && p.Line == 0:
+		p.Message, p.Remedy = "the input does not say what the cluster is called", "say it beside the input: --name NAME"
 	case p.Field == "spec.pullSecret" && p.Line == 0:
 		p.Message, p.Remedy = "the input has no pull secret", "name its file beside the input: --pull-secret PATH"
 	}

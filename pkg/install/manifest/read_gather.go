@@ -97,7 +97,7 @@ func (in *input) walk(below string, entries []fs.DirEntry) {
 		case entry.IsDir() || isLinkedDir(in.reader, entry, full):
 			if !isKnownFolder(name) {
 				in.files = append(in.files, full)
-				in.reader.loseFile(full, "is a folder that is not read")
+				in.reader.loseFile(in, name, "is a folder that is not read")
 				continue
 			}
 			inner, ok := in.reader.dir(full)

@@ -38,6 +38,11 @@ func readPath(t testing.TB, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, entry := range entries {
+		if entry.Name() == "params.yml" {
+			return filepath.Join(dir, entry.Name())
+		}
+	}
 	if len(entries) == 1 && !entries[0].IsDir() {
 		return filepath.Join(dir, entries[0].Name())
 	}

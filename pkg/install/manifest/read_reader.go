@@ -26,7 +26,13 @@ type reader struct {
 	written  map[*spec.Document]*node // the documents' keys in their order
 	nowhere  string                   // why what nobody took is left behind
 
-	archByRole []roleArch // architectures of machines, by their role
+	archByRole   []roleArch // architectures of machines, by their role
+	envs         []bootEnv  // what the InfraEnvs say of their machines
+	notes        []string   // what has to be known of the document
+	hubNamespace string     // of the ClusterDeployment
+	agentBased   bool       // whether it is the agent-based installer's, which has no namespaces
+	capiName     string     // of the Cluster of Cluster API
+	laterFencing []*node    // fencing credentials, for hosts that are read later
 }
 
 // lost is a Loss with its place, by which it is sorted.
@@ -69,8 +75,8 @@ func (r *reader) lose(n *node, why string) {
 }
 
 // loseFile tells that a file is not read at all.
-func (r *reader) loseFile(file, why string) {
-	r.losses = append(r.losses, lost{file: file, loss: Loss{Path: file, Why: why}})
+func (r *reader) loseFile(in *input, name, why string) {
+	r.losses = append(r.losses, lost{file: joinPath(in.path, name), loss: Loss{Path: name, Why: why}})
 }
 
 // rest tells that whatever nobody took below n is left behind.

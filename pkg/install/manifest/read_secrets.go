@@ -19,7 +19,8 @@ var secretKey = regexp.MustCompile(`(?i)(password|passwd|passphrase|token|secret
 // shown is a value for a report: secrets are left out of it.
 func shown(n *node) any {
 	for at := n; at != nil; at = at.parent {
-		if isSecretKey(at) || at.parent == nil && isSecretObject(at) && at != n {
+		inData := at.parent != nil && at.parent.parent == nil && isSecretObject(at.parent) && (at.key == "data" || at.key == "stringData")
+		if isSecretKey(at) || inData {
 			return redacted
 		}
 	}

@@ -51,6 +51,7 @@ type node struct {
 	text      string // a scalar, as it is written
 	children  []*node
 	taken     bool
+	decoded   bool // from base64
 }
 
 // document is one YAML document of an input.
@@ -116,6 +117,9 @@ func (n *node) path() string {
 	var path strings.Builder
 	for i := len(parts) - 1; i >= 0; i-- {
 		path.WriteString(parts[i])
+	}
+	if path.Len() == 0 {
+		return strings.TrimSuffix(n.in.label, ":")
 	}
 	return n.in.label + strings.TrimPrefix(path.String(), ".")
 }
