@@ -180,6 +180,20 @@ func (w *writer) kept(k kind, written *unstructured.Unstructured) {
 	}
 }
 
+// dropped takes what was just deleted off its shelf; what a finalizer holds is
+// still there.
+func (w *writer) dropped(k kind, live *unstructured.Unstructured) {
+	w.Plane.mu.Lock()
+	at := w.places[live.GetNamespace()]
+	w.Plane.mu.Unlock()
+	if at == nil || len(live.GetFinalizers()) > 0 {
+		return
+	}
+	if s, watched := at.shelves[k.name]; watched {
+		_ = s.Delete(live) // an object of the right type is always taken
+	}
+}
+
 // touch has the service look at an object again.
 func (w *writer) touch(ctx context.Context, k kind, live *unstructured.Unstructured) error {
 	return w.patch(ctx, k, live, map[string]any{"metadata": map[string]any{
@@ -196,6 +210,7 @@ func (w *writer) remove(ctx context.Context, k kind, live *unstructured.Unstruct
 		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid},
 	})
 	if err == nil || apierrors.IsNotFound(err) {
+		w.dropped(k, live)
 		return nil
 	}
 	return w.fault(attempt{op: "delete " + k.name, verb: "delete", kind: k, namespace: live.GetNamespace(), name: live.GetName()}, err)
