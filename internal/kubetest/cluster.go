@@ -40,7 +40,7 @@ const apiServer = "kube-apiserver"
 const startTimeout = 2 * time.Minute
 
 // Start starts a hub of the test's own, which is stopped after the test. Where its
-// programs cannot be built the test is skipped, with the reason.
+// programs cannot be built, and with -short, the test is skipped, with the reason.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
 	c, err := start(t)
@@ -55,6 +55,10 @@ func Start(t testing.TB) *Cluster {
 	return c
 }
 
+// errShort is why there is no hub in a run with -short: such as one with the race
+// detector, which would see nothing of the hub's processes.
+var errShort = errors.New("a hub takes too long for go test -short")
+
 // giveUp ends a test that has no hub: there is a reason to skip it, or to fail.
 func giveUp(t testing.TB, err error) {
 	t.Helper()
@@ -62,7 +66,7 @@ func giveUp(t testing.TB, err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		t.Skipf("etcd and Kubernetes are not built yet, and the time of these tests is too short for it (go test -timeout 50m). "+
 			"The next run goes on from here, or run `go run ./internal/kubetest/build` first: %v", err)
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, errShort):
 		t.Skip(err)
 	default:
 		t.Fatalf("starting a hub: %v", err)
@@ -70,6 +74,9 @@ func giveUp(t testing.TB, err error) {
 }
 
 func start(t testing.TB) (*Cluster, error) {
+	if testing.Short() {
+		return nil, errShort
+	}
 	ctx, cancel := beforeDeadline(t)
 	defer cancel()
 	programs, err := Build(ctx, t.Output())
