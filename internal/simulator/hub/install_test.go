@@ -1,0 +1,313 @@
+package hub_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestInstall installs an example with nothing but an API client: what a person
+// with kubectl would do. Then it adds a machine, and takes everything apart.
+func TestInstall(t *testing.T) {
+	w := newWorld(t, "compact", hub.Config{Hive: true, Webhooks: true})
+	w.apply()
+	w.waitFor("the image", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+		return text(o, "status", "isoDownloadURL") != ""
+	})
+	w.approve(3)
+	w.waitFor("the end of the installation", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+		return conditionIs(o, "Completed", "True", "InstallationCompleted")
+	})
+	w.waitFor("Hive", hubapi.ClusterDeployments(), w.name, func(o *unstructured.Unstructured) bool {
+		done, _, _ := unstructured.NestedBool(o.Object, "spec", "installed")
+		return done
+	})
+	for _, name := range []string{w.name + "-admin-kubeconfig", w.name + "-admin-password"} {
+		secret, err := w.client.Resource(hubapi.Secrets()).Namespace(w.space).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owners := secret.GetOwnerReferences(); len(owners) != 1 || owners[0].Kind != "ClusterDeployment" {
+			t.Errorf("%s is owned by %v", name, owners)
+		}
+	}
+	w.waitFor("day 2", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+		return text(o, "status", "debugInfo", "state") == "adding-hosts"
+	})
+	w.isFrozen()
+	w.addMachine()
+	w.deleteAll()
+}
+
+// isFrozen checks that admission is asked: an installed cluster's spec is frozen.
+func (w *world) isFrozen() {
+	w.t.Helper()
+	_, err := w.client.Resource(hubapi.AgentClusterInstalls()).Namespace(w.space).Patch(w.t.Context(), w.name, types.MergePatchType,
+		[]byte(`{"spec":{"apiVIPs":["192.168.127.77"]}}`), metav1.PatchOptions{})
+	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "apiVIPs") {
+		w.t.Errorf("changing a VIP of an installed cluster: %v", err)
+	}
+	o, err := w.client.Resource(hubapi.AgentClusterInstalls()).Namespace(w.space).Get(w.t.Context(), w.name, metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if managed, said, _ := unstructured.NestedBool(o.Object, "spec", "networking", "userManagedNetworking"); !said || managed {
+		w.t.Errorf("userManagedNetworking was not filled in")
+	}
+}
+
+// addMachine boots another machine from the image of the installed cluster.
+func (w *world) addMachine() {
+	w.t.Helper()
+	ctx, stop := context.WithCancel(w.t.Context())
+	var running sync.WaitGroup
+	defer func() { stop(); running.Wait() }()
+	running.Go(func() {
+		err := simulator.Boot(ctx, simulator.BootConfig{ServiceURL: w.url, Clock: w.clock, Seed: 99, InfraEnv: w.name, Count: 1, Day: host.Day2, KubeAPI: true})
+		if err != nil && ctx.Err() == nil {
+			w.t.Error(err)
+		}
+	})
+	w.approve(4)
+	w.until("the added host", func() bool {
+		list, err := w.client.Resource(hubapi.Agents()).Namespace(w.space).List(w.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for i := range list.Items {
+			o := &list.Items[i]
+			if text(o, "status", "kind") == "AddToExistingClusterHost" && conditionIs(o, "Installed", "True", "InstallationCompleted") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// deleteAll deletes what was applied, and waits until everything is gone that
+// the service has made.
+func (w *world) deleteAll() {
+	w.t.Helper()
+	for kind, name := range map[schema.GroupVersionResource]string{hubapi.ClusterDeployments(): w.name, hubapi.InfraEnvs(): w.name} {
+		if err := w.client.Resource(kind).Namespace(w.space).Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	left := ""
+	w.until("the deletion", func() bool {
+		left = ""
+		for _, kind := range []schema.GroupVersionResource{hubapi.ClusterDeployments(), hubapi.AgentClusterInstalls(), hubapi.InfraEnvs(), hubapi.Agents(), hubapi.Secrets()} {
+			list, err := w.client.Resource(kind).Namespace(w.space).List(w.t.Context(), metav1.ListOptions{})
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			for i := range list.Items {
+				if name := list.Items[i].GetName(); kind != hubapi.Secrets() || strings.HasPrefix(name, w.name+"-admin") {
+					left += " " + list.Items[i].GetKind() + "/" + name
+				}
+			}
+		}
+		return left == ""
+	}, &left)
+	for _, path := range []string{"clusters", "infra-envs"} {
+		if have := w.rest(path); have != "[]" {
+			w.t.Errorf("the service has %s left: %s", path, have)
+		}
+	}
+}
+
+// rest reads a list of the service.
+func (w *world) rest(path string) string {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.url+"/api/assisted-install/v2/"+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// world is a hub with its service and machines, and somebody who uses it.
+type world struct {
+	t       *testing.T
+	space   string
+	name    string
+	cluster *spec.Cluster
+	client  dynamic.Interface
+	url     string
+	clock   clock.Clock
+}
+
+func newWorld(t *testing.T, example string, config hub.Config) *world {
+	t.Helper()
+	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time := clock.Scaled(300)
+	service, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster, KubeAPI: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		if err := service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	kube := server.Start(t)
+	config.Kube, config.Service, config.Clock, config.Logf = kube.Config, service.URL(), time, t.Logf
+	config.Namespace = kube.Namespace(t)
+	running.Go(func() {
+		if err := hub.Run(ctx, config); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+	})
+	client, err := dynamic.NewForConfig(kube.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t: t, space: config.Namespace, name: cluster.Metadata.Name, cluster: cluster, client: client, url: service.URL(), clock: time}
+}
+
+// apply applies the objects of the cluster.
+func (w *world) apply() {
+	w.t.Helper()
+	held := false
+	objects, err := manifest.Hub(w.cluster, manifest.HubOptions{Namespace: w.space, Secrets: true, Hold: &held})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all := objects.All()
+	if objects.ImageSet == nil {
+		set := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "hive.openshift.io/v1", "kind": "ClusterImageSet",
+			"spec": map[string]any{"releaseImage": "quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64"}}}
+		for _, o := range all {
+			if o.GetKind() == "AgentClusterInstall" {
+				set.SetName(text(o, "spec", "imageSetRef", "name"))
+			}
+		}
+		all = append(all, set)
+	}
+	for _, o := range all {
+		if o.GetKind() == "Namespace" {
+			continue
+		}
+		w.applyOne(o)
+	}
+}
+
+func (w *world) applyOne(o *unstructured.Unstructured) {
+	w.t.Helper()
+	kind, ok := hubapi.KindOf(o.GroupVersionKind().GroupKind())
+	if !ok {
+		w.t.Fatalf("no kind %s", o.GetKind())
+	}
+	var to dynamic.ResourceInterface = w.client.Resource(kind.GroupVersionResource())
+	if kind.Namespaced {
+		to = w.client.Resource(kind.GroupVersionResource()).Namespace(o.GetNamespace())
+	}
+	if _, err := to.Apply(w.t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "oaictl"}); err != nil {
+		w.t.Fatalf("apply %s %s: %v", o.GetKind(), o.GetName(), err)
+	}
+}
+
+// approve waits for that many Agents and approves them as control plane nodes.
+func (w *world) approve(count int) {
+	w.t.Helper()
+	agents := w.client.Resource(hubapi.Agents()).Namespace(w.space)
+	approved := map[string]bool{}
+	w.until("the Agents", func() bool {
+		list, err := agents.List(w.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for i := range list.Items {
+			o := &list.Items[i]
+			if approved[o.GetName()] || text(o, "status", "inventory", "hostname") == "" {
+				continue
+			}
+			patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"approved": true, "role": "master", "hostname": "node-" + o.GetName()[:8]}})
+			if _, err := agents.Patch(w.t.Context(), o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+				w.t.Fatal(err)
+			}
+			approved[o.GetName()] = true
+		}
+		return len(approved) == count
+	})
+}
+
+func (w *world) waitFor(what string, kind schema.GroupVersionResource, name string, good func(*unstructured.Unstructured) bool) {
+	w.t.Helper()
+	last := ""
+	w.until(what, func() bool {
+		o, err := w.client.Resource(kind).Namespace(w.space).Get(w.t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			last = err.Error()
+			return false
+		}
+		data, _ := json.MarshalIndent(o.Object["status"], "", " ")
+		last = string(data)
+		return good(o)
+	}, &last)
+}
+
+// until looks again and again until something is so.
+func (w *world) until(what string, good func() bool, last ...*string) {
+	w.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !good(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			for _, l := range last {
+				w.t.Logf("last seen: %s", *l)
+			}
+			w.t.Fatalf("waited for %s in vain", what)
+		}
+	}
+}
+
+func text(o *unstructured.Unstructured, path ...string) string {
+	s, _, _ := unstructured.NestedString(o.Object, path...)
+	return s
+}
+
+func conditionIs(o *unstructured.Unstructured, kind, status, reason string) bool {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		if m := c.(map[string]any); m["type"] == kind {
+			return m["status"] == status && m["reason"] == reason
+		}
+	}
+	return false
+}

@@ -1,0 +1,166 @@
+package hub_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// track is what the conditions of objects of a kind went through: by object and
+// type, each status with its reason once in a row.
+type track struct {
+	mu   sync.Mutex
+	seen map[string]map[string][]string // by object, then type
+}
+
+func newTrack() *track { return &track{seen: map[string]map[string][]string{}} }
+
+func (tr *track) add(o *unstructured.Unstructured) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	types := tr.seen[o.GetName()]
+	if types == nil {
+		types = map[string][]string{}
+		tr.seen[o.GetName()] = types
+	}
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		m := c.(map[string]any)
+		kind, now := m["type"].(string), m["status"].(string)+" "+m["reason"].(string)
+		if all := types[kind]; len(all) == 0 || all[len(all)-1] != now {
+			types[kind] = append(all, now)
+		}
+	}
+}
+
+// byType gives the different sequences of a condition type over all objects.
+func (tr *track) byType() map[string][][]string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	all := map[string][][]string{}
+	for _, types := range tr.seen {
+		for kind, list := range types {
+			if !slices.ContainsFunc(all[kind], func(l []string) bool { return slices.Equal(l, list) }) {
+				all[kind] = append(all[kind], list)
+			}
+		}
+	}
+	return all
+}
+
+// recorded reads the tracks of a real hub's objects.
+func recorded(t *testing.T) map[string]*track {
+	t.Helper()
+	folder := os.Getenv("OAICTL_RECORDINGS")
+	if folder == "" {
+		t.Skip("OAICTL_RECORDINGS names no folder with recordings of a real service")
+	}
+	file, err := os.Open(filepath.Join(folder, "hub", "compact.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	tracks := map[string]*track{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct{ Object map[string]any }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		o := &unstructured.Unstructured{Object: line.Object}
+		if tracks[o.GetKind()] == nil {
+			tracks[o.GetKind()] = newTrack()
+		}
+		tracks[o.GetKind()].add(o)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return tracks
+}
+
+// follow keeps track of a kind's objects.
+func (w *world) follow(kind schema.GroupVersionResource) *track {
+	w.t.Helper()
+	tr := newTrack()
+	watch, err := w.client.Resource(kind).Namespace(w.space).Watch(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for event := range watch.ResultChan() {
+			if o, ok := event.Object.(*unstructured.Unstructured); ok {
+				tr.add(o)
+			}
+		}
+	}()
+	w.t.Cleanup(func() { watch.Stop(); <-done })
+	return tr
+}
+
+// TestLikeTheRecording installs three hosts as the recording did: approved as
+// soon as they appear, and with their role. Every condition has to go through
+// what it went through there. A status may be missed where a simulated clock
+// runs fast, but nothing may come that the real service never showed in between,
+// and the end has to be the same.
+func TestLikeTheRecording(t *testing.T) {
+	want := recorded(t)
+	w := newWorld(t, "compact", hub.Config{})
+	kinds := map[string]schema.GroupVersionResource{
+		hubapi.KindAgentClusterInstall: hubapi.AgentClusterInstalls(), hubapi.KindInfraEnv: hubapi.InfraEnvs(), hubapi.KindAgent: hubapi.Agents(),
+	}
+	have := map[string]*track{}
+	for name, kind := range kinds {
+		have[name] = w.follow(kind)
+	}
+	w.apply()
+	w.approve(3)
+	w.waitFor("day 2", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+		return text(o, "status", "debugInfo", "state") == "adding-hosts"
+	})
+	for name := range kinds {
+		compare(t, name, have[name].byType(), want[name].byType())
+	}
+}
+
+func compare(t *testing.T, object string, have, want map[string][][]string) {
+	t.Helper()
+	for kind := range want {
+		if len(have[kind]) == 0 {
+			t.Errorf("no %s has the condition %s", object, kind)
+		}
+	}
+	for kind, lists := range have {
+		for _, list := range lists {
+			if !slices.ContainsFunc(want[kind], func(real []string) bool { return fits(list, real) }) {
+				t.Errorf("%s of an %s went through\n  %q,\nin the recording\n  %q", kind, object, list, want[kind])
+			}
+		}
+	}
+}
+
+// fits tells whether a sequence is another one with some of it missed, but not
+// the end.
+func fits(list, real []string) bool {
+	at := 0
+	for _, step := range real {
+		if at < len(list) && list[at] == step {
+			at++
+		}
+	}
+	return at == len(list) && list[len(list)-1] == real[len(real)-1]
+}
