@@ -20,4 +20,6 @@ func (t rawToken) Header(context.Context) (name, value string, err error) {
 }
 
 func (rawToken) Refused(string) bool { return false }
-func (rawToken) Next() string        { return "set USER_AUTH_TOKEN to the token that the medium was made with" }
+func (rawToken) Next() string {
+	return "set USER_AUTH_TOKEN to the token that the medium was made with"
+}

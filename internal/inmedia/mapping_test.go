@@ -1,0 +1,199 @@
+package inmedia
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+	"github.com/oaictl/oaictl/pkg/install/release"
+)
+
+const fullInstallYAML = `apiVersion: extensions.hive.openshift.io/v1beta1
+kind: AgentClusterInstall
+metadata:
+  annotations:
+    agent-install.openshift.io/install-config-overrides: '{"networking":{"clusterNetworkMTU":9000}}'
+  labels:
+    agentclusterinstalls.agent-install.openshift.io/consumer: installer
+  name: lab
+spec:
+  apiVIPs: [192.168.127.240, "fd00::240"]
+  ingressVIP: 192.168.127.241
+  clusterDeploymentRef: {name: lab}
+  compute:
+  - {name: worker, hyperthreading: Disabled}
+  controlPlane: {name: master, hyperthreading: Enabled}
+  diskEncryption: {enableOn: all, mode: tang, tangServers: '[{"url":"http://tang.example.com","thumbprint":"abc"}]'}
+  external: {platformName: oci, cloudControllerManager: External}
+  holdInstallation: true
+  loadBalancer: {type: UserManaged}
+  mastersSchedulable: true
+  networking:
+    clusterNetwork:
+    - {cidr: 10.128.0.0/14, hostPrefix: 23}
+    machineNetwork:
+    - cidr: 192.168.127.0/24
+    - cidr: fd00::/64
+    networkType: OVNKubernetes
+    serviceNetwork: [172.30.0.0/16]
+    userManagedNetworking: false
+  ntpSources: [ntp.example.com]
+  platformType: External
+  provisionRequirements: {controlPlaneAgents: 3, workerAgents: 2}
+  proxy: {httpProxy: "http://proxy:3128", httpsProxy: "http://proxy:3129", noProxy: ".example.com"}
+  sshPublicKey: |
+    ssh-ed25519 AAAA core
+`
+
+func decode(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func TestClusterRequest(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.put("agent-cluster-install.yaml", fullInstallYAML)
+	m.put("operators.yaml", "- name: lvm\n- name: mce\n  properties: '{\"a\": 1}'\n")
+	client := m.client()
+	client.Release = func(_ context.Context, _ string, _ release.Options) (release.Info, error) {
+		return release.Info{Version: "4.20.33", Arch: []string{"arm64", "x86_64"}}, nil
+	}
+	_, _ = client.RegisterCluster(t.Context()) // the simulated service may refuse so many things at once
+	made := m.wire.made()
+	if len(made) == 0 {
+		t.Fatalf("nothing was asked for: %v", m.told)
+	}
+	want := decode(t, `{
+		"name": "lab", "base_dns_domain": "example.com", "openshift_version": "4.20.33", "cpu_architecture": "multi",
+		"ocp_release_image": "quay.io/openshift-release-dev/ocp-release:4.20.33-x86_64", "pull_secret": "", "tags": "oaictl,installer",
+		"api_vips": [{"ip": "192.168.127.240"}, {"ip": "fd00::240"}], "ingress_vips": [{"ip": "192.168.127.241"}],
+		"cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 23}], "service_networks": [{"cidr": "172.30.0.0/16"}],
+		"machine_networks": [{"cidr": "192.168.127.0/24"}, {"cidr": "fd00::/64"}], "network_type": "OVNKubernetes", "user_managed_networking": false,
+		"platform": {"type": "external", "external": {"platform_name": "oci", "cloud_controller_manager": "External"}},
+		"control_plane_count": 3, "hyperthreading": "masters", "schedulable_masters": true, "ssh_public_key": "ssh-ed25519 AAAA core",
+		"http_proxy": "http://proxy:3128", "https_proxy": "http://proxy:3129", "no_proxy": ".example.com", "ntp_sources": "ntp.example.com",
+		"load_balancer": {"type": "user-managed"}, "olm_operators": [{"name": "lvm"}, {"name": "mce", "properties": "{\"a\": 1}"}],
+		"disk_encryption": {"enable_on": "all", "mode": "tang", "tang_servers": "[{\"url\":\"http://tang.example.com\",\"thumbprint\":\"abc\"}]"}
+	}`)
+	want["pull_secret"] = pullSecret
+	if diff := cmp.Diff(write{"POST", "/clusters", want}, made[0]); diff != "" {
+		t.Errorf("the request (-want +got):\n%s", diff)
+	}
+	if said := "warning: " + m.env.AgentClusterInstall + ": spec.holdInstallation has no effect in agent-based media"; len(m.told) == 0 || m.told[0] != said {
+		t.Errorf("told %v, want %q first", m.told, said)
+	}
+}
+
+func TestInfraEnvRequest(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.put("infraenv.yaml", infraEnvYAML)
+	m.edit("infraenv.yaml", "  cpuArchitecture: x86_64\n", `  cpuArchitecture: aarch64
+  additionalNTPSources: [a.example.com, b.example.com]
+  additionalTrustBundle: "-----BEGIN CERTIFICATE-----"
+  ignitionConfigOverride: '{"ignition":{"version":"3.2.0"}}'
+  kernelArguments:
+  - {operation: append, value: "audit=0"}
+  - {value: "console=ttyS0"}
+  networkDiscoveryDelaySeconds: 30
+  proxy: {httpProxy: "http://proxy:3128", noProxy: "x,y"}
+  sshAuthorizedKey: ssh-ed25519 AAAA core
+`)
+	m.put("nmstateconfig.yaml", `apiVersion: agent-install.openshift.io/v1beta1
+kind: NMStateConfig
+metadata: {name: m-0, labels: {infraenvs.agent-install.openshift.io: lab}}
+spec:
+  config:
+    interfaces:
+    - {name: eth0, type: ethernet, mtu: 9000}
+  interfaces:
+  - {name: eth0, macAddress: "52:54:00:AA:00:01"}
+---
+# a comment between documents
+---
+apiVersion: agent-install.openshift.io/v1beta1
+kind: NMStateConfig
+metadata: {name: m-1, labels: {infraenvs.agent-install.openshift.io: lab}}
+spec:
+  config: {interfaces: [{name: eth0, type: ethernet}]}
+  interfaces:
+  - {name: eth0, macAddress: "52:54:00:aa:00:02"}
+`)
+	m.reset(map[string]string{"IMAGE_TYPE_ISO": "minimal-iso"})
+	_, _ = m.client().RegisterInfraEnv(t.Context()) // the certificate is none
+	made := m.wire.made()
+	if len(made) != 1 {
+		t.Fatalf("asked for %v", made)
+	}
+	want := decode(t, `{
+		"name": "lab", "pull_secret": "", "image_type": "minimal-iso", "cpu_architecture": "arm64", "ssh_authorized_key": "ssh-ed25519 AAAA core",
+		"additional_ntp_sources": "a.example.com,b.example.com", "additional_trust_bundle": "-----BEGIN CERTIFICATE-----",
+		"ignition_config_override": "{\"ignition\":{\"version\":\"3.2.0\"}}", "network_discovery_delay_seconds": 30,
+		"kernel_arguments": [{"operation": "append", "value": "audit=0"}, {"operation": "append", "value": "console=ttyS0"}],
+		"proxy": {"http_proxy": "http://proxy:3128", "https_proxy": "", "no_proxy": "x,y"},
+		"static_network_config": [
+			{"network_yaml": "interfaces:\n- mtu: 9000\n  name: eth0\n  type: ethernet\n", "mac_interface_map": [{"mac_address": "52:54:00:AA:00:01", "logical_nic_name": "eth0"}]},
+			{"network_yaml": "interfaces:\n- name: eth0\n  type: ethernet\n", "mac_interface_map": [{"mac_address": "52:54:00:aa:00:02", "logical_nic_name": "eth0"}]}
+		]
+	}`)
+	want["pull_secret"] = pullSecret
+	if diff := cmp.Diff(write{"POST", "/infra-envs", want}, made[0]); diff != "" {
+		t.Errorf("the request (-want +got):\n%s", diff)
+	}
+}
+
+func TestPullSecretInData(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.put("pull-secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ntype: kubernetes.io/dockerconfigjson\ndata:\n  .dockerconfigjson: "+base64.StdEncoding.EncodeToString([]byte(pullSecret))+"\n")
+	m.must((*Client).RegisterCluster, "registered")
+	if made := m.wire.made(); made[0].Body["pull_secret"] != pullSecret {
+		t.Errorf("sent %v", made[0].Body["pull_secret"])
+	}
+}
+
+func TestHyperthreading(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`: "", `{"controlPlane":{"name":"master"}}`: "",
+		`{"controlPlane":{"hyperthreading":"Enabled"}}`:                                                                            "all",
+		`{"controlPlane":{"hyperthreading":"Disabled"}}`:                                                                           "workers",
+		`{"compute":[{"name":"worker","hyperthreading":"Disabled"}]}`:                                                              "masters",
+		`{"controlPlane":{"hyperthreading":"Disabled"},"compute":[{"name":"worker","hyperthreading":"Disabled"}]}`:                 "none",
+		`{"controlPlane":{"hyperthreading":"Disabled"},"arbiter":{"name":"arbiter"}}`:                                              "arbiters,workers",
+		`{"arbiter":{"hyperthreading":"Disabled"},"provisionRequirements":{"arbiterAgents":1}}`:                                    "masters,workers",
+		`{"compute":[{"name":"worker","hyperthreading":"Enabled"}],"provisionRequirements":{"arbiterAgents":1}}`:                   "all",
+		`{"compute":[{"name":"infra","hyperthreading":"Disabled"},{"name":"worker"}],"controlPlane":{"hyperthreading":"Enabled"}}`: "all",
+	} {
+		var m clusterManifests
+		m.install = new(hive.AgentClusterInstall)
+		if err := json.Unmarshal([]byte(text), &m.install.Spec); err != nil {
+			t.Fatal(err)
+		}
+		if got := hyperthreading(m.install.Spec); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestPlatforms(t *testing.T) {
+	for word, want := range map[string]string{"BareMetal": "baremetal", "None": "none", "VSphere": "vsphere", "Nutanix": "nutanix", "External": "external"} {
+		var from hive.AgentClusterInstall
+		from.Spec.PlatformType = word
+		s := install.Settings{}
+		var got install.Platform
+		if err := putPlatform(s, from.Spec); err != nil {
+			t.Fatal(err)
+		}
+		if err := s[install.SetPlatform].Decode(&got); err != nil || got.Type != want {
+			t.Errorf("%s is sent as %q (%v)", word, got.Type, err)
+		}
+	}
+}
