@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,6 +59,19 @@ func TestInstall(t *testing.T) {
 	w.isFrozen()
 	w.addMachine()
 	w.deleteAll()
+}
+
+// TestExamples installs clusters of every shape.
+func TestExamples(t *testing.T) {
+	for example, hosts := range map[string]int{"sno": 1, "ha-workers": 5, "arbiter": 3, "static-network": 3, "dual-stack": 3, "disconnected": 3} {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, example, hub.Config{Hive: true, Webhooks: true})
+			w.apply()
+			w.approve(hosts)
+			w.reason("Completed", "True", "InstallationCompleted")
+		})
+	}
 }
 
 // isFrozen checks that admission is asked: an installed cluster's spec is frozen.
@@ -205,28 +219,31 @@ func newWorld(t *testing.T, example string, config hub.Config) *world {
 // apply applies the objects of the cluster.
 func (w *world) apply() {
 	w.t.Helper()
+	for _, o := range w.objects() {
+		w.applyOne(o)
+	}
+}
+
+// objects are those of the cluster, which is not held, with its ClusterImageSet.
+func (w *world) objects() []*unstructured.Unstructured {
+	w.t.Helper()
 	held := false
 	objects, err := manifest.Hub(w.cluster, manifest.HubOptions{Namespace: w.space, Secrets: true, Hold: &held})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all := objects.All()
-	if objects.ImageSet == nil {
-		set := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "hive.openshift.io/v1", "kind": "ClusterImageSet",
-			"spec": map[string]any{"releaseImage": "quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64"}}}
-		for _, o := range all {
-			if o.GetKind() == "AgentClusterInstall" {
-				set.SetName(text(o, "spec", "imageSetRef", "name"))
-			}
-		}
-		all = append(all, set)
+	all := slices.DeleteFunc(objects.All(), func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
+	if objects.ImageSet != nil {
+		return all
 	}
+	set := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "hive.openshift.io/v1", "kind": "ClusterImageSet",
+		"spec": map[string]any{"releaseImage": "quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64"}}}
 	for _, o := range all {
-		if o.GetKind() == "Namespace" {
-			continue
+		if o.GetKind() == "AgentClusterInstall" {
+			set.SetName(text(o, "spec", "imageSetRef", "name"))
 		}
-		w.applyOne(o)
 	}
+	return append(all, set)
 }
 
 func (w *world) applyOne(o *unstructured.Unstructured) {
@@ -244,7 +261,24 @@ func (w *world) applyOne(o *unstructured.Unstructured) {
 	}
 }
 
-// approve waits for that many Agents and approves them as control plane nodes.
+// wanted is what the file calls the machine of an Agent, and its role.
+func (w *world) wanted(agent *unstructured.Unstructured) (name, role string) {
+	nics, _, _ := unstructured.NestedSlice(agent.Object, "status", "inventory", "interfaces")
+	for _, h := range w.cluster.Spec.Hosts {
+		for _, nic := range nics {
+			mac := h.Match.MAC
+			if mac == "" && h.Net != nil {
+				mac = h.Net.MAC
+			}
+			if text, _ := nic.(map[string]any)["macAddress"].(string); strings.EqualFold(text, mac) {
+				return h.Name, strings.Replace(string(h.Role), "control-plane", "master", 1)
+			}
+		}
+	}
+	return "node-" + agent.GetName()[:8], "master"
+}
+
+// approve waits for that many Agents and approves them for what the file says.
 func (w *world) approve(count int) {
 	w.t.Helper()
 	agents := w.client.Resource(hubapi.Agents()).Namespace(w.space)
@@ -259,7 +293,8 @@ func (w *world) approve(count int) {
 			if approved[o.GetName()] || text(o, "status", "inventory", "hostname") == "" {
 				continue
 			}
-			patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"approved": true, "role": "master", "hostname": "node-" + o.GetName()[:8]}})
+			name, role := w.wanted(o)
+			patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"approved": true, "role": role, "hostname": name}})
 			if _, err := agents.Patch(w.t.Context(), o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 				w.t.Fatal(err)
 			}
@@ -278,7 +313,8 @@ func (w *world) waitFor(what string, kind schema.GroupVersionResource, name stri
 			last = err.Error()
 			return false
 		}
-		data, _ := json.MarshalIndent(o.Object["status"], "", " ")
+		list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		data, _ := json.MarshalIndent(list, "", " ")
 		last = string(data)
 		return good(o)
 	}, &last)

@@ -1,0 +1,177 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// patch merges something into an object.
+func (w *world) patch(kind schema.GroupVersionResource, name string, change map[string]any) error {
+	w.t.Helper()
+	data, err := json.Marshal(change)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, err = w.client.Resource(kind).Namespace(w.space).Patch(w.t.Context(), name, types.MergePatchType, data, metav1.PatchOptions{})
+	return err
+}
+
+func (w *world) reason(condition, status, reason string) {
+	w.t.Helper()
+	w.waitFor(condition+" "+reason, hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+		return conditionIs(o, condition, status, reason)
+	})
+}
+
+// TestStall has the service forget to look at a cluster whose Agents are all in
+// order, until somebody touches it, after a hold and some errors of the backend.
+func TestStall(t *testing.T) {
+	w := newWorld(t, "compact", hub.Config{Trouble: hub.Trouble{UnsyncedAgents: true, BackendErrors: 2}})
+	seen := w.follow(hubapi.AgentClusterInstalls())
+	w.apply()
+	w.reason("SpecSynced", "True", "SyncOK")
+	w.until("an error of the backend to be seen", func() bool {
+		synced := seen.byType()["SpecSynced"]
+		return len(synced) == 1 && slices.Contains(synced[0], "False BackendError")
+	})
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"holdInstallation": true}}); err != nil {
+		t.Fatal(err)
+	}
+	w.approve(3)
+	w.reason("RequirementsMet", "False", "UnsyncedAgents")
+	w.reason("Completed", "False", "InstallationOnHold")
+	touch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"touched": "1"}}}
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, touch); err != nil {
+		t.Fatal(err)
+	}
+	w.reason("RequirementsMet", "True", "ClusterIsReady")
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"holdInstallation": false}}); err != nil {
+		t.Fatal(err)
+	}
+	w.reason("Completed", "False", "InstallationInProgress")
+	w.deleteAll()
+}
+
+// TestInputErrors names what only the user can cure, and goes on when it is.
+func TestInputErrors(t *testing.T) {
+	w := newWorld(t, "compact", hub.Config{Webhooks: true, Hive: true, Trouble: hub.Trouble{Deny: []hub.Denial{{Kind: "AgentClassification", Message: "not on this hub"}}}})
+	class := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "agent-install.openshift.io/v1beta1", "kind": "AgentClassification",
+		"metadata": map[string]any{"name": "big"}, "spec": map[string]any{"labelKey": "a", "labelValue": "b", "query": ".cpu.count > 1"}}}
+	w.until("the webhooks", func() bool {
+		_, err := w.client.Resource(hubapi.AgentClassifications()).Namespace(w.space).Create(t.Context(), class, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "not on this hub")
+	})
+	objects := w.objects()
+	var secret *unstructured.Unstructured
+	for _, o := range objects {
+		switch o.GetKind() {
+		case "Secret":
+			secret = o
+		case "AgentClusterInstall":
+			w.applyOne(o)
+			w.waitFor("a missing ClusterDeployment", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+				return conditionIs(o, "SpecSynced", "False", "InputError") && conditionIs(o, "Completed", "Unknown", "NotAvailable")
+			})
+		}
+	}
+	for _, o := range objects {
+		if o.GetKind() != "Secret" {
+			w.applyOne(o)
+		}
+	}
+	w.waitFor("a missing pull secret", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+		return conditionIs(o, "SpecSynced", "False", "InputError") && strings.Contains(messageOf(o, "SpecSynced"), "secret")
+	})
+	w.waitFor("a missing cluster", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+		return conditionIs(o, "ImageCreated", "Unknown", "MissingClusterDeployment")
+	})
+	w.applyOne(secret)
+	w.reason("SpecSynced", "True", "SyncOK")
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationInstallConfigOverrides: `{"fips"`}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.reason("SpecSynced", "False", "InputError")
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationInstallConfigOverrides: `{"fips":true}`}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.reason("SpecSynced", "True", "SyncOK")
+	if clusters := w.rest("clusters"); !strings.Contains(clusters, `\"fips\":true`) {
+		t.Errorf("the override did not arrive: %s", clusters)
+	}
+	w.deleteAll()
+}
+
+func messageOf(o *unstructured.Unstructured, kind string) string {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		if m := c.(map[string]any); m["type"] == kind {
+			message, _ := m["message"].(string)
+			return message
+		}
+	}
+	return ""
+}
+
+// TestPool gives a host of a pool to a cluster and takes it back, and lets a
+// BareMetalHost speak for another one.
+func TestPool(t *testing.T) {
+	w := newWorld(t, "compact", hub.Config{})
+	for _, o := range w.objects() {
+		if o.GetKind() == "InfraEnv" {
+			unstructured.RemoveNestedField(o.Object, "spec", "clusterRef")
+		}
+		w.applyOne(o)
+	}
+	for i, h := range w.cluster.Spec.Hosts[:2] {
+		w.applyOne(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+			"metadata": map[string]any{"name": h.Name, "namespace": w.space, "labels": map[string]any{hubapi.LabelAgentInfraEnv: w.name},
+				"annotations": map[string]any{hubapi.AnnotationBMACRole: "master", hubapi.AnnotationBMACHostname: h.Name,
+					hubapi.AnnotationBMACAgentLabelPrefix + "rack": "r" + string(rune('0'+i)), hubapi.AnnotationBMACClusterReference: w.space + "/" + w.name}},
+			"spec": map[string]any{"online": true, "bootMACAddress": strings.ToUpper(h.Match.MAC), "bmc": map[string]any{"address": "redfish://x", "credentialsName": "x"}},
+		}})
+	}
+	var bound string
+	agents := w.client.Resource(hubapi.Agents()).Namespace(w.space)
+	w.until("the bound hosts", func() bool {
+		list, err := agents.List(t.Context(), metav1.ListOptions{LabelSelector: "rack=r0," + hubapi.LabelAgentBMH + "=" + w.cluster.Spec.Hosts[0].Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			if o := &list.Items[i]; conditionIs(o, "Bound", "True", "Bound") && text(o, "status", "inventory", "hostname") != "" {
+				bound = o.GetName()
+			}
+		}
+		return bound != ""
+	})
+	w.waitFor("the image on the BareMetalHost", hubapi.BareMetalHosts(), w.cluster.Spec.Hosts[0].Name, func(o *unstructured.Unstructured) bool {
+		return strings.HasSuffix(text(o, "spec", "image", "url"), ".iso") && text(o, "status", "provisioning", "state") == "provisioned"
+	})
+	if err := w.patch(hubapi.BareMetalHosts(), w.cluster.Spec.Hosts[0].Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationBMACClusterReference: ""}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitFor("the host back in the pool", hubapi.Agents(), bound, func(o *unstructured.Unstructured) bool {
+		return conditionIs(o, "Bound", "False", "Unbound")
+	})
+	for _, h := range w.cluster.Spec.Hosts[:2] {
+		if err := w.client.Resource(hubapi.BareMetalHosts()).Namespace(w.space).Delete(t.Context(), h.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.deleteAll()
+}
