@@ -35,6 +35,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 	if err != nil {
 		return nil, err
 	}
+	setLonelyStages(aci, observed.Hosts)
 	status := &aci.Status
 	cluster := &install.Cluster{
 		State:       stateOf(aci, installed(cd)),

@@ -1,0 +1,30 @@
+package hub
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+)
+
+// sideBySide is how many installs run at once. Most of their time goes by in
+// waiting for simulated machines, so that it is more than there are processors.
+const sideBySide = 6
+
+// server is the API server of all tests of this package that do not break it.
+var server kubetest.Shared
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", fmt.Sprint(sideBySide)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(server.Run(m))
+}

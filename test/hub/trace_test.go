@@ -1,0 +1,187 @@
+package hub
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// trace is what an install was like, without times, ids, and what only one
+// backend asks for.
+type trace struct {
+	Verdict install.Verdict
+	Code    int
+	Cluster []string // neutral states in their order
+	Hosts   map[string]hostTrace
+	Files   []string // results that were saved
+}
+
+// hostTrace is what became of a host, by its name in the file.
+type hostTrace struct {
+	Stages []string // in their order
+	Last   string   // neutral state
+}
+
+// journal listens to a run.
+type journal struct {
+	events []install.Event
+	trace  trace
+}
+
+func (j *journal) take(e install.Event) {
+	j.events = append(j.events, e)
+	if j.trace.Hosts == nil {
+		j.trace.Hosts = map[string]hostTrace{}
+	}
+	host := j.trace.Hosts[e.Host]
+	switch {
+	case e.Key == "cluster/state":
+		state := e.State
+		if state == string(install.ClusterAddingHosts) {
+			// A hub's operator goes on to it by itself. It is an installed cluster
+			// (docs/architecture.md).
+			state = string(install.ClusterInstalled)
+		}
+		if n := len(j.trace.Cluster); n == 0 || j.trace.Cluster[n-1] != state {
+			j.trace.Cluster = append(j.trace.Cluster, state)
+		}
+	case e.Type == install.EventStage:
+		if !slices.Contains(host.Stages, e.Stage) {
+			host.Stages = append(host.Stages, e.Stage)
+		}
+		host.Last = e.State
+		j.trace.Hosts[e.Host] = host
+	case e.Type == install.EventHost && strings.HasSuffix(e.Key, "/state"):
+		host.Last = e.State
+		j.trace.Hosts[e.Host] = host
+	}
+}
+
+// actions are the keys of what was done.
+func (j *journal) actions() []string {
+	var out []string
+	for _, e := range j.events {
+		if e.Type == install.EventAction {
+			out = append(out, e.Key)
+		}
+	}
+	return out
+}
+
+// story is what a run told, for a test that failed.
+func (j *journal) story() string {
+	var lines []string
+	for _, e := range j.events {
+		if e.Type != install.EventProgress && e.Type != install.EventStage {
+			lines = append(lines, fmt.Sprintf("%s %s %s %s %s: %s", e.Time.Format(time.TimeOnly), e.Type, e.Severity, e.Key, e.State, e.Message))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// attempt is one run of oaictl.
+type attempt struct {
+	journal
+	result install.Result
+	err    error
+}
+
+// says is everything that a person is told of the end.
+func (a *attempt) says() string {
+	if a.err == nil {
+		return ""
+	}
+	return a.err.Error() + "\n" + install.NextOf(a.err)
+}
+
+// run installs as `oaictl create cluster` does, with a plane of its own, and
+// leaves results in dir.
+func (x *site) run(t testing.TB, dir string, options ...install.Option) *attempt {
+	t.Helper()
+	return x.runDesired(t, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, dir, options...)
+}
+
+func (x *site) runDesired(t testing.TB, desired *install.Desired, dir string, options ...install.Option) *attempt {
+	t.Helper()
+	return x.runWith(t, x.plane(t), desired, dir, options...)
+}
+
+// runWith installs with a plane that is there already.
+func (x *site) runWith(t testing.TB, plane remote, desired *install.Desired, dir string, options ...install.Option) *attempt {
+	t.Helper()
+	a := &attempt{}
+	options = append(append([]install.Option{
+		install.WithClock(x.time), install.WithFiles(install.NewFiles(dir)), install.WithEvents(a.take), install.WithTimeouts(6*time.Hour, 0),
+	}, x.machines(t, plane)...), options...)
+	a.result, a.err = install.New(plane, options...).Run(t.Context(), desired)
+	a.trace.Verdict, a.trace.Code, a.trace.Files = a.result.Verdict, a.result.ExitCode, saved(t, dir)
+	return a
+}
+
+// saved are the results in a folder. Nobody else may read them.
+func saved(t testing.TB, dir string) []string {
+	t.Helper()
+	var names []string
+	matches, err := filepath.Glob(filepath.Join(dir, "*", "auth", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range matches {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+		names = append(names, filepath.Base(name))
+	}
+	return names
+}
+
+// comparable takes out of two traces what is up to the service, not to the way it
+// is reached: which of the control plane hosts is the bootstrap, and states that
+// last for moments and were missed between two looks of one of the runs.
+func comparable(a, b trace) (trace, trace) {
+	a.Cluster, b.Cluster = seenInBoth(a.Cluster, b.Cluster), seenInBoth(b.Cluster, a.Cluster)
+	was, is := a.bootstrap(), b.bootstrap()
+	if was == "" || is == "" || was == is {
+		return a, b
+	}
+	hosts := maps.Clone(b.Hosts)
+	hosts[was], hosts[is] = b.Hosts[is], b.Hosts[was]
+	b.Hosts = hosts
+	return a, b
+}
+
+// seenInBoth leaves out the passing states that another list of states has not.
+func seenInBoth(states, others []string) []string {
+	var out []string
+	for _, s := range states {
+		if slices.Contains(passing(), s) && !slices.Contains(others, s) {
+			continue
+		}
+		out = append(out, s)
+	}
+	return slices.Compact(out)
+}
+
+// passing are the states that a cluster may leave within a second.
+func passing() []string {
+	return []string{string(install.ClusterDraft), string(install.ClusterBlocked), string(install.ClusterPreparing)}
+}
+
+// bootstrap is the host that waits for the others of the control plane, "" if
+// none does.
+func (t trace) bootstrap() string {
+	for name, host := range t.Hosts {
+		if slices.Contains(host.Stages, "Waiting for controller") {
+			return name
+		}
+	}
+	return ""
+}
