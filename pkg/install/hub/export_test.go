@@ -1,0 +1,10 @@
+package hub
+
+import (
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+)
+
+// ServerForTests is the API server of all tests of this package.
+func ServerForTests(t *testing.T) *kubetest.Cluster { return server.Start(t) }
