@@ -68,7 +68,7 @@ func (o *hubOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config := simulator.Config{Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, Logf: o.note}
+	config := simulator.Config{Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, KubeAPI: true, Logf: o.note}
 	if o.File != "" {
 		if config.Cluster, err = o.load(ctx, o.File); err != nil {
 			return err
