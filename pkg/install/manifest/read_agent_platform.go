@@ -21,7 +21,7 @@ func (r *reader) installPlatform(n *node) {
 		switch p.key {
 		case "none":
 			to.Type = spec.NoneType
-			p.taken = true
+			p.taken = p.taken || len(p.children) == 0
 		case "external":
 			to.Type = spec.External
 			to.External = &spec.ExternalPlatform{}

@@ -171,7 +171,9 @@ func (r *reader) capiCluster(n, controlPlane *node) {
 	setTexts(r, "spec.network.service", &to.Service, net.get("services", "cidrBlocks"))
 	ref := n.get("spec", "controlPlaneRef")
 	r.reference(ref.get("name"), controlPlane)
-	r.rest(ref, "refers to an object of the same cluster")
+	for _, key := range []string{"apiGroup", "apiVersion", "kind", "namespace"} {
+		r.means(ref.get(key), "refers to an object of the same cluster")
+	}
 	r.lose(n.get("spec", "infrastructureRef"), "says how Cluster API finds machines: name them in spec.hosts")
 }
 
@@ -236,7 +238,7 @@ func (r *reader) bootstrap(h *hubInput, s *node) {
 // machines, not to the discovery image.
 func (r *reader) capiArguments(n *node) {
 	r.meansEmpty(n, "is empty")
-	r.lose(n, "becomes arguments of coreos-installer: write them as spec.hosts[].installerArgs, such as --append-karg")
+	r.lose(n, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
 }
 
 // capiHosts carries machines over that stand beside Cluster API's objects as

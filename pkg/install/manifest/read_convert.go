@@ -54,6 +54,10 @@ type ReadOptions struct {
 	Version string
 	// Name of the cluster, for aicli's parameters, which need not say it.
 	Name string
+	// AcceptUnknownHosts says that machines which the input does not name may be
+	// installed, and so wiped. Without it an input that names fewer machines than
+	// the cluster has is refused, though its own format may take any.
+	AcceptUnknownHosts bool
 	// PullSecret names a file with the pull secret, for an input without one.
 	PullSecret string
 	// Env is how files are reached; the process's own for the zero Env.
@@ -206,7 +210,7 @@ func (r *reader) err() error {
 func (r *reader) finish(ctx context.Context, format Format, in *input) (*Converted, error) {
 	out := &Converted{Format: format, Files: r.files, Notes: r.notes}
 	if len(r.problems) == 0 {
-		r.complete(out)
+		r.complete(out, in)
 	}
 	for _, doc := range r.docs {
 		r.rest(doc.root, cmp.Or(r.nowhere, "cluster.yaml has no place for it"))
@@ -226,7 +230,7 @@ func (r *reader) finish(ctx context.Context, format Format, in *input) (*Convert
 
 // complete fills in what the options say and what the input means by saying
 // nothing.
-func (r *reader) complete(out *Converted) {
+func (r *reader) complete(out *Converted, in *input) {
 	s := &r.cluster.Spec
 	if r.options.Version != "" {
 		s.OpenShift.Version = r.options.Version
@@ -246,9 +250,23 @@ func (r *reader) complete(out *Converted) {
 		}
 	}
 	if hosts == 0 || hosts < wanted {
-		s.AcceptUnknownHosts = true
-		out.Notes = append(out.Notes, fmt.Sprintf("the input names %d hosts of %d: any machine that boots the image is taken for the others and its disk is wiped; list the hosts and leave spec.acceptUnknownHosts out to prevent that", hosts, max(wanted, hosts)))
+		r.missingHosts(out, in, hosts, max(wanted, hosts))
 	}
+}
+
+// missingHosts has any machine taken for those that the input does not name, if
+// that is asked for.
+func (r *reader) missingHosts(out *Converted, in *input, hosts, wanted int) {
+	if !r.options.AcceptUnknownHosts {
+		message := fmt.Sprintf("names %d hosts, but the cluster has %d machines: any machine that boots the image would be taken for the others, and its disk wiped", hosts, wanted)
+		if wanted == 0 {
+			message = "names no hosts: any machine that boots the image would be taken, and its disk wiped"
+		}
+		r.problem(in.path, 0, 0, "", message, "name the missing hosts, or ask for it beside the input: --accept-unknown-hosts")
+		return
+	}
+	r.cluster.Spec.AcceptUnknownHosts = true
+	out.Notes = append(out.Notes, fmt.Sprintf("the input names %d hosts: any other machine that boots the image is taken for one of the cluster and its disk is wiped", hosts))
 }
 
 // maxInline is how large a document may grow before the networks of its hosts

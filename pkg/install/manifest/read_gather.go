@@ -172,6 +172,9 @@ func expand(doc *document) []*document {
 		return []*document{doc}
 	}
 	docs := []*document{doc}
+	if doc.root.child("apiVersion").peek() != "v1" {
+		return []*document{doc}
+	}
 	for _, key := range []string{"apiVersion", "kind", "items"} {
 		if n := doc.root.child(key); n != nil {
 			n.taken = true

@@ -81,7 +81,7 @@ func (r *reader) loseFile(in *input, name, why string) {
 
 // rest tells that whatever nobody took below n is left behind.
 func (r *reader) rest(n *node, why string) {
-	if n == nil || n.taken {
+	if n == nil || n.taken && len(n.children) == 0 {
 		return
 	}
 	if untouched(n) {

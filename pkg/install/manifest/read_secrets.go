@@ -36,7 +36,7 @@ func shownBelow(n *node) any {
 		for _, c := range n.children {
 			m[c.key] = shownBelow(c)
 			if isSecretObject(n) && (c.key == "data" || c.key == "stringData") {
-				m[c.key] = redacted
+				m[c.key] = hiddenValues(c)
 			}
 		}
 		return m
@@ -50,6 +50,18 @@ func shownBelow(n *node) any {
 		return shownText(n.text)
 	}
 	return n.plain()
+}
+
+// hiddenValues are the keys of a Secret without what is behind them.
+func hiddenValues(n *node) any {
+	if n.kind != mapNode {
+		return redacted
+	}
+	m := make(map[string]any, len(n.children))
+	for _, c := range n.children {
+		m[c.key] = redacted
+	}
+	return m
 }
 
 // isSecretKey says whether the value is one by its key. A map below such a key

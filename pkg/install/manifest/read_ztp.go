@@ -19,31 +19,33 @@ type hubInput struct {
 	used                                        map[*node]bool   // objects that something refers to
 }
 
-// alien are kinds that stand beside a cluster's objects and say nothing of how it
+// aliens are kinds that stand beside a cluster's objects and say nothing of how it
 // is installed.
-var alien = map[string]string{
-	"ManagedCluster":           "takes the installed cluster into Open Cluster Management: apply it yourself",
-	"KlusterletAddonConfig":    "takes the installed cluster into Open Cluster Management: apply it yourself",
-	"ManagedClusterSet":        "takes the installed cluster into Open Cluster Management: apply it yourself",
-	"Kustomization":            "tells kustomize which files to take",
-	"AgentClassification":      "classes all agents of its namespace, not those of one cluster",
-	"AgentServiceConfig":       "sets the service up, not a cluster",
-	"HostFirmwareSettings":     "sets firmware up, which oaictl does not",
-	"HostFirmwareComponents":   "sets firmware up, which oaictl does not",
-	"PreprovisioningImage":     "is made by the hub",
-	"DataImage":                "is a further image for a machine, which oaictl does not attach",
-	"Role":                     "gives rights on the hub, not to a cluster",
-	"RoleBinding":              "gives rights on the hub, not to a cluster",
-	"ServiceAccount":           "gives rights on the hub, not to a cluster",
-	"IngressController":        "is of the hub, or an extra manifest that no ConfigMap refers to",
-	"MachineConfig":            "is an extra manifest that no ConfigMap refers to: put it into the folder openshift",
-	"PolicyGenerator":          "governs the installed cluster: apply it yourself",
-	"Policy":                   "governs the installed cluster: apply it yourself",
-	"PlacementBinding":         "governs the installed cluster: apply it yourself",
-	"Placement":                "governs the installed cluster: apply it yourself",
-	"PlacementRule":            "governs the installed cluster: apply it yourself",
-	"BMCEventSubscription":     "subscribes to events of a BMC, which oaictl does not",
-	"ManagedClusterSetBinding": "takes the installed cluster into Open Cluster Management: apply it yourself",
+func aliens() map[string]string {
+	return map[string]string{
+		"ManagedCluster":           "takes the installed cluster into Open Cluster Management: apply it yourself",
+		"KlusterletAddonConfig":    "takes the installed cluster into Open Cluster Management: apply it yourself",
+		"ManagedClusterSet":        "takes the installed cluster into Open Cluster Management: apply it yourself",
+		"Kustomization":            "tells kustomize which files to take",
+		"AgentClassification":      "classes all agents of its namespace, not those of one cluster",
+		"AgentServiceConfig":       "sets the service up, not a cluster",
+		"HostFirmwareSettings":     "sets firmware up, which oaictl does not",
+		"HostFirmwareComponents":   "sets firmware up, which oaictl does not",
+		"PreprovisioningImage":     "is made by the hub",
+		"DataImage":                "is a further image for a machine, which oaictl does not attach",
+		"Role":                     "gives rights on the hub, not to a cluster",
+		"RoleBinding":              "gives rights on the hub, not to a cluster",
+		"ServiceAccount":           "gives rights on the hub, not to a cluster",
+		"IngressController":        "is of the hub, or an extra manifest that no ConfigMap refers to",
+		"MachineConfig":            "is an extra manifest that no ConfigMap refers to: put it into the folder openshift",
+		"PolicyGenerator":          "governs the installed cluster: apply it yourself",
+		"Policy":                   "governs the installed cluster: apply it yourself",
+		"PlacementBinding":         "governs the installed cluster: apply it yourself",
+		"Placement":                "governs the installed cluster: apply it yourself",
+		"PlacementRule":            "governs the installed cluster: apply it yourself",
+		"BMCEventSubscription":     "subscribes to events of a BMC, which oaictl does not",
+		"ManagedClusterSetBinding": "takes the installed cluster into Open Cluster Management: apply it yourself",
+	}
 }
 
 // ztp reads the objects of a hub: from a folder of the agent-based installer, or
@@ -117,7 +119,7 @@ func (r *reader) object(h *hubInput, n *node) {
 		"InfraEnv": &h.infraEnvs, "NMStateConfig": &h.networks, "BareMetalHost": &h.machines, "Agent": &h.agents,
 	}[kind]
 	named := map[string]map[string]*node{"Secret": h.secrets, "ConfigMap": h.configMaps}[kind]
-	why, isAlien := alien[kind]
+	why, isAlien := aliens()[kind]
 	switch {
 	case list != nil:
 		*list = append(*list, n)
@@ -142,13 +144,41 @@ func (r *reader) object(h *hubInput, n *node) {
 // header takes what every object has: its version and kind, which are those that
 // oaictl knows, and what an API server adds by itself.
 func (r *reader) header(n *node) {
-	r.text(n.get("apiVersion"))
+	r.apiVersion(n.get("apiVersion"))
 	r.text(n.get("kind"))
 	for _, key := range []string{"creationTimestamp", "generation", "resourceVersion", "uid", "managedFields", "selfLink", "finalizers", "ownerReferences"} {
 		r.means(n.get("metadata", key), "is filled in by the API server and its controllers")
 	}
 	r.means(n.get("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"), "is filled in by kubectl")
 	r.means(n.get("status"), "is what a controller found")
+}
+
+// versions are those of each API group that are read.
+func versions() map[string][]string {
+	return map[string][]string{
+		"":                                      {"v1"},
+		hubapi.GroupHive:                        {hubapi.VersionHive},
+		hubapi.GroupHiveExtension:               {hubapi.VersionHiveExtension},
+		hubapi.GroupAgentInstall:                {hubapi.VersionAgentInstall},
+		hubapi.GroupMetal3:                      {hubapi.VersionMetal3},
+		"siteconfig.open-cluster-management.io": {"v1alpha1"},
+		"cluster.x-k8s.io":                      {"v1beta1", "v1beta2"},
+		"controlplane.cluster.x-k8s.io":         {"v1alpha2", "v1alpha3"},
+		"bootstrap.cluster.x-k8s.io":            {"v1alpha1", "v1alpha2"},
+	}
+}
+
+// apiVersion takes a version that is known. Others may mean something else by
+// the same words.
+func (r *reader) apiVersion(n *node) {
+	word := r.text(n)
+	group, version, qualified := strings.Cut(word, "/")
+	if !qualified {
+		group, version = "", word
+	}
+	if known, is := versions()[group]; n != nil && is && !slices.Contains(known, version) || n != nil && !is && !strings.HasSuffix(group, ".cluster.x-k8s.io") {
+		r.wrong(n, fmt.Sprintf("the version %q is not known", word), "")
+	}
 }
 
 // objectNames carries over what an object is called: nothing of that is in
@@ -171,7 +201,7 @@ func (r *reader) objectNamespace(n *node) {
 		r.hubNamespace = at.peek()
 		r.namespace(at)
 	case at.peek() == r.hubNamespace:
-		r.means(at, "is the namespace of the ClusterDeployment")
+		r.means(at, "is the namespace of the cluster's other objects")
 	default:
 		r.namespace(at)
 	}
