@@ -1,0 +1,167 @@
+package inmedia
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// watching is a clock that is told of every wait.
+type watching struct {
+	clock.Clock
+	before func(time.Duration)
+}
+
+func (w *watching) Sleep(ctx context.Context, d time.Duration) error {
+	w.before(d)
+	return w.Clock.Sleep(ctx, d)
+}
+
+// TestConfigureUntilAllFit begins before the machines are there, with a hint that
+// no disk fits, and has somebody correct it.
+func TestConfigureUntilAllFit(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.must((*Client).RegisterCluster, "registered")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.put("hostconfig/master-0/mac_addresses", "52:54:00:aa:00:01\n")
+	m.put("hostconfig/master-0/root-device-hints.yaml", "deviceName: /dev/sdz\n")
+	m.put("hostconfig/master-1/mac_addresses", "52:54:00:aa:00:02\n")
+	m.put("hostconfig/master-1/role", "master")
+	client := m.client()
+	var seen []string
+	var pauses []time.Duration
+	client.Clock = &watching{m.clock, func(d time.Duration) {
+		pauses = append(pauses, d)
+		text, err := os.ReadFile(m.env.Failures)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(seen, string(text)) {
+			seen = append(seen, string(text))
+		}
+		switch {
+		case len(pauses) == 1:
+			m.boot(host.Day1)
+		case strings.Contains(string(text), "not-found-by-hints") && !strings.Contains(string(text), notRegistered):
+			m.put("hostconfig/master-0/root-device-hints.yaml", "deviceName: /dev/sda\n")
+		}
+	}}
+	result, err := client.Configure(t.Context())
+	if err != nil || result.Done != "configured" {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if want := "master-0: Host not registered\nmaster-1: Host not registered\n"; seen[0] != want {
+		t.Errorf("the file of failures began as %q, want %q", seen[0], want)
+	}
+	last := seen[len(seen)-1]
+	if !strings.HasPrefix(last, "master-0: Failed to update host installation disk to /dev/not-found-by-hints (from /dev/disk/by-") ||
+		!strings.HasSuffix(last, "): Requested installation disk is not part of the host's valid disks\n") {
+		t.Errorf("the file of failures ended as %q", last)
+	}
+	if _, err := os.Stat(m.env.Failures); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file of failures is still there: %v", err)
+	}
+	for i, pause := range pauses {
+		if want := min(time.Second<<i, 32*time.Second); pause != want {
+			t.Errorf("pause %d is %s, want %s", i, pause, want)
+		}
+	}
+}
+
+// TestConfigureGivesUp leaves what is in the way in the file of failures.
+func TestConfigureGivesUp(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.must((*Client).RegisterCluster, "registered")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.put("hostconfig/master-9/mac_addresses", "52:54:00:aa:00:99\n")
+	client := m.client()
+	client.Timeout = 10 * time.Minute
+	_, err := client.Configure(t.Context())
+	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "master-9: Host not registered") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	if got, want := m.read("run/host-config-failures"), "master-9: Host not registered\n"; got != want {
+		t.Errorf("the file of failures holds %q, want %q", got, want)
+	}
+	status, err := m.client().Status(t.Context())
+	if err != nil || install.CodeOf(status.Trouble()) != install.CodeBlocked || !strings.Contains(status.Trouble().Error(), "Installation cannot proceed: master-9") {
+		t.Errorf("%v, %v", status.Trouble(), err)
+	}
+	start := m.client()
+	start.Timeout = time.Minute
+	if _, err := start.StartInstall(t.Context()); install.CodeOf(err) != install.CodeBlocked || !strings.Contains(err.Error(), "hosts to be configured") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	m.put("hostconfig/master-9/root-device-hints.yaml", "deviceName: /dev/sda\n")
+	client = m.client()
+	client.Timeout = time.Minute
+	if _, err := client.Configure(t.Context()); install.CodeOf(err) != install.CodeTimeout {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+}
+
+func TestConfigureWithoutHosts(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.env.InfraEnvID = "5f8a1b52-3c33-4c6e-9a2f-0d8c53a3e222"
+	m.put("run/host-config-failures", "old: trouble\n")
+	m.quiet((*Client).Configure)
+	if _, err := os.Stat(m.env.Failures); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file of failures is still there: %v", err)
+	}
+}
+
+func TestWanted(t *testing.T) {
+	hints := `{deviceName: /dev/sdb}`
+	m := newMedium(t, auth.None)
+	m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
+	m.put("hostconfig/a/role", "arbiter")
+	m.put("hostconfig/a/root-device-hints.yaml", hints)
+	m.put("hostconfig/b/mac_addresses", "52:54:00:aa:00:02\n")
+	m.put("hostconfig/fencing-credentials.yaml", `credentials:
+- {hostname: a, address: "redfish+https://10.0.0.1/redfish/v1/Systems/1", username: admin, password: hunter2, certificateVerification: Disabled}
+- {macaddress: "52:54:00:AA:00:02", address: "redfish+https://10.0.0.2/redfish/v1/Systems/1", username: admin, password: hunter2}
+- {hostname: A, address: a, username: u, password: p}
+`)
+	configs, err := readHostConfigs(m.env.HostConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := func(id string, eligible bool) install.Disk {
+		return install.Disk{ID: id, Path: "/dev/" + id, Eligible: eligible}
+	}
+	machine := &install.Host{Role: install.RoleAuto, Disk: "sda", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}}
+	want := install.Settings{
+		install.SetRole: install.ValueOf("arbiter"), install.SetDisk: install.ValueOf("sdb"),
+		install.SetFencing: install.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
+	}
+	if diff := cmp.Diff(want, configs[0].wanted(machine)); diff != "" {
+		t.Errorf("a (-want +got):\n%s", diff)
+	}
+	machine.Inventory.Disks[1].Eligible = false
+	if got := configs[0].wanted(machine)[install.SetDisk].Text(); got != noSuchDisk {
+		t.Errorf("a host without a disk that fits is given %s", got)
+	}
+	if got := configs[1].fencing; got == nil || got.Address != "redfish+https://10.0.0.2/redfish/v1/Systems/1" {
+		t.Errorf("b has the credentials of %+v", got)
+	}
+	desired := configs[0].desired()
+	user, password, _ := desired.Spec.Spec.Hosts[0].Fencing.Credentials.Login()
+	if user != "admin" || password.Reveal() != "hunter2" || !*desired.Spec.Spec.Hosts[0].Fencing.Insecure {
+		t.Errorf("the credentials of a are %s", user)
+	}
+	machine = &install.Host{Role: install.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{install.SetFencing: want[install.SetFencing]}}
+	if got := configs[0].wanted(machine); len(got) > 0 {
+		t.Errorf("a host that has everything is given %v", got)
+	}
+}

@@ -1,0 +1,144 @@
+package inmedia
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+const endpointJSON = `{"url":"https://api-int.lab.example.com:22623/config/worker","ca_certificate":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"}`
+
+func importMedium(t *testing.T) *medium {
+	t.Helper()
+	m := newMedium(t, auth.None)
+	importable(m)
+	m.put("clusterconfig/import-cluster-config.json", `{"networking":{"userManagedNetworking":true}}`)
+	m.put("clusterconfig/worker-ignition-endpoint.json", endpointJSON)
+	return m
+}
+
+func TestImport(t *testing.T) {
+	m := importMedium(t)
+	imported := m.must((*Client).ImportCluster, "imported")
+	want := []write{
+		{"POST", "/clusters/import", map[string]any{"name": "lab", "api_vip_dnsname": "api.lab.example.com", "openshift_cluster_id": m.env.ClusterID}},
+		{"PATCH", "/clusters/" + imported.ID, map[string]any{
+			"user_managed_networking": true,
+			"ignition_endpoint":       map[string]any{"url": "https://api-int.lab.example.com:22623/config/worker", "ca_certificate": "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},
+		}},
+	}
+	if diff := cmp.Diff(want, m.wire.made()); diff != "" {
+		t.Errorf("the requests (-want +got):\n%s", diff)
+	}
+	m.quiet((*Client).ImportCluster)
+}
+
+// TestImportBrokenOff ends the process around both writes of an import; the next
+// one finds the record, and completes it.
+func TestImportBrokenOff(t *testing.T) {
+	for number := 1; number <= 2; number++ {
+		for name, delivered := range map[string]bool{"before": false, "after": true} {
+			m := importMedium(t)
+			ctx, kill := context.WithCancelCause(t.Context())
+			killed := errors.New("killed")
+			m.wire.trouble = func(n int) (bool, error) {
+				if n != number {
+					return true, nil
+				}
+				kill(killed)
+				return delivered, killed
+			}
+			if _, err := m.client().ImportCluster(ctx); !errors.Is(err, killed) {
+				t.Fatalf("%s write %d: %v", name, number, err)
+			}
+			m.wire.trouble = nil
+			if _, err := m.client().ImportCluster(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			m.quiet((*Client).ImportCluster)
+			if clusters := m.raw("/clusters"); len(clusters) != 1 || clusters[0]["user_managed_networking"] != true {
+				t.Errorf("%s write %d: %d clusters, %v", name, number, len(clusters), clusters[0]["user_managed_networking"])
+			}
+		}
+	}
+}
+
+// TestAddNode adds one machine, on which the steps run as on its medium.
+func TestAddNode(t *testing.T) {
+	m := importMedium(t)
+	m.put("clusterconfig/import-cluster-config.json", `{"networking":{"userManagedNetworking":false}}`)
+	for _, name := range []string{"0", "1"} {
+		m.put("hostconfig/node-"+name+"/mac_addresses", "52:54:00:aa:00:0"+string(name[0]+1)+"\n")
+		m.put("hostconfig/node-"+name+"/role", "worker\n")
+	}
+	m.must((*Client).ImportCluster, "imported")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.boot(host.Day2, "cp-1")
+	m.reset(map[string]string{"WORKFLOW_TYPE": "addnodes"})
+	m.macs = []string{"02:42:ac:11:00:02", "52:54:00:AA:00:02"}
+	// The other node's machine is not here, and is not waited for.
+	m.must((*Client).Configure, unchanged)
+	m.must((*Client).AddNode, "installing")
+	m.quiet((*Client).AddNode)
+	if hosts := m.raw("/infra-envs/" + m.raw("/infra-envs")[0]["id"].(string) + "/hosts"); hosts[0]["status"] == "known" {
+		t.Errorf("the host is %v", hosts[0]["status"])
+	}
+}
+
+func TestAddNodeWaitsForThisMachine(t *testing.T) {
+	m := importMedium(t)
+	m.put("clusterconfig/import-cluster-config.json", `{"networking":{"userManagedNetworking":false}}`)
+	m.must((*Client).ImportCluster, "imported")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.boot(host.Day2, "cp-1")
+	m.macs = []string{"52:54:00:aa:00:01"}
+	m.wire.made()
+	client := m.client()
+	client.Timeout = 20 * time.Minute
+	_, err := client.AddNode(t.Context())
+	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "this machine to register") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	if made := m.wire.made(); len(made) > 0 {
+		t.Errorf("another machine was installed: %v", made)
+	}
+}
+
+func TestAddStep(t *testing.T) {
+	tests := []struct {
+		state install.HostState
+		tries int
+		step  step
+		code  install.Code // of the error, or of the wait
+	}{
+		{install.HostDiscovering, 0, stepWait, install.CodeTimeout},
+		{install.HostDisconnected, 0, stepWait, install.CodeTimeout},
+		{install.HostBlocked, 0, stepWait, install.CodeBlocked},
+		{install.HostReady, 0, stepStart, 0},
+		{install.HostReady, installTries, stepWait, install.CodeFailure},
+		{install.HostInstalling, 0, stepDone, 0},
+		{install.HostAdded, 1, stepDone, 0},
+		{install.HostFailed, 1, stepWait, install.CodeFailed},
+		{install.HostCancelled, 1, stepWait, install.CodeFailed},
+		{install.HostUnbound, 0, stepWait, install.CodeNotFound},
+		{install.HostUnknown, 0, stepWait, install.CodeFailure},
+	}
+	for _, tt := range tests {
+		next, on, err := addStep(&install.Host{State: tt.state}, tt.tries)
+		code := on.code
+		if err != nil {
+			code = install.CodeOf(err)
+		}
+		if next != tt.step || code != tt.code {
+			t.Errorf("%s after %d: step %d, code %d (%v)", tt.state, tt.tries, next, code, err)
+		}
+	}
+}

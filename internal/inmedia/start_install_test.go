@@ -1,0 +1,148 @@
+package inmedia
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func TestStartStep(t *testing.T) {
+	hosts := func(states ...install.HostState) []install.Host {
+		var list []install.Host
+		for _, state := range states {
+			list = append(list, install.Host{State: state})
+		}
+		return list
+	}
+	ready := install.HostReady
+	tests := []struct {
+		name     string
+		state    install.ClusterState
+		hosts    []install.Host
+		failures string
+		tries    int
+		step     step
+		code     install.Code
+	}{
+		{"nobody there", install.ClusterDiscovering, nil, "", 0, stepWait, install.CodeTimeout},
+		{"one missing", install.ClusterReady, hosts(ready), "", 0, stepWait, install.CodeTimeout},
+		{"one not ready", install.ClusterBlocked, hosts(ready, install.HostBlocked), "", 0, stepWait, install.CodeBlocked},
+		{"one not ready, the cluster ready", install.ClusterReady, hosts(ready, install.HostDiscovering), "", 0, stepWait, install.CodeBlocked},
+		{"the cluster not ready", install.ClusterBlocked, hosts(ready, ready), "", 0, stepWait, install.CodeBlocked},
+		{"all ready", install.ClusterReady, hosts(ready, ready), "", 0, stepStart, 0},
+		{"a host that cannot be configured", install.ClusterReady, hosts(ready, ready), "a: no disk\n", 0, stepWait, install.CodeBlocked},
+		{"one too many", install.ClusterReady, hosts(ready, ready, ready), "", 0, stepWait, install.CodeNeedsUser},
+		{"failed once", install.ClusterReady, hosts(ready, ready), "", 1, stepStart, 0},
+		{"failed too often", install.ClusterReady, hosts(ready, ready), "", startTries, stepWait, install.CodeFailed},
+		{"preparing", install.ClusterPreparing, hosts(install.HostPreparing, install.HostPreparing), "", 1, stepWait, install.CodeTimeout},
+		{"installing", install.ClusterInstalling, nil, "a: no disk\n", 1, stepDone, 0},
+		{"in need of a person", install.ClusterNeedsUser, nil, "", 1, stepDone, 0},
+		{"finalizing", install.ClusterFinalizing, nil, "", 0, stepDone, 0},
+		{"installed", install.ClusterInstalled, nil, "", 0, stepDone, 0},
+		{"adding hosts", install.ClusterAddingHosts, nil, "", 0, stepDone, 0},
+		{"failed", install.ClusterFailed, nil, "", 0, stepWait, install.CodeFailed},
+		{"cancelled", install.ClusterCancelled, nil, "", 0, stepWait, install.CodeFailed},
+		{"unknown", install.ClusterUnknown, nil, "", 0, stepWait, install.CodeFailure},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			client := &Client{Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}}}
+			if tt.failures != "" {
+				if err := os.WriteFile(client.Env.Failures, []byte(tt.failures), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next, on, err := client.startStep(&install.Observed{Cluster: &install.Cluster{State: tt.state}, Hosts: tt.hosts}, 2, tt.tries)
+			code := on.code
+			if err != nil {
+				code = install.CodeOf(err)
+			}
+			if next != tt.step || code != tt.code {
+				t.Errorf("step %d, code %d (%v); want %d, %d", next, code, err, tt.step, tt.code)
+			}
+		})
+	}
+}
+
+// unprepared is a service that never gets an installation prepared.
+type unprepared struct {
+	Service
+	starts int
+}
+
+func (u *unprepared) ListClusters(context.Context) ([]install.Cluster, error) {
+	return []install.Cluster{{ClusterRef: install.ClusterRef{ID: "1", Name: "lab"}}}, nil
+}
+
+func (u *unprepared) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	return &install.Observed{
+		Cluster: &install.Cluster{State: install.ClusterReady, Preparation: install.Preparation{Status: "failed", Reason: "an image cannot be pulled"}},
+		Hosts:   []install.Host{{State: install.HostReady}},
+	}, nil
+}
+
+func (u *unprepared) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+	if action.Kind == install.StartInstall {
+		u.starts++
+	}
+	return nil
+}
+
+func TestFailedPreparationsAreBounded(t *testing.T) {
+	service, clock := &unprepared{}, &patient{at: time.Unix(1e9, 0)}
+	client := &Client{
+		Service: service, Clock: clock, Timeout: time.Hour, Say: func(string, ...any) {},
+		Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}, ControlPlane: 1},
+	}
+	_, err := client.StartInstall(t.Context())
+	if install.CodeOf(err) != install.CodeFailed || !strings.Contains(err.Error(), "an image cannot be pulled") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	if service.starts != startTries {
+		t.Errorf("started %d times, want %d", service.starts, startTries)
+	}
+}
+
+// TestStartWaitsForHosts leaves one machine off.
+func TestStartWaitsForHosts(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.must((*Client).RegisterCluster, "registered")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.boot(host.Day1, "cp-0", "cp-1")
+	m.wire.made()
+	client := m.client()
+	client.Timeout = 10 * time.Minute
+	_, err := client.StartInstall(t.Context())
+	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "3 hosts to be ready") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	if made := m.wire.made(); len(made) > 0 {
+		t.Errorf("started nevertheless: %v", made)
+	}
+}
+
+func TestRequired(t *testing.T) {
+	m := newMedium(t, auth.None)
+	for _, tt := range []struct {
+		variables map[string]string
+		want      int
+	}{
+		{nil, 3},
+		{map[string]string{"REQUIRED_MASTER_NODES": "3", "REQUIRED_WORKER_NODES": "2"}, 5},
+		{map[string]string{"REQUIRED_MASTER_NODES": "2", "REQUIRED_ARBITER_NODES": "1", "REQUIRED_WORKER_NODES": "0"}, 3},
+		{map[string]string{"REQUIRED_WORKER_NODES": "1"}, 4},
+		{map[string]string{"REQUIRED_MASTER_NODES": "1", "REQUIRED_WORKER_NODES": "0", "AGENT_CLUSTER_INSTALL_FILE": "/does/not/exist"}, 1},
+	} {
+		m.reset(tt.variables)
+		if got, err := m.client().required(); err != nil || got != tt.want {
+			t.Errorf("%v: %d hosts, %v; want %d", tt.variables, got, err, tt.want)
+		}
+	}
+}
