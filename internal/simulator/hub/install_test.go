@@ -63,7 +63,7 @@ func TestInstall(t *testing.T) {
 
 // TestExamples installs clusters of every shape.
 func TestExamples(t *testing.T) {
-	for example, hosts := range map[string]int{"sno": 1, "ha-workers": 5, "arbiter": 3, "static-network": 3, "dual-stack": 3, "disconnected": 3} {
+	for example, hosts := range map[string]int{"sno": 1, "ha-workers": 5, "arbiter": 3, "static-network": 3} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, example, hub.Config{Hive: true, Webhooks: true})
@@ -179,6 +179,8 @@ type world struct {
 	client  dynamic.Interface
 	url     string
 	clock   clock.Clock
+	config  hub.Config
+	stop    func() // ends the hub
 }
 
 func newWorld(t *testing.T, example string, config hub.Config) *world {
@@ -187,16 +189,12 @@ func newWorld(t *testing.T, example string, config hub.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time := clock.Scaled(300)
+	time := clock.Scaled(600)
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster, KubeAPI: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
 	t.Cleanup(func() {
-		stop()
-		running.Wait()
 		if err := service.Close(); err != nil {
 			t.Error(err)
 		}
@@ -204,16 +202,27 @@ func newWorld(t *testing.T, example string, config hub.Config) *world {
 	kube := server.Start(t)
 	config.Kube, config.Service, config.Clock, config.Logf = kube.Config, service.URL(), time, t.Logf
 	config.Namespace = kube.Namespace(t)
-	running.Go(func() {
-		if err := hub.Run(ctx, config); err != nil && ctx.Err() == nil {
-			t.Error(err)
-		}
-	})
 	client, err := dynamic.NewForConfig(kube.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, space: config.Namespace, name: cluster.Metadata.Name, cluster: cluster, client: client, url: service.URL(), clock: time}
+	w := &world{t: t, space: config.Namespace, name: cluster.Metadata.Name, cluster: cluster, client: client, url: service.URL(), clock: time, config: config}
+	w.run(config)
+	return w
+}
+
+// run runs a hub, until the end of the test or until it is stopped.
+func (w *world) run(config hub.Config) {
+	ctx, stop := context.WithCancel(w.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := hub.Run(ctx, config); err != nil && ctx.Err() == nil {
+			w.t.Error(err)
+		}
+	}()
+	w.stop = func() { stop(); <-done }
+	w.t.Cleanup(w.stop)
 }
 
 // apply applies the objects of the cluster.

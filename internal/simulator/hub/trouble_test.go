@@ -63,6 +63,52 @@ func TestStall(t *testing.T) {
 	w.deleteAll()
 }
 
+// TestRestart stops the hub and starts it again: it finds what it had made, and
+// while it is down nothing is let go of.
+func TestRestart(t *testing.T) {
+	w := newWorld(t, "compact", hub.Config{})
+	w.apply()
+	image := func(o *unstructured.Unstructured) string {
+		return text(o, "status", "isoDownloadURL") + " " + text(o, "status", "createdTime")
+	}
+	before := ""
+	w.waitFor("the image", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+		before = image(o)
+		return text(o, "status", "isoDownloadURL") != ""
+	})
+	w.approve(1)
+	w.stop()
+	down := w.config
+	down.Trouble.ServiceDown = true
+	w.run(down)
+	if err := w.patch(hubapi.InfraEnvs(), w.name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"seen": "1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Resource(hubapi.Agents()).Namespace(w.space).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+	list, err := w.client.Resource(hubapi.Agents()).Namespace(w.space).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) == 0 {
+		t.Errorf("an Agent went though the service was down: %v, %v", list, err)
+	}
+	w.run(w.config)
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"sshPublicKey": ""}}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the change to arrive", func() bool { return !strings.Contains(w.rest("clusters"), `"ssh_public_key"`) })
+	w.waitFor("the InfraEnv", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+		if now := image(o); now != before {
+			t.Errorf("the image was %s and is %s", before, now)
+		}
+		return true
+	})
+	if n := strings.Count(w.rest("clusters"), `"kind":"Cluster"`); n != 1 {
+		t.Errorf("the service has %d clusters", n)
+	}
+	w.deleteAll()
+}
+
 // TestInputErrors names what only the user can cure, and goes on when it is.
 func TestInputErrors(t *testing.T) {
 	w := newWorld(t, "compact", hub.Config{Webhooks: true, Hive: true, Trouble: hub.Trouble{Deny: []hub.Denial{{Kind: "AgentClassification", Message: "not on this hub"}}}})

@@ -1,0 +1,101 @@
+package hub
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+func inputsOf(t *testing.T, text string) *clusterInputs {
+	t.Helper()
+	spec, err := readSpec[installSpec](parse(t, kindInstall, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &clusterInputs{name: "c", domain: "example.com", spec: spec, release: versions.Release{Version: "4.21.28", CPUArchitecture: "x86_64"}, pullSecret: "s"}
+}
+
+// TestClusterParams reads what is sent for some specs, as far as they say something.
+func TestClusterParams(t *testing.T) {
+	for name, row := range map[string]struct{ spec, want string }{
+		"three nodes": {
+			`spec: {apiVIPs: [192.0.2.1], ingressVIP: 192.0.2.2, sshPublicKey: k, networking: {clusterNetwork: [{cidr: 10.0.0.0/8, hostPrefix: 23}], serviceNetwork: [172.30.0.0/16]}, provisionRequirements: {controlPlaneAgents: 3}}`,
+			`{"api_vips":[{"ip":"192.0.2.1"}],"base_dns_domain":"example.com","cluster_networks":[{"cidr":"10.0.0.0/8","host_prefix":23}],"control_plane_count":3,"cpu_architecture":"x86_64","hyperthreading":"all","ingress_vips":[{"ip":"192.0.2.2"}],"name":"c","openshift_version":"4.21.28","pull_secret":"s","schedulable_masters":false,"service_networks":[{"cidr":"172.30.0.0/16"}],"ssh_public_key":"k"}`,
+		},
+		"single node": {
+			`spec: {networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}, provisionRequirements: {controlPlaneAgents: 1}, controlPlane: {name: master, hyperthreading: Disabled}}`,
+			`{"base_dns_domain":"example.com","control_plane_count":1,"cpu_architecture":"x86_64","high_availability_mode":"None","hyperthreading":"workers","machine_networks":[{"cidr":"192.0.2.0/24"}],"name":"c","openshift_version":"4.21.28","pull_secret":"s","schedulable_masters":false,"user_managed_networking":true}`,
+		},
+		"external": {
+			`spec: {platformType: External, external: {platformName: oci, cloudControllerManager: External}, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}, mastersSchedulable: true, loadBalancer: {type: UserManaged}, diskEncryption: {enableOn: all, mode: tpmv2}, ntpSources: [a, b], proxy: {httpProxy: "http://p"}}`,
+			`{"base_dns_domain":"example.com","control_plane_count":3,"cpu_architecture":"x86_64","disk_encryption":{"enable_on":"all","mode":"tpmv2","tang_servers":""},"http_proxy":"http://p","hyperthreading":"all","load_balancer":{"type":"user-managed"},"name":"c","ntp_sources":"a,b","openshift_version":"4.21.28","platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"},"pull_secret":"s","schedulable_masters":true,"user_managed_networking":true}`,
+		},
+	} {
+		if diff := cmp.Diff(row.want, toJSON(inputsOf(t, row.spec).create())); diff != "" {
+			t.Errorf("%s: -want +have\n%s", name, diff)
+		}
+	}
+}
+
+// TestClusterUpdate sends only what differs, and nothing that the service works
+// out itself.
+func TestClusterUpdate(t *testing.T) {
+	const spec = `spec: {apiVIPs: [192.0.2.1], ingressVIPs: [192.0.2.2], networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}, provisionRequirements: {controlPlaneAgents: 3}}`
+	const same = `{"name":"c","base_dns_domain":"example.com","api_vips":[{"ip":"192.0.2.1","cluster_id":"x"}],"ingress_vips":[{"ip":"192.0.2.2"}],"control_plane_count":3,"hyperthreading":"all"}`
+	for name, row := range map[string]struct{ spec, have, want string }{
+		"nothing":          {spec, same, `{}`},
+		"a VIP":            {`spec: {apiVIPs: [192.0.2.9], ingressVIPs: [192.0.2.2], provisionRequirements: {controlPlaneAgents: 3}}`, same, `{"api_vips":[{"ip":"192.0.2.9"}]}`},
+		"a key taken away": {spec, `{"ssh_public_key":"k",` + same[1:], `{"ssh_public_key":""}`},
+		"a platform": {`spec: {platformType: None, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}`, same,
+			`{"platform":{"type":"none"},"user_managed_networking":true}`},
+	} {
+		var have restCluster
+		if err := json.Unmarshal([]byte(row.have), &have); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(row.want, toJSON(inputsOf(t, row.spec).update(&have))); diff != "" {
+			t.Errorf("%s: -want +have\n%s", name, diff)
+		}
+	}
+}
+
+// TestAsPrinted drops what the service's types do not print, and adds what they
+// always do.
+func TestAsPrinted(t *testing.T) {
+	for name, row := range map[string]struct {
+		kind        kind
+		given, want string
+	}{
+		"AgentClusterInstall": {kindInstall, "spec: {holdInstallation: false, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3, workerAgents: 0}, compute: []}",
+			`{"networking":{"userManagedNetworking":false},"provisionRequirements":{"controlPlaneAgents":3}}`},
+		"ClusterDeployment": {kindCluster, "spec: {baseDomain: a}", `{"baseDomain":"a","controlPlaneConfig":{"servingCertificates":{}},"installed":false}`},
+		"InfraEnv":          {kindInfraEnv, "spec: {sshAuthorizedKey: ''}", `{"nmStateConfigLabelSelector":{}}`},
+	} {
+		if diff := cmp.Diff(row.want, toJSON(asPrinted(row.kind, parse(t, row.kind, row.given)).Object["spec"])); diff != "" {
+			t.Errorf("%s: -want +have\n%s", name, diff)
+		}
+	}
+}
+
+func TestReleaseOf(t *testing.T) {
+	for image, want := range map[string]string{
+		"quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64":                            "4.21.28 x86_64",
+		"quay.io/openshift-release-dev/ocp-release:4.20.3-multi":                              "4.20.3-multi multi",
+		"registry.example.com:5000/ocp/release:4.19.19-aarch64":                               "4.19.19 arm64",
+		"registry.example.com:5000/ocp/release:4.21.28-x86_64@sha256:" + "00":                 "4.21.28 x86_64",
+		"registry.example.com:5000/ocp/release":                                               "",
+		"quay.io/openshift-release-dev/ocp-release:4.99.0-x86_64":                             "",
+		"quay.io/openshift-release-dev/ocp-release@sha256:0123456789012345678901234567890123": "",
+	} {
+		have := ""
+		if release, ok := releaseOf(image); ok {
+			have = release.Version + " " + release.CPUArchitecture
+		}
+		if have != want {
+			t.Errorf("%s: have %q, not %q", image, have, want)
+		}
+	}
+}
