@@ -164,6 +164,10 @@ func (h *hub) reportAgent(ctx context.Context, agent *object, host *restHost, sp
 		status["bootstrap"] = true
 	}
 	set(status, "installation_disk_id", host.DiskID)
+	delete(status, "deprovision_info")
+	if info := h.left[host.ID]; info != nil && host.ClusterID == "" {
+		status["deprovision_info"] = info
+	}
 	debug := map[string]any{"eventsURL": h.backend.url + restBase + "/v2/events?host_id=" + host.ID, "state": host.Status, "stateInfo": host.StatusInfo}
 	if host.hasLogs() && host.ClusterID != "" {
 		debug["logsURL"] = h.backend.url + restBase + "/v2/clusters/" + host.ClusterID + "/logs?host_id=" + host.ID + "&logs_type=host"

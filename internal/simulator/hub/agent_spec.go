@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
 
 // changeable tells the states in which a host takes what its Agent says.
@@ -208,6 +209,7 @@ func (h *hub) bind(ctx context.Context, host *restHost, spec *agentSpec) (bool, 
 	case want == host.ClusterID:
 		return false, nil
 	case host.ClusterID != "":
+		h.left[host.ID] = h.farewell(host)
 		if err := h.backend.do(ctx, "POST", host.path()+"/actions/unbind", nil, nil); err != nil {
 			return true, err
 		}
@@ -221,11 +223,21 @@ func (h *hub) bind(ctx context.Context, host *restHost, spec *agentSpec) (bool, 
 	return true, h.readHost(ctx, host)
 }
 
+// farewell says which cluster a host leaves, and which node it was there.
+func (h *hub) farewell(host *restHost) map[string]any {
+	for k, m := range h.clusters {
+		if m.id == host.ClusterID {
+			return map[string]any{"cluster_name": k.id, "cluster_namespace": k.space, "node_name": host.Hostname}
+		}
+	}
+	return nil
+}
+
 // installAdded installs a host that is added to an installed cluster, once it is
 // known and approved. On that day nobody waits for others.
 func (h *hub) installAdded(ctx context.Context, host *restHost, spec *agentSpec) error {
 	host = h.hosts[host.ID]
-	if host == nil || agentKind(host) != "AddToExistingClusterHost" || host.Status != "known" || !spec.Approved {
+	if host == nil || agentKind(host) != agentinstall.AgentKindAdded || host.Status != "known" || !spec.Approved {
 		return nil
 	}
 	err := h.backend.do(ctx, "POST", host.path()+"/actions/install", nil, nil)

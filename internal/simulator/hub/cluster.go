@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,7 +20,6 @@ type clusterMemory struct {
 	manifests string    // fingerprint of the manifests that were sent
 	tried     time.Time // when the installation was last asked for
 	stall     stall
-	imported  bool
 }
 
 func (h *hub) cluster(k key) *clusterMemory {
@@ -182,6 +182,9 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 	if m.id == "" && p.deploy.installed() {
 		return h.importCluster(ctx, m, p)
 	}
+	if m.rest != nil && !draft(m.rest.Status) {
+		return nil // the spec is frozen
+	}
 	in, err := h.gather(ctx, p)
 	if err != nil {
 		return err
@@ -193,11 +196,6 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 		h.logf("made cluster %s for %s", m.id, p.key)
 		h.wakeInfraEnvs(p.key)
 	}
-	switch m.rest.Status {
-	case "insufficient", "pending-for-input", "ready":
-	default:
-		return nil // the spec is frozen
-	}
 	if err := h.updateCluster(ctx, m, in); err != nil {
 		return err
 	}
@@ -205,6 +203,11 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 		return err
 	}
 	return h.sendManifests(ctx, m, p)
+}
+
+// draft tells the states in which a cluster can be changed.
+func draft(state string) bool {
+	return slices.Contains([]string{"insufficient", "pending-for-input", "ready"}, state)
 }
 
 func (h *hub) createCluster(ctx context.Context, m *clusterMemory, in *clusterInputs) error {
@@ -244,7 +247,7 @@ func (h *hub) readCluster(ctx context.Context, m *clusterMemory) error {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return err
 	}
-	m.raw, m.rest, m.imported = string(data), &c, c.Kind == "AddHostsCluster" && m.imported
+	m.raw, m.rest = string(data), &c
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) erro
 	if err := h.backend.do(ctx, "POST", "/v2/clusters/import", body, &made); err != nil {
 		return err
 	}
-	m.id, m.imported = made.ID, true
+	m.id = made.ID
 	h.logf("imported %s as cluster %s", p.key, m.id)
 	h.wakeInfraEnvs(p.key)
 	return h.readCluster(ctx, m)

@@ -47,7 +47,7 @@ func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error
 
 // secretText reads a key of a Secret.
 func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
-	o, err := h.store.live(ctx, kindSecret, space, name)
+	o, err := h.store.read(ctx, kindSecret, space, name)
 	if apierrors.IsNotFound(err) {
 		return "", inputFault("Failed to find secret %s: secrets %q not found", name, name)
 	}
@@ -70,7 +70,7 @@ func (h *hub) secretText(ctx context.Context, space, name, field string) (string
 
 // configMap reads a key of a ConfigMap; without a key, it reads all of them.
 func (h *hub) configMap(ctx context.Context, space, name, field string) (map[string]string, error) {
-	o, err := h.store.live(ctx, kindConfigMap, space, name)
+	o, err := h.store.read(ctx, kindConfigMap, space, name)
 	if apierrors.IsNotFound(err) {
 		return nil, inputFault("Failed to find configmap %s: configmaps %q not found", name, name)
 	}

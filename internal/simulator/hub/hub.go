@@ -72,10 +72,12 @@ type hub struct {
 
 	clusters  map[key]*clusterMemory // by ClusterDeployment
 	infraEnvs map[key]*infraEnvMemory
-	hosts     map[string]*restHost // by id, as last seen
-	seen      int                  // events of the service that were read
-	looked    time.Time            // when everything was last read
-	failing   int                  // backend errors still to be made
+	hosts     map[string]*restHost      // by id, as last seen
+	left      map[string]map[string]any // by host, the cluster that it was taken out of
+	seen      int                       // events of the service that were read
+	looked    time.Time                 // when everything was last read
+	pause     time.Duration             // until it is read again, at least
+	failing   int                       // backend errors still to be made
 }
 
 // Run simulates the hub until ctx ends. It returns an error where it could not
@@ -83,7 +85,7 @@ type hub struct {
 func Run(ctx context.Context, c Config) error {
 	h := &hub{
 		config: c, clock: c.Clock, backend: newBackend(c.Service), queue: newQueue(), logf: c.Logf,
-		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*restHost{},
+		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*restHost{}, left: map[string]map[string]any{},
 		failing: c.Trouble.BackendErrors,
 	}
 	if h.logf == nil {
@@ -114,6 +116,9 @@ const (
 	// progress within a stage writes no event.
 	refreshEvery = 30 * time.Second
 	refreshSoon  = 400 * time.Millisecond // real time
+	// refreshShare is how much longer than reading everything took the controllers
+	// have time for other things.
+	refreshShare = 8
 )
 
 // loop reconciles what has changed, forever.

@@ -39,8 +39,8 @@ func (h *hub) spreadAgent(k key) {
 }
 
 func (h *hub) addAll(k kind, space string) {
-	for _, o := range h.store.list(k, space) {
-		h.queue.add(keyOf(k, o))
+	for _, at := range h.store.keys(k, space) {
+		h.queue.add(at)
 	}
 }
 
@@ -51,9 +51,10 @@ func (h *hub) look(ctx context.Context) {
 		return
 	}
 	now := h.clock.Now()
-	all := now.Sub(h.looked) >= h.atLeast(refreshEvery, refreshSoon)
+	all := now.Sub(h.looked) >= max(h.atLeast(refreshEvery, refreshSoon), h.pause)
 	if all {
 		h.looked = now
+		defer func() { h.pause = refreshShare * h.clock.Now().Sub(now) }()
 	}
 	named, err := h.readLog(ctx)
 	if err != nil {

@@ -224,6 +224,30 @@ func (s *store) list(k kind, space string) []*object {
 	return all
 }
 
+// keys names the objects of a kind in a namespace ("" for all).
+func (s *store) keys(k kind, space string) []key {
+	var all []key
+	from := s.stores[k]
+	if from == nil {
+		return nil
+	}
+	for _, path := range from.ListKeys() {
+		namespace, name, err := cache.SplitMetaNamespaceKey(path)
+		if err == nil && (space == "" || namespace == space) {
+			all = append(all, key{k, namespace, name})
+		}
+	}
+	return all
+}
+
+// read gives an object from the copies, or else from the server.
+func (s *store) read(ctx context.Context, k kind, space, id string) (*object, error) {
+	if o := s.get(k, space, id); o != nil {
+		return o, nil
+	}
+	return s.live(ctx, k, space, id)
+}
+
 // keep remembers a version that the server gave back for a write.
 func (s *store) keep(k kind, o *object, err error) (*object, error) {
 	if err != nil {
