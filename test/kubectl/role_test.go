@@ -1,0 +1,41 @@
+package kubectl
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDocumentedRole installs, looks at and deletes a cluster with no more than what
+// docs/hub-role.yaml allows, in a namespace that somebody else has made.
+func TestDocumentedRole(t *testing.T) {
+	admin := newDesk(t)
+	admin.must(t, imageSet, "apply", "-f", "-")
+	namespace := admin.cluster.Namespace(t)
+	role, err := filepath.Abs(filepath.Join("..", "..", "docs", "hub-role.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin.must(t, "", "apply", "-n", namespace, "-f", role)
+	file := admin.example(t, "sno", "allowed")
+	admin.play(t, "-f", file, "--speed", "300", "--hive", "-n", namespace)
+
+	user := *admin
+	user.kubeconfig = admin.cluster.KubeconfigOf(t, admin.cluster.User(t, "installer"))
+	user.oai(t, 0, "create", "cluster", "-f", file, "-n", namespace)
+	user.oai(t, 0, "get", "hosts", "allowed", "-n", namespace)
+	user.oai(t, 0, "logs", "allowed", "-n", namespace)
+	user.oai(t, 0, "delete", "cluster", "allowed", "-n", namespace, "--yes")
+
+	// Outside of it, what is missing is named, and who is to be asked for what.
+	got := user.oai(t, 4, "get", "clusters")
+	for _, want := range []string{"may not list clusterdeployments.hive.openshift.io", "give --namespace"} {
+		if !strings.Contains(got.errors, want) {
+			t.Errorf("no %q in:\n%s", want, got.errors)
+		}
+	}
+	other := user.oai(t, 4, "create", "cluster", "-f", file, "-n", "default")
+	if !strings.Contains(other.errors, "in namespace default") {
+		t.Error(other.errors)
+	}
+}
