@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,12 +25,12 @@ import (
 // hosts take some hundred kB.
 const largestFile = 8 << 20
 
-// document is one YAML document of a file. Its text has as many empty lines in
-// front as it has lines before it, so that places are those of the file.
+// document is one YAML document of a file.
 type document struct {
-	path string
-	text []byte
-	body ast.Node
+	path  string
+	lines int // of the file, before it
+	text  []byte
+	body  ast.Node
 }
 
 // badFile is the error for a file that is not as it should be.
@@ -65,16 +66,19 @@ func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 func documents(path string, data []byte) ([]document, error) {
 	var docs []document
 	add := func(from int, lines [][]byte) error {
-		text := append(bytes.Repeat([]byte("\n"), from), bytes.Join(lines, []byte("\n"))...)
-		body, err := parse(text)
-		if err != nil {
+		if blank(lines) {
+			return nil
+		}
+		d := document{path: path, lines: from, text: bytes.Join(lines, []byte("\n"))}
+		if err := d.parse(); err != nil {
 			return badFile(path, err)
 		}
-		if body != nil {
-			docs = append(docs, document{path: path, text: text, body: body})
+		if d.body != nil {
+			docs = append(docs, d)
 		}
 		return nil
 	}
+	const most = 10_000 // there are no clusters of more hosts
 	lines := bytes.Split(data, []byte("\n"))
 	from := 0
 	for i, line := range lines {
@@ -84,44 +88,52 @@ func documents(path string, data []byte) ([]document, error) {
 		if err := add(from, lines[from:i]); err != nil {
 			return nil, err
 		}
+		if len(docs) > most {
+			return nil, badFile(path, fmt.Errorf("it has more than %d documents", most))
+		}
 		from = i + 1
 	}
 	return docs, add(from, lines[from:])
 }
 
+func blank(lines [][]byte) bool {
+	return !slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.TrimSpace(line)) > 0 })
+}
+
 // parse finds out where things stand. The YAML library is kept behind a recover,
 // for its input may be anything.
-func parse(text []byte) (body ast.Node, err error) {
+func (d *document) parse() (err error) {
 	defer func() {
 		if recover() != nil {
-			body, err = nil, errors.New("it cannot be read as YAML")
+			d.body, err = nil, errors.New("it cannot be read as YAML")
 		}
 	}()
-	file, err := parser.ParseBytes(text, 0)
+	file, err := parser.ParseBytes(d.text, 0)
 	if err != nil {
 		var at interface {
 			GetMessage() string
 			GetToken() *token.Token
 		}
 		if errors.As(err, &at) && at.GetToken() != nil {
-			return nil, fmt.Errorf("%sit is not valid YAML: %s", placeOf(at.GetToken()), at.GetMessage())
+			return fmt.Errorf("%sit is not valid YAML: %s", d.placeOf(at.GetToken()), at.GetMessage())
 		}
-		return nil, errors.New("it is not valid YAML") // the library's own text would quote the file
+		return errors.New("it is not valid YAML") // the library's own text would quote the file
 	}
 	for _, doc := range file.Docs {
 		if doc.Body != nil && doc.Body.Type() != ast.NullType && doc.Body.Type() != ast.CommentType {
-			return doc.Body, nil
+			d.body = doc.Body
+			return nil
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// placeOf is "line 3, column 5: ".
-func placeOf(t *token.Token) string {
+// placeOf is "line 3, column 5: ", by the lines of the file.
+func (d *document) placeOf(t *token.Token) string {
 	if t == nil || t.Position == nil {
 		return ""
 	}
-	return fmt.Sprintf("line %d, column %d: ", t.Position.Line, t.Position.Column)
+	return fmt.Sprintf("line %d, column %d: ", d.lines+t.Position.Line, t.Position.Column)
 }
 
 // into reads the document into a value. Fields that it has no place for are
@@ -130,7 +142,8 @@ func placeOf(t *token.Token) string {
 func (d document) into(value any) (unknown []string, err error) {
 	data, err := yaml.YAMLToJSONStrict(d.text)
 	if err != nil {
-		return nil, badFile(d.path, errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")))
+		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
+		return nil, badFile(d.path, fmt.Errorf("in the document that begins on line %d: %s", d.lines+1, text))
 	}
 	strict, err := kjson.UnmarshalStrict(data, value)
 	if err != nil {
@@ -219,7 +232,7 @@ func (d document) place(field string) string {
 		}
 		at, found = value, key
 	}
-	return placeOf(found)
+	return d.placeOf(found)
 }
 
 // entry is a key of a map and its value, nil if there is none.

@@ -31,7 +31,7 @@ func TestDocuments(t *testing.T) {
 		for _, doc := range docs {
 			for _, key := range []string{"a", "b"} {
 				if token, value := entry(doc.body, key); value != nil {
-					places = append(places, placeOf(token))
+					places = append(places, doc.placeOf(token))
 				}
 			}
 		}
