@@ -2,7 +2,6 @@ package manifest_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -71,7 +70,7 @@ func everything(t *testing.T, m memory, name string) string {
 	t.Helper()
 	o := readOptions(name)
 	o.Env = m.env()
-	c, err := manifest.Read(context.Background(), readPath(t, name), o)
+	c, err := manifest.Read(t.Context(), readPath(t, name), o)
 	if err != nil {
 		return "error: " + err.Error()
 	}

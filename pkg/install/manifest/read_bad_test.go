@@ -1,7 +1,6 @@
 package manifest_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -150,11 +149,11 @@ func fuzzOne(f *testing.F, prefix string) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := manifest.ReadOptions{Data: data, Version: "4.20", Name: "c", AcceptUnknownHosts: true, Env: memory{}.env()}
-		c, err := manifest.Read(context.Background(), "-", o)
+		c, err := manifest.Read(t.Context(), "-", o)
 		if err != nil {
 			return
 		}
-		if _, err := spec.Parse(context.Background(), "cluster.yaml", c.Document, c.Env("cluster.yaml", spec.Env{})); err != nil {
+		if _, err := spec.Parse(t.Context(), "cluster.yaml", c.Document, c.Env("cluster.yaml", spec.Env{})); err != nil {
 			t.Fatalf("the document does not load:\n%v\n%s", err, c.Document)
 		}
 	})

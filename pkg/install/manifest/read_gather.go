@@ -1,13 +1,12 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"errors"
 )
 
 // input is everything that belongs to one cluster, as it lies in files.

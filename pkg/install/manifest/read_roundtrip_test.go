@@ -129,6 +129,39 @@ func TestRoundTripHub(t *testing.T) {
 	}
 }
 
+// TestRoundTripMachines has the hub boot the machines of an example: what is said
+// of each stands on its BareMetalHost, and comes back.
+func TestRoundTripMachines(t *testing.T) {
+	before := loadExample(t, "redfish")
+	before.Spec.Boot.Method = spec.BootMetal3
+	for i := range before.Spec.Hosts {
+		h := &before.Spec.Hosts[i]
+		if !strings.Contains(h.BMC.Address, "/redfish/") {
+			h.BMC.System = "1"
+		}
+		h.Labels = map[string]string{"rack": "7", "example.com/room": "a"}
+		h.InstallerArgs = []string{"--append-karg", "ip=dhcp"}
+	}
+	objects, err := manifest.Hub(before, manifest.HubOptions{Secrets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := manifest.WriteYAML(&out, objects.All()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := manifest.Read(t.Context(), "hub.yaml", manifest.ReadOptions{Data: out.Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Losses) > 0 {
+		t.Errorf("lost: %+v", c.Losses)
+	}
+	for key, diff := range differences(t, before, load(t, c)) {
+		t.Errorf("%s:\n%s", key, diff)
+	}
+}
+
 // TestRoundTripFiles writes every example for the agent-based installer and as
 // ClusterInstance, and reads it back: what differs is what the writers have told.
 func TestRoundTripFiles(t *testing.T) {

@@ -76,10 +76,8 @@ func (r *reader) infraEnv(h *hubInput, n *node) {
 // clusterRef carries over whether machines belong to the cluster from their
 // first boot.
 func (r *reader) clusterRef(h *hubInput, n *node) {
-	bind := spec.BindEarly
 	if n == nil {
-		bind = spec.BindLate
-		r.cluster.Spec.InfraEnv.Bind = bind
+		r.cluster.Spec.InfraEnv.Bind = spec.BindLate
 		return
 	}
 	if len(h.deployments) > 0 {
