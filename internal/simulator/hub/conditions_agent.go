@@ -7,7 +7,6 @@ type agentView struct {
 	state, info string
 	checks      map[string][]check
 	approved    bool
-	stage       string
 }
 
 // The three texts that stand in several conditions of a host that changes its

@@ -3,9 +3,11 @@ package hub_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -132,25 +134,33 @@ func TestLikeTheRecording(t *testing.T) {
 	w.waitFor("day 2", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
 		return text(o, "status", "debugInfo", "state") == "adding-hosts"
 	})
-	for name := range kinds {
-		compare(t, name, have[name].byType(), want[name].byType())
-	}
+	last := ""
+	w.until("the conditions to be like those of the recording", func() bool { // a watch may be behind
+		var wrong []string
+		for name := range kinds {
+			wrong = append(wrong, compare(name, have[name].byType(), want[name].byType())...)
+		}
+		last = strings.Join(wrong, "\n")
+		return last == ""
+	}, &last)
 }
 
-func compare(t *testing.T, object string, have, want map[string][][]string) {
-	t.Helper()
+// compare says what is otherwise than in the recording.
+func compare(object string, have, want map[string][][]string) []string {
+	var wrong []string
 	for kind := range want {
 		if len(have[kind]) == 0 {
-			t.Errorf("no %s has the condition %s", object, kind)
+			wrong = append(wrong, fmt.Sprintf("no %s has the condition %s", object, kind))
 		}
 	}
 	for kind, lists := range have {
 		for _, list := range lists {
 			if !slices.ContainsFunc(want[kind], func(real []string) bool { return fits(list, real) }) {
-				t.Errorf("%s of an %s went through\n  %q,\nin the recording\n  %q", kind, object, list, want[kind])
+				wrong = append(wrong, fmt.Sprintf("%s of an %s went through\n  %q,\nin the recording\n  %q", kind, object, list, want[kind]))
 			}
 		}
 	}
+	return wrong
 }
 
 // fits tells whether a sequence is another one with some of it missed, but not

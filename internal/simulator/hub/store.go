@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // object is any object of the API server.
@@ -109,12 +111,8 @@ func servedKinds(ctx context.Context, config *rest.Config, logf func(string, ...
 		if !told {
 			logf("waiting for the definition of %s on the hub", missing)
 		}
-		timer := time.NewTimer(definitionPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, context.Cause(ctx)
+		if err := clock.Real().Sleep(ctx, definitionPause); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -164,9 +162,6 @@ func older(a, b *object) bool {
 	y, errY := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
 	return errX == nil && errY == nil && x < y
 }
-
-// has tells whether a kind is watched.
-func (s *store) has(k kind) bool { return s.stores[k] != nil }
 
 // get gives the newest known version of an object, to be changed at will; nil
 // where there is none.
