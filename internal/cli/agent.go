@@ -31,6 +31,7 @@ type agentOptions struct {
 	RegistryCA   string
 	MACs         []string
 	Timeout      time.Duration
+	PollInterval time.Duration
 }
 
 // agentStep is one step.
@@ -119,6 +120,7 @@ func (o *agentOptions) declare(command *cobra.Command) {
 	flags.StringVar(&o.RegistryCA, "registry-ca-file", "", "`FILE` with certificates (PEM) to trust registries by, besides the system's")
 	flags.StringSliceVar(&o.MACs, "mac", nil, "`MAC` address of this machine (default: those of its interfaces)")
 	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`")
+	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks at the service (default: 5s, and 10s for a node)")
 }
 
 // client is what carries out the steps.
@@ -127,7 +129,7 @@ func (o *agentOptions) client() (*inmedia.Client, error) {
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	if o.Timeout < 0 {
+	if o.Timeout < 0 || o.PollInterval < 0 {
 		return nil, usagef("a time is never negative")
 	}
 	env.ClientConfig, env.Failures = o.ClientConfig, o.Failures
@@ -136,7 +138,7 @@ func (o *agentOptions) client() (*inmedia.Client, error) {
 		return nil, err
 	}
 	client := &inmedia.Client{
-		Service: service, Clock: o.clock, Env: env, Release: release.Read, Timeout: o.Timeout, Say: o.say, Warn: o.warn, MACs: o.machineMACs,
+		Service: service, Clock: o.clock, Env: env, Release: release.Read, Timeout: o.Timeout, Poll: o.PollInterval, Say: o.say, Warn: o.warn, MACs: o.machineMACs,
 	}
 	if o.RegistryCA != "" {
 		if client.RegistryCA, err = os.ReadFile(o.RegistryCA); err != nil {

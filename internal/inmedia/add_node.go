@@ -1,6 +1,7 @@
 package inmedia
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -58,7 +59,7 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 				on = wait{what: "the service to take up the installation", code: install.CodeTimeout}
 			}
 		}
-		if err := deadline.pause(ctx, on, addPoll); err != nil {
+		if err := deadline.pause(ctx, on, cmp.Or(c.Poll, addPoll)); err != nil {
 			return Result{}, err
 		}
 	}

@@ -45,6 +45,9 @@ type Client struct {
 	MACs func() ([]string, error)
 	// Timeout is how long a step waits for hosts and service, on the clock.
 	Timeout time.Duration
+	// Poll is the time between two looks at the service; zero is what the step
+	// finds right. How long Configure pauses, it says itself.
+	Poll time.Duration
 	// Say is told, in a line for a person, what happens; Warn what should be
 	// looked at.
 	Say, Warn func(format string, arguments ...any)

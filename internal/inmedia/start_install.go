@@ -1,6 +1,7 @@
 package inmedia
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 			result.Done = "started"
 			tries++
 		}
-		if err := deadline.pause(ctx, on, pollInterval); err != nil {
+		if err := deadline.pause(ctx, on, cmp.Or(c.Poll, pollInterval)); err != nil {
 			return Result{}, err
 		}
 	}
