@@ -21,7 +21,11 @@ func TestExamples(t *testing.T) {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			same(t, func(t *testing.T, b backend) trace {
+			all := backends()
+			if name == "compact" {
+				all = append(all, bare())
+			}
+			same(t, all, func(t *testing.T, b backend) trace {
 				x := b.open(t, setup{cluster: example(t, name)})
 				dir := t.TempDir()
 				first := x.run(t, dir)
@@ -38,11 +42,10 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// same runs something on every backend at once, and compares what it was like
-// with what it is over REST.
-func same(t *testing.T, run func(*testing.T, backend) trace) {
+// same runs something on backends at once, and compares what it was like with what
+// it is on the first.
+func same(t *testing.T, all []backend, run func(*testing.T, backend) trace) {
 	t.Helper()
-	all := backends()
 	traces := make([]*trace, len(all))
 	t.Run("on", func(t *testing.T) {
 		for i, b := range all {

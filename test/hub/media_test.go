@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,7 +88,9 @@ func (d discovery) base(ctx context.Context) (*iso.Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, _, err := d.plane.OpenISO(ctx, address, 0)
+	// An operator makes minimal images where nothing is said, and the image service
+	// has the full one of each, which brings its root file system along.
+	body, _, err := d.plane.OpenISO(ctx, strings.Replace(address, "/minimal.iso", "/full.iso", 1), 0)
 	if err != nil {
 		return nil, err
 	}

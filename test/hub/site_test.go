@@ -27,20 +27,24 @@ import (
 
 // speed is how much faster than life service and machines run. The simulated
 // operator looks at the service some twenty times a second of real time, so that
-// a faster clock would have it miss states.
-const speed = 300
+// a faster clock would have it miss states; and many run at once, on a machine
+// that may have other work to do.
+const speed = 100
 
-// kind is a backend and what is particular about it.
+// backend is a way to reach the service, and what is particular about it.
 type backend struct {
 	name string
 	hub  bool
 	hive bool // Hive's operator runs on the hub
 }
 
-// backends are all ways to install the same cluster.
-func backends() []backend {
-	return []backend{{name: "rest"}, {name: "hub", hub: true, hive: true}, {name: "hub without Hive", hub: true}}
-}
+// backends are the ways to install the same cluster. The first is what the others
+// are compared with.
+func backends() []backend { return []backend{{name: "rest"}, onHub()} }
+
+// onHub is a hub with Hive's operator, bare one without.
+func onHub() backend { return backend{name: "hub", hub: true, hive: true} }
+func bare() backend  { return backend{name: "hub without Hive", hub: true} }
 
 // site is a service of one backend with its machines, and how it is reached.
 type site struct {
