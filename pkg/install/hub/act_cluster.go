@@ -143,7 +143,7 @@ func (a *actor) allowAddHosts(ctx context.Context) error {
 	case hiveRuns(deployment, cd):
 		return &install.Fault{
 			Code: install.CodeFailure, Op: "let hosts be added to", On: id(a.at.namespace, deployment.GetName()),
-			Err: errors.New("Hive's operator has not written down yet that the cluster is installed"), Next: "run the same command again in a while",
+			Err: errors.New("the operator of Hive has not written down yet that the cluster is installed"), Next: "run the same command again in a while",
 		}
 	}
 	return a.record(ctx)

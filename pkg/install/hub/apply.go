@@ -21,8 +21,8 @@ type writer struct {
 	*Plane
 	at      *place
 	cluster string // as the label has it
-	// adopts is the name of a ClusterDeployment, and of its
-	// AgentClusterInstall, that may be written although it has no label.
+	// adopts is the id of a cluster whose objects may be written although they
+	// have no label.
 	adopts string
 	ofFile bool
 }
@@ -85,7 +85,7 @@ func (w *writer) mine(k kind, live *unstructured.Unstructured) error {
 		return beingDeleted(live)
 	}
 	owner := live.GetLabels()[hubapi.LabelCluster]
-	if owner == w.cluster || w.adopts != "" && owner == "" && (k.name == hubapi.KindClusterDeployment || k.name == hubapi.KindAgentClusterInstall) {
+	if owner == w.cluster || w.adopts != "" && owner == "" && k.adoptable() {
 		return nil
 	}
 	f := &install.Fault{

@@ -124,7 +124,7 @@ func (p *Plane) forbidden(f *install.Fault, a attempt) {
 		where, flag = "in namespace "+a.namespace, " -n "+a.namespace
 	}
 	f.Err = fmt.Errorf("these credentials may not %s %s %s", a.verb, resource, where)
-	f.Next = fmt.Sprintf("have somebody allow it (the smallest role is in docs/hub.md), and check with: kubectl auth can-i %s %s%s", a.verb, resource, flag)
+	f.Next = fmt.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.verb, resource, flag)
 }
 
 // refused fills in a fault for what an admission webhook or the schema does not

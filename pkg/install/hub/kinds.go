@@ -52,3 +52,13 @@ func byKind(name string) (kind, bool) {
 func (k kind) clusterWide() bool {
 	return k.name == hubapi.KindNamespace || k.name == hubapi.KindClusterImageSet
 }
+
+// adoptable says whether an object of the kind, under the name that the
+// cluster's own would have, goes with a cluster that is taken over.
+func (k kind) adoptable() bool {
+	switch k.name {
+	case hubapi.KindClusterDeployment, hubapi.KindAgentClusterInstall, hubapi.KindConfigMap, hubapi.KindSecret:
+		return true
+	}
+	return false
+}

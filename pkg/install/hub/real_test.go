@@ -158,7 +158,7 @@ func object(version, kind, namespace, name string, fields map[string]any) *unstr
 
 func (s *stage) query() install.Query {
 	c := s.desired.Spec
-	return install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain}
+	return install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: s.desired.Options.Adopt}
 }
 
 func (s *stage) observe() *install.Observed {

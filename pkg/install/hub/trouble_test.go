@@ -289,4 +289,14 @@ func TestRelease(t *testing.T) {
 		t.Errorf("changed: %v, %v", before, after)
 	}
 	s.until("foreign", func(o *install.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })
+
+	// Whoever names it may take it over again.
+	s.desired.Options.Adopt = s.namespace + "/" + s.namespace
+	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster", "UploadManifest", "UploadManifest"}) {
+		t.Errorf("adopting does %v", done)
+	}
+	s.desired.Options.Adopt = ""
+	if o := s.observe(); o.Cluster == nil || !o.Cluster.Owned {
+		t.Errorf("adopted: %+v", o.Cluster)
+	}
 }
