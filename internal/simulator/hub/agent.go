@@ -68,6 +68,15 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 		return err
 	}
 	fault := h.syncAgent(ctx, host, &spec)
+	if fault != nil && isInput(fault) && changeable(host.Status) {
+		// What was asked of a host that has begun to install meanwhile comes too late, and is no fault of the spec.
+		if err := h.readHost(ctx, host); err != nil {
+			return err
+		}
+		if now := h.hosts[k.id]; now != nil && !changeable(now.Status) {
+			fault = nil
+		}
+	}
 	if fault != nil && !isInput(fault) {
 		h.later(k, retryAfter)
 	}

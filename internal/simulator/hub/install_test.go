@@ -189,7 +189,7 @@ func newWorld(t *testing.T, example string, config hub.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time := clock.Scaled(600)
+	time := clock.Scaled(300)
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster, KubeAPI: true})
 	if err != nil {
 		t.Fatal(err)
