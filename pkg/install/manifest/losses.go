@@ -10,7 +10,7 @@ import (
 )
 
 // hiddenSecret stands for a secret in a Loss.
-const hiddenSecret = "[hiddenSecret]"
+const hiddenSecret = "[redacted]"
 
 // losses collects what of a cluster.yaml a format has no place for.
 type losses struct {
