@@ -51,16 +51,23 @@ func (k *checker) all() {
 	k.words(reflect.ValueOf(k.cluster).Elem(), "")
 	k.identity()
 	k.openshift()
-	k.platform()
-	k.topology()
-	k.networks()
-	k.vips()
+	if k.cluster.Imported() {
+		k.imported()
+		k.networkDefaults()
+	} else {
+		k.platform()
+		k.topology()
+		k.networks()
+		k.vips()
+	}
 	k.hosts()
 	k.hostNetworks()
 	k.contents()
 	k.registry()
 	k.manifests()
 	k.extras()
+	k.hub()
+	k.discoveryImage()
 }
 
 // words reports every word below v that is none of the possible ones.

@@ -77,6 +77,10 @@ type ClusterSpec struct {
 	Discovery Discovery `yaml:"discovery,omitempty"`
 	// Where joining machines fetch their Ignition from, if not from the cluster's own machine config server.
 	IgnitionEndpoint *IgnitionEndpoint `yaml:"ignitionEndpoint,omitempty"`
+	// A cluster that is installed already, by something else: oaictl add-node adds the hosts to it.
+	Import *Import `yaml:"import,omitempty"`
+	// What only a hub knows. Refused with a REST service.
+	Hub Hub `yaml:"hub,omitempty"`
 	// Validations of the service that shall not hold up the installation.
 	IgnoreValidations IgnoreValidations `yaml:"ignoreValidations,omitempty"`
 	// Fields passed on as they are, for what this format has no word for. They win over everything else.
@@ -234,6 +238,8 @@ type Discovery struct {
 	Ignition *Document `yaml:"ignition,omitempty"`
 	// How long a booted host waits for its network before it is discovered, for example 30s.
 	NetworkDelay Duration `yaml:"networkDelay,omitempty"`
+	// OpenShift version whose live system is booted, for machines of a pool (infraEnv.bind: late) and for those that are added to an installed cluster. Default is the cluster's own.
+	OSVersion string `yaml:"osVersion,omitempty"`
 }
 
 // IgnitionEndpoint is where joining machines fetch their Ignition from.

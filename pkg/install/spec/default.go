@@ -13,6 +13,7 @@ import (
 //
 //   - topology.controlPlane, .workers, .arbiters and .fencing from the roles of
 //     the hosts; without hosts, three control plane machines;
+//   - for an imported cluster the topology is the hosts that are added to it;
 //   - platform none for a single node, for ppc64le and s390x, and where the
 //     network is user-managed; else baremetal;
 //   - disk encryption of all roles where it names none;
@@ -33,7 +34,7 @@ func (c *Cluster) Default() {
 	s := &c.Spec
 	if s.Platform.Type == "" {
 		s.Platform.Type = BareMetal
-		if c.ControlPlaneCount() == 1 || s.OpenShift.Arch == Power || s.OpenShift.Arch == Z || isTrue(s.Network.UserManaged) {
+		if c.SingleNode() || s.OpenShift.Arch == Power || s.OpenShift.Arch == Z || isTrue(s.Network.UserManaged) {
 			s.Platform.Type = NoneType
 		}
 		if s.Platform.External != nil {
@@ -151,6 +152,10 @@ func (c *Cluster) defaultTopology() {
 	t := &c.Spec.Topology
 	roles := c.rolesOfHosts()
 	auto := roles[Auto]
+	if c.Imported() {
+		c.defaultAdded(roles)
+		return
+	}
 	if t.Arbiters == nil {
 		t.Arbiters = number(roles[Arbiter])
 	}
@@ -162,6 +167,21 @@ func (c *Cluster) defaultTopology() {
 	}
 	if *t.ControlPlane == 2 && *t.Arbiters == 0 && auto == 0 && !c.Present("spec.topology.fencing") {
 		t.Fencing = c.fencedHosts() == 2
+	}
+}
+
+// defaultAdded counts the hosts that are added to an imported cluster. One that
+// may be anything becomes a worker.
+func (c *Cluster) defaultAdded(roles map[Role]int) {
+	t := &c.Spec.Topology
+	if t.Arbiters == nil {
+		t.Arbiters = number(roles[Arbiter])
+	}
+	if t.ControlPlane == nil {
+		t.ControlPlane = number(roles[ControlPlane])
+	}
+	if t.Workers == nil {
+		t.Workers = number(roles[Worker] + roles[Auto])
 	}
 }
 
@@ -216,8 +236,8 @@ func (c *Cluster) RequiredWorkers() int {
 	return c.WorkerCount()
 }
 
-// SingleNode says whether the cluster is one machine.
-func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 }
+// SingleNode says whether the cluster is one machine when it is installed.
+func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 && !c.Imported() }
 
 func number(n int) *int { return &n }
 

@@ -60,6 +60,8 @@ type BMC struct {
 	CA *PublicSource `yaml:"ca,omitempty"`
 	// Whether the machine may be rebooted although it runs something: by default one that is on, and has not booted this cluster's image, is left alone.
 	RebootRunning bool `yaml:"rebootRunning,omitempty"`
+	// How the hub treats the machine, with boot.method metal3.
+	Metal3 *Metal3 `yaml:"metal3,omitempty"`
 }
 
 // Disk says which disk is installed on and which are left alone.

@@ -1,0 +1,150 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// clusterUUID matches what a cluster calls itself.
+var clusterUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// queryError begins the values that the hub itself gives where a query fails.
+const queryError = "QUERYERROR"
+
+// ownDomain is the domain of the labels that oaictl finds its objects by.
+const ownDomain = "oaictl.io/"
+
+func (k *checker) hub() {
+	h := k.cluster.Spec.Hub
+	k.agentLabels("spec.hub.agentLabels", h.AgentLabels)
+	k.agentLabels("spec.hub.nodeLabels", h.NodeLabels)
+	k.classifications(h.Classifications)
+	if image := h.Ironic.Image; image != "" && !imageReference.MatchString(image) {
+		k.report("spec.hub.ironic.image", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
+	}
+	for i, family := range h.Ironic.IPFamilies {
+		if slices.Contains(h.Ironic.IPFamilies[:i], family) {
+			k.report(fmt.Sprintf("spec.hub.ironic.ipFamilies[%d]", i), fmt.Sprintf("%s stands here twice", family), "")
+		}
+	}
+	if pool := k.cluster.Spec.InfraEnv.Ref; pool != "" {
+		for field, said := range map[string]bool{
+			"agentLabels": h.AgentLabels != nil, "nodeLabels": h.NodeLabels != nil, "ipxe": h.IPXE != "",
+			"ironic": h.Ironic.Agent || h.Ironic.Image != "" || h.Ironic.IPFamilies != nil,
+		} {
+			if said {
+				k.report("spec.hub."+field, "is a matter of the InfraEnv "+pool+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+			}
+		}
+	}
+	for i := range k.cluster.Spec.Hosts {
+		k.metal3(i)
+	}
+}
+
+// agentLabels checks labels of objects, among which oaictl has some of its own.
+func (k *checker) agentLabels(field string, labels map[string]string) {
+	k.labels(field, labels)
+	for key := range labels {
+		if strings.HasPrefix(key, ownDomain) {
+			k.report(join(field, key), "is a label by which oaictl finds its objects", "use another key")
+		}
+	}
+}
+
+func (k *checker) classifications(list []Classification) {
+	for i, c := range list {
+		field := fmt.Sprintf("spec.hub.classifications[%d]", i)
+		if k.required(field+".label", c.Label, "name the label") && !labelName.MatchString(c.Label) {
+			k.report(field+".label", fmt.Sprintf("%q cannot be the name of a label", c.Label), "use letters, digits, dashes, dots and underscores; its domain is the hub's")
+		}
+		switch {
+		case !k.required(field+".value", c.Value, "write the value that the label gets"):
+		case strings.HasPrefix(c.Value, queryError):
+			k.report(field+".value", "begins with "+queryError+", which the hub writes where a query fails", "use another value")
+		case !labelName.MatchString(c.Value):
+			k.report(field+".value", fmt.Sprintf("%q cannot be the value of a label", c.Value), "use at most 63 letters, digits, dashes, dots and underscores")
+		}
+		k.required(field+".query", strings.TrimSpace(c.Query), `write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
+		for _, before := range list[:i] {
+			if c.Label != "" && ClassificationName(before) == ClassificationName(c) {
+				k.report(field, fmt.Sprintf("%s with the value %s stands here twice, in whatever case", c.Label, c.Value), "write one query, with `or` between its parts")
+				break
+			}
+		}
+	}
+}
+
+// ClassificationName is what distinguishes a classification in the name of its
+// object, which has lower-case letters, digits and dashes only.
+func ClassificationName(c Classification) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r == '_' || r == '.':
+			return '-'
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return r
+	}, c.Label+"-"+c.Value), "-")
+}
+
+// metal3 checks what only goes with machines that a hub boots.
+func (k *checker) metal3(i int) {
+	bmc := k.cluster.Spec.Hosts[i].BMC
+	if bmc == nil || bmc.Metal3 == nil {
+		return
+	}
+	field := hostField(i, "bmc.metal3")
+	if method := k.cluster.Spec.Boot.Method; method != BootMetal3 {
+		k.report(field, fmt.Sprintf("goes with boot.method metal3, but the method is %s", method), "write spec.boot.method: metal3, or leave it out")
+		return
+	}
+	switch timeout := time.Duration(bmc.Metal3.DrainTimeout); {
+	case timeout < 0:
+		k.report(field+".drainTimeout", "is negative", "")
+	case timeout > 0 && !bmc.Metal3.RemoveNode:
+		k.report(field+".drainTimeout", "says how long a node is drained that is removed, but removeNode is not true", "write removeNode: true too")
+	}
+}
+
+// discoveryImage checks which live system is booted.
+func (k *checker) discoveryImage() {
+	const field = "spec.discovery.osVersion"
+	version := k.cluster.Spec.Discovery.OSVersion
+	switch {
+	case version == "":
+	case !releaseVersion.MatchString(version):
+		k.report(field, fmt.Sprintf("%q is not a version of OpenShift", version), `write the version whose live system is booted, such as "4.20"`)
+	case k.cluster.Spec.InfraEnv.Ref != "":
+		k.report(field, "is a matter of the InfraEnv "+k.cluster.Spec.InfraEnv.Ref+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+	}
+}
+
+// imported checks a cluster that is installed already: what only says how one is
+// installed has no meaning then, and would be taken for something that is done.
+func (k *checker) imported() {
+	c := k.cluster
+	if id := c.Spec.Import.ClusterID; id != "" && !clusterUUID.MatchString(id) {
+		k.report("spec.import.clusterID", fmt.Sprintf("%q is not a UUID", id), "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
+	}
+	for _, field := range []string{
+		"spec.openshift.releaseImage", "spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
+		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips", "spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",
+		"spec.platform", "spec.diskEncryption", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.fips", "spec.hold",
+		"spec.manifests", "spec.operators", "spec.bundles", "spec.ignoreValidations", "spec.overrides.installConfig",
+	} {
+		if c.Present(field) {
+			k.report(field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
+		}
+	}
+	if len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts {
+		k.report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
+	}
+	if c.WorkerCount() < 0 {
+		k.report("spec.topology.workers", "is negative", "")
+	}
+}
