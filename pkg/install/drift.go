@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/yaml"
 )
 
 // mutability says what may be done about a setting that differs.
@@ -351,20 +353,34 @@ func sameStaticNetworks(want, have Value) bool {
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	key := func(networks []StaticNetwork) []string {
-		var keys []string
-		for _, n := range networks {
-			macs := make([]string, 0, len(n.MACs))
-			for _, m := range n.MACs {
-				macs = append(macs, normaliseMAC(m.MAC)+"="+m.Name)
-			}
-			slices.Sort(macs)
-			keys = append(keys, strings.Join(macs, ",")+"\n"+strings.TrimSpace(n.YAML))
+	return len(w) == len(h) && (slices.Equal(networkKeys(w, strings.TrimSpace), networkKeys(h, strings.TrimSpace)) ||
+		slices.Equal(networkKeys(w, yamlMeaning), networkKeys(h, yamlMeaning)))
+}
+
+// networkKeys are texts that are equal for equal networks, given how to read the
+// document of one.
+func networkKeys(networks []StaticNetwork, read func(string) string) []string {
+	keys := make([]string, 0, len(networks))
+	for _, n := range networks {
+		macs := make([]string, 0, len(n.MACs))
+		for _, m := range n.MACs {
+			macs = append(macs, normaliseMAC(m.MAC)+"="+m.Name)
 		}
-		slices.Sort(keys)
-		return keys
+		slices.Sort(macs)
+		keys = append(keys, strings.Join(macs, ",")+"\n"+read(n.YAML))
 	}
-	return slices.Equal(key(w), key(h))
+	slices.Sort(keys)
+	return keys
+}
+
+// yamlMeaning is a YAML document as JSON: a hub keeps the fields of one, and not
+// how they were written. It is the text itself where that is no YAML.
+func yamlMeaning(text string) string {
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return strings.TrimSpace(text)
+	}
+	return string(data)
 }
 
 func sameIgnored(want, have Value) bool {

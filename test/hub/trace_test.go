@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -116,11 +117,17 @@ func (x *site) runDesired(t testing.TB, desired *install.Desired, dir string, op
 // runWith installs with a plane that is there already.
 func (x *site) runWith(t testing.TB, plane remote, desired *install.Desired, dir string, options ...install.Option) *attempt {
 	t.Helper()
+	return x.runIn(t.Context(), t, plane, desired, dir, options...)
+}
+
+// runIn installs until ctx ends, at the latest.
+func (x *site) runIn(ctx context.Context, t testing.TB, plane remote, desired *install.Desired, dir string, options ...install.Option) *attempt {
+	t.Helper()
 	a := &attempt{}
 	options = append(append([]install.Option{
 		install.WithClock(x.time), install.WithFiles(install.NewFiles(dir)), install.WithEvents(a.take), install.WithTimeouts(6*time.Hour, 0),
 	}, x.machines(t, plane)...), options...)
-	a.result, a.err = install.New(plane, options...).Run(t.Context(), desired)
+	a.result, a.err = install.New(plane, options...).Run(ctx, desired)
 	a.trace.Verdict, a.trace.Code, a.trace.Files = a.result.Verdict, a.result.ExitCode, saved(t, dir)
 	return a
 }
