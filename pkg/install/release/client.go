@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
@@ -27,7 +26,7 @@ const (
 
 	// largestAnswer and largestBlob bound, in bytes, what is read of one answer.
 	largestAnswer = 16 << 20
-	largestBlob   = 256 << 20
+	largestBlob   = 64 << 20
 )
 
 // client reaches registries.
@@ -82,21 +81,11 @@ func (c *client) read(ctx context.Context, at place) (Info, error) {
 func (c *client) once(ctx context.Context, at place) (Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(c.clock.Wall(answerTime), leastAnswerTime))
 	defer cancel()
-	base := c.verified
-	if at.insecure {
-		base = c.careless
-	}
-	options := []remote.Option{
-		remote.WithContext(ctx), remote.WithTransport(&bounded{next: base, plain: at.insecure}), remote.WithAuthFromKeychain(c.logins),
-		// Repeating is the business of read, by its own clock.
-		remote.WithRetryBackoff(remote.Backoff{Duration: time.Millisecond, Steps: 1}), remote.WithRetryStatusCodes(),
-		remote.WithRetryPredicate(func(error) bool { return false }),
-	}
-	found, err := remote.Get(at.ref, options...)
+	from, err := c.open(ctx, at)
 	if err != nil {
 		return Info{}, err
 	}
-	return describe(found)
+	return from.describe(ctx, at.ref.Identifier())
 }
 
 // passing says whether the same request may succeed a little later.

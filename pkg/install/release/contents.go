@@ -2,6 +2,9 @@ package release
 
 import (
 	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +14,7 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/klauspost/compress/zstd"
 )
 
 const (
@@ -20,33 +23,35 @@ const (
 	imagesFile   = "release-manifests/image-references"
 
 	largestConfig   = 4 << 20
-	largestLayer    = 128 << 20 // compressed
-	largestContents = 1 << 30   // of a layer, unpacked
-	largestFile     = 16 << 20  // the list of all images is some hundred kB
+	largestLayer    = 64 << 20 // compressed
+	largestContents = 1 << 30  // of a layer, unpacked
+	largestFile     = 16 << 20 // the list of all images is some hundred kB
 )
 
 // describe reads what a manifest or a list of them says of the release.
-func describe(found *remote.Descriptor) (Info, error) {
-	info := Info{Digest: found.Digest.String()}
-	var image v1.Image
-	var err error
-	switch {
-	case found.MediaType.IsIndex():
-		index, err := found.ImageIndex()
-		if err != nil {
-			return Info{}, err
-		}
-		if image, info.Arch, err = oneOf(index); err != nil {
-			return Info{}, err
-		}
-	case found.MediaType.IsImage():
-		if image, err = found.Image(); err != nil {
-			return Info{}, err
-		}
-	default:
-		return Info{}, fmt.Errorf("it is a %s and no image", found.MediaType)
+func (r *repository) describe(ctx context.Context, identifier string) (Info, error) {
+	found, err := r.manifest(ctx, identifier)
+	if err != nil {
+		return Info{}, err
 	}
-	config, err := configOf(image)
+	info := Info{Digest: found.digest}
+	if found.kind.IsIndex() {
+		var one string
+		if one, info.Arch, err = oneOf(found.data); err != nil {
+			return Info{}, err
+		}
+		if found, err = r.manifest(ctx, one); err != nil {
+			return Info{}, err
+		}
+	}
+	if !found.kind.IsImage() {
+		return Info{}, fmt.Errorf("it is a %s and no image", found.kind)
+	}
+	image, err := v1.ParseManifest(bytes.NewReader(found.data))
+	if err != nil {
+		return Info{}, fmt.Errorf("read its manifest: %w", err)
+	}
+	config, err := r.configOf(ctx, image)
 	if err != nil {
 		return Info{}, err
 	}
@@ -54,40 +59,35 @@ func describe(found *remote.Descriptor) (Info, error) {
 		info.Arch = []string{serviceArch(config.Architecture)}
 	}
 	if info.Version = config.Config.Labels[versionLabel]; info.Version == "" {
-		info.Version, err = versionInLayers(image)
+		info.Version, err = r.versionInLayers(ctx, image)
 	}
 	return info, err
 }
 
-// oneOf is an image of a manifest list, any of which says the version, and the
-// architectures of all. Attestations and other things that stand in such lists
-// have no platform of a machine.
-func oneOf(index v1.ImageIndex) (v1.Image, []string, error) {
-	manifest, err := index.IndexManifest()
+// oneOf is the digest of an image of a manifest list, any of which says the
+// version, and the architectures of all. Attestations and other things that stand
+// in such lists have no platform of a machine.
+func oneOf(list []byte) (one string, arch []string, err error) {
+	index, err := v1.ParseIndexManifest(bytes.NewReader(list))
 	if err != nil {
-		return nil, nil, err
+		return "", nil, fmt.Errorf("read its list of manifests: %w", err)
 	}
-	var image v1.Image
-	var arch []string
-	for _, entry := range manifest.Manifests {
+	for _, entry := range index.Manifests {
 		if entry.Platform == nil || entry.Platform.OS != "linux" || !entry.MediaType.IsImage() {
 			continue
 		}
 		if name := serviceArch(entry.Platform.Architecture); !slices.Contains(arch, name) {
 			arch = append(arch, name)
 		}
-		if image != nil {
-			continue
-		}
-		if image, err = index.Image(entry.Digest); err != nil {
-			return nil, nil, err
+		if one == "" {
+			one = entry.Digest.String()
 		}
 	}
-	if image == nil {
-		return nil, nil, errors.New("its list of manifests names no image for linux")
+	if one == "" {
+		return "", nil, errors.New("its list of manifests names no image for linux")
 	}
 	slices.Sort(arch)
-	return image, arch, nil
+	return one, arch, nil
 }
 
 // serviceArch is the service's word for the architecture of a manifest.
@@ -101,15 +101,15 @@ func serviceArch(arch string) string {
 	return arch
 }
 
-func configOf(image v1.Image) (*v1.ConfigFile, error) {
-	manifest, err := image.Manifest()
+func (r *repository) configOf(ctx context.Context, image *v1.Manifest) (*v1.ConfigFile, error) {
+	if image.Config.Size > largestConfig {
+		return nil, fmt.Errorf("%w: its configuration has %d bytes", errTooLarge, image.Config.Size)
+	}
+	data, err := r.blob(ctx, image.Config)
 	if err != nil {
 		return nil, err
 	}
-	if manifest.Config.Size > largestConfig {
-		return nil, fmt.Errorf("%w: its configuration has %d bytes", errTooLarge, manifest.Config.Size)
-	}
-	config, err := image.ConfigFile()
+	config, err := v1.ParseConfigFile(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("read its configuration: %w", err)
 	}
@@ -121,20 +121,16 @@ func configOf(image v1.Image) (*v1.ConfigFile, error) {
 
 // versionInLayers looks for the release's description, in the last layer that
 // has it: that is the one that counts.
-func versionInLayers(image v1.Image) (string, error) {
-	layers, err := image.Layers()
-	if err != nil {
-		return "", err
-	}
-	for _, layer := range slices.Backward(layers) {
-		size, err := layer.Size()
+func (r *repository) versionInLayers(ctx context.Context, image *v1.Manifest) (string, error) {
+	for _, layer := range slices.Backward(image.Layers) {
+		if layer.Size > largestLayer {
+			continue // the release's own layers are small
+		}
+		data, err := r.blob(ctx, layer)
 		if err != nil {
 			return "", err
 		}
-		if size > largestLayer {
-			continue // the release's own layers are small
-		}
-		version, err := versionInLayer(layer)
+		version, err := versionInLayer(data)
 		if err != nil || version != "" {
 			return version, err
 		}
@@ -142,10 +138,25 @@ func versionInLayers(image v1.Image) (string, error) {
 	return "", errors.New("it is no OpenShift release: it has neither the label " + versionLabel + " nor the file " + metadataFile)
 }
 
-func versionInLayer(layer v1.Layer) (string, error) {
-	content, err := layer.Uncompressed()
+// unpacked is a layer's content, by what it begins with.
+func unpacked(layer []byte) (io.ReadCloser, error) {
+	switch {
+	case bytes.HasPrefix(layer, []byte{0x1f, 0x8b}):
+		return gzip.NewReader(bytes.NewReader(layer))
+	case bytes.HasPrefix(layer, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		reader, err := zstd.NewReader(bytes.NewReader(layer), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		return reader.IOReadCloser(), nil
+	}
+	return io.NopCloser(bytes.NewReader(layer)), nil
+}
+
+func versionInLayer(layer []byte) (string, error) {
+	content, err := unpacked(layer)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("unpack a layer: %w", err)
 	}
 	defer content.Close()
 	files := tar.NewReader(io.LimitReader(content, largestContents))
