@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,7 +111,9 @@ func (o *convertOptions) check() error {
 }
 
 func (o *convertOptions) run(ctx context.Context) error {
-	from, err := o.open(ctx, o.File, manifest.ReadOptions{Format: manifest.Format(o.From), Version: o.foreign.Version, PullSecret: o.foreign.PullSecret})
+	how := o.foreign.options()
+	how.Format = manifest.Format(o.From)
+	from, err := o.open(ctx, o.File, how)
 	if err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func (o *convertOptions) writeCluster(from *source) error {
 		}
 	}
 	if o.Dir == "" {
-		if _, err := o.io.Out.Write(c.Document); err != nil {
+		if _, err := o.io.Out.Write(append(bytes.TrimRight(c.Document, "\n"), '\n')); err != nil {
 			return fileFault("write to", "standard output", err)
 		}
 		if len(c.Files) > 0 {

@@ -45,6 +45,17 @@ publish: External
 pullSecret: '{"auths":{"quay.io":{"auth":"` + hidden + `"}}}'
 `
 
+// agentConfig names its machine.
+const agentConfig = `apiVersion: v1beta1
+kind: AgentConfig
+metadata: {name: lab}
+rendezvousIP: 192.168.10.11
+hosts:
+- hostname: node-1
+  role: master
+  interfaces: [{name: eno1, macAddress: "52:54:00:00:00:01"}]
+`
+
 // hidden is the password in the pull secret.
 const hidden = "aGlkZGVuOmhpZGRlbi1wYXNzd29yZA=="
 
@@ -55,6 +66,7 @@ func here(t *testing.T) {
 	for name, text := range map[string]string{
 		"cluster.yaml":        clusterYAML,
 		"install-config.yaml": installConfig,
+		"agent-config.yaml":   agentConfig,
 		"pull-secret.json":    `{"auths":{"quay.io":{"auth":"` + hidden + `"},"cloud.openshift.com":{"auth":"` + hidden + `"}}}`,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

@@ -70,8 +70,8 @@ func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
 // the first field that a file has wrong.
 func nextOf(err error) string {
 	var problems *spec.Problems
-	if !errors.As(err, &problems) {
-		return install.NextOf(err)
+	if next := install.NextOf(err); next != "" || !errors.As(err, &problems) {
+		return next
 	}
 	for _, p := range problems.List {
 		if p.Field == "" {

@@ -185,6 +185,11 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
 
+func (f *fake) ReleaseCluster(_ context.Context, id string) error {
+	f.note("release " + id)
+	return nil
+}
+
 func (f *fake) HostIgnition(_ context.Context, _, host string) (string, error) {
 	return "ignition of " + host, nil
 }

@@ -69,6 +69,8 @@ beats the configuration file, and the file beats the default.
   OAICTL_TOKEN, AI_TOKEN               an access token (no flag: it is a secret)
   OAICTL_OFFLINE_TOKEN, AI_OFFLINETOKEN
                                        an offline token (no flag: it is a secret)
+  KUBECONFIG                           the kubeconfig of a hub, as with kubectl
+  OAICTL_BACKEND, OAICTL_NAMESPACE     rest or hub, and where on a hub
   OAICTL_OUTPUT, OAICTL_PROGRESS, …    as -o, --progress, …
   OAICTL_CONFIG                        the configuration file itself
   XDG_CONFIG_HOME                      where it is found: oaictl/config.yaml below it,
@@ -83,8 +85,9 @@ The configuration file holds flags by their names:
   token-file: /home/me/.config/oaictl/token
   output: wide
 
---yes, --reimage, --adopt, --resend-secrets and --simulate are permissions: they
-are given on the command line each time and nowhere else.`
+--yes, --reimage, --adopt, --accept-loss, --orphan, --resend-secrets, --with-secrets and
+--simulate are permissions: they are given on the command line each time and nowhere
+else.`
 
 // exitCodes is what each code means. docs and help print the same list.
 var exitCodes = [...]struct {

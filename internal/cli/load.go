@@ -28,9 +28,11 @@ const (
 
 // foreign is what flags say of a file in another format than cluster.yaml.
 type foreign struct {
-	AcceptLoss bool
-	Version    string
-	PullSecret string
+	AcceptLoss         bool
+	AcceptUnknownHosts bool
+	Version            string
+	Name               string
+	PullSecret         string
 }
 
 func (f *foreign) declare(flags *pflag.FlagSet) {
@@ -42,6 +44,13 @@ func (f *foreign) declare(flags *pflag.FlagSet) {
 func (f *foreign) declareMissing(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Version, "openshift-version", "", "`VERSION` of OpenShift, for a file in another format that does not say it")
 	flags.StringVar(&f.PullSecret, "pull-secret", "", "`FILE` with the pull secret, for a file in another format that has none")
+	flags.StringVar(&f.Name, "name", "", "`NAME` of the cluster, for a file in another format that has none")
+	flags.BoolVar(&f.AcceptUnknownHosts, "accept-unknown-hosts", false, "permit to install, and so to wipe, machines that a file in another format does not name")
+}
+
+// options are what the flags say, for the reader.
+func (f *foreign) options() manifest.ReadOptions {
+	return manifest.ReadOptions{Version: f.Version, Name: f.Name, PullSecret: f.PullSecret, AcceptUnknownHosts: f.AcceptUnknownHosts}
 }
 
 // loadToInstall reads the cluster that a file describes, of which something is to
@@ -51,12 +60,20 @@ func (a *app) loadToInstall(ctx context.Context, file string, how foreign) (*spe
 	if how.AcceptLoss {
 		rule = lossAccepted
 	}
-	return a.loadBy(ctx, file, rule, manifest.ReadOptions{Version: how.Version, PullSecret: how.PullSecret})
+	return a.loadBy(ctx, file, rule, how.options())
 }
 
 // load reads the cluster that a file describes, to look at it or to find it.
 func (a *app) load(ctx context.Context, file string) (*spec.Cluster, error) {
-	return a.loadBy(ctx, file, lossTold, manifest.ReadOptions{})
+	// Which machines may be wiped is decided where something is installed.
+	cluster, err := a.loadBy(ctx, file, lossTold, manifest.ReadOptions{AcceptUnknownHosts: true})
+	if failed, is := errors.AsType[*unconvertible](err); is {
+		return nil, &install.Fault{
+			Code: install.CodeInput, Permanent: true, Err: failed.err,
+			Next: "oaictl convert -f " + quoted(file) + " -o DIR, beside what is missing, and give -f DIR/cluster.yaml",
+		}
+	}
+	return cluster, err
 }
 
 // loadBy reads a cluster.yaml, or another format that is converted on the way.
@@ -143,12 +160,18 @@ func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (
 		return &source{cluster: cluster}, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, &unconvertible{err}
 	}
 	name := strings.TrimRight(file, `/\`) + " (converted)"
 	cluster, err := spec.Parse(ctx, name, converted.Document, converted.Env(name, env))
 	return &source{cluster: cluster, converted: converted}, err
 }
+
+// unconvertible is that a file in another format is no whole cluster by itself.
+type unconvertible struct{ err error }
+
+func (e *unconvertible) Error() string { return e.err.Error() }
+func (e *unconvertible) Unwrap() error { return e.err }
 
 // largestInput bounds what is read from standard input, in bytes: more than any
 // format's reader takes.

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// following is a service that changes from look to look, and somebody who stops
+// watching after the last.
+type following struct {
+	*fake
+	steps []func(*fake) error
+	stop  context.CancelCauseFunc
+	looks int
+}
+
+func (f *following) next() error {
+	if f.looks >= len(f.steps) {
+		f.stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+		return nil
+	}
+	step := f.steps[f.looks]
+	f.looks++
+	return step(f.fake)
+}
+
+func (f *following) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+	if err := f.next(); err != nil {
+		return nil, err
+	}
+	return f.fake.ListClusters(ctx)
+}
+
+func (f *following) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+	if err := f.next(); err != nil {
+		return nil, err
+	}
+	return f.fake.Observe(ctx, query, prior)
+}
+
+func follow(t *testing.T, steps []func(*fake) error, arguments ...string) outcome {
+	t.Helper()
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	return runIn(ctx, t, &following{fake: lab(), steps: steps, stop: stop}, "", false, arguments...)
+}
+
+func asIs(*fake) error { return nil }
+
+func TestWatchPrintsWhatChanges(t *testing.T) {
+	steps := []func(*fake) error{
+		asIs, asIs,
+		func(f *fake) error {
+			f.clusters[0].State, f.clusters[0].Progress.Percent = install.ClusterInstalling, 7
+			return nil
+		},
+		func(*fake) error { return &install.Fault{Code: install.CodeFailure, Err: errors.New("gone for a while")} },
+		func(f *fake) error {
+			added := f.clusters[1]
+			added.ID, added.Name = "c3", "new"
+			f.clusters = append(f.clusters[:1], added)
+			return nil
+		},
+	}
+	got := follow(t, steps, "get", "clusters", "-w")
+	want := `NAME    DOMAIN        STATE          %   HOSTS   VERSION   CREATED
+lab     example.com   Blocked        -       2   4.20.3    2026-08-01T11:00:00Z
+other   example.org   Installed    100%       0   -         -
+lab     example.com   Installing     7%       2   4.20.3    2026-08-01T11:00:00Z
+new     example.org   Installed    100%       0   -         -
+other   example.org   Deleted      100%       0   -         -
+`
+	fold := func(text string) string {
+		var lines []string
+		for line := range strings.Lines(text) {
+			lines = append(lines, strings.Join(strings.Fields(line), " "))
+		}
+		return strings.Join(lines, "\n")
+	}
+	if fold(got.out) != fold(want) || got.code != 130 {
+		t.Errorf("code %d:\n%s", got.code, got.out)
+	}
+	if n := strings.Count(got.errors, "warning: the service does not answer: gone for a while\n"); n != 1 {
+		t.Errorf("told %d times that the service does not answer:\n%s", n, got.errors)
+	}
+	// Rows stay under their headings.
+	lines := strings.Split(got.out, "\n")
+	for _, line := range lines[1:6] {
+		if at := strings.Index(lines[0], "DOMAIN"); !strings.HasPrefix(line[at:], "example.") {
+			t.Errorf("%q is not under %q", line, lines[0])
+		}
+	}
+}
+
+// For programs each item is a line of its own.
+func TestWatchAsJSON(t *testing.T) {
+	steps := []func(*fake) error{asIs, func(f *fake) error { f.clusters[0].State = install.ClusterReady; return nil }}
+	got := follow(t, steps, "get", "clusters", "-w", "-o", "json")
+	var states []string
+	for line := range strings.Lines(got.out) {
+		var item struct{ Name, State string }
+		if err := json.Unmarshal([]byte(line), &item); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		states = append(states, item.Name+" "+item.State)
+	}
+	if text := strings.Join(states, ", "); text != "lab Blocked, other Installed, lab Ready" {
+		t.Error(text)
+	}
+	if got := follow(t, steps, "get", "clusters", "-w", "-o", "name"); got.out != "cluster/lab\ncluster/other\ncluster/lab\n" {
+		t.Error(got.out)
+	}
+}
+
+// A check that comes to pass is shown once more; a host that only reports is not.
+func TestWatchOfChecksAndHosts(t *testing.T) {
+	steps := []func(*fake) error{
+		asIs,
+		func(f *fake) error {
+			passed := append([]install.Validation{}, f.hosts[0].Validations...)
+			passed[1].Status = "success"
+			f.hosts[0].Validations, f.hosts[0].CheckedIn = passed, noon().Add(time.Minute)
+			return nil
+		},
+	}
+	got := follow(t, steps, "get", "validations", "lab", "-w", "-o", "jsonpath={.id} {.status}")
+	if want := "ntp-synced success\n"; !strings.HasSuffix(got.out, want) || strings.Count(got.out, "\n") != 6 {
+		t.Errorf("%+v", got)
+	}
+	steps[1] = func(f *fake) error { f.hosts[0].CheckedIn = noon().Add(time.Minute); return nil }
+	if got := follow(t, steps, "get", "hosts", "lab", "-w", "-o", "name"); strings.Count(got.out, "\n") != 2 {
+		t.Errorf("%s", got.out)
+	}
+}
+
+func TestWatchGivesUp(t *testing.T) {
+	refused := func(*fake) error {
+		return &install.Fault{Code: install.CodeAuth, Permanent: true, Err: errors.New("not any more")}
+	}
+	if got := follow(t, []func(*fake) error{asIs, refused}, "get", "clusters", "-w"); got.code != 4 {
+		t.Errorf("%+v", got)
+	}
+	silent := func(*fake) error { return &install.Fault{Code: install.CodeFailure, Err: errors.New("no answer")} }
+	steps := []func(*fake) error{asIs}
+	for range 70 { // five minutes and some, five seconds each
+		steps = append(steps, silent)
+	}
+	if got := follow(t, steps, "get", "clusters", "-w"); got.code != 1 || !strings.Contains(got.errors, "no answer") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestHintsAreInTheProgramsWords follows what is to be typed next to a plugin.
+func TestHintsAreInTheProgramsWords(t *testing.T) {
+	tests := []struct{ called, line, hint, want string }{
+		{"kubectl-oai", "", "oaictl why lab", "kubectl oai why lab"},
+		{"kubectl-oai", "-n clusters --context hub", "oaictl logs lab, then oaictl delete cluster lab", "kubectl oai --context hub --namespace clusters logs lab, then kubectl oai --context hub --namespace clusters delete cluster lab"},
+		{"kubectl-oai", "", "cure it; oaictl explain validation x, or oaictl get hosts", "cure it; kubectl oai explain validation x, or kubectl oai get hosts"},
+		{"kubectl-oai", "", "see what oaictl made", "see what oaictl made"},
+		{"oaictl", "--backend hub -A", "oaictl get hosts", "oaictl --backend hub --all-namespaces get hosts"},
+		{"clusterctl-oai", "", "`oaictl simulator serve`", "`clusterctl oai simulator serve`"},
+	}
+	for _, tt := range tests {
+		words := append([]string{tt.called, "get", "clusters"}, strings.Fields(tt.line)...)
+		a := newApp(identify(words), streams.Streams{}, streams.Env{})
+		command, _, err := a.rootCommand().Find(words[1:])
+		if err == nil {
+			err = command.ParseFlags(words[3:])
+		}
+		if err == nil {
+			err = a.prepare(command)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.hint(tt.hint); got != tt.want {
+			t.Errorf("%s: got  %s\nwant %s", tt.called, got, tt.want)
+		}
+	}
+}
