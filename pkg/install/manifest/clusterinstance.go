@@ -41,7 +41,7 @@ func ClusterInstance(c *spec.Cluster, o FileOptions) ([]*unstructured.Unstructur
 		objects = append(objects, w.out.ImageSet)
 	}
 	instance := w.clusterInstance(manifests)
-	objects = append(append(objects, w.out.Cluster...), manifests...)
+	objects = append(append(append(objects, w.out.Cluster...), manifests...), w.classified()...)
 	if !o.Secrets && c.Spec.PullSecret.SecretRef == nil {
 		w.lose("spec.pullSecret", plainOf(c.Spec.PullSecret), "secrets were not asked for; the Secret "+PullSecretName(c)+" has to be there")
 	}
@@ -81,6 +81,9 @@ func lostByClusterInstance() map[string]string {
 		"spec.bundles":                 none,
 		"spec.discovery.kernelArgs":    none,
 		"spec.discovery.networkDelay":  none,
+		"spec.discovery.osVersion":     none,
+		"spec.hub.agentLabels":         none,
+		"spec.hub.ipxe":                none,
 		"spec.ignitionEndpoint":        none,
 		"spec.overrides.infraEnv":      rest,
 		"spec.overrides.host":          rest,
@@ -140,6 +143,7 @@ func (w *writer) clusterInstance(manifests []*unstructured.Unstructured) *unstru
 		s["extraManifestsRefs"] = refs
 	}
 	w.instanceExtras(s)
+	w.instanceInfraEnv(s)
 	nodes := []any{}
 	roles := rolesOf(c)
 	for i := range set.Hosts {
@@ -255,6 +259,53 @@ func (w *writer) instanceExtras(s fields) {
 	}
 }
 
+// classified are the labels that Agents get, for which a hub has objects of their
+// own.
+func (w *writer) classified() []*unstructured.Unstructured {
+	own := hub{refusals: refusals{cluster: w.losses.cluster}, options: w.hub.options}
+	return own.classifications()
+}
+
+// instanceInfraEnv are the labels and annotations of the InfraEnvs that
+// SiteConfig makes, beside those of the AgentClusterInstall.
+func (w *writer) instanceInfraEnv(s fields) {
+	own := hub{refusals: refusals{cluster: w.losses.cluster}}
+	env := &unstructured.Unstructured{Object: fields{}}
+	own.hubFields(env, fields{})
+	extra := func(name string, texts map[string]string) {
+		if len(texts) == 0 {
+			return
+		}
+		all, _ := s[name].(fields)
+		if all == nil {
+			all = fields{}
+			s[name] = all
+		}
+		all[kindInfraEnv().Kind] = anyMap(texts)
+	}
+	extra("extraLabels", env.GetLabels())
+	extra("extraAnnotations", env.GetAnnotations())
+}
+
+// nodeMetal3 is how metal3 treats the machine.
+func nodeMetal3(out fields, host *spec.Host) {
+	if host.BMC == nil {
+		return
+	}
+	notes := map[string]string{}
+	metal3Fields(host.BMC.Metal3, out, notes)
+	if word := notes[hubapi.AnnotationBMHInspect]; word != "" {
+		out["ironicInspect"] = word
+		delete(notes, hubapi.AnnotationBMHInspect)
+	}
+	if pool := host.MachineConfigPool; pool != "" {
+		notes[hubapi.AnnotationBMACMachineConfigPool] = pool
+	}
+	if len(notes) > 0 {
+		out["extraAnnotations"] = fields{kindBareMetalHost().Kind: anyMap(notes)}
+	}
+}
+
 // rolesOf is what each host becomes: what the file says, or, in the order of the
 // file, the control plane until it is full, then workers.
 func rolesOf(c *spec.Cluster) map[string]spec.Role {
@@ -308,9 +359,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) fields {
 	}
 	put(out, "installerArgs", installerArgs(host))
 	put(out, "ignitionConfigOverride", w.hostIgnition(host))
-	if pool := host.MachineConfigPool; pool != "" {
-		out["extraAnnotations"] = fields{kindBareMetalHost().Kind: fields{hubapi.AnnotationBMACMachineConfigPool: pool}}
-	}
+	nodeMetal3(out, host)
 	return out
 }
 

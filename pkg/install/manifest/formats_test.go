@@ -83,6 +83,9 @@ func clusters(t *testing.T) map[string]func() *spec.Cluster {
 		all[name] = func() *spec.Cluster { return loadExample(t, name) }
 	}
 	for name, text := range variants() {
+		if name == "imported" {
+			continue // refused: see TestFormatsRefuseAnImportedCluster
+		}
 		all[name] = func() *spec.Cluster { return parse(t, text) }
 	}
 	return all
@@ -117,7 +120,8 @@ func TestFormatsKeepSecrets(t *testing.T) {
 
 // carried are the fields that each format has a place for.
 func carried() map[string][]string {
-	identity := []string{"apiVersion", "kind", "metadata.name", "spec.baseDomain", "spec.pullSecret", "spec.sshKeys"}
+	identity := []string{"spec.import", // refused
+		"apiVersion", "kind", "metadata.name", "spec.baseDomain", "spec.pullSecret", "spec.sshKeys"}
 	network := []string{
 		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips",
 		"spec.network.userManaged", // by the platform, or as it is
@@ -134,7 +138,7 @@ func carried() map[string][]string {
 		"agent": slices.Concat(shared, fencing, []string{"spec.openshift.arch", "spec.network.loadBalancer", "spec.hyperthreading", "spec.boot.image", "spec.hosts.bmc"}),
 		"clusterinstance": slices.Concat(shared, []string{
 			"metadata.tags", "spec.openshift", "spec.diskEncryption", "spec.hold", "spec.discovery.ignition", "spec.ignoreValidations",
-			"spec.hosts.bmc", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs", "spec.hosts.ignition",
+			"spec.hub.nodeLabels", "spec.hub.ironic", "spec.hub.classifications", "spec.hosts.bmc", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs", "spec.hosts.ignition",
 		}),
 	}
 }
@@ -177,7 +181,7 @@ func TestLossesAreTold(t *testing.T) {
 			"spec.hosts[1].labels": map[string]any{"rack": "a", "node-role.kubernetes.io/infra": ""}, "spec.topology.required": map[string]any{"workers": float64(0), "within": "1h0m0s"},
 			"spec.hold": true, "spec.hosts[2].arch": "arm64", "spec.ignitionEndpoint": map[string]any{"url": "https://api-int.lab.example.com:22623/config", "ca": map[string]any{"env": "CA"}},
 		},
-		"agent":           {"spec.discovery": map[string]any{"kernelArgs": []any{"console=ttyS0"}, "ignition": map[string]any{"ignition": map[string]any{"version": "3.2.0"}}, "networkDelay": "30s"}, "metadata.tags": []any{"blue"}},
+		"agent":           {"spec.discovery": map[string]any{"kernelArgs": []any{"console=ttyS0"}, "ignition": map[string]any{"ignition": map[string]any{"version": "3.2.0"}}, "networkDelay": "30s", "osVersion": "4.21"}, "metadata.tags": []any{"blue"}},
 		"clusterinstance": {"spec.hyperthreading": []any{"control-plane", "arbiter"}, "spec.hosts[3].bmc": nil},
 	}
 	for format, write := range formats() {
@@ -197,6 +201,20 @@ func TestLossesAreTold(t *testing.T) {
 			} else if diff := cmp.Diff(value, report[i].Value); diff != "" {
 				t.Errorf("%s: %s (-want +got):\n%s", format, path, diff)
 			}
+		}
+	}
+}
+
+// TestFormatsRefuseAnImportedCluster: they describe clusters that are to be
+// installed.
+func TestFormatsRefuseAnImportedCluster(t *testing.T) {
+	c := parse(t, imported)
+	_, _, ztp := manifest.ZTP(c, manifest.FileOptions{})
+	_, _, agent := manifest.Agent(c, manifest.FileOptions{})
+	_, _, instance := manifest.ClusterInstance(c, manifest.FileOptions{})
+	for format, err := range map[string]error{"ztp": ztp, "agent": agent, "clusterinstance": instance} {
+		if err == nil || !strings.Contains(err.Error(), "cluster.yaml:8:3: spec.import: is a cluster that is installed already") {
+			t.Errorf("%s: %v", format, err)
 		}
 	}
 }

@@ -24,6 +24,10 @@ type HubOptions struct {
 	// Secrets says that Secrets are made, with their contents. Otherwise they are
 	// only referred to.
 	Secrets bool
+	// Installed says that the cluster is installed, so that InfraEnvs bound to it
+	// may name the version of their live system, once they are there: the hub takes
+	// it not with their creation.
+	Installed bool
 	// InfraEnvs say which hosts boot which image; nil for what
 	// install.InfraEnvPlans makes of the file alone.
 	InfraEnvs []install.InfraEnvPlan
@@ -36,8 +40,8 @@ type HubObjects struct {
 	Namespace *unstructured.Unstructured
 	// ImageSet is the ClusterImageSet; nil unless it is made by us.
 	ImageSet *unstructured.Unstructured
-	// Cluster is, in the order to apply: Secrets, ConfigMaps, ClusterDeployment,
-	// AgentClusterInstall.
+	// Cluster is, in the order to apply: Secrets, ConfigMaps, AgentClassifications,
+	// ClusterDeployment, AgentClusterInstall.
 	Cluster []*unstructured.Unstructured
 	// InfraEnvs are the discovery images; empty where spec.infraEnv.ref names one
 	// that exists.

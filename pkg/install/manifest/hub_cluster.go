@@ -39,10 +39,11 @@ func (h *hub) imageSet() {
 // clusterObjects makes what belongs to the cluster as a whole.
 func (h *hub) clusterObjects() {
 	h.pullSecret()
+	h.adminKubeconfig()
 	endpointCA := h.endpointCA()
 	maps := h.manifestMaps()
 	mirrors := h.mirrorMap()
-	h.out.Cluster = append(append(h.out.Cluster, maps...), mirrors...)
+	h.out.Cluster = append(append(append(h.out.Cluster, maps...), mirrors...), h.classifications()...)
 	h.out.Cluster = append(h.out.Cluster, h.clusterDeployment(), h.agentClusterInstall(maps, endpointCA))
 }
 
@@ -88,7 +89,8 @@ func (h *hub) endpointCA() (name string) {
 }
 
 // clusterDeployment is Hive's view of the cluster. Its own fields (installed,
-// clusterMetadata) are left to the operators that fill them in.
+// clusterMetadata) are left to the operators that fill them in, unless the cluster
+// is installed already.
 func (h *hub) clusterDeployment() *unstructured.Unstructured {
 	name := h.cluster.Metadata.Name
 	object := h.object(kindClusterDeployment(), name)
@@ -105,6 +107,10 @@ func (h *hub) clusterDeployment() *unstructured.Unstructured {
 			"kind":    kindAgentClusterInstall().Kind,
 			"name":    name,
 		},
+	}
+	if h.cluster.Imported() {
+		s := object.Object["spec"].(fields)
+		s["installed"], s["clusterMetadata"] = true, h.importedMetadata()
 	}
 	return object
 }
@@ -156,6 +162,8 @@ func annotate(object *unstructured.Unstructured, notes map[string]string) {
 		object.SetAnnotations(maps.Clone(notes))
 	}
 }
+
+func byName(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) }
 
 // sortedHosts are the hosts of the file in the order of their names.
 func sortedHosts(c *spec.Cluster) []*spec.Host {

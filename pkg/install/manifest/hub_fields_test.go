@@ -94,6 +94,12 @@ func places() map[string]place {
 		"spec.hosts.bmc.insecure":             goes("BareMetalHost spec.bmc.disableCertificateVerification"),
 		"spec.hosts.bmc.ca":                   refused(`boot: {method: metal3}, hosts: [{name: a, match: {mac: "52:54:00:00:00:00"}, bmc: {address: "https://10.0.0.1/redfish/v1/Systems/1", credentials: {env: BMC}, ca: {env: CA}}}]`),
 		"spec.hosts.bmc.rebootRunning":        ours("what oaictl may do over Redfish; metal3 boots a machine whatever it runs"),
+		"spec.hosts.bmc.metal3.bootMode":      goes("BareMetalHost spec.bootMode"),
+		"spec.hosts.bmc.metal3.cleaning":      goes("BareMetalHost spec.automatedCleaningMode"),
+		"spec.hosts.bmc.metal3.inspect":       goes("BareMetalHost metadata.annotations.inspect.metal3.io"),
+		"spec.hosts.bmc.metal3.keepManaged":   bmac(bmacPrefix + "/allow-provisioned-host-management"),
+		"spec.hosts.bmc.metal3.removeNode":    bmac(bmacPrefix + "/remove-agent-and-node-on-delete"),
+		"spec.hosts.bmc.metal3.drainTimeout":  bmac(bmacPrefix + "/drain-timeout"),
 		"spec.hosts.disk.hints":               goes("BareMetalHost spec.rootDeviceHints.deviceName"),
 		"spec.hosts.disk.keep":                refused(`hosts: [{name: a, match: {mac: "52:54:00:00:00:00"}, disk: {keep: [/dev/sdb]}}]`),
 		"spec.hosts.net":                      goes("NMStateConfig spec.config", "NMStateConfig spec.interfaces"),
@@ -114,6 +120,18 @@ func places() map[string]place {
 		"spec.discovery.kernelArgs":           goes(env + "kernelArguments"),
 		"spec.discovery.ignition":             goes(env + "ignitionConfigOverride"),
 		"spec.discovery.networkDelay":         goes(env + "networkDiscoveryDelaySeconds"),
+		"spec.discovery.osVersion":            goes(env + "osImageVersion"),
+		"spec.hub.agentLabels":                goes(env + "agentLabels.zone"),
+		"spec.hub.nodeLabels":                 goes("InfraEnv metadata.labels.example.com/site", "InfraEnv metadata.annotations.infraenv.agent-install.openshift.io/propagate-node-labels"),
+		"spec.hub.classifications.label":      goes("AgentClassification spec.labelKey", "AgentClassification metadata.name"),
+		"spec.hub.classifications.value":      goes("AgentClassification spec.labelValue"),
+		"spec.hub.classifications.query":      goes("AgentClassification spec.query"),
+		"spec.hub.ironic.agent":               goes("InfraEnv metadata.annotations.infraenv.agent-install.openshift.io/enable-ironic-agent"),
+		"spec.hub.ironic.image":               goes("InfraEnv metadata.annotations.infraenv.agent-install.openshift.io/ironic-agent-image-override"),
+		"spec.hub.ironic.ipFamilies":          goes("InfraEnv metadata.annotations.infraenv.agent-install.openshift.io/ip-family"),
+		"spec.hub.ipxe":                       goes(env + "ipxeScriptType"),
+		"spec.import.kubeconfig":              goes("Secret data.kubeconfig", "ClusterDeployment spec.clusterMetadata.adminKubeconfigSecretRef.name", "ClusterDeployment spec.installed"),
+		"spec.import.clusterID":               goes("ClusterDeployment spec.clusterMetadata.clusterID", aci+"clusterMetadata.clusterID"),
 		"spec.ignitionEndpoint.url":           goes(aci + "ignitionEndpoint.url"),
 		"spec.ignitionEndpoint.ca":            goes(aci+"ignitionEndpoint.caCertificateReference.name", "Secret data.tls.crt"),
 		"spec.ignoreValidations.cluster":      goes("AgentClusterInstall metadata.annotations.agent-install.openshift.io/ignored-cluster-validations"),
@@ -195,7 +213,7 @@ func testEnv() spec.Env {
 	env := spec.OSEnv()
 	env.LookupEnv = func(name string) (string, bool) {
 		text, set := map[string]string{
-			"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin", "TOKEN": "t0ken", "CA": certificate,
+			"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin", "TOKEN": "t0ken", "CA": certificate, "KUBECONFIG_OF_OLD": "apiVersion: v1\nkind: Config\n",
 		}[name]
 		return text, set
 	}
@@ -325,15 +343,23 @@ spec:
 ` + indented(certificate, 6) + `  manifests:
   - {name: 50-x.yaml, folder: openshift, content: "a: b\n"}
   - {name: 60-y.yaml, content: "c: d\n"}
-  discovery: {kernelArgs: [console=ttyS0], ignition: {ignition: {version: 3.2.0}}, networkDelay: 30s}
+  discovery: {kernelArgs: [console=ttyS0], ignition: {ignition: {version: 3.2.0}}, networkDelay: 30s, osVersion: "4.21"}
   ignitionEndpoint: {url: "https://api-int.lab.example.com:22623/config", ca: {env: CA}}
+  hub:
+    agentLabels: {zone: a}
+    nodeLabels: {example.com/site: north, example.com/row: ""}
+    classifications:
+    - {label: size, value: Large, query: .cpu.count > 16}
+    - {label: gpu, value: "yes", query: (.gpus | length) > 0}
+    ironic: {agent: true, image: "quay.io/metal3/ironic-agent:v1", ipFamilies: [v6, v4]}
+    ipxe: boot-order
   ignoreValidations: {cluster: [all], hosts: [ntp-synced, mtu-valid]}
   overrides: {installConfig: {publish: External}}
   hosts:
   - name: cp-1
     role: control-plane
     match: {mac: "52:54:00:00:00:01"}
-    bmc: {address: 10.0.0.2, system: "1", credentials: {username: root, password: {env: TOKEN}}, insecure: true}
+    bmc: {address: 10.0.0.2, system: "1", credentials: {username: root, password: {env: TOKEN}}, insecure: true, metal3: {bootMode: UEFISecureBoot, cleaning: metadata, inspect: false, keepManaged: true, removeNode: true, drainTimeout: 10m}}
     net: {ip: 192.168.127.11/24}
   - name: cp-0
     role: control-plane
@@ -389,7 +415,22 @@ spec:
   - {name: a, role: control-plane, match: {mac: "52:54:00:00:00:00"}, bmc: {address: "redfish://[fd00::1]:8443/redfish/v1/Systems/1", credentials: {env: BMC}}}
 `
 
+// imported is a cluster that is installed already, to which hosts are added.
+const imported = `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: old}
+spec:
+  openshift: {version: "4.20"}
+  baseDomain: example.com
+  pullSecret: {env: PULL}
+  import: {kubeconfig: {env: KUBECONFIG_OF_OLD}, clusterID: 11111111-2222-3333-4444-555555555555}
+  discovery: {osVersion: "4.20"}
+  ignitionEndpoint: {url: "https://api-int.old.example.com:22623/config/worker", ca: {env: CA}}
+  hosts:
+  - {name: w-0, match: {mac: "52:54:00:00:00:00"}}
+`
+
 // variants are files that say everything, by name.
 func variants() map[string]string {
-	return map[string]string{"every-field": everyField, "every-other-field": everyOtherField, "external": external}
+	return map[string]string{"every-field": everyField, "every-other-field": everyOtherField, "external": external, "imported": imported}
 }

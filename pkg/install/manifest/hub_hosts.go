@@ -135,12 +135,14 @@ func (h *hub) bareMetalHost(host *spec.Host, boots infraEnvOfHost) *unstructured
 		infraEnv = h.poolName(ref)
 	}
 	addLabels(object, map[string]string{hubapi.LabelAgentInfraEnv: infraEnv})
-	annotate(object, h.hostAnnotations(host))
+	notes := h.hostAnnotations(host)
 	bmc := fields{"address": h.metal3Address(host), "credentialsName": BMCSecretName(h.cluster, host)}
 	if host.BMC.Insecure {
 		bmc["disableCertificateVerification"] = true
 	}
 	s := fields{"online": true, "automatedCleaningMode": "disabled", "bmc": bmc}
+	metal3Fields(host.BMC.Metal3, s, notes)
+	annotate(object, notes)
 	put(s, "bootMACAddress", host.Match.MAC)
 	if hints := hintFields(host.Disk.Hints); len(hints) > 0 {
 		s["rootDeviceHints"] = hints

@@ -74,6 +74,12 @@ func (h *hub) infraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 	if ref := h.mirrorRef(); ref != nil {
 		s["mirrorRegistryRef"] = ref
 	}
+	if h.options.Installed || set.InfraEnv.Bind == spec.BindLate {
+		put(s, "osImageVersion", set.Discovery.OSVersion)
+	} else if set.Discovery.OSVersion != "" {
+		h.note("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)
+	}
+	h.hubFields(object, s)
 	object.Object["spec"] = s
 	return object
 }

@@ -14,12 +14,13 @@ import (
 // ConfigMaps of extra manifests, endpointCA the Secret that the Ignition
 // endpoint is trusted by.
 func (h *hub) agentClusterInstall(manifests []*unstructured.Unstructured, endpointCA string) *unstructured.Unstructured {
+	if h.cluster.Imported() {
+		return h.importedInstall(endpointCA)
+	}
 	c, set := h.cluster, h.cluster.Spec
 	object := h.object(kindAgentClusterInstall(), c.Metadata.Name)
 	annotate(object, h.installAnnotations())
-	if len(c.Metadata.Tags) == 1 {
-		addLabels(object, map[string]string{hubapi.LabelConsumer: c.Metadata.Tags[0]})
-	}
+	h.consumer(object)
 	s := fields{
 		"clusterDeploymentRef":  fields{"name": c.Metadata.Name},
 		"imageSetRef":           fields{"name": h.options.ImageSet},
@@ -47,12 +48,8 @@ func (h *hub) agentClusterInstall(manifests []*unstructured.Unstructured, endpoi
 	case c.Present("spec.hold") || set.Hold:
 		s["holdInstallation"] = set.Hold
 	}
-	if endpoint := set.IgnitionEndpoint; endpoint != nil {
-		to := fields{"url": endpoint.URL}
-		if endpointCA != "" {
-			to["caCertificateReference"] = fields{"name": endpointCA, "namespace": h.options.Namespace}
-		}
-		s["ignitionEndpoint"] = to
+	if endpoint := h.ignitionEndpoint(endpointCA); endpoint != nil {
+		s["ignitionEndpoint"] = endpoint
 	}
 	if set.DiskEncryption != nil {
 		s["diskEncryption"] = diskEncryption(set.DiskEncryption)
@@ -69,6 +66,27 @@ func (h *hub) agentClusterInstall(manifests []*unstructured.Unstructured, endpoi
 	}
 	object.Object["spec"] = s
 	return object
+}
+
+// consumer is the label that holds the cluster's tag.
+func (h *hub) consumer(object *unstructured.Unstructured) {
+	if tags := h.cluster.Metadata.Tags; len(tags) == 1 {
+		addLabels(object, map[string]string{hubapi.LabelConsumer: tags[0]})
+	}
+}
+
+// ignitionEndpoint is where joining machines fetch their Ignition from, nil for
+// the cluster's own. ca is the Secret that it is trusted by.
+func (h *hub) ignitionEndpoint(ca string) fields {
+	endpoint := h.cluster.Spec.IgnitionEndpoint
+	if endpoint == nil {
+		return nil
+	}
+	to := fields{"url": endpoint.URL}
+	if ca != "" {
+		to["caCertificateReference"] = fields{"name": ca, "namespace": h.options.Namespace}
+	}
+	return to
 }
 
 // installAnnotations are what the AgentClusterInstall has no field for.

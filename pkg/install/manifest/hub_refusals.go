@@ -79,7 +79,7 @@ func (h *hub) refuseNetworking() {
 	if c.SingleNode() && p == spec.BareMetal {
 		h.refuse("spec.platform", "a hub takes no single node with platform baremetal", "write platform: none, or leave it out")
 	}
-	if managed == nil {
+	if managed == nil || c.Imported() {
 		return
 	}
 	switch p {

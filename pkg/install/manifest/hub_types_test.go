@@ -32,6 +32,8 @@ func typeOf(kind string) any {
 		return &agentinstall.InfraEnv{}
 	case hubapi.KindNMStateConfig:
 		return &agentinstall.NMStateConfig{}
+	case hubapi.KindAgentClassification:
+		return &agentinstall.AgentClassification{}
 	case hubapi.KindBareMetalHost:
 		return &metal3.BareMetalHost{}
 	}

@@ -25,6 +25,9 @@ func kindInfraEnv() schema.GroupVersionKind {
 func kindNMStateConfig() schema.GroupVersionKind {
 	return kindOf(hubapi.GroupAgentInstall, hubapi.VersionAgentInstall, hubapi.KindNMStateConfig)
 }
+func kindAgentClassification() schema.GroupVersionKind {
+	return kindOf(hubapi.GroupAgentInstall, hubapi.VersionAgentInstall, hubapi.KindAgentClassification)
+}
 func kindBareMetalHost() schema.GroupVersionKind {
 	return kindOf(hubapi.GroupMetal3, hubapi.VersionMetal3, hubapi.KindBareMetalHost)
 }

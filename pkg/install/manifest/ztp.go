@@ -60,6 +60,8 @@ func lostByZTP() map[string]string {
 		"spec.hold":                    "the agent-based installer starts as soon as the machines are there",
 		"spec.bundles":                 "the files name operators only one by one, in spec.operators",
 		"spec.ignitionEndpoint":        "the agent-based installer does not pass it on",
+		"spec.discovery.osVersion":     "the agent-based installer boots its own live system",
+		"spec.hub":                     "is a matter of a hub, and the agent-based installer has none",
 		"spec.ignoreValidations":       "the agent-based installer does not pass it on",
 		"spec.overrides.infraEnv":      rest,
 		"spec.overrides.host":          rest,
@@ -88,10 +90,14 @@ type writer struct {
 
 func newWriter(c *spec.Cluster, o FileOptions) *writer {
 	shown := *c
+	shown.Spec.Hub = spec.Hub{}
 	w := &writer{losses: losses{cluster: c}, options: o}
 	w.oneTag(&shown)
 	w.publicProxy(&shown)
 	w.hub = hub{refusals: refusals{cluster: &shown}, options: HubOptions{Namespace: NamespaceOf(c), Secrets: o.Secrets}, out: &HubObjects{}}
+	if c.Imported() {
+		w.refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
+	}
 	return w
 }
 
