@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/goccy/go-yaml"
 )
 
 // mutability says what may be done about a setting that differs.
@@ -380,7 +380,7 @@ func yamlMeaning(text string) string {
 	if err != nil {
 		return strings.TrimSpace(text)
 	}
-	return string(data)
+	return canonical(string(data))
 }
 
 func sameIgnored(want, have Value) bool {

@@ -31,7 +31,7 @@ func TestSameByMeaning(t *testing.T) {
 			SetStaticNetwork, []StaticNetwork{{YAML: "a: 1\n", MACs: []MACInterface{{MAC: "52:54:00:AA:00:01", Name: "eth0"}}}},
 			[]StaticNetwork{{YAML: "a: 1", MACs: []MACInterface{{MAC: "52:54:00:aa:00:01", Name: "eth0"}}}}, true,
 		},
-		"a network as a hub keeps it":     {SetStaticNetwork, []StaticNetwork{{YAML: "b: [1.5, yes]\na: {c: d}"}}, []StaticNetwork{{YAML: "a:\n  c: d\nb:\n- 1.5\n- true\n"}}, true},
+		"a network as a hub keeps it":     {SetStaticNetwork, []StaticNetwork{{YAML: `{b: [1.5, true, "yes", 0o10], a: {c: d}}`}}, []StaticNetwork{{YAML: "a:\n  c: d\nb:\n- 1.5\n- true\n- \"yes\"\n- 8\n"}}, true},
 		"another network":                 {SetStaticNetwork, []StaticNetwork{{YAML: "a: 1"}}, []StaticNetwork{{YAML: "a: 2"}}, false},
 		"a network that is no YAML":       {SetStaticNetwork, []StaticNetwork{{YAML: "a: ["}}, []StaticNetwork{{YAML: "a: [\n"}}, true},
 		"kernel arguments in other order": {SetKernelArgs, []string{"a", "b"}, []string{"b", "a"}, false},
