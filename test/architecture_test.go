@@ -2,6 +2,8 @@ package test
 
 import (
 	"os/exec"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -196,7 +198,7 @@ func TestWalls(t *testing.T) {
 func TestLibraryStaysLight(t *testing.T) {
 	heavy := []string{"net/http/...", "k8s.io/...", "sigs.k8s.io/...", "github.com/...", "golang.org/...", "gopkg.in/...", "go.yaml.in/...", "google.golang.org/..."}
 	light := []string{
-		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...",
+		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/catalogue", module + "/pkg/install/diagnose",
 		module + "/internal/clock",
 	}
@@ -213,11 +215,19 @@ func TestLibraryStaysLight(t *testing.T) {
 func TestStartsLight(t *testing.T) {
 	heavy := []string{
 		"k8s.io/client-go/kubernetes/...", "k8s.io/client-go/informers/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...",
-		"sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...", "sigs.k8s.io/kustomize/...", "testing",
+		"sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...", "sigs.k8s.io/kustomize/...",
 	}
+	inProgram := map[string]bool{}
 	for _, imported := range dependencies(t, "../cmd/oaictl") {
+		inProgram[imported] = true
 		if withinAny(heavy, imported) {
 			t.Errorf("cmd/oaictl pulls in %s", imported)
+		}
+	}
+	// The reader of registries brings package testing along; nothing of ours may.
+	for _, s := range sources(t) {
+		if !s.test && inProgram[path.Join(module, s.pkg)] && slices.Contains(s.imports, "testing") {
+			t.Errorf("%s imports testing", s.path)
 		}
 	}
 }

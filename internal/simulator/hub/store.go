@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -60,46 +60,56 @@ func openStore(ctx context.Context, config *rest.Config, namespace string, chang
 		return nil, fmt.Errorf("make a client for the hub: %w", err)
 	}
 	s := &store{client: client, changed: changed, stores: map[kind]cache.Store{}, written: map[key]*object{}}
-	kinds, err := servedKinds(ctx, config, logf)
+	kinds, err := servedKinds(ctx, client, namespace, logf)
 	if err != nil {
 		return nil, err
 	}
-	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
-	global := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	var seen []cache.InformerSynced
 	for _, k := range kinds {
-		from := factory
-		if k.clusterScoped() {
-			from = global
-		}
-		informer := from.ForResource(k.resource()).Informer()
+		informer := cache.NewSharedIndexInformer(s.listWatch(k, namespace), &object{}, 0, cache.Indexers{})
 		if err := s.follow(k, informer, logf); err != nil {
 			return nil, err
 		}
+		go informer.RunWithContext(ctx)
+		seen = append(seen, informer.HasSynced)
 	}
-	factory.Start(ctx.Done())
-	global.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	global.WaitForCacheSync(ctx.Done())
+	cache.WaitForCacheSync(ctx.Done(), seen...)
 	return s, context.Cause(ctx)
+}
+
+// of is the client for a kind, within the namespace where it has one.
+func of(client dynamic.Interface, k kind, namespace string) dynamic.ResourceInterface {
+	if k.clusterScoped() || namespace == "" {
+		return client.Resource(k.resource())
+	}
+	return client.Resource(k.resource()).Namespace(namespace)
+}
+
+// listWatch lists and watches a kind.
+func (s *store) listWatch(k kind, namespace string) cache.ListerWatcher {
+	client := of(s.client, k, namespace)
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, o)
+		},
+	}, s.client)
 }
 
 // servedKinds are the watched kinds that the server has. It waits for those
 // without which nothing can be done.
-func servedKinds(ctx context.Context, config *rest.Config, logf func(string, ...any)) ([]kind, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a client for the hub: %w", err)
-	}
+func servedKinds(ctx context.Context, client dynamic.Interface, namespace string, logf func(string, ...any)) ([]kind, error) {
 	for told := false; ; told = true {
 		var have []kind
 		var missing kind
 		for _, k := range watched() {
-			list, err := client.ServerResourcesForGroupVersion(k.resource().GroupVersion().String())
-			served := err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == k.resource().Resource })
+			_, err := of(client, k, namespace).List(ctx, metav1.ListOptions{Limit: 1})
 			switch {
-			case served:
+			case err == nil:
 				have = append(have, k)
-			case err != nil && !apierrors.IsNotFound(err):
+			case !apierrors.IsNotFound(err):
 				return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
 			case !k.optional():
 				missing = k
