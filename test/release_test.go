@@ -74,9 +74,14 @@ func checkKrew(t *testing.T, dist string, archives []string) {
 		t.Fatal(err)
 	}
 	var manifest struct {
-		Metadata struct{ Name string }
-		Spec     struct {
-			Platforms []struct{ Bin, URI, SHA256 string }
+		APIVersion, Kind string
+		Metadata         struct{ Name string }
+		Spec             struct {
+			Version, Homepage, ShortDescription, Description, Caveats string
+			Platforms                                                 []struct {
+				Bin, URI, SHA256 string
+				Selector         struct{ MatchLabels map[string]string }
+			}
 		}
 	}
 	if err := yaml.Unmarshal(text, &manifest); err != nil {
@@ -85,7 +90,25 @@ func checkKrew(t *testing.T, dist string, archives []string) {
 	if manifest.Metadata.Name != "oai" || len(manifest.Spec.Platforms) != len(archives) {
 		t.Errorf("the manifest is for %s with %d platforms", manifest.Metadata.Name, len(manifest.Spec.Platforms))
 	}
+	// What krew's own check asks of a manifest.
+	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" || !strings.HasPrefix(manifest.Spec.Version, "v") {
+		t.Errorf("it is a %s %s of version %q", manifest.APIVersion, manifest.Kind, manifest.Spec.Version)
+	}
+	if short := manifest.Spec.ShortDescription; short == "" || len(short) > 50 || strings.HasSuffix(short, ".") {
+		t.Errorf("its short description is %q", short)
+	}
+	if manifest.Spec.Homepage == "" || manifest.Spec.Description == "" || !strings.Contains(manifest.Spec.Caveats, "kubectl_complete-oai") {
+		t.Errorf("it does not describe itself: %+v", manifest.Spec)
+	}
+	var platforms []string
 	for _, platform := range manifest.Spec.Platforms {
+		platforms = append(platforms, platform.Selector.MatchLabels["os"]+"/"+platform.Selector.MatchLabels["arch"])
+		if !strings.HasPrefix(platform.URI, "https://") {
+			t.Errorf("%s is not read over HTTPS", platform.URI)
+		}
+		if found := contents(t, filepath.Join(dist, platform.URI[strings.LastIndex(platform.URI, "/")+1:])); !slices.Contains(found, "LICENSE") {
+			t.Errorf("%s has no licence", platform.URI)
+		}
 		name := filepath.Join(dist, platform.URI[strings.LastIndex(platform.URI, "/")+1:])
 		if got := sum(t, name); got != platform.SHA256 {
 			t.Errorf("%s: the manifest says %s, the file is %s", name, platform.SHA256, got)
@@ -93,6 +116,11 @@ func checkKrew(t *testing.T, dist string, archives []string) {
 		if !slices.Contains(contents(t, name), platform.Bin) {
 			t.Errorf("%s has no %s", name, platform.Bin)
 		}
+	}
+	slices.Sort(platforms)
+	want := []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}
+	if !slices.Equal(platforms, want) {
+		t.Errorf("it is for %v", platforms)
 	}
 }
 

@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"bufio"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -37,8 +38,37 @@ func TestInstall(t *testing.T) {
 			}
 		}
 	}
+	t.Run("watch", func(t *testing.T) { watches(t, d) })
 	t.Run("look", func(t *testing.T) { looks(t, d, file) })
 	t.Run("change", func(t *testing.T) { changes(t, d, file) })
+}
+
+// watches follows hosts until it is interrupted.
+func watches(t *testing.T, d *desk) {
+	command := d.program(t.Context(), filepath.Join(d.plugins, "kubectl-oai"), "get", "hosts", "plugged", "-w", "-o", "json")
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for range 3 {
+		var host struct{ Name, State string }
+		if !lines.Scan() || json.Unmarshal(lines.Bytes(), &host) != nil || !strings.HasPrefix(host.Name, "cp-") || host.State != "Installed" {
+			t.Errorf("%q is no host", lines.Text())
+		}
+	}
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		t.Errorf("something has changed: %s", lines.Text())
+	}
+	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 {
+		t.Errorf("it ends with %d", command.ProcessState.ExitCode())
+	}
 }
 
 // noSecret holds what was told to nothing that only the user's files hold.
@@ -51,7 +81,9 @@ func noSecret(t *testing.T, d *desk, told string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var content struct{ Auths map[string]struct{ Auth string } }
+	var content struct {
+		Auths map[string]struct{ Auth string }
+	}
 	if err := json.Unmarshal(pullSecret, &content); err != nil || len(content.Auths) == 0 {
 		t.Fatalf("%v: %v", content, err)
 	}

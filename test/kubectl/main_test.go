@@ -57,6 +57,9 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs a hub")
+	}
 	cluster := hub.Start(t)
 	dir, err := plugins()
 	if err != nil {
