@@ -188,7 +188,7 @@ func (p *planner) configureCluster() {
 		Key: "cluster/update", Scope: ScopeCluster, Kind: UpdateCluster, Target: p.cluster.ID, Name: p.name(),
 		Reason: "the cluster differs from the file", Settings: Settings{},
 	}
-	for _, d := range differences(want, p.cluster.Settings) {
+	for _, d := range p.clusterDifferences(want) {
 		if rules(d.setting).cluster == immutable {
 			if d.known {
 				p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")

@@ -22,7 +22,7 @@ func (p *planner) driftAfterStart() {
 		want[SetIgnored] = ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})
 	}
 	told := map[Setting]bool{}
-	for _, d := range differences(want, p.cluster.Settings) {
+	for _, d := range p.clusterDifferences(want) {
 		if d.known {
 			told[d.setting] = true
 			p.drift(ScopeCluster, d, late)
@@ -38,6 +38,23 @@ func (p *planner) driftAfterStart() {
 			Key: "drift/secrets", Scope: ScopeCluster, Reason: "Drift", Message: "the secrets are not sent again: they " + late,
 		})
 	}
+}
+
+// clusterDifferences compares the cluster with the file. What its service keeps
+// with the images only is compared there.
+func (p *planner) clusterDifferences(want Settings) []difference {
+	for _, setting := range p.cluster.ImageOnly {
+		delete(want, setting)
+	}
+	return slices.DeleteFunc(differences(want, p.cluster.Settings), func(d difference) bool {
+		if d.setting != SetHyperthreads || !d.known || p.spec.ArbiterCount() > 0 {
+			return false
+		}
+		w, h := serviceRoles(d.want), serviceRoles(d.have)
+		delete(w, arbiters) // there are none
+		delete(h, arbiters)
+		return maps.Equal(w, h)
+	})
 }
 
 func (p *planner) manifestDrift() {

@@ -74,13 +74,28 @@ func (p *planner) bindTo() string {
 
 // poolOf looks for an InfraEnv that is not ours to change.
 func (p *planner) poolOf(ref string) {
-	if slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref }) {
+	if i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref }); i >= 0 {
+		p.poolDrift(&p.observed.InfraEnvs[i])
 		return
 	}
 	p.block(Blocker{
 		Key: "infraenv/ref", Scope: InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: CureOwner, Field: "spec.infraEnv.ref",
 		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "oaictl get infraenvs",
 	})
+}
+
+// poolDrift reports what the file says of the cluster and the service keeps with
+// the images only, where the machines boot one that is not ours to change.
+func (p *planner) poolDrift(env *InfraEnv) {
+	want, all := Settings{}, clusterSettings(p.spec)
+	for _, setting := range p.cluster.ImageOnly {
+		if value, said := all[setting]; said {
+			want[setting] = value
+		}
+	}
+	for _, d := range differences(want, env.Settings) {
+		p.drift(InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
+	}
 }
 
 // updateImage brings an InfraEnv to what the file says. A change makes a new
@@ -93,7 +108,9 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 	}
 	for _, d := range differences(image.Settings, env.Settings) {
 		if rules(d.setting).infraEnv == immutable {
-			p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
+			if d.known {
+				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
+			}
 			continue
 		}
 		update.Settings[d.setting] = d.want

@@ -64,6 +64,8 @@ func rules(setting Setting) rule {
 		return rule{infraEnv: newImage, same: sameStaticNetworks}
 	case SetImageType, SetKernelArgs, SetNetworkDelay:
 		return rule{infraEnv: newImage, same: sameJSON}
+	case SetHyperthreads:
+		return rule{same: func(want, have Value) bool { return maps.Equal(serviceRoles(want), serviceRoles(have)) }}
 	case SetFencing, SetEndpointHeaders, SetHostExtra:
 		return rule{same: sameJSON, secret: true, unreported: true}
 	case SetIgnored:
@@ -346,6 +348,29 @@ func bundleTexts(bundles []BundleChoice) []string {
 		texts = append(texts, text)
 	}
 	return texts
+}
+
+// The service's words for a set of roles (models.Cluster, hyperthreading).
+const (
+	masters  = "masters"
+	arbiters = "arbiters"
+	workers  = "workers"
+)
+
+// serviceRoles is a set of roles as the service writes it, taken apart: "all",
+// "none", or roles with commas between them.
+func serviceRoles(v Value) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.SplitSeq(v.Text(), ",") {
+		switch word = strings.TrimSpace(word); word {
+		case "", "none":
+		case "all":
+			set[masters], set[arbiters], set[workers] = true, true, true
+		default:
+			set[word] = true
+		}
+	}
+	return set
 }
 
 func sameStaticNetworks(want, have Value) bool {

@@ -52,6 +52,77 @@ func TestDriftAfterTheStart(t *testing.T) {
 	}
 }
 
+// TestImmutableSettingsOfImages are reported where they differ, and not where
+// the service does not say what they are: a release given by its digest has no
+// version.
+func TestImmutableSettingsOfImages(t *testing.T) {
+	for name, test := range map[string]struct {
+		version install.Value
+		told    bool
+	}{"the same": {install.ValueOf("4.20.1"), false}, "another": {install.ValueOf("4.19.1"), true}, "not said": {"", false}} {
+		w := readyWorld(t, sample(3, 0))
+		env := &w.observed.InfraEnvs[0]
+		delete(env.Settings, install.SetVersion)
+		if test.version != "" {
+			env.Settings[install.SetVersion] = test.version
+		}
+		plan := w.decide()
+		told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
+			return strings.HasPrefix(string(x.Scope), "infraenv/") && strings.Contains(x.Message, string(install.SetVersion))
+		})
+		if told != test.told || !hasKind(plan, install.StartInstall) {
+			t.Errorf("%s: %+v", name, plan)
+		}
+	}
+}
+
+// TestRolesWithHyperthreading mean the same without arbiters whether those are
+// among them or not.
+func TestRolesWithHyperthreading(t *testing.T) {
+	one := 1
+	for name, test := range map[string]struct {
+		roles    spec.RoleSet
+		have     string
+		arbiters bool
+		same     bool
+	}{
+		"all there are":          {spec.RoleSet{"control-plane", "worker"}, "all", false, true},
+		"the other way round":    {spec.RoleSet{"all"}, "masters,workers", false, true},
+		"with an arbiter":        {spec.RoleSet{"control-plane", "worker"}, "all", true, false},
+		"one that has not":       {spec.RoleSet{"control-plane"}, "all", false, false},
+		"an arbiter of nobody's": {spec.RoleSet{"arbiter"}, "none", false, true},
+	} {
+		c := sample(3, 0)
+		c.Spec.Hyperthreading = test.roles
+		w := readyWorld(t, c)
+		if test.arbiters {
+			c.Spec.Topology.Arbiters = &one
+		}
+		w.observed.Cluster.Settings[install.SetHyperthreads] = install.ValueOf(test.have)
+		if differs := hasKind(w.decide(), install.UpdateCluster); differs == test.same {
+			t.Errorf("%s: %+v", name, w.decide().Actions)
+		}
+		w.observed.Cluster.State = install.ClusterInstalling
+		told := slices.ContainsFunc(w.decide().Warnings, func(x install.Warning) bool { return strings.Contains(x.Message, string(install.SetHyperthreads)) })
+		if told == test.same {
+			t.Errorf("%s, too late: %+v", name, w.decide().Warnings)
+		}
+	}
+}
+
+// TestSettingsOfImagesOnly are never sent to the cluster of a service that does
+// not keep them there, and still reach the images.
+func TestSettingsOfImagesOnly(t *testing.T) {
+	c := sample(3, 0)
+	w := readyWorld(t, c)
+	w.observed.Cluster.ImageOnly = []install.Setting{install.SetExtraNTP}
+	c.Spec.Network.Defaults.NTP = []string{"ntp.example.com"}
+	w.desired.Options.Reimage = true
+	if plan := w.decide(); hasKind(plan, install.UpdateCluster) || !hasKind(plan, install.UpdateInfraEnv) {
+		t.Errorf("%+v", plan.Actions)
+	}
+}
+
 // TestImageThatNobodyHasToBoot may fail, end or still be made.
 func TestImageThatNobodyHasToBoot(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))

@@ -57,7 +57,10 @@ type Cluster struct {
 	Settings Settings
 	// Manifests that a user uploaded, "folder/name" → SHA-256 of the content
 	// in hex, "" where the content was not read.
-	Manifests   map[string]string
+	Manifests map[string]string
+	// ImageOnly are settings of clusters that this service keeps with the InfraEnvs
+	// only: they are compared, and written, there.
+	ImageOnly   []Setting
 	Validations []Validation
 	Progress    ClusterProgress
 	// Preparation is how the last preparation for an install ended.

@@ -147,10 +147,6 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 			env.Settings[install.SetVersion] = version
 		}
 		memory.asSaid(env.ID, env.Settings)
-		// A hub keeps the time servers beside those of DHCP with the images only.
-		if ntp := env.Settings[install.SetExtraNTP]; ntp != "" && env.Owned {
-			cluster.Settings[install.SetExtraNTP] = ntp
-		}
 	}
 	memory.asSaid("cluster", cluster.Settings)
 	memory.follow(observed)
