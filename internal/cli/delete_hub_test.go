@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// onAHub is a hub, whose InfraEnvs go with their cluster.
+func onAHub() *fake {
+	service := lab()
+	service.refuses = map[string]error{
+		"delete infraenv": &install.Fault{Code: install.CodeNotFound, Status: http.StatusNotFound, Permanent: true, Err: errors.New("none of that name")},
+	}
+	return service
+}
+
+func TestDeleteOnAHub(t *testing.T) {
+	here(t)
+	tests := []struct {
+		line  string
+		code  int
+		calls string
+		says  string
+	}{
+		{"delete cluster lab --backend hub --yes", 0, "delete cluster c1, delete infraenv e1", "Waiting for the hub's controllers"},
+		{"delete cluster -f cluster.yaml --backend hub --yes", 0, "delete cluster c1, delete infraenv e1", ""},
+		{"delete cluster lab --backend hub --orphan --yes", 0, "release c1", ""},
+		{"delete cluster lab --backend hub --orphan", 2, "", "let go of the objects of cluster lab.example.com"},
+		{"delete cluster lab --orphan --yes", 2, "", "--orphan goes with --backend hub"},
+	}
+	for _, tt := range tests {
+		service := onAHub()
+		got := run(t, service, "", strings.Fields(tt.line)...)
+		if calls := strings.Join(service.calls, ", "); got.code != tt.code || calls != tt.calls || !strings.Contains(got.errors, tt.says) {
+			t.Errorf("%s: code %d, %s\n%s", tt.line, got.code, calls, got.errors)
+		}
+	}
+}
+
+// What an earlier deletion did not get to is deleted by the file alone.
+func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
+	here(t)
+	service := onAHub()
+	service.clusters = nil
+	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--backend", "hub", "-n", "elsewhere", "--yes")
+	if got.code != 0 || !slices.Contains(service.calls, "delete cluster elsewhere/lab") {
+		t.Errorf("%+v, %v", got, service.calls)
+	}
+}
+
+// Nobody is asked whether to do what a hub cannot.
+func TestCancelOnAHub(t *testing.T) {
+	for _, verb := range []string{"cancel", "reset"} {
+		service := lab()
+		service.refuses = map[string]error{verb + " c1": &install.Fault{Code: install.CodeUsage, Permanent: true, Err: errors.New("a hub has no such thing")}}
+		if got := run(t, service, "", verb, "lab", "--backend", "hub"); got.code != 2 || strings.Contains(got.errors, "--yes") || !strings.Contains(got.errors, "no such thing") {
+			t.Errorf("%s: %+v", verb, got)
+		}
+	}
+}
+
+// The kubeconfig is looked for where kubectl looks for it, and what it holds is
+// never told.
+func TestKubeconfigOfTheHome(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".kube", "config")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
+		"users: [{name: a, user: {client-key-data: bm90IHRvIGJlIHRvbGQ=, client-certificate-data: bm90IHRvIGJlIHRvbGQ=}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := &kube{}
+	k.surroundings(map[string]string{"HOME": home})
+	config, err := k.config()
+	if err != nil || config.Host != "https://127.0.0.1:1" || !strings.HasPrefix(config.UserAgent, "oaictl/") {
+		t.Fatalf("%v, %v", config, err)
+	}
+	if got := k.contexts(); !slices.Equal(got, []string{"a"}) {
+		t.Error(got)
+	}
+	if _, err := connectHub(t.Context(), line{connection: connection{kube: *k}}); err == nil || strings.Contains(err.Error(), "told") {
+		t.Errorf("a key that is none is taken: %v", err)
+	}
+}
