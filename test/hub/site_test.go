@@ -59,6 +59,8 @@ type site struct {
 	client    dynamic.Interface
 	namespace string
 
+	heard func(hubplane.Call) // is told of every call, too; may be nil
+
 	mu    sync.Mutex
 	calls []call
 }
@@ -186,7 +188,12 @@ func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	t.Helper()
 	plane, err := hubplane.New(hubplane.Config{
 		Kube: who, Namespace: x.namespace, Clock: x.time,
-		Log: func(c hubplane.Call) { x.note(call{c.Method, c.Path, c.Status}) },
+		Log: func(c hubplane.Call) {
+			x.note(call{c.Method, c.Path, c.Status})
+			if x.heard != nil {
+				x.heard(c)
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,63 @@
+package hub
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestWrites counts what an install of five hosts costs: no object is written more
+// than twice, and beside what begins the watches hardly anything is asked.
+func TestWrites(t *testing.T) {
+	for _, b := range []backend{onHub(), bare()} {
+		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			x := b.open(t, setup{cluster: example(t, "ha-workers")})
+			w := &wire{}
+			x.installs(t, w)
+			for place, times := range w.written {
+				if times > 2 {
+					t.Errorf("%s: %d times", place, times)
+				}
+			}
+			kinds := map[string]int{}
+			for _, c := range x.noted() {
+				kinds[c.method]++
+			}
+			calls := len(x.noted())
+			t.Logf("%d calls for %d hosts: %v; %d objects written", calls, len(x.cluster.Spec.Hosts), kinds, len(w.written))
+			if most := 60; calls > most {
+				t.Errorf("%d calls, where %d are allowed: %v", calls, most, x.noted())
+			}
+		})
+	}
+}
+
+// TestQuietHub waits for machines that never boot. While nothing changes nothing
+// is written, and nothing is asked: the watches alone tell.
+func TestQuietHub(t *testing.T) {
+	t.Parallel()
+	dark := &scenario.Scenario{Name: "dark", Hosts: []scenario.Rule{{Do: scenario.DoNeverBoot}}}
+	x := onHub().open(t, setup{cluster: example(t, "static-network"), speed: 4 * speed, scenario: dark})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		_ = x.time.Sleep(ctx, 20*time.Minute)
+		x.forget()
+		_ = x.time.Sleep(ctx, time.Hour)
+		stop()
+	}()
+	a := x.runIn(ctx, t, x.plane(t), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir())
+	if install.CodeOf(a.err) != install.CodeInterrupted {
+		t.Fatalf("ends with %v\n%s", a.err, a.story())
+	}
+	for _, c := range x.noted() {
+		if c.method != "WATCH" {
+			t.Errorf("%s %s, though nothing changes", c.method, c.path)
+		}
+	}
+}
