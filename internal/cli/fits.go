@@ -17,6 +17,20 @@ func (a *app) fitsBackend(c *spec.Cluster) error {
 	return fitsREST(c)
 }
 
+// fitsImportREST refuses of an installed cluster what a REST service does not take,
+// and asks for what it needs.
+func fitsImportREST(c *spec.Cluster, report func(field, message, remedy string)) {
+	if !c.Imported() {
+		return
+	}
+	if c.Spec.Import.ClusterID == "" {
+		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
+	}
+	if c.Spec.Import.Kubeconfig.SecretRef != nil {
+		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know", "leave the kubeconfig out: a REST service takes none; or give --backend hub")
+	}
+}
+
 // fitsREST refuses what only a hub can do: it has objects and controllers of its
 // own.
 func fitsREST(c *spec.Cluster) error {
@@ -34,6 +48,12 @@ func fitsREST(c *spec.Cluster) error {
 	if c.Spec.Boot.Method == spec.BootMetal3 {
 		report("spec.boot.method", fmt.Sprintf("is %s: a hub boots the machines then, and a REST service does not", spec.BootMetal3), "write redfish, and oaictl boots them; or give --backend hub")
 	}
+	for _, field := range []string{"agentLabels", "nodeLabels", "classifications", "ironic", "ipxe"} {
+		if name := "spec.hub." + field; c.Present(name) {
+			report(name, "is a matter of a hub, and a REST service has nothing of the kind", "leave it out, or give --backend hub")
+		}
+	}
+	fitsImportREST(c, report)
 	if len(problems.List) == 0 {
 		return nil
 	}

@@ -26,6 +26,8 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.plan.Actions = nil
 		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + observed.Stale, Who: WhoService})
 	case len(p.plan.Blockers) > 0:
+	case p.spec.Imported() && (p.cluster == nil || p.cluster.State.beforeInstall()):
+		p.importCluster()
 	case p.desired.Options.AddNodes && (p.cluster == nil || p.cluster.State.beforeInstall()):
 		p.notInstalled()
 	case p.cluster == nil:

@@ -200,6 +200,8 @@ func (p *planner) allAdded() {
 		}
 	}
 	switch {
+	case p.spec.Imported() && len(p.plan.Added) > 0:
+		p.end(VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
 	case len(p.plan.Added) == 0:
 		p.end(VerdictInstalled, "installed, with every host of the file", "oc --kubeconfig "+kubeconfig+" get nodes")
 	case !p.observed.Results.Kubeconfig:

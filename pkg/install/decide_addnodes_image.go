@@ -1,7 +1,6 @@
 package install
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -54,8 +53,12 @@ func (p *planner) lateImage(image InfraEnvPlan, intended []InfraEnvPlan) {
 // clock is not to be trusted from being given one after the other.
 func (p *planner) lateName(image InfraEnvPlan, intended []InfraEnvPlan) (string, *InfraEnv) {
 	place := slices.IndexFunc(intended, func(i InfraEnvPlan) bool { return i.Name == image.Name })
-	for number := len(intended) + 1 + place; ; number += len(intended) {
-		name := fmt.Sprintf("%s-%d", p.name(), number)
+	first := len(intended) + 1
+	if p.spec.Imported() {
+		first = 1 // there are none that it was installed with
+	}
+	for number := first + place; ; number += len(intended) {
+		name := envName(p.name(), number)
 		if env := p.infraEnv(name); env == nil || image.boots(env) {
 			return name, env
 		}

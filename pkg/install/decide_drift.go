@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // late is why a difference is told and not removed once the install runs.
@@ -15,7 +17,7 @@ const late = "cannot be changed after the installation was started"
 func (p *planner) driftAfterStart() {
 	want := clusterSettings(p.spec)
 	delete(want, SetTags)
-	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" {
+	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.Imported() {
 		want[SetInstallConfig] = ValueOf(overrides)
 	}
 	if list := p.spec.Spec.IgnoreValidations; list.Cluster != nil || list.Hosts != nil {
@@ -83,6 +85,9 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 		env := p.infraEnv(image.Name)
 		if env == nil {
 			continue
+		}
+		if p.spec.Spec.InfraEnv.Bind != spec.BindLate {
+			delete(image.Settings, SetOSVersion) // of hosts that are added
 		}
 		for _, d := range differences(image.Settings, env.Settings) {
 			if d.known && !told[d.setting] {

@@ -51,7 +51,23 @@ func (p *planner) infraEnvPlans() ([]InfraEnvPlan, error) {
 	if p.cluster != nil && p.cluster.State.installed() && !p.cluster.InstallCompleted.IsZero() {
 		have = slices.DeleteFunc(slices.Clone(have), func(e InfraEnv) bool { return e.ClusterID != "" && p.takesLate(&e) })
 	}
-	return InfraEnvPlans(p.spec, have)
+	plans, err := InfraEnvPlans(p.spec, have)
+	for _, plan := range plans {
+		p.liveSystem(plan.Settings)
+	}
+	return plans, err
+}
+
+// liveSystem keeps one version for an image: that of the cluster for the hosts
+// that it is installed with, else that of the live system where the file says it.
+func (p *planner) liveSystem(settings Settings) {
+	switch {
+	case settings[SetOSVersion] == "":
+	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.installed():
+		delete(settings, SetVersion)
+	default:
+		delete(settings, SetOSVersion)
+	}
 }
 
 // infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.
@@ -116,13 +132,28 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(""))
 	}
-	if len(update.Settings) > 0 {
+	switch {
+	case len(update.Settings) == 0:
+	case p.newImageNeeded(update):
 		p.newImage(update)
+		return
+	default:
+		p.act(update)
 		return
 	}
 	if p.missingFrom(image) || p.anyOldImage(env) {
 		p.usableImage(env)
 	}
+}
+
+// newImageNeeded says whether something of an update is in the image.
+func (p *planner) newImageNeeded(update Action) bool {
+	for setting := range update.Settings {
+		if setting != SetNodeLabels {
+			return true
+		}
+	}
+	return false
 }
 
 // runsOldImage says whether a machine still runs a discovery image from before

@@ -162,12 +162,8 @@ func (p *planner) save(kind Kind, name, reason string) {
 func (p *planner) installed() {
 	p.plan.Missing = p.missingHosts()
 	p.driftAfterStart()
-	p.saveNoIngress()
-	if p.cluster.Kubeconfig && !p.observed.Results.Kubeconfig {
-		p.save(SaveKubeconfig, "kubeconfig", "the cluster is installed")
-	}
-	if p.cluster.Kubeconfig && !p.observed.Results.Password {
-		p.save(SavePassword, "kubeadmin-password", "the cluster is installed")
+	if !p.spec.Imported() { // whoever installed it has its credentials
+		p.saveCredentials()
 	}
 	if p.desired.Options.AddNodes {
 		p.addNodes()
@@ -179,6 +175,22 @@ func (p *planner) installed() {
 		p.allAdded()
 		return
 	}
+	p.endInstalled()
+}
+
+// saveCredentials saves what the service has of the installed cluster's.
+func (p *planner) saveCredentials() {
+	p.saveNoIngress()
+	if p.cluster.Kubeconfig && !p.observed.Results.Kubeconfig {
+		p.save(SaveKubeconfig, "kubeconfig", "the cluster is installed")
+	}
+	if p.cluster.Kubeconfig && !p.observed.Results.Password {
+		p.save(SavePassword, "kubeadmin-password", "the cluster is installed")
+	}
+}
+
+// endInstalled ends the run with what the cluster has become.
+func (p *planner) endInstalled() {
 	next := "oaictl download kubeconfig " + p.name()
 	if p.observed.Results.Kubeconfig {
 		next = "oc --kubeconfig " + p.name() + "/auth/kubeconfig get nodes"

@@ -3,6 +3,7 @@ package install
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +16,14 @@ import (
 // that the file leaves out is absent; one that it gives as empty is there.
 func clusterSettings(c *spec.Cluster) Settings {
 	s, set := Settings{}, c.Spec
+	if set.Hub.Classifications != nil {
+		s[SetClassified] = ValueOf(classifications(set.Hub.Classifications))
+	}
+	if c.Imported() {
+		putList(s, SetTags, c.Metadata.Tags)
+		putEndpoint(s, set.IgnitionEndpoint)
+		return s // the rest says how a cluster is installed
+	}
 	put(s, SetVersion, set.OpenShift.Version)
 	put(s, SetReleaseImage, set.OpenShift.ReleaseImage)
 	put(s, SetArch, set.OpenShift.Arch)
@@ -49,13 +58,7 @@ func clusterSettings(c *spec.Cluster) Settings {
 	if set.DiskEncryption != nil {
 		s[SetDiskEncrypt] = ValueOf(diskEncryption(set.DiskEncryption))
 	}
-	if endpoint := set.IgnitionEndpoint; endpoint != nil {
-		value := IgnitionEndpoint{URL: endpoint.URL}
-		if endpoint.CA != nil {
-			value.CA = endpoint.CA.Text()
-		}
-		s[SetIgnEndpoint] = ValueOf(value)
-	}
+	putEndpoint(s, set.IgnitionEndpoint)
 	if set.Operators != nil {
 		s[SetOperators] = ValueOf(operatorChoices(set.Operators))
 	}
@@ -102,6 +105,17 @@ func infraEnvSettings(c *spec.Cluster, arch spec.Arch) (Settings, error) {
 	put(s, SetDiscIgnition, ignition)
 	if delay := time.Duration(set.Discovery.NetworkDelay); delay > 0 {
 		s[SetNetworkDelay] = ValueOf(int(math.Ceil(delay.Seconds())))
+	}
+	put(s, SetOSVersion, set.Discovery.OSVersion)
+	putMap(s, SetAgentLabels, set.Hub.AgentLabels)
+	putMap(s, SetNodeLabels, set.Hub.NodeLabels)
+	put(s, SetIPXE, set.Hub.IPXE)
+	if i := set.Hub.Ironic; i.Agent || i.Image != "" || i.IPFamilies != nil {
+		ironic := Ironic{Agent: i.Agent, Image: i.Image}
+		for _, family := range i.IPFamilies {
+			ironic.IPFamilies = append(ironic.IPFamilies, string(family))
+		}
+		s[SetIronic] = ValueOf(ironic)
 	}
 	return s, nil
 }
@@ -150,8 +164,15 @@ func hostSettings(h *spec.Host, disk string, keep []string) Settings {
 // tokenSet is what can be said of a token: that there is one.
 const tokenSet = "set"
 
-// everyHost adds what the file says of every host in the service's own words.
-func everyHost(c *spec.Cluster, s Settings) Settings {
+// everyHost adds what the file says of every host: labels of its node, and what
+// is in the service's own words.
+func everyHost(c *spec.Cluster, h *spec.Host, s Settings) Settings {
+	if shared := c.Spec.Hub.NodeLabels; len(shared) > 0 && h.Labels != nil {
+		// A hub puts them on each host by itself; they are not to be taken away.
+		labels := maps.Clone(shared)
+		maps.Copy(labels, h.Labels)
+		s[SetLabels] = ValueOf(labels)
+	}
 	if extra := c.Spec.Overrides.Host; len(extra) > 0 {
 		s[SetHostExtra] = ValueOf(extra)
 	}
@@ -193,6 +214,40 @@ func putList(s Settings, key Setting, list []string) {
 	if list != nil {
 		s[key] = ValueOf(list)
 	}
+}
+
+func putMap(s Settings, key Setting, texts map[string]string) {
+	if texts != nil {
+		s[key] = ValueOf(texts)
+	}
+}
+
+func putEndpoint(s Settings, endpoint *spec.IgnitionEndpoint) {
+	if endpoint == nil {
+		return
+	}
+	value := IgnitionEndpoint{URL: endpoint.URL}
+	if endpoint.CA != nil {
+		value.CA = endpoint.CA.Text()
+	}
+	s[SetIgnEndpoint] = ValueOf(value)
+}
+
+func classifications(list []spec.Classification) []Classification {
+	out := []Classification{}
+	for _, c := range list {
+		out = append(out, Classification{Label: c.Label, Value: c.Value, Query: c.Query})
+	}
+	SortClassifications(out)
+	return out
+}
+
+// SortClassifications brings classifications into the order in which they are
+// compared.
+func SortClassifications(list []Classification) {
+	slices.SortFunc(list, func(a, b Classification) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value))
+	})
 }
 
 func putProxy(s Settings, proxy spec.Proxy) {

@@ -62,7 +62,11 @@ func rules(setting Setting) rule {
 		return rule{infraEnv: newImage, same: sameDocument}
 	case SetStaticNetwork:
 		return rule{infraEnv: newImage, same: sameStaticNetworks}
-	case SetImageType, SetKernelArgs, SetNetworkDelay:
+	case SetOSVersion:
+		return rule{infraEnv: newImage, same: sameVersion}
+	case SetIronic:
+		return rule{infraEnv: newImage, same: sameIronic}
+	case SetImageType, SetKernelArgs, SetNetworkDelay, SetAgentLabels, SetIPXE:
 		return rule{infraEnv: newImage, same: sameJSON}
 	case SetHyperthreads:
 		return rule{same: func(want, have Value) bool { return maps.Equal(serviceRoles(want), serviceRoles(have)) }}
@@ -147,6 +151,15 @@ func (v Value) show(setting Setting) string {
 		var bundles []BundleChoice
 		if v.Decode(&bundles) == nil {
 			return strings.Join(bundleTexts(bundles), ", ")
+		}
+	case setting == SetClassified:
+		var list []Classification
+		if v.Decode(&list) == nil {
+			texts := make([]string, 0, len(list))
+			for _, c := range list {
+				texts = append(texts, c.Label+"="+c.Value)
+			}
+			return strings.Join(texts, ", ")
 		}
 	case setting == SetStaticNetwork:
 		var networks []StaticNetwork
@@ -406,6 +419,15 @@ func yamlMeaning(text string) string {
 		return strings.TrimSpace(text)
 	}
 	return canonical(string(data))
+}
+
+// sameIronic compares what is said. Controllers of the hub say the rest.
+func sameIronic(want, have Value) bool {
+	var w, h Ironic
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	return (!w.Agent || h.Agent) && (w.Image == "" || w.Image == h.Image) && (w.IPFamilies == nil || sameSet(ValueOf(w.IPFamilies), ValueOf(h.IPFamilies)))
 }
 
 func sameIgnored(want, have Value) bool {

@@ -73,6 +73,7 @@ func owners() map[string]owner {
 		"spec.hosts.hostname":               sent(install.SetHostname),
 		"spec.hosts.arch":                   local("says which InfraEnv the host boots"),
 		"spec.hosts.bmc":                    local("for the machine's controller; credentials go into fencing where that has none"),
+		"spec.hosts.bmc.metal3":             local("said when a hub is given the machine; a BareMetalHost that is there is the hub's"),
 		"spec.hosts.disk.hints":             sent(install.SetDisk),
 		"spec.hosts.disk.keep":              sent(install.SetKeepDisks),
 		"spec.hosts.net":                    net,
@@ -93,6 +94,13 @@ func owners() map[string]owner {
 		"spec.discovery.kernelArgs":         sent(install.SetKernelArgs),
 		"spec.discovery.ignition":           sent(install.SetDiscIgnition),
 		"spec.discovery.networkDelay":       sent(install.SetNetworkDelay),
+		"spec.discovery.osVersion":          sent(install.SetOSVersion),
+		"spec.hub.agentLabels":              sent(install.SetAgentLabels),
+		"spec.hub.nodeLabels":               sent(install.SetNodeLabels),
+		"spec.hub.classifications":          sent(install.SetClassified),
+		"spec.hub.ironic":                   sent(install.SetIronic),
+		"spec.hub.ipxe":                     sent(install.SetIPXE),
+		"spec.import":                       local("the service is told of the cluster by it, once; it gives nothing of it back"),
 		"spec.ignitionEndpoint":             sent(install.SetIgnEndpoint),
 		"spec.ignoreValidations":            sent(install.SetIgnored),
 		"spec.overrides.installConfig":      sent(install.SetInstallConfig),
@@ -192,7 +200,9 @@ spec:
   manifests: [{name: 50-x.yaml, folder: openshift, content: "a: b\n"}]
   operators: [{name: lvm}]
   bundles: [{id: virtualization, optional: [mtv]}]
-  discovery: {kernelArgs: [console=ttyS0], ignition: {ignition: {version: 3.2.0}}, networkDelay: 30s}
+  discovery: {kernelArgs: [console=ttyS0], ignition: {ignition: {version: 3.2.0}}, networkDelay: 30s, osVersion: "4.21"}
+  infraEnv: {bind: late}
+  hub: {agentLabels: {zone: a}, nodeLabels: {site: north}, classifications: [{label: size, value: large, query: .cpu.count > 16}], ironic: {agent: true}, ipxe: boot-order}
   ignitionEndpoint: {url: "https://api-int.lab.example.com:22623/config"}
   ignoreValidations: {hosts: [ntp-synced]}
   overrides: {installConfig: {publish: External}, host: {new_field: true}}

@@ -26,6 +26,7 @@ type Kind string
 // The kinds of action. Each starts something and never waits for it.
 const (
 	RegisterCluster   Kind = "RegisterCluster"
+	ImportCluster     Kind = "ImportCluster"   // one that something else installed, to add hosts to
 	WithdrawCluster   Kind = "WithdrawCluster" // delete this run's own empty duplicate
 	UpdateCluster     Kind = "UpdateCluster"
 	SetOverrides      Kind = "SetInstallConfigOverrides"

@@ -44,6 +44,7 @@ const (
 	SetTags          Setting = "metadata.tags"                // []string, besides oaictl's own
 	SetIgnEndpoint   Setting = "spec.ignitionEndpoint"        // IgnitionEndpoint
 	SetIgnored       Setting = "spec.ignoreValidations"       // IgnoredValidations
+	SetClassified    Setting = "spec.hub.classifications"     // []Classification, sorted; of a hub only
 )
 
 // Settings of an InfraEnv only.
@@ -54,6 +55,11 @@ const (
 	SetImageType     Setting = "spec.boot.image"             // full | minimal
 	SetNetworkDelay  Setting = "spec.discovery.networkDelay" // int, seconds
 	SetStaticNetwork Setting = "spec.hosts[].net"            // []StaticNetwork, sorted by first MAC
+	SetOSVersion     Setting = "spec.discovery.osVersion"    // string; takes the place of SetVersion
+	SetAgentLabels   Setting = "spec.hub.agentLabels"        // map[string]string; of a hub only, as those below
+	SetNodeLabels    Setting = "spec.hub.nodeLabels"         // map[string]string
+	SetIronic        Setting = "spec.hub.ironic"             // Ironic
+	SetIPXE          Setting = "spec.hub.ipxe"               // always | boot-order
 )
 
 // Settings of a host, relative to its entry in spec.hosts.
@@ -138,6 +144,18 @@ type (
 	IgnitionEndpoint struct {
 		URL string `json:"url"`
 		CA  string `json:"ca,omitempty"`
+	}
+	// Classification is an entry of spec.hub.classifications.
+	Classification struct {
+		Label string `json:"label"`
+		Value string `json:"value"`
+		Query string `json:"query"`
+	}
+	// Ironic is spec.hub.ironic. What is not said in it is left alone.
+	Ironic struct {
+		Agent      bool     `json:"agent,omitempty"`
+		Image      string   `json:"image,omitempty"`
+		IPFamilies []string `json:"ipFamilies,omitempty"`
 	}
 	// IgnoredValidations are ids of checks that may fail.
 	IgnoredValidations struct {

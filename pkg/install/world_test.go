@@ -45,6 +45,11 @@ func (w *world) apply(a install.Action) error {
 			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
 			State:      install.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
 		}
+	case install.ImportCluster:
+		o.Cluster = &install.Cluster{
+			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
+			State:      install.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{}, Kubeconfig: w.hub, InstallCompleted: o.At,
+		}
 	case install.WithdrawCluster:
 		o.Others = slices.DeleteFunc(o.Others, func(r install.ClusterRef) bool { return r.ID == a.Target })
 	case install.UpdateCluster, install.SetOverrides, install.IgnoreValidations:

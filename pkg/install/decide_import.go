@@ -1,0 +1,22 @@
+package install
+
+// importCluster has the service take in a cluster that something else installed,
+// so that hosts can be added to it. There is nothing about it to install.
+func (p *planner) importCluster() {
+	switch {
+	case !p.desired.Options.AddNodes:
+		p.block(Blocker{
+			Key: "cluster/import", Scope: ScopeCluster, Reason: "InstalledElsewhere", Cure: CureNow, Field: "spec.import",
+			Message: "the file says that " + p.full() + " is installed already, so there is nothing to install", Remedy: "oaictl add-node -f FILE",
+		})
+	case p.cluster == nil:
+		settings := clusterSettings(p.spec)
+		p.act(Action{
+			Key: "cluster/import", Scope: ScopeCluster, Kind: ImportCluster, Name: p.name(),
+			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
+		})
+	default:
+		p.clusterChecks()
+		p.otherwise("the service to take in the installed cluster")
+	}
+}

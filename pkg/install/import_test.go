@@ -1,0 +1,117 @@
+package install_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// installedElsewhere is a file of a cluster that something else installed, to which
+// two hosts are added.
+func installedElsewhere() *spec.Cluster {
+	c := sample(0, 2)
+	c.Spec.Import = &spec.Import{ClusterID: "11111111-2222-3333-4444-555555555555"}
+	c.Spec.Discovery.OSVersion = "4.21"
+	return c
+}
+
+// TestImport takes in a cluster that something else installed, adds its hosts, and
+// then has nothing more to do. It asks for no credentials: whoever installed it has
+// them.
+func TestImport(t *testing.T) {
+	for _, hub := range []bool{false, true} {
+		w := newWorld(&install.Desired{Spec: installedElsewhere(), Options: install.Options{AddNodes: true}})
+		w.hub = hub
+		for range 12 {
+			if err := settle(w); err != nil {
+				t.Fatal(err)
+			}
+			w.pass()
+		}
+		plan := w.decide()
+		if err := wellFormed(plan); err != nil {
+			t.Error(err)
+		}
+		if plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next, "oc get csr") || len(plan.Warnings) > 0 {
+			t.Errorf("hub %v: %+v", hub, plan)
+		}
+		if got := keys(w.writes); got[0] != "cluster/import" || count(w, install.ImportCluster) != 1 || count(w, install.InstallHost) != 2 ||
+			count(w, install.SaveKubeconfig)+count(w, install.RegisterCluster)+count(w, install.UpdateCluster)+count(w, install.StartInstall) > 0 {
+			t.Errorf("hub %v: writes %v", hub, got)
+		}
+		i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == install.RegisterInfraEnv })
+		if i < 0 || w.writes[i].Name != "lab" || w.writes[i].Settings[install.SetOSVersion].Text() != "4.21" || w.writes[i].Settings[install.SetVersion] != "" {
+			t.Errorf("hub %v: the image: %+v", hub, w.writes)
+		}
+	}
+}
+
+// TestImportIsNoInstall: `create cluster` does not take for done what it did not do.
+func TestImportIsNoInstall(t *testing.T) {
+	w := newWorld(&install.Desired{Spec: installedElsewhere()})
+	plan := w.decide()
+	if len(plan.Actions) > 0 || !hasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != install.CureNow || plan.Next != "oaictl add-node -f FILE" {
+		t.Errorf("plan %+v", plan)
+	}
+}
+
+// TestImportWaits for a service that takes its time with it, and says why it does
+// not.
+func TestImportWaits(t *testing.T) {
+	w := newWorld(&install.Desired{Spec: installedElsewhere(), Options: install.Options{AddNodes: true}})
+	if err := settle(w); err != nil {
+		t.Fatal(err)
+	}
+	w.observed.Cluster.State, w.observed.InfraEnvs = install.ClusterDraft, nil
+	if plan := w.decide(); len(plan.Actions) > 0 || len(plan.Waits) != 1 || !strings.Contains(plan.Waits[0].For, "to take in the installed cluster") {
+		t.Errorf("plan %+v", plan)
+	}
+	w.observed.Cluster.State = install.ClusterBlocked
+	w.observed.Cluster.Validations = []install.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such Secret"}}
+	if plan := w.decide(); len(plan.Actions) > 0 || len(plan.Blockers) != 1 || !strings.Contains(plan.Blockers[0].Message, "no such Secret") {
+		t.Errorf("plan %+v", plan)
+	}
+}
+
+// TestLiveSystemOfLaterHosts: the version of the live system is for those that are
+// added, not for those that the cluster is installed with.
+func TestLiveSystemOfLaterHosts(t *testing.T) {
+	c := sample(3, 2)
+	c.Spec.Discovery.OSVersion = "4.21"
+	w := installedWithout(t, c, false)
+	for _, env := range w.observed.InfraEnvs {
+		if env.Settings[install.SetOSVersion] != "" || env.Settings[install.SetVersion].Text() != "4.20" {
+			t.Errorf("installed from %s", env.Settings)
+		}
+	}
+	w.absent, w.desired.Options.AddNodes = "", true
+	w.observed.Cluster.State = install.ClusterAddingHosts
+	if err := settle(w); err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == install.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[install.SetOSVersion].Text() != "4.21" {
+		t.Errorf("writes %v", keys(w.writes))
+	}
+}
+
+// TestSharedNodeLabels stay where a host has labels of its own, and changing them
+// makes no new image.
+func TestSharedNodeLabels(t *testing.T) {
+	c := sample(1, 0)
+	c.Spec.Hub.NodeLabels, c.Spec.Hosts[0].Labels = map[string]string{"site": "north"}, map[string]string{"rack": "a"}
+	w := readyWorld(t, c)
+	if got := w.observed.Hosts[0].Settings[install.SetLabels]; got != install.ValueOf(map[string]string{"site": "north", "rack": "a"}) {
+		t.Errorf("labels %s", got)
+	}
+	c.Spec.Hub.NodeLabels = map[string]string{"site": "south"}
+	if plan := w.decide(); len(plan.Blockers) > 0 || !slices.Contains(keys(plan.Actions), "infraenv/lab/update") {
+		t.Errorf("plan %+v", plan)
+	}
+	c.Spec.Hub.AgentLabels = map[string]string{"zone": "a"}
+	if plan := w.decide(); !hasReason(plan, "NewImageNeeded") {
+		t.Errorf("plan %+v", plan)
+	}
+}
