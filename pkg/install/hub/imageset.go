@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,9 +23,14 @@ import (
 // imageSetRecord is what a ClusterImageSet says.
 type imageSetRecord struct {
 	name    string
-	release string // pull spec of the release image
-	version string // "4.20.33", "" where neither tag nor name tells
+	release string    // pull spec of the release image
+	version string    // "4.20.33", "" where neither tag nor name tells
+	missing time.Time // when there was none of that name, zero if there is one
 }
+
+// missingFor is how long a ClusterImageSet that a cluster refers to, and that is
+// not there, is not asked for again.
+const missingFor = time.Minute
 
 // versionText is a version as it stands in tags and names of releases.
 var versionText = regexp.MustCompile(`(\d+)\.(\d+)(?:\.(\d+))?(-(?:rc|fc|ec|0\.nightly|0\.ci)[.0-9-]*[0-9])?`)
@@ -49,7 +55,7 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	p.mu.Lock()
 	record, known := p.imageSets[name]
 	p.mu.Unlock()
-	if known || name == "" {
+	if known && (record.missing.IsZero() || p.clock.Now().Sub(record.missing) < missingFor) || name == "" {
 		return record, nil
 	}
 	ctx, cancel := brief(ctx)
@@ -61,7 +67,7 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	case apierrors.IsForbidden(err):
 		record = imageSetRecord{name: name} // an observation can do without
 	case apierrors.IsNotFound(err):
-		return imageSetRecord{name: name}, nil // may be made yet
+		record = imageSetRecord{name: name, missing: p.clock.Now()} // may be made yet
 	default:
 		return record, p.fault(attempt{op: "read ClusterImageSet", verb: "get", kind: clusterImageSets(), name: name}, err)
 	}

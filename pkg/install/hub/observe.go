@@ -26,11 +26,6 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	if err != nil {
 		return nil, err
 	}
-	if query.Detail {
-		p.mu.Lock()
-		clear(p.imageSets)
-		p.mu.Unlock()
-	}
 	observed := &install.Observed{At: p.time.now()}
 	deployment := p.choose(at, query, name, observed)
 	if deployment != nil {
@@ -141,6 +136,10 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 	}
 	cluster.ClusterRef = ref
 	observed.Cluster = cluster
+	awaitHosts(observed)
+	if cluster.Settings[install.SetClassified], err = at.classified(ref.Name); err != nil {
+		return err
+	}
 	for i := range observed.InfraEnvs {
 		env := &observed.InfraEnvs[i]
 		if version := cluster.Settings[install.SetVersion]; version != "" && env.Settings[install.SetVersion] == "" {

@@ -1,0 +1,32 @@
+package hub
+
+import (
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func TestFailureWaitsForItsHosts(t *testing.T) {
+	failed := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		host install.HostState
+		of   string
+		age  time.Duration
+		want install.ClusterState
+	}{
+		"a host that is still to say it": {install.HostInstalling, "lab/lab", lag - time.Second, install.ClusterInstalling},
+		"hosts that have said it":        {install.HostFailed, "lab/lab", 0, install.ClusterFailed},
+		"a host of another cluster":      {install.HostInstalling, "lab/other", 0, install.ClusterFailed},
+		"a host that never says it":      {install.HostInstalling, "lab/lab", lag, install.ClusterFailed},
+	} {
+		observed := &install.Observed{
+			At:      failed.Add(test.age),
+			Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab/lab"}, State: install.ClusterFailed, InstallCompleted: failed},
+			Hosts:   []install.Host{{ClusterID: test.of, State: test.host}},
+		}
+		if awaitHosts(observed); observed.Cluster.State != test.want {
+			t.Errorf("%s: got %s, want %s", name, observed.Cluster.State, test.want)
+		}
+	}
+}
