@@ -133,6 +133,19 @@ func TestRunEnds(t *testing.T) {
 			change: func(p *plane) { p.desired.Spec.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none" },
 			code:   install.CodeBlocked, text: "no disk fits", state: "blocked",
 		},
+		"objects that a hub does not take": {
+			change: func(p *plane) {
+				p.lose = func(a install.Action) error {
+					if a.Kind == install.RegisterInfraEnv {
+						c := p.observed.Cluster
+						p.still, c.State = true, install.ClusterBlocked
+						c.Validations = []install.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such ClusterImageSet"}}
+					}
+					return nil
+				}
+			},
+			code: install.CodeBlocked, text: "no such ClusterImageSet", state: "blocked",
+		},
 		"somebody else's cluster": {
 			change: func(p *plane) { p.observed.Others = []install.ClusterRef{{ID: "theirs", Name: "lab"}} },
 			code:   install.CodeNotFound, text: "theirs", state: "blocked",

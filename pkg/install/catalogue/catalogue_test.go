@@ -104,8 +104,8 @@ func TestValidations(t *testing.T) {
 			t.Errorf("%s: only the file cures it, and no field is named", id)
 		}
 		categories := map[catalogue.Subject][]string{
-			catalogue.SubjectHost:    {"hardware", "network", "operators"},
-			catalogue.SubjectCluster: {"network", "hosts-data", "configuration", "operators"},
+			catalogue.SubjectHost:    {"hardware", "network", "operators", "kube-api"},
+			catalogue.SubjectCluster: {"network", "hosts-data", "configuration", "operators", "kube-api"},
 		}
 		if !slices.Contains(categories[v.Subject], v.Category) {
 			t.Errorf("%s: category %q", id, v.Category)
@@ -128,9 +128,9 @@ func TestIgnorable(t *testing.T) {
 	slices.Sort(never)
 	if diff := cmp.Diff([]string{
 		"cluster/all-hosts-are-ready-to-install", "cluster/api-vips-defined", "cluster/ingress-vips-defined",
-		"cluster/pull-secret-set", "cluster/sufficient-masters-count",
+		"cluster/pull-secret-set", "cluster/spec-synced", "cluster/sufficient-masters-count",
 		"host/connected", "host/has-inventory", "host/hostname-unique", "host/hostname-valid",
-		"host/inventory-not-fully-truncated", "host/machine-cidr-defined",
+		"host/inventory-not-fully-truncated", "host/machine-cidr-defined", "host/spec-synced",
 	}, never); diff != "" {
 		t.Errorf("not ignorable (-want +got):\n%s", diff)
 	}

@@ -25,13 +25,13 @@ const hostChecks = `api-domain-name-resolved-correctly api-int-domain-name-resol
 	no-iscsi-nic-belongs-to-machine-cidr no-skip-installation-disk no-skip-missing-disk non-overlapping-subnets ntp-synced
 	release-domain-name-resolved-correctly sufficient-installation-disk-speed
 	sufficient-network-latency-requirement-for-role sufficient-packet-loss-requirement-for-role
-	time-synced-between-host-and-service valid-platform-network-settings vsphere-disk-uuid-enabled`
+	spec-synced time-synced-between-host-and-service valid-platform-network-settings vsphere-disk-uuid-enabled`
 
 const clusterChecks = `all-hosts-are-ready-to-install api-vips-defined api-vips-valid cluster-cidr-defined
 	custom-manifests-requirements-satisfied dns-domain-defined ingress-vips-defined ingress-vips-valid machine-cidr-defined
 	machine-cidr-equals-to-calculated-cidr network-prefix-valid network-type-valid networks-same-address-families
 	no-cidrs-overlapping ntp-server-configured openshift-ai-gpu-requirements-satisfied platform-requirements-satisfied
-	pull-secret-set service-cidr-defined sufficient-masters-count`
+	pull-secret-set service-cidr-defined spec-synced sufficient-masters-count`
 
 const clusterStatuses = `adding-hosts cancelled error finalizing installed installing installing-pending-user-action insufficient
 	pending-for-input preparing-for-installation ready unmonitored`
@@ -75,8 +75,8 @@ func TestNames(t *testing.T) {
 		want    []string
 		count   int
 	}{
-		{"checks of a host", catalogue.KindValidation, catalogue.SubjectHost, append(strings.Fields(hostChecks), operators...), 68},
-		{"checks of a cluster", catalogue.KindValidation, catalogue.SubjectCluster, append(strings.Fields(clusterChecks), operators...), 49},
+		{"checks of a host", catalogue.KindValidation, catalogue.SubjectHost, append(strings.Fields(hostChecks), operators...), 69},
+		{"checks of a cluster", catalogue.KindValidation, catalogue.SubjectCluster, append(strings.Fields(clusterChecks), operators...), 50},
 		{"states of a cluster", catalogue.KindState, catalogue.SubjectCluster, strings.Fields(clusterStatuses), 12},
 		{"states of a host", catalogue.KindState, catalogue.SubjectHost, strings.Fields(hostStatuses), 28},
 		{"stages of a host", catalogue.KindStage, catalogue.SubjectHost, []string{

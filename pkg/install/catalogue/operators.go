@@ -235,7 +235,7 @@ func (o operator) requirements() []ValidationEntry {
 func validations() []ValidationEntry {
 	var all []ValidationEntry
 	for _, part := range [][]ValidationEntry{
-		hostHardware(), hostNetwork(), clusterNetwork(), clusterHosts(), clusterConfiguration(), {openshiftAIGPU()},
+		hostHardware(), hostNetwork(), clusterNetwork(), clusterHosts(), clusterConfiguration(), hubObjects(), {openshiftAIGPU()},
 	} {
 		all = append(all, part...)
 	}

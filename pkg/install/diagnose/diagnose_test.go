@@ -385,3 +385,28 @@ func BenchmarkExplain500Hosts(b *testing.B) {
 		diagnose.Explain(in)
 	}
 }
+
+// What a hub says of the objects themselves needs no host: it is told before any
+// has registered, and while the service tries again it is waited for.
+func TestHubObjectsBeforeAnyHost(t *testing.T) {
+	pending := diagnose.Check{Subject: catalogue.SubjectCluster, ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "none"}
+	for status, want := range map[string]struct {
+		causes, waits int
+		cure          catalogue.Cure
+	}{"failure": {1, 1, catalogue.CureFile}, "pending": {0, 2, catalogue.CureFile}} {
+		check := diagnose.Check{Subject: catalogue.SubjectCluster, ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: status, Message: "no such ClusterImageSet"}
+		report := diagnose.Explain(diagnose.Input{Checks: []diagnose.Check{pending, check}, Expected: 3})
+		if len(report.Causes) != want.causes || len(report.Waits) != want.waits {
+			t.Fatalf("%s: %+v", status, report)
+		}
+		found := false
+		for _, cause := range append(report.Causes, report.Waits...) {
+			if cause.ID == catalogue.SpecSynced {
+				found = cause.Cure == want.cure && len(cause.Messages) == 1 && cause.Messages[0].Text == "no such ClusterImageSet"
+			}
+		}
+		if !found {
+			t.Errorf("%s: %+v", status, report)
+		}
+	}
+}

@@ -137,7 +137,7 @@ func (g *graph) roots(n *node) []*node {
 
 // keyOf is the group that a root is told with.
 func (g *graph) keyOf(n *node) groupKey {
-	if g.in.Registered == 0 && n.Subject == catalogue.SubjectCluster &&
+	if g.in.Registered == 0 && n.Subject == catalogue.SubjectCluster && n.Category != catalogue.CategoryKubeAPI && // which needs no host
 		(!n.failing() || n.ID == mastersCount || n.ID == allHosts) {
 		return groupKey{catalogue.Ref{Subject: catalogue.SubjectCluster, ID: NoHosts}, PassHosts}
 	}

@@ -18,6 +18,7 @@ func (r *Report) sort() {
 				cmp.Compare(a.Subject, b.Subject), // the cluster's before the host's
 				cmp.Compare(categoryRank(a.Category), categoryRank(b.Category)),
 				cmp.Compare(a.ID, b.ID),
+				slices.Compare(a.Hosts, b.Hosts), // of hosts where it has just begun, and of the others
 			)
 		})
 	}
@@ -32,9 +33,10 @@ func cureRank(c catalogue.Cure) int {
 }
 
 // categoryRank follows the way of an installation: what was asked for, the
-// network, the machines, what comes on top. Unknown categories come first.
+// network, the machines, what comes on top. Nothing helps before a hub's objects
+// are taken; unknown categories come before even that.
 func categoryRank(category string) int {
-	return slices.Index([]string{"configuration", "network", "hardware", "hosts-data", "operators"}, category)
+	return slices.Index([]string{catalogue.CategoryKubeAPI, "configuration", "network", "hardware", "hosts-data", "operators"}, category)
 }
 
 func byRef(a, b catalogue.Ref) int {

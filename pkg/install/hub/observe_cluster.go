@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
@@ -50,7 +52,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		Version:     image.version, LogsAvailable: debugOf(aci).LogsURL != "",
 	}
 	cluster.State = cluster.State.Refined(cluster.Validations, observed.Hosts)
-	inputFault(cluster, status.Conditions, observed.At)
+	notTaken(cluster, status.Conditions, id(deployment.GetNamespace(), deployment.GetName()), observed)
 	ends(cluster, cd, aci)
 	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
 	if cluster.Released {
@@ -64,18 +66,21 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 	return cluster, nil
 }
 
-// inputFault has what the service does not take of the input stand in the way as
-// a check does. Until it is cured the cluster gets no further.
-func inputFault(cluster *install.Cluster, conditions []hubapi.Condition, now time.Time) {
-	text, standing := inputError(conditions, now)
-	if text == "" {
-		return
+// notTaken has what the service does not take of the objects stand in the way as
+// a check does. Until that is cured the cluster gets no further, whatever the
+// service calls it: it goes by what it took before.
+func notTaken(cluster *install.Cluster, conditions []hubapi.Condition, id string, observed *install.Observed) {
+	text, blocked := refused(conditions, observed.At)
+	if text != "" {
+		cluster.Validations = append(cluster.Validations, specCheck(text, blocked))
+		cluster.StatusInfo = firstOf(cluster.StatusInfo, text)
 	}
-	cluster.Validations = append(cluster.Validations, specCheck(text, standing))
-	cluster.StatusInfo = firstOf(cluster.StatusInfo, text)
+	blocked = blocked || slices.ContainsFunc(observed.Hosts, func(h install.Host) bool {
+		return h.ClusterID == id && slices.ContainsFunc(h.Validations, func(v install.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
+	})
 	switch cluster.State {
 	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterReady:
-		if standing {
+		if blocked {
 			cluster.State = install.ClusterBlocked
 		}
 	}

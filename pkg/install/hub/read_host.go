@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
@@ -46,8 +47,11 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	}
 	host.Hostname = firstOf(wire.Spec.Hostname, status.Inventory.Hostname)
 	host.Settings = hostSettings(wire)
-	if text, standing := inputError(status.Conditions, now); text != "" {
+	if text, standing := refused(status.Conditions, now); text != "" {
 		host.Validations = append(host.Validations, specCheck(text, standing))
+		if standing && host.State == install.HostReady { // for the service, with what it was told before
+			host.State, host.StatusInfo = install.HostBlocked, text
+		}
 	}
 	return host, nil
 }
@@ -100,12 +104,15 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 // specCheck is what the service does not take of an object, as a check: it
 // stands in the way as one does. Only one that has stood for a while fails.
 func specCheck(text string, standing bool) install.Validation {
-	check := install.Validation{ID: "spec-synced", Category: "kube-api", Status: "pending", Message: strings.TrimSpace(text)}
+	check := install.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
 	if standing {
-		check.Status = "failure"
+		check.Status = checkFails
 	}
 	return check
 }
+
+// checkFails is the status of a check that fails, in the service's word.
+const checkFails = "failure"
 
 // id is how an object is named among all of a hub.
 func id(namespace, name string) string { return namespace + "/" + name }

@@ -301,6 +301,20 @@ func (s *stage) agent(name string, number int, state string, conditions ...any) 
 	})
 }
 
+// agentWith is an Agent as it is after cp-0 was configured.
+func agentWith(condition map[string]any) *unstructured.Unstructured {
+	u := object("agent-install.openshift.io/v1beta1", "Agent", "lab", "00000000-0000-0000-0000-000000000000", map[string]any{
+		"spec": map[string]any{"approved": true, "role": "master", "hostname": "cp-0", "clusterDeploymentName": map[string]any{"name": "lab", "namespace": "lab"}},
+		"status": map[string]any{
+			"role": "master", "kind": "Host", "conditions": []any{condition}, "debugInfo": map[string]any{"state": "known", "stateInfo": "known"},
+			"inventory": map[string]any{"hostname": "cp-0", "interfaces": []any{map[string]any{"name": "eth0", "macAddress": "52:54:00:00:00:00", "ipV4Addresses": []any{}, "ipV6Addresses": []any{}, "flags": []any{}}}, "disks": []any{}},
+		},
+	})
+	u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": "lab"})
+	u.SetResourceVersion("1")
+	return u
+}
+
 func (s *stage) wantWrites(want ...string) {
 	s.Helper()
 	writes, _ := s.calls.take()

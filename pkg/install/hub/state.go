@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -46,14 +47,16 @@ func stateOf(made *hive.AgentClusterInstall, imported bool) install.ClusterState
 	return state
 }
 
-// inputError is what the service does not take of an object, "" if nothing or
-// if it is only just so.
-func inputError(conditions []hubapi.Condition, now time.Time) (text string, standing bool) {
+// refused is what the service does not take of an object, "" if nothing. It
+// stands once only a change of the input helps: a fault of the service itself is
+// tried again, and one that is only just so may pass.
+func refused(conditions []hubapi.Condition, now time.Time) (text string, standing bool) {
 	c := find(conditions, hubapi.ConditionSpecSynced)
-	if !c.isFalse() || c.Reason != hubapi.ReasonInputError {
+	if !c.isFalse() {
 		return "", false
 	}
-	return c.Message, !now.Before(c.since().Add(grace))
+	text = firstOf(strings.TrimSpace(c.Message), c.Reason)
+	return text, c.Reason == hubapi.ReasonInputError && !now.Before(c.since().Add(grace))
 }
 
 // latest is when the last of some conditions changed.

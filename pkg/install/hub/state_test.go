@@ -106,7 +106,7 @@ func TestPreparationOf(t *testing.T) {
 	}
 }
 
-func TestInputError(t *testing.T) {
+func TestRefused(t *testing.T) {
 	now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		status   metav1.ConditionStatus
@@ -116,11 +116,11 @@ func TestInputError(t *testing.T) {
 		standing bool
 	}{
 		"none":          {metav1.ConditionTrue, "SyncOK", time.Hour, "", false},
-		"of the server": {metav1.ConditionFalse, "BackendError", time.Hour, "", false},
+		"of the server": {metav1.ConditionFalse, "BackendError", time.Hour, "no such set", false},
 		"just now":      {metav1.ConditionFalse, "InputError", grace - time.Second, "no such set", false},
 		"standing":      {metav1.ConditionFalse, "InputError", grace, "no such set", true},
 	} {
-		text, standing := inputError([]hubapi.Condition{{
+		text, standing := refused([]hubapi.Condition{{
 			Type: hubapi.ConditionSpecSynced, Status: test.status, Reason: test.reason, Message: "no such set", LastTransitionTime: metav1.NewTime(now.Add(-test.age)),
 		}}, now)
 		if text != test.text || standing != test.standing {
