@@ -93,9 +93,9 @@ func (s *serverTime) now() time.Time {
 	return s.clock.Now().Add(s.offset)
 }
 
-// brief gives a call its deadline.
+// brief gives a call its deadline, and has client-go tell nobody else of it.
 func brief(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, requestTime)
+	return context.WithTimeout(quiet(ctx), requestTime)
 }
 
 // quiet keeps what client-go would write to the standard error to itself: what
