@@ -63,7 +63,7 @@ type actFunc func(*actor, context.Context) error
 // actOf is how an action of a kind is carried out.
 func actOf(kind install.Kind) actFunc {
 	switch kind {
-	case install.RegisterCluster:
+	case install.RegisterCluster, install.ImportCluster:
 		return (*actor).registerCluster
 	case install.WithdrawCluster:
 		return (*actor).withdrawCluster
@@ -106,7 +106,7 @@ func aboutCluster(kind install.Kind) bool {
 // file, so that a refusal of it is the file's fault.
 func ofFile(kind install.Kind) bool {
 	switch kind {
-	case install.RegisterCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
+	case install.RegisterCluster, install.ImportCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
 		install.RegisterInfraEnv, install.UpdateInfraEnv, install.UpdateHost:
 		return true
 	}
@@ -211,6 +211,9 @@ func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructu
 	if live != nil && recordOf(live).release == recordOf(want).release {
 		return nil
 	}
+	a.Plane.mu.Lock()
+	delete(a.imageSets, want.GetName())
+	a.Plane.mu.Unlock()
 	_, err = a.whole(ctx, want)
 	return err
 }
@@ -263,6 +266,9 @@ func (a *actor) updateCluster(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := a.unclassify(ctx, made.Cluster); err != nil {
+		return err
+	}
 	want := objectOf(made.Cluster, hubapi.KindAgentClusterInstall)
 	if len(paths) > 0 {
 		if _, err := a.some(ctx, live, want, paths); err != nil {
@@ -277,6 +283,25 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	return a.agreed(ctx)
 }
 
+// unclassify deletes the AgentClassifications of the cluster that the file does not
+// have any more.
+func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructured) error {
+	if _, said := a.action.Settings[install.SetClassified]; !said {
+		return nil
+	}
+	for _, u := range a.ours(agentClassifications()) {
+		if slices.ContainsFunc(wanted, func(w *unstructured.Unstructured) bool {
+			return w.GetKind() == u.GetKind() && w.GetName() == u.GetName()
+		}) {
+			continue
+		}
+		if err := a.remove(ctx, agentClassifications(), u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // needs says whether an object of the file has to be applied for the settings
 // that change.
 func (a *actor) needs(want *unstructured.Unstructured) bool {
@@ -285,6 +310,8 @@ func (a *actor) needs(want *unstructured.Unstructured) bool {
 	}
 	name := strings.TrimPrefix(want.GetName(), a.cluster+"-")
 	switch want.GetKind() {
+	case hubapi.KindAgentClassification:
+		return has(install.SetClassified)
 	case hubapi.KindSecret:
 		isEndpoint := name == "ignition-ca"
 		return isEndpoint && has(install.SetIgnEndpoint) || !isEndpoint && has(install.SetPullSecret)

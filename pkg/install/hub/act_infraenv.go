@@ -33,7 +33,7 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 	if err := a.mirrors(ctx, made); err != nil {
 		return err
 	}
-	live, err := a.whole(ctx, env.InfraEnv)
+	live, err := a.infraEnv(ctx, env.InfraEnv)
 	if err != nil {
 		return err
 	}
@@ -41,6 +41,22 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 		return err
 	}
 	return a.machines(ctx, made, plan)
+}
+
+// infraEnv applies an InfraEnv as a whole. The hub takes the version of the live
+// system of one that is bound to a cluster not with its creation, but once it is
+// there.
+func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	version, _, _ := unstructured.NestedString(want.Object, "spec", "osImageVersion")
+	_, bound, _ := unstructured.NestedMap(want.Object, "spec", "clusterRef")
+	if version != "" && bound && a.at.shelf(infraEnvs()).get(want.GetName()) == nil {
+		first := want.DeepCopy()
+		unstructured.RemoveNestedField(first.Object, "spec", "osImageVersion")
+		if _, err := a.whole(ctx, first); err != nil {
+			return nil, err
+		}
+	}
+	return a.whole(ctx, want)
 }
 
 // mirrors applies what the InfraEnv refers to and the cluster did not need.
@@ -89,7 +105,8 @@ func (a *actor) infraEnvObjects() (*manifest.HubObjects, install.InfraEnvPlan, e
 	if _, live, err := a.current(); err == nil {
 		set = currentImageSet(live)
 	}
-	made, err := a.objects(manifest.HubOptions{ImageSet: set, InfraEnvs: []install.InfraEnvPlan{plan}})
+	_, versioned := a.action.Settings[install.SetOSVersion]
+	made, err := a.objects(manifest.HubOptions{ImageSet: set, Installed: versioned, InfraEnvs: []install.InfraEnvPlan{plan}})
 	if err == nil && len(made.InfraEnvs) != 1 {
 		err = errors.New("the file uses an InfraEnv that exists, and makes none")
 	}

@@ -55,7 +55,7 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 			return err
 		}
 	}
-	for _, k := range []kind{nmStateConfigs(), configMaps()} {
+	for _, k := range []kind{agentClassifications(), nmStateConfigs(), configMaps()} {
 		if err := w.deleteAll(ctx, k, w.ours(k)); err != nil {
 			return err
 		}

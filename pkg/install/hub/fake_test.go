@@ -17,7 +17,7 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{}
 	have := &served{resources: map[string]bool{}}
-	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts()) {
+	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts(), agentClassifications()) {
 		lists[k.GroupVersionResource] = k.name + "List"
 		have.resources[k.GroupResource().String()] = true
 	}
@@ -27,7 +27,7 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 		places: map[string]*place{}, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
 	}
 	at := &place{namespace: namespace, shelves: map[string]*shelf{}, news: make(chan struct{})}
-	for _, k := range []kind{clusterDeployments(), agentInstalls(), infraEnvs(), nmStateConfigs(), agents(), configMaps(), bareMetalHosts()} {
+	for _, k := range watched() {
 		s := newShelf(k, at.changed)
 		s.synced = true
 		at.shelves[k.name] = s

@@ -29,6 +29,10 @@ func nmStateConfigs() kind { return kind{hubapi.NMStateConfigs(), hubapi.KindNMS
 func agents() kind         { return kind{hubapi.Agents(), hubapi.KindAgent, ""} }
 func bareMetalHosts() kind { return kind{hubapi.BareMetalHosts(), hubapi.KindBareMetalHost, ""} }
 
+func agentClassifications() kind {
+	return kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""}
+}
+
 // configMaps are those of oaictl only: a namespace has others that are nobody's
 // business here.
 func configMaps() kind { return kind{hubapi.ConfigMaps(), hubapi.KindConfigMap, hubapi.LabelCluster} }
@@ -38,9 +42,15 @@ func required() []kind {
 	return []kind{clusterDeployments(), clusterImageSets(), agentInstalls(), infraEnvs(), nmStateConfigs(), agents()}
 }
 
+// watched are the kinds that are watched in a cluster's namespace, where the hub
+// has them.
+func watched() []kind {
+	return []kind{clusterDeployments(), agentInstalls(), infraEnvs(), nmStateConfigs(), agents(), configMaps(), bareMetalHosts(), agentClassifications()}
+}
+
 // byKind finds the kind of an object that is to be written.
 func byKind(name string) (kind, bool) {
-	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts()) {
+	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts(), agentClassifications()) {
 		if k.name == name {
 			return k, true
 		}

@@ -40,7 +40,7 @@ func (p *Plane) place(ctx context.Context, namespace string) (*place, error) {
 	if !known {
 		at = &place{namespace: namespace, shelves: map[string]*shelf{}, news: make(chan struct{})}
 		p.places[namespace] = at
-		for _, k := range []kind{clusterDeployments(), agentInstalls(), infraEnvs(), nmStateConfigs(), agents(), configMaps(), bareMetalHosts()} {
+		for _, k := range watched() {
 			if k.Group != "" && !have.has(k) {
 				continue
 			}

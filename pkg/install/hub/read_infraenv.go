@@ -70,6 +70,7 @@ func infraEnvSettings(wire *agentinstall.InfraEnv, configs []*unstructured.Unstr
 		args = append(args, arg.Value)
 	}
 	s[install.SetKernelArgs] = install.ValueOf(args)
+	agentSettings(s, wire)
 	networks, err := staticNetworks(configs)
 	if err == nil && len(networks) > 0 {
 		s[install.SetStaticNetwork] = install.ValueOf(networks)

@@ -31,7 +31,7 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	}
 	w := &writer{Plane: p, at: at, cluster: owner}
 	// The ClusterDeployment last: as long as it is ours the rest is found again.
-	for _, k := range []kind{bareMetalHosts(), nmStateConfigs(), infraEnvs(), configMaps(), agentInstalls()} {
+	for _, k := range []kind{bareMetalHosts(), agentClassifications(), nmStateConfigs(), infraEnvs(), configMaps(), agentInstalls()} {
 		for _, u := range w.ours(k) {
 			if err := w.letGo(ctx, k, u); err != nil {
 				return err

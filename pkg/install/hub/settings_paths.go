@@ -61,10 +61,18 @@ func installPaths(setting install.Setting) []path {
 
 // infraEnvPaths are the fields of an InfraEnv that a setting comes to.
 func infraEnvPaths(setting install.Setting) []path {
+	annotation := func(name string) path { return path{"metadata", "annotations", name} }
+	switch setting {
+	case install.SetNodeLabels: // the labels as a whole: those that go are known by what is left
+		return []path{{"metadata", "labels"}, annotation(hubapi.AnnotationPropagateNodeLabels)}
+	case install.SetIronic:
+		return []path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage), annotation(hubapi.AnnotationIPFamily)}
+	}
 	field := map[install.Setting]string{
 		install.SetSSHKeys: "sshAuthorizedKey", install.SetProxy: "proxy", install.SetExtraNTP: "additionalNTPSources", install.SetNTP: "ntpSources",
 		install.SetTrustBundle: "additionalTrustBundle", install.SetKernelArgs: "kernelArguments", install.SetDiscIgnition: "ignitionConfigOverride",
 		install.SetImageType: "imageType", install.SetNetworkDelay: "networkDiscoveryDelaySeconds",
+		install.SetOSVersion: "osImageVersion", install.SetAgentLabels: "agentLabels", install.SetIPXE: "ipxeScriptType",
 	}[setting]
 	switch {
 	case field == "":

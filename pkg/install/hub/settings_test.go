@@ -45,6 +45,12 @@ spec:
     mirrors: [{source: quay.io/ocp, mirrors: [mirror.example.com/ocp]}]
   discovery: {kernelArgs: [console=ttyS0], ignition: {ignition: {version: 3.2.0}}, networkDelay: 30s}
   ignitionEndpoint: {url: "https://api-int.lab.example.com:22623/config"}
+  hub:
+    agentLabels: {zone: a}
+    nodeLabels: {example.com/site: north, example.com/row: ""}
+    classifications: [{label: size, value: Large, query: .cpu.count > 16}, {label: gpu, value: "yes", query: (.gpus | length) > 0}]
+    ironic: {agent: true, image: "quay.io/metal3/ironic-agent:v1", ipFamilies: [v6, v4]}
+    ipxe: boot-order
   ignoreValidations: {cluster: [all], hosts: [ntp-synced, mtu-valid]}
   manifests:
   - {name: 50-x.yaml, folder: openshift, content: "a: b\n"}
@@ -117,6 +123,29 @@ func TestSettingsAreReadBack(t *testing.T) {
 			if other := settingsOf(t, live)[setting]; other == got {
 				t.Errorf("%s is read from somewhere else than where it is written", setting)
 			}
+		}
+	}
+}
+
+// TestAgentSettingsAreToldApart from others: every one of them that the file
+// changes is written.
+func TestAgentSettingsAreToldApart(t *testing.T) {
+	for setting, edit := range map[install.Setting][2]string{
+		install.SetAgentLabels: {"{zone: a}", "{zone: b}"},
+		install.SetNodeLabels:  {`example.com/row: ""`, `example.com/row: x`},
+		install.SetClassified:  {".cpu.count > 16", ".cpu.count > 32"},
+		install.SetIronic:      {"[v6, v4]", "[v6]"},
+		install.SetIPXE:        {"boot-order", "always"},
+	} {
+		p, at := filledPlane(t, "lab")
+		made(t, p, at, parseCluster(t, fullText))
+		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := install.Decide(&install.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, o.At)
+		if len(plan.Actions) != 1 || len(plan.Actions[0].Settings) != 1 || plan.Actions[0].Settings[setting] == "" {
+			t.Errorf("%s: %+v", setting, plan.Actions)
 		}
 	}
 }

@@ -1,0 +1,57 @@
+package hub
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// classified are the labels that the AgentClassifications of a cluster give.
+func (at *place) classified(cluster string) (install.Value, error) {
+	out := []install.Classification{}
+	for _, u := range at.shelf(agentClassifications()).all() {
+		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		wire, err := read[agentinstall.AgentClassification](u)
+		if err != nil {
+			return "", err
+		}
+		out = append(out, install.Classification{Label: wire.Spec.LabelKey, Value: wire.Spec.LabelValue, Query: wire.Spec.Query})
+	}
+	install.SortClassifications(out)
+	return install.ValueOf(out), nil
+}
+
+// agentSettings are what an InfraEnv says of its Agents and of what looks after
+// their machines.
+func agentSettings(s install.Settings, wire *agentinstall.InfraEnv) {
+	notes := wire.Annotations
+	text(s, install.SetOSVersion, wire.Spec.OSImageVersion)
+	labels := maps.Clone(wire.Spec.AgentLabels)
+	delete(labels, hubapi.LabelCluster) // which oaictl itself puts there
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	s[install.SetAgentLabels] = install.ValueOf(labels)
+	nodes := map[string]string{}
+	for _, key := range list(notes[hubapi.AnnotationPropagateNodeLabels]) {
+		nodes[key] = wire.Labels[key]
+	}
+	s[install.SetNodeLabels] = install.ValueOf(nodes)
+	families := list(notes[hubapi.AnnotationIPFamily])
+	slices.Sort(families)
+	s[install.SetIronic] = install.ValueOf(install.Ironic{
+		Agent: notes[hubapi.AnnotationEnableIronicAgent] == "true", Image: notes[hubapi.AnnotationIronicAgentImage], IPFamilies: families,
+	})
+	switch wire.Spec.IPXEScriptType {
+	case agentinstall.IPXEBootOrderControl:
+		s[install.SetIPXE] = install.ValueOf(spec.IPXEBootOrder)
+	case agentinstall.IPXEDiscoveryAlways, "":
+		s[install.SetIPXE] = install.ValueOf(spec.IPXEAlways)
+	}
+}
