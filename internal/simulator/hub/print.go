@@ -47,13 +47,15 @@ func dropZero(fields map[string]any) {
 	for name, value := range fields {
 		switch v := value.(type) {
 		case map[string]any:
-			dropZero(v)
+			if !hasLabels(name) {
+				dropZero(v)
+			}
 		case []any:
 			if len(v) == 0 {
 				delete(fields, name)
 			}
 		case string:
-			if v == "" {
+			if v == "" && name != "clusterID" && name != "infraID" { // hive.ClusterMetadata always has both
 				delete(fields, name)
 			}
 		case bool:
@@ -73,6 +75,9 @@ func dropZero(fields map[string]any) {
 		}
 	}
 }
+
+// hasLabels tells the structures that are labels: one without a value stays.
+func hasLabels(name string) bool { return name == "agentLabels" || name == "matchLabels" }
 
 // addFinalizer tells whether it was not there yet.
 func addFinalizer(o *object, name string) bool {
