@@ -24,7 +24,7 @@ func smallestRole() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{"hive.openshift.io"}, Resources: []string{"clusterdeployments"}, Verbs: all},
 		{APIGroups: []string{"extensions.hive.openshift.io"}, Resources: []string{"agentclusterinstalls"}, Verbs: all},
-		{APIGroups: []string{"agent-install.openshift.io"}, Resources: []string{"infraenvs", "nmstateconfigs"}, Verbs: all},
+		{APIGroups: []string{"agent-install.openshift.io"}, Resources: []string{"infraenvs", "nmstateconfigs", "agentclassifications"}, Verbs: all},
 		{APIGroups: []string{"agent-install.openshift.io"}, Resources: []string{"agents"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
 		{APIGroups: []string{"metal3.io"}, Resources: []string{"baremetalhosts"}, Verbs: all},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
