@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,6 +198,7 @@ func TestAddNodesToAnImportedCluster(t *testing.T) {
 	s := newStage(t, cluster)
 	desired := &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}}
 	result, written := s.run(t, desired)
+	slices.Sort(result.Plan.Added)
 	if result.Verdict != install.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {
 		t.Fatalf("verdict %s, added %v", result.Verdict, result.Plan.Added)
 	}
