@@ -30,6 +30,8 @@ func (k Kind) phrase() string {
 		return "update the InfraEnv"
 	case RenewImage:
 		return "renew the discovery image's URL"
+	case RegisterHost:
+		return "have the service boot the host"
 	case UpdateHost:
 		return "configure the host"
 	case BindHost:
@@ -171,7 +173,7 @@ func (a Action) task() string {
 // describe is the action as it is told of once it is done.
 func (a Action) describe() string {
 	switch a.Kind {
-	case UploadManifest, UpdateHost, BindHost, RegisterInfraEnv, UpdateInfraEnv, InstallHost:
+	case UploadManifest, RegisterHost, UpdateHost, BindHost, RegisterInfraEnv, UpdateInfraEnv, InstallHost:
 		return fmt.Sprintf("%s %s", a.Kind.phrase(), a.Name)
 	case StartInstall, NudgeCluster:
 		return a.task() + ": " + a.Reason

@@ -26,7 +26,7 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.plan.Actions = nil
 		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + observed.Stale, Who: WhoService})
 	case len(p.plan.Blockers) > 0:
-	case p.spec.Imported() && (p.cluster == nil || p.cluster.State.beforeInstall()):
+	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.beforeInstall()):
 		p.importCluster()
 	case p.desired.Options.AddNodes && (p.cluster == nil || p.cluster.State.beforeInstall()):
 		p.notInstalled()
@@ -64,7 +64,9 @@ type planner struct {
 	cluster  *Cluster
 	matches  matches
 	held     bool // machines are not to be booted yet
-	plan     Plan
+	// bootsFrom is imagesByHost, once it was asked for.
+	bootsFrom map[string]string
+	plan      Plan
 }
 
 func (p *planner) name() string { return p.spec.Metadata.Name }
@@ -124,7 +126,7 @@ func (p *planner) others() {
 		}
 	}
 	switch {
-	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt:
+	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt && !p.cluster.Unmarked:
 		foreign = append(foreign, p.cluster.label())
 		p.foreign(foreign)
 	case p.cluster == nil && p.desired.Options.Adopt != "":

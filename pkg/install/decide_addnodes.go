@@ -114,7 +114,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 		p.awaitMachine(want, wait)
 		return
 	}
-	if !p.bootByBMC(want, wait) {
+	if !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
 		p.wait(wait)
 	}
 }

@@ -93,7 +93,7 @@ func (p *planner) awaitMachine(want *spec.Host, wait Wait) {
 	if bound && p.elsewhere(want, &wait) {
 		return
 	}
-	if bound || !p.bootByBMC(want, wait) {
+	if bound || !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
 		p.wait(wait)
 	}
 }

@@ -10,6 +10,11 @@ func EnvOf(desired *Desired, observed *Observed, host string) (InfraEnv, bool) {
 		return InfraEnv{}, false
 	}
 	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
+	return p.envOf(host)
+}
+
+// envOf is the InfraEnv whose discovery image a host of the file boots next.
+func (p *planner) envOf(host string) (InfraEnv, bool) {
 	if p.cluster.State.installed() {
 		if env := p.lateEnvOf(host); env != nil {
 			return *env, true
@@ -17,18 +22,28 @@ func EnvOf(desired *Desired, observed *Observed, host string) (InfraEnv, bool) {
 		return InfraEnv{}, false
 	}
 	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
-		return envNamed(observed, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref })
+		return envNamed(p.observed, func(e InfraEnv) bool { return e.Name == ref || e.ID == ref })
 	}
+	if p.bootsFrom == nil {
+		p.bootsFrom = p.imagesByHost()
+	}
+	name, planned := p.bootsFrom[host]
+	return envNamed(p.observed, func(e InfraEnv) bool { return planned && e.Name == name })
+}
+
+// imagesByHost are the names of the InfraEnvs that the hosts of the file boot.
+func (p *planner) imagesByHost() map[string]string {
+	names := map[string]string{}
 	intended, err := p.infraEnvPlans()
 	if err != nil {
-		return InfraEnv{}, false // Decide tells of it
+		return names // Decide tells of it
 	}
 	for _, image := range intended {
-		if slices.Contains(image.Hosts, host) {
-			return envNamed(observed, func(e InfraEnv) bool { return e.Name == image.Name })
+		for _, host := range image.Hosts {
+			names[host] = image.Name
 		}
 	}
-	return InfraEnv{}, false
+	return names
 }
 
 func envNamed(observed *Observed, fits func(InfraEnv) bool) (InfraEnv, bool) {

@@ -25,12 +25,25 @@ type Observed struct {
 	// Machines are the machines of the file's hosts as their BMCs show them, by
 	// the hosts' names in the file. Nil: nothing looks at them.
 	Machines map[string]MachineState
+	// Enrolled are the machines that the service itself was given to boot. Nil: it
+	// boots none.
+	Enrolled []Enrolled
 	// Standing says, by check, since when it has had its status. A run keeps
 	// it; a single observation has none.
 	Standing map[string]time.Time
 	// Stale says that the service did not answer this time, and why: what
 	// stands here is the last answer.
 	Stale string
+}
+
+// Enrolled is a machine that the service itself was given to boot.
+type Enrolled struct {
+	Name  string
+	MAC   string // that it boots from
+	Owned bool   // given by oaictl, for this cluster
+	State string // the service's own word for how far it got, "" if unknown
+	// Trouble is why the service does not get on with the machine, "" where it does.
+	Trouble string
 }
 
 // ClusterRef names a cluster of the service.
@@ -44,6 +57,7 @@ type ClusterRef struct {
 	Run        string // the run that registered it, "" if unknown
 	Hosts      int    // registered hosts
 	Empty      bool   // no hosts and no InfraEnv: may be withdrawn
+	Unmarked   bool   // the empty record of an imported cluster, which can be marked as ours only once it is there
 }
 
 // Cluster is the service's record of a cluster.

@@ -34,7 +34,8 @@ const (
 	IgnoreValidations Kind = "IgnoreValidations"
 	RegisterInfraEnv  Kind = "RegisterInfraEnv"
 	UpdateInfraEnv    Kind = "UpdateInfraEnv"
-	RenewImage        Kind = "RenewImage" // ask for a fresh image URL
+	RenewImage        Kind = "RenewImage"   // ask for a fresh image URL
+	RegisterHost      Kind = "RegisterHost" // give a machine to a service that boots machines itself
 	UpdateHost        Kind = "UpdateHost"
 	BindHost          Kind = "BindHost"
 	StartInstall      Kind = "StartInstall"

@@ -42,6 +42,13 @@ func (w *world) mayApprove(host *install.Host, a install.Action) error {
 	return nil
 }
 
+// switchedOn says whether a machine runs: where the service boots machines, only
+// one that it was given.
+func (w *world) switchedOn(name string) bool {
+	enrolled := w.observed.Enrolled
+	return enrolled == nil || slices.ContainsFunc(enrolled, func(e install.Enrolled) bool { return e.Name == name })
+}
+
 // enough says whether a service that starts by itself has what it was told to
 // wait for.
 func (w *world) enough() bool {

@@ -72,6 +72,11 @@ func (w *world) apply(a install.Action) error {
 		env.Image.Created = o.At.Add(time.Second)
 	case install.RenewImage:
 		w.infraEnv(a.Target).Image.Expires = o.At.Add(4 * time.Hour)
+	case install.RegisterHost:
+		if w.infraEnv(a.InfraEnv) == nil || slices.ContainsFunc(o.Enrolled, func(e install.Enrolled) bool { return e.Name == a.Name }) {
+			return fmt.Errorf("%s is given to the service for the InfraEnv %q, or a second time", a.Name, a.InfraEnv)
+		}
+		o.Enrolled = append(o.Enrolled, install.Enrolled{Name: a.Name, Owned: true, State: "provisioning"})
 	case install.UpdateHost:
 		host := w.host(a.Target)
 		if err := w.mayApprove(host, a); err != nil {
@@ -235,7 +240,7 @@ func (w *world) bootHosts() {
 		return
 	}
 	for i, want := range w.desired.Spec.Spec.Hosts {
-		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent || w.dark != nil && w.dark(want.Name) {
+		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent || w.dark != nil && w.dark(want.Name) || !w.switchedOn(want.Name) {
 			continue
 		}
 		host := machine(want.Name, want.Match.MAC, i)

@@ -77,6 +77,8 @@ func actOf(kind install.Kind) actFunc {
 		return (*actor).updateInfraEnv
 	case install.RenewImage:
 		return (*actor).renewImage
+	case install.RegisterHost:
+		return (*actor).registerHost
 	case install.UpdateHost, install.InstallHost:
 		return (*actor).updateHost
 	case install.BindHost:
@@ -96,7 +98,7 @@ func actOf(kind install.Kind) actFunc {
 // aboutCluster says whether the target of an action of a kind is a cluster.
 func aboutCluster(kind install.Kind) bool {
 	switch kind {
-	case install.UpdateInfraEnv, install.RenewImage, install.UpdateHost, install.InstallHost, install.BindHost:
+	case install.UpdateInfraEnv, install.RenewImage, install.RegisterHost, install.UpdateHost, install.InstallHost, install.BindHost:
 		return false
 	}
 	return true
@@ -107,7 +109,7 @@ func aboutCluster(kind install.Kind) bool {
 func ofFile(kind install.Kind) bool {
 	switch kind {
 	case install.RegisterCluster, install.ImportCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
-		install.RegisterInfraEnv, install.UpdateInfraEnv, install.UpdateHost:
+		install.RegisterInfraEnv, install.UpdateInfraEnv, install.RegisterHost, install.UpdateHost:
 		return true
 	}
 	return false

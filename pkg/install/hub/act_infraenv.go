@@ -14,10 +14,9 @@ import (
 )
 
 // registerInfraEnv makes the networks of the hosts and then the InfraEnv that
-// selects them, so that its image is made once; then the machines that the hub
-// itself boots from it.
+// selects them, so that its image is made once.
 func (a *actor) registerInfraEnv(ctx context.Context) error {
-	made, plan, err := a.infraEnvObjects()
+	made, err := a.infraEnvObjects()
 	if err != nil {
 		return err
 	}
@@ -37,10 +36,7 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.agreedInfraEnv(live); err != nil {
-		return err
-	}
-	return a.machines(ctx, made, plan)
+	return a.agreedInfraEnv(live)
 }
 
 // infraEnv applies an InfraEnv as a whole. The hub takes the version of the live
@@ -71,35 +67,12 @@ func (a *actor) mirrors(ctx context.Context, made *manifest.HubObjects) error {
 	return nil
 }
 
-// machines makes the BareMetalHosts that are not there yet. One that is there
-// is the operator's: applying it anew would provision the machine again.
-func (a *actor) machines(ctx context.Context, made *manifest.HubObjects, plan install.InfraEnvPlan) error {
-	for _, host := range made.Hosts {
-		if host.BareMetalHost == nil || !slices.Contains(plan.Hosts, host.Name) {
-			continue
-		}
-		if live := a.at.shelf(bareMetalHosts()).get(host.Name); live != nil {
-			if err := a.mine(bareMetalHosts(), live); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := a.all(ctx, host.Secrets); err != nil {
-			return err
-		}
-		if _, err := a.whole(ctx, host.BareMetalHost); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // infraEnvObjects are the InfraEnv that the action is about and what goes with
 // it.
-func (a *actor) infraEnvObjects() (*manifest.HubObjects, install.InfraEnvPlan, error) {
+func (a *actor) infraEnvObjects() (*manifest.HubObjects, error) {
 	plan, err := a.plan()
 	if err != nil {
-		return nil, plan, err
+		return nil, err
 	}
 	set := ""
 	if _, live, err := a.current(); err == nil {
@@ -110,7 +83,7 @@ func (a *actor) infraEnvObjects() (*manifest.HubObjects, install.InfraEnvPlan, e
 	if err == nil && len(made.InfraEnvs) != 1 {
 		err = errors.New("the file uses an InfraEnv that exists, and makes none")
 	}
-	return made, plan, err
+	return made, err
 }
 
 // plan is which hosts boot the InfraEnv's image: as the file has it, given those
@@ -149,7 +122,7 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 // updateInfraEnv brings an InfraEnv, and the networks that it selects, to what
 // the file says.
 func (a *actor) updateInfraEnv(ctx context.Context) error {
-	made, plan, err := a.infraEnvObjects()
+	made, err := a.infraEnvObjects()
 	if err != nil {
 		return err
 	}
@@ -183,10 +156,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.agreedInfraEnv(live); err != nil {
-		return err
-	}
-	return a.machines(ctx, made, plan)
+	return a.agreedInfraEnv(live)
 }
 
 // networks has the InfraEnv select just the networks of its hosts.

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // An Agent that belongs to a BareMetalHost is told what it shall be there.
@@ -54,6 +56,99 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	} {
 		if notes[key] != want {
 			t.Errorf("%s is %q, want %q", key, notes[key], want)
+		}
+	}
+}
+
+// metal3Hosts are hosts of clusterText that the hub boots.
+func metal3Hosts(t *testing.T, namespace string, names ...string) *spec.Cluster {
+	t.Helper()
+	head, _, _ := strings.Cut(clusterText, "  hosts:")
+	text := fmt.Sprintf(head, namespace) + "  boot: {method: metal3}\n  hosts:\n"
+	for i, name := range names {
+		text += fmt.Sprintf("  - {name: %s, match: {mac: \"52:54:00:00:00:%02d\"}, bmc: {address: 10.0.0.%d, system: \"1\", credentials: {env: BMC}}}\n", name, i, i+1)
+	}
+	values := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dTpw"}}}`, "BMC": "admin:secret"}
+	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(name string) (string, bool) { v, set := values[name]; return v, set }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Machines that the hub boots are given to it once their image is there, each
+// once, and those too that the file names later; what others made is not touched.
+func TestMachinesThatTheHubBoots(t *testing.T) {
+	s := newStage(t)
+	s.desired.Spec = metal3Hosts(t, s.namespace, "cp-0", "cp-1", "cp-2", "w-0")
+	all := s.desired.Spec.Spec.Hosts
+	s.desired.Spec.Spec.Hosts = all[:3]
+	if done := s.settle(); slices.Contains(done, "RegisterHost") {
+		t.Errorf("before there is an image: %v", done)
+	}
+	s.imageReady()
+	s.until("the image", func(o *install.Observed) bool { return o.InfraEnvs[0].Image.State == install.ImageReady })
+	s.calls.take()
+	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost", "RegisterHost", "RegisterHost"}) {
+		t.Errorf("done %v", done)
+	}
+	s.wantWrites(
+		"secrets/C-cp-0-bmc", "secrets/C-cp-1-bmc", "secrets/C-cp-2-bmc", "baremetalhosts/cp-0", "baremetalhosts/cp-1", "baremetalhosts/cp-2",
+	)
+	if env := s.get(bareMetalHosts(), "cp-1").GetLabels()["infraenvs.agent-install.openshift.io"]; env != s.namespace {
+		t.Errorf("it boots the InfraEnv %q", env)
+	}
+	s.desired.Spec.Spec.Hosts = all
+	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost"}) {
+		t.Errorf("a host that was added to the file: done %v", done)
+	}
+	s.wantWrites("secrets/C-w-0-bmc", "baremetalhosts/w-0")
+	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Log: s.calls.log})
+	if done := s.settle(); len(done) > 0 {
+		t.Errorf("a second run does %v", done)
+	}
+	s.status(bareMetalHosts(), "cp-2", map[string]any{
+		"provisioning": map[string]any{"state": "registering", "ID": ""}, "operationalStatus": "error", "errorType": "registration error",
+		"errorMessage": "no route to the BMC", "errorCount": int64(1), "poweredOn": false,
+	})
+	o := s.until("the trouble", func(o *install.Observed) bool {
+		return slices.ContainsFunc(o.Enrolled, func(e install.Enrolled) bool { return e.Trouble != "" })
+	})
+	plan := install.Decide(s.desired, o, o.At)
+	if len(plan.Blockers) != 1 || !strings.Contains(plan.Blockers[0].Message, "cannot boot cp-2: no route to the BMC") {
+		t.Errorf("blockers %+v", plan.Blockers)
+	}
+}
+
+// A BareMetalHost of somebody else's is taken for the machine that it is, and
+// never for another one of its name.
+func TestMachinesOfOthers(t *testing.T) {
+	s := newStage(t)
+	s.desired.Spec = metal3Hosts(t, s.namespace, "cp-0", "cp-1", "cp-2", "w-0")
+	for name, mac := range map[string]string{"rack-7": "52:54:00:00:00:00", "cp-1": "52:54:00:77:77:77"} {
+		machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, name, map[string]any{"spec": map[string]any{
+			"online": true, "bootMACAddress": mac, "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
+		}})
+		if _, err := s.client(bareMetalHosts()).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.settle()
+	s.imageReady()
+	o := s.until("image and machines", func(o *install.Observed) bool {
+		return o.InfraEnvs[0].Image.State == install.ImageReady && len(o.Enrolled) == 2
+	})
+	for _, a := range install.Decide(s.desired, o, o.At).Actions {
+		err := s.plane.Act(t.Context(), s.desired, a)
+		switch {
+		case a.Kind != install.RegisterHost || a.Name == "cp-0":
+			t.Errorf("%s %s", a.Kind, a.Name)
+		case a.Name == "cp-1":
+			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
+				t.Errorf("cp-1: %v", err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", a.Name, err)
 		}
 	}
 }

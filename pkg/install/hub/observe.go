@@ -128,6 +128,9 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 	if err := p.hostsOf(pools, ref.ID, observed); err != nil {
 		return err
 	}
+	if observed.Enrolled, err = enrolled(at, ref.Name); err != nil {
+		return err
+	}
 	ref.Hosts = len(observed.Hosts)
 	ref.Empty = len(observed.Hosts) == 0 && len(envs) == 0
 	cluster, err := p.clusterOf(ctx, at, deployment, made, memory, observed)

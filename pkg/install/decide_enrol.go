@@ -1,0 +1,64 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// bootByService gives a machine that has still to register to a service that
+// boots machines itself, and says whether it is such a machine. wait is what
+// would be waited for otherwise; one that the install can do without never
+// blocks it.
+func (p *planner) bootByService(want *spec.Host, wait Wait) bool {
+	if p.observed.Enrolled == nil || want.BMC == nil || p.spec.Spec.Boot.Method != spec.BootMetal3 {
+		return false
+	}
+	wait.Who, wait.Next = WhoMachine, ""
+	env, there := p.envOf(want.Name)
+	i := slices.IndexFunc(p.observed.Enrolled, func(e Enrolled) bool { return e.is(want) })
+	switch {
+	case i >= 0:
+		p.enrolled(want, &p.observed.Enrolled[i], wait)
+	case !there || p.held:
+		p.wait(wait)
+	default:
+		p.act(Action{
+			Key: "host/" + want.Name + "/register", Scope: HostScope(want.Name), Kind: RegisterHost, Name: want.Name, InfraEnv: env.ID,
+			Reason: "the service boots the machine, and does not have it yet", Changes: []Change{{Field: p.hostField(want.Name) + "bmc.address", To: want.BMC.Address}},
+		})
+	}
+	return true
+}
+
+// is says whether a machine is that of a host of the file: the one that oaictl
+// gave under its name, or one that somebody else gave and that boots from the
+// same MAC address.
+func (e *Enrolled) is(want *spec.Host) bool {
+	if e.Owned && e.Name == want.Name {
+		return true
+	}
+	mac := normaliseMAC(want.Match.MAC)
+	return mac != "" && normaliseMAC(e.MAC) == mac
+}
+
+// enrolled waits for the service to boot a machine.
+func (p *planner) enrolled(want *spec.Host, e *Enrolled, wait Wait) {
+	if e.State != "" {
+		wait.For += fmt.Sprintf("; the service, which boots it, says that it is %s", e.State)
+	}
+	remedy := fmt.Sprintf("kubectl describe baremetalhost %s; correct its BMC's address or credentials there", e.Name)
+	switch {
+	case e.Trouble == "":
+		p.wait(wait)
+	case !wait.Until.IsZero():
+		wait.For, wait.Who, wait.Next = want.Name+", which the service cannot boot: "+e.Trouble, WhoUser, remedy
+		p.wait(wait)
+	default:
+		p.block(Blocker{
+			Key: "host/" + want.Name + "/bmc", Scope: HostScope(want.Name), Reason: reasonBMC, Cure: CurePerson, Hosts: []string{want.Name},
+			Field: p.hostField(want.Name) + "bmc", Message: fmt.Sprintf("the service cannot boot %s: %s", want.Name, e.Trouble), Remedy: remedy,
+		})
+	}
+}

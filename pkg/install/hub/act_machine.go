@@ -1,0 +1,89 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/metal3"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// registerHost makes the BareMetalHost by which the hub boots a machine of the
+// file, and the Secrets that it refers to. One that is there is the operator's:
+// applying it anew would provision the machine again.
+func (a *actor) registerHost(ctx context.Context) error {
+	host := a.host()
+	if host == nil {
+		return errors.New("the file has no such host")
+	}
+	if live := a.at.shelf(bareMetalHosts()).get(host.Name); live != nil {
+		return a.mine(bareMetalHosts(), live)
+	}
+	boots, err := a.bootedFrom(host)
+	if err != nil {
+		return err
+	}
+	set := ""
+	if _, live, err := a.current(); err == nil {
+		set = currentImageSet(live)
+	}
+	made, err := a.objects(manifest.HubOptions{ImageSet: set, InfraEnvs: []install.InfraEnvPlan{boots}})
+	if err != nil {
+		return err
+	}
+	for _, objects := range made.Hosts {
+		if objects.Name != host.Name || objects.BareMetalHost == nil {
+			continue
+		}
+		if err := a.all(ctx, objects.Secrets); err != nil {
+			return err
+		}
+		_, err := a.whole(ctx, objects.BareMetalHost)
+		return err
+	}
+	return errors.New("the file does not have the hub boot it: spec.boot.method is not metal3, or the host has no bmc")
+}
+
+// bootedFrom is the InfraEnv whose image a host boots, for that host alone.
+func (a *actor) bootedFrom(host *spec.Host) (install.InfraEnvPlan, error) {
+	_, name := parts(a.action.InfraEnv, a.at.namespace)
+	live := a.at.shelf(infraEnvs()).get(name)
+	if live == nil {
+		return install.InfraEnvPlan{}, &install.Fault{
+			Code: install.CodeNotFound, Op: "find InfraEnv", On: id(a.at.namespace, name), Permanent: true,
+			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get infraenvs",
+		}
+	}
+	env, err := infraEnvOf(live, nil, a.cluster)
+	if err != nil {
+		return install.InfraEnvPlan{}, err
+	}
+	return install.InfraEnvPlan{Name: name, Arch: spec.Arch(env.Settings[install.SetArch].Text()), Hosts: []string{host.Name}}, nil
+}
+
+// enrolled are the machines that the hub was given to boot.
+func enrolled(at *place, cluster string) ([]install.Enrolled, error) {
+	all := []install.Enrolled{}
+	for _, u := range at.shelf(bareMetalHosts()).all() {
+		if u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		wire, err := read[metal3.BareMetalHost](u)
+		if err != nil {
+			return nil, err
+		}
+		e := install.Enrolled{
+			Name: u.GetName(), MAC: wire.Spec.BootMACAddress, State: wire.Status.Provisioning.State,
+			Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
+		}
+		if wire.Status.ErrorType != "" {
+			e.Trouble = firstOf(wire.Status.ErrorMessage, fmt.Sprintf("the Bare Metal Operator says %q", wire.Status.ErrorType))
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
