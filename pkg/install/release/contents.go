@@ -23,9 +23,10 @@ const (
 	imagesFile   = "release-manifests/image-references"
 
 	largestConfig   = 4 << 20
-	largestLayer    = 64 << 20 // compressed
-	largestContents = 1 << 30  // of a layer, unpacked
-	largestFile     = 16 << 20 // the list of all images is some hundred kB
+	largestLayer    = 64 << 20  // compressed
+	largestContents = 1 << 30   // of a layer, unpacked
+	largestFile     = 16 << 20  // the list of all images is some hundred kB
+	largestWindow   = 128 << 20 // what unpacking zstd may keep in memory; its highest level takes as much
 )
 
 // describe reads what a manifest or a list of them says of the release.
@@ -144,7 +145,7 @@ func unpacked(layer []byte) (io.ReadCloser, error) {
 	case bytes.HasPrefix(layer, []byte{0x1f, 0x8b}):
 		return gzip.NewReader(bytes.NewReader(layer))
 	case bytes.HasPrefix(layer, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		reader, err := zstd.NewReader(bytes.NewReader(layer), zstd.WithDecoderConcurrency(1))
+		reader, err := zstd.NewReader(bytes.NewReader(layer), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(largestWindow))
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package release
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
@@ -44,12 +45,19 @@ func statusOf(err error) int {
 	return 0
 }
 
-// plain is a failure in one line, without the address that was asked, which may
-// hold a token, and without a page of text for an answer.
+// plain is a failure in one line, without what follows the path of the address
+// that was asked, which may hold a token or a signature, and without a page of text
+// for an answer.
 func plain(err error) string {
 	var answer *transport.Error
 	if !errors.As(err, &answer) {
-		return oneLine(err.Error())
+		text := err.Error()
+		var asked *url.Error
+		if errors.As(err, &asked) {
+			address, _, _ := strings.Cut(asked.URL, "?")
+			text = strings.ReplaceAll(text, asked.URL, address)
+		}
+		return oneLine(text)
 	}
 	where, _, _ := strings.Cut(err.Error(), ": ")
 	text := where + ": " + http.StatusText(answer.StatusCode)

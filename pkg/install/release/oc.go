@@ -19,6 +19,10 @@ import (
 // of a release with all of its images has some 400 kB.
 const largestOutput = 16 << 20
 
+// outliveTime is how long, in real time, oc's output is still waited for once it has
+// ended, where it has started something that goes on.
+const outliveTime = time.Second
+
 // ocCall is how oc is run.
 type ocCall struct {
 	program string
@@ -124,27 +128,19 @@ func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) e
 	ctx, cancel := context.WithTimeout(ctx, c.wait)
 	defer cancel()
 	command := exec.CommandContext(ctx, c.program, append(arguments, at.image)...)
-	var problems bytes.Buffer
+	command.WaitDelay = outliveTime
+	var answer, problems bytes.Buffer
+	command.Stdout = &limited{to: &answer, left: largestOutput + 1}
 	command.Stderr = &limited{to: &problems, left: 64 << 10}
-	output, err := command.StdoutPipe()
-	if err == nil {
-		err = command.Start()
+	switch err := command.Run(); {
+	case answer.Len() > largestOutput:
+		return errTooLarge
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("it has not answered within %s", c.wait)
+	case err != nil:
+		return fmt.Errorf("%w: %s", err, oneLine(strings.TrimPrefix(problems.String(), "error: ")))
 	}
-	if err != nil {
-		return err
-	}
-	data, err := io.ReadAll(io.LimitReader(output, largestOutput+1))
-	if len(data) > largestOutput {
-		cancel()
-		err = errTooLarge
-	}
-	if ended := command.Wait(); err == nil && ended != nil {
-		err = fmt.Errorf("%w: %s", ended, oneLine(strings.TrimPrefix(problems.String(), "error: ")))
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := json.Unmarshal(answer.Bytes(), into); err != nil {
 		return fmt.Errorf("its answer is not JSON: %w", err)
 	}
 	return nil

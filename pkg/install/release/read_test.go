@@ -3,7 +3,9 @@ package release
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -268,6 +270,7 @@ esac
 	if err := os.WriteFile(oc, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("TMPDIR", t.TempDir()) // where nobody else leaves anything
 	secret := login("127.0.0.1:1")
 	o := Options{PullSecret: secret, OC: oc, Clock: &patient{}}
 	for ref, want := range map[string]Info{
@@ -305,5 +308,32 @@ esac
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "oaictl-release-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("the pull secret was left in %v (%v)", left, err)
+	}
+}
+
+// TestOCIsNotWaitedForForever has oc hang in a program that it has started.
+func TestOCIsNotWaitedForForever(t *testing.T) {
+	oc := filepath.Join(t.TempDir(), "oc")
+	if err := os.WriteFile(oc, []byte("#!/bin/sh\nsleep 20\necho '{}'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	call := &ocCall{program: oc, wait: 50 * time.Millisecond}
+	began := time.Now()
+	_, err := call.describe(t.Context(), place{image: "quay.io/ocp/release:1"})
+	if err == nil || !strings.Contains(err.Error(), "not answered within 50ms") {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestPlainKeepsSignaturesBack has a registry send to a store by a signed address
+// that does not answer.
+func TestPlainKeepsSignaturesBack(t *testing.T) {
+	cause := &url.Error{Op: "Get", URL: "https://store.example.com/layer?signature=" + password, Err: errors.New("connection refused")}
+	got := plain(fmt.Errorf("quay.io/ocp/release:1: %w", cause))
+	if want := `quay.io/ocp/release:1: Get "https://store.example.com/layer": connection refused`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
