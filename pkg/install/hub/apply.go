@@ -201,8 +201,19 @@ func (w *writer) touch(ctx context.Context, k kind, live *unstructured.Unstructu
 	}})
 }
 
-// remove deletes an object. One that is gone already is a success.
+// remove deletes an object that nobody waits for. One that is gone already is a
+// success.
 func (w *writer) remove(ctx context.Context, k kind, live *unstructured.Unstructured) error {
+	if err := w.sendDelete(ctx, k, live); err != nil {
+		return err
+	}
+	w.dropped(k, live)
+	return nil
+}
+
+// sendDelete deletes an object, which stays on its shelf until the watch tells
+// that it is gone: whether a finalizer holds it is only known then.
+func (w *writer) sendDelete(ctx context.Context, k kind, live *unstructured.Unstructured) error {
 	ctx, cancel := brief(ctx)
 	defer cancel()
 	uid, background := live.GetUID(), metav1.DeletePropagationBackground
@@ -210,7 +221,6 @@ func (w *writer) remove(ctx context.Context, k kind, live *unstructured.Unstruct
 		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid},
 	})
 	if err == nil || apierrors.IsNotFound(err) {
-		w.dropped(k, live)
 		return nil
 	}
 	return w.fault(attempt{op: "delete " + k.name, verb: "delete", kind: k, namespace: live.GetNamespace(), name: live.GetName()}, err)

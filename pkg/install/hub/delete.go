@@ -50,6 +50,10 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 			return err
 		}
 	}
+	// Of a run that was broken off there may be one without its ClusterDeployment.
+	if err := w.deleteAll(ctx, agentInstalls(), w.ours(agentInstalls())); err != nil {
+		return err
+	}
 	for _, env := range w.ours(infraEnvs()) {
 		if err := w.deleteInfraEnv(ctx, env); err != nil {
 			return err
@@ -70,16 +74,14 @@ func (w *writer) ours(k kind) []*unstructured.Unstructured {
 
 // deleteAll deletes objects and waits until they are gone.
 func (w *writer) deleteAll(ctx context.Context, k kind, objects []*unstructured.Unstructured) error {
-	names := make([]string, 0, len(objects))
 	for _, u := range objects {
-		names = append(names, u.GetName())
 		if u.GetDeletionTimestamp() == nil {
-			if err := w.remove(ctx, k, u); err != nil {
+			if err := w.sendDelete(ctx, k, u); err != nil {
 				return err
 			}
 		}
 	}
-	return w.gone(ctx, k, names)
+	return w.gone(ctx, k, objects...)
 }
 
 // deleteDeployment deletes the ClusterDeployment, whose controller deletes the
@@ -87,7 +89,7 @@ func (w *writer) deleteAll(ctx context.Context, k kind, objects []*unstructured.
 func (w *writer) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
 	made := installOf(w.at, deployment)
 	if deployment.GetDeletionTimestamp() == nil {
-		if err := w.remove(ctx, clusterDeployments(), deployment); err != nil {
+		if err := w.sendDelete(ctx, clusterDeployments(), deployment); err != nil {
 			return err
 		}
 	}
@@ -95,15 +97,15 @@ func (w *writer) deleteDeployment(ctx context.Context, deployment *unstructured.
 		// Where no controller looks after the ClusterDeployment, its dependent goes
 		// by the garbage collector only if it has an owner reference yet.
 		if made.GetDeletionTimestamp() == nil && len(made.GetOwnerReferences()) == 0 {
-			if err := w.remove(ctx, agentInstalls(), made); err != nil {
+			if err := w.sendDelete(ctx, agentInstalls(), made); err != nil {
 				return err
 			}
 		}
-		if err := w.gone(ctx, agentInstalls(), []string{made.GetName()}); err != nil {
+		if err := w.gone(ctx, agentInstalls(), made); err != nil {
 			return err
 		}
 	}
-	return w.gone(ctx, clusterDeployments(), []string{deployment.GetName()})
+	return w.gone(ctx, clusterDeployments(), deployment)
 }
 
 // deleteInfraEnv deletes an InfraEnv; its Agents go with it.
@@ -111,33 +113,36 @@ func (w *writer) deleteInfraEnv(ctx context.Context, u *unstructured.Unstructure
 	if err := w.deleteAll(ctx, infraEnvs(), []*unstructured.Unstructured{u}); err != nil {
 		return err
 	}
-	var names []string
-	for _, agent := range w.at.shelf(agents()).all() {
-		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == u.GetName() {
-			names = append(names, agent.GetName())
-		}
-	}
-	return w.gone(ctx, agents(), names)
+	own := slices.DeleteFunc(w.at.shelf(agents()).all(), func(agent *unstructured.Unstructured) bool {
+		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
+	})
+	return w.gone(ctx, agents(), own...)
 }
 
-// gone waits until objects are no more. Those that stay are named, with what
-// holds them.
-func (w *writer) gone(ctx context.Context, k kind, names []string) error {
+// gone waits until objects are no more; others that take their names, as an
+// Agent does whose machine registers again, are none of them. Those that stay
+// are named, with what holds them, unless the hub itself is not heard of.
+func (w *writer) gone(ctx context.Context, k kind, objects ...*unstructured.Unstructured) error {
 	began := w.clock.Now()
 	for {
 		var left []*unstructured.Unstructured
-		for _, name := range names {
-			if u := w.at.shelf(k).get(name); u != nil {
-				left = append(left, u)
+		for _, u := range objects {
+			if now := w.at.shelf(k).get(u.GetName()); now != nil && now.GetUID() == u.GetUID() {
+				left = append(left, now)
 			}
 		}
-		switch {
-		case len(left) == 0:
+		if len(left) == 0 {
 			return nil
-		case w.clock.Now().Sub(began) >= bear:
+		}
+		over := w.clock.Now().Sub(began) >= bear
+		var deaf *install.Fault
+		switch err := w.failing(w.at); {
+		case errors.As(err, &deaf) && (over || deaf.Permanent):
+			return deaf
+		case over:
 			return stuck(left)
 		}
-		if err := w.clock.Sleep(ctx, time.Second); err != nil {
+		if err := w.clock.Sleep(ctx, time.Second/4); err != nil {
 			return err
 		}
 	}

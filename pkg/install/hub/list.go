@@ -128,8 +128,7 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 // ListHosts lists the hosts of an InfraEnv, bound or not.
 func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
 	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	own := *p.in(namespace)
-	places, err := own.listed(ctx, agents())
+	places, err := p.in(namespace).listed(ctx, agents())
 	if err != nil {
 		return nil, err
 	}

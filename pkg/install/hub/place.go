@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,7 +62,7 @@ func (p *Plane) filled(ctx context.Context, at *place) error {
 	for {
 		news := at.wait()
 		missing := false
-		for _, s := range at.shelves {
+		for _, s := range at.inOrder() {
 			synced, failing := s.health()
 			if synced {
 				continue
@@ -89,9 +91,19 @@ func (at *place) shelf(k kind) *shelf {
 	return newShelf(k, func() {})
 }
 
+// inOrder are the shelves by kind, so that of several faults always the same is
+// told.
+func (at *place) inOrder() []*shelf {
+	out := make([]*shelf, 0, len(at.shelves))
+	for _, name := range slices.Sorted(maps.Keys(at.shelves)) {
+		out = append(out, at.shelves[name])
+	}
+	return out
+}
+
 // failing is why a watch brings nothing at present, nil while all do.
 func (p *Plane) failing(at *place) error {
-	for _, s := range at.shelves {
+	for _, s := range at.inOrder() {
 		if _, err := s.health(); err != nil {
 			return p.fault(attempt{op: "watch " + s.kind.Resource + " in", verb: "watch", kind: s.kind, namespace: at.namespace}, err)
 		}

@@ -125,6 +125,8 @@ func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (Eve
 		set("offset", strconv.Itoa(offset))
 	}
 	parsed.RawQuery = query.Encode()
+	ctx, cancel := brief(ctx)
+	defer cancel()
 	response, err := p.get(ctx, "read events of", on, parsed.String(), nil)
 	if err != nil {
 		return EventPage{}, err
@@ -224,10 +226,10 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string) error
 		return notFound("host", hostID, "oaictl get hosts")
 	}
 	w := &writer{Plane: p, at: at}
-	if err := w.remove(ctx, agents(), u); err != nil {
+	if err := w.sendDelete(ctx, agents(), u); err != nil {
 		return err
 	}
-	return w.gone(ctx, agents(), []string{hostID})
+	return w.gone(ctx, agents(), u)
 }
 
 // DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
