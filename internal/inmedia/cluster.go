@@ -280,13 +280,7 @@ type operator struct {
 // readOperators reads the operators to install with the cluster; nil where there
 // is no file of them.
 func readOperators(path string) ([]install.OperatorChoice, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	docs, err := documents(path, data)
+	docs, err := optional(path)
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}

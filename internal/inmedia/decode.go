@@ -96,6 +96,17 @@ func documents(path string, data []byte) ([]document, error) {
 	return docs, add(from, lines[from:])
 }
 
+// optional are the documents of a file that may be missing.
+func optional(path string) ([]document, error) {
+	data, err := readFile(path)
+	if missing(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return documents(path, data)
+}
+
 func blank(lines [][]byte) bool {
 	return !slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.TrimSpace(line)) > 0 })
 }
@@ -120,10 +131,13 @@ func (d *document) parse() (err error) {
 		return errors.New("it is not valid YAML") // the library's own text would quote the file
 	}
 	for _, doc := range file.Docs {
-		if doc.Body != nil && doc.Body.Type() != ast.NullType && doc.Body.Type() != ast.CommentType {
-			d.body = doc.Body
-			return nil
+		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
+			continue
 		}
+		if d.body != nil { // only the first would be read
+			return fmt.Errorf("%sanother document begins here: write --- before it, on a line of its own", d.placeOf(doc.Body.GetToken()))
+		}
+		d.body = doc.Body
 	}
 	return nil
 }

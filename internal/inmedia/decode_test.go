@@ -41,6 +41,16 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestDocumentsThatWouldBeLost begins one where none is looked for.
+func TestDocumentsThatWouldBeLost(t *testing.T) {
+	for _, text := range []string{"a: 1\n--- {b: 1}\n", "a: 1\n---  # the next\nb: 1\n", "a: 1\n...\nb: 1\n"} {
+		docs, err := documents("x.yaml", []byte(text))
+		if err == nil && len(docs) != 2 {
+			t.Errorf("%q: %d documents and no error", text, len(docs))
+		}
+	}
+}
+
 func FuzzDocuments(f *testing.F) {
 	f.Add([]byte(infraEnvYAML))
 	f.Add([]byte(infraEnvYAML + "---\n" + infraEnvYAML))

@@ -130,13 +130,7 @@ func readRole(path string) (install.Role, error) {
 }
 
 func readHints(path string) (*spec.DiskHints, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	docs, err := documents(path, data)
+	docs, err := optional(path)
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
@@ -152,13 +146,7 @@ func readHints(path string) (*spec.DiskHints, error) {
 }
 
 func readFencing(path string) ([]fencing, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	docs, err := documents(path, data)
+	docs, err := optional(path)
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}

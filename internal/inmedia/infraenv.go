@@ -41,13 +41,7 @@ func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
 // Their labels have to be those that the InfraEnv selects by: on a hub, one that
 // has others would be left out, and its host would boot without a network.
 func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]install.StaticNetwork, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	docs, err := documents(path, data)
+	docs, err := optional(path)
 	if err != nil {
 		return nil, err
 	}

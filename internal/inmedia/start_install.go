@@ -34,7 +34,8 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	}
 	result := Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: unchanged}
 	deadline := c.deadline("start the installation")
-	for tries := 0; ; {
+	for tries, rested := 0, 0; ; {
+		pause := cmp.Or(c.Poll, pollInterval)
 		observed, err := c.Service.Observe(ctx, install.Query{ID: cluster.ID}, nil)
 		on := wait{}
 		switch {
@@ -51,30 +52,27 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 			if next, on, err = c.startStep(observed, required, tries); err != nil || next == stepDone {
 				return result, err
 			}
-			if next == stepWait {
-				break
+			switch {
+			case next == stepWait:
+			case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
+				rested, pause = tries, startPause
+				on = wait{what: "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster), code: install.CodeFailed}
+			default:
+				if on, err = c.start(ctx, observed.Cluster); err != nil {
+					return Result{}, err
+				}
+				result.Done = "started"
+				tries++
 			}
-			if on, err = c.start(ctx, observed.Cluster, tries, deadline); err != nil {
-				return Result{}, err
-			}
-			result.Done = "started"
-			tries++
 		}
-		if err := deadline.pause(ctx, on, cmp.Or(c.Poll, pollInterval)); err != nil {
+		if err := deadline.pause(ctx, on, pause); err != nil {
 			return Result{}, err
 		}
 	}
 }
 
-// start makes the install call. One before which others have failed waits a
-// while: hosts that could not prepare need time, too.
-func (c *Client) start(ctx context.Context, cluster *install.Cluster, tries int, deadline *deadline) (wait, error) {
-	if tries > 0 {
-		on := wait{what: "another attempt: the service failed to prepare the installation: " + preparationReason(cluster), code: install.CodeFailed}
-		if err := deadline.pause(ctx, on, startPause); err != nil {
-			return wait{}, err
-		}
-	}
+// start makes the install call.
+func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, error) {
 	c.Say("starting the installation of cluster %s", cluster.Name)
 	err := c.Service.Act(ctx, byID(), install.Action{Kind: install.StartInstall, Scope: install.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
 	on := wait{what: "the service to take up the installation", code: install.CodeTimeout}

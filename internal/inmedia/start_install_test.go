@@ -71,10 +71,13 @@ func TestStartStep(t *testing.T) {
 	}
 }
 
-// unprepared is a service that never gets an installation prepared.
+// unprepared is a service that never gets an installation prepared; with recovers,
+// it does when it tries again by itself.
 type unprepared struct {
 	Service
-	starts int
+	starts   int
+	looks    int // since the last start
+	recovers bool
 }
 
 func (u *unprepared) ListClusters(context.Context) ([]install.Cluster, error) {
@@ -82,8 +85,12 @@ func (u *unprepared) ListClusters(context.Context) ([]install.Cluster, error) {
 }
 
 func (u *unprepared) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	state := install.ClusterReady
+	if u.looks++; u.recovers && u.starts > 0 && u.looks > 1 {
+		state = install.ClusterInstalling
+	}
 	return &install.Observed{
-		Cluster: &install.Cluster{State: install.ClusterReady, Preparation: install.Preparation{Status: "failed", Reason: "an image cannot be pulled"}},
+		Cluster: &install.Cluster{State: state, Preparation: install.Preparation{Status: "failed", Reason: "an image cannot be pulled"}},
 		Hosts:   []install.Host{{State: install.HostReady}},
 	}, nil
 }
@@ -91,6 +98,7 @@ func (u *unprepared) Observe(context.Context, install.Query, *install.Observed) 
 func (u *unprepared) Act(_ context.Context, _ *install.Desired, action install.Action) error {
 	if action.Kind == install.StartInstall {
 		u.starts++
+		u.looks = 0
 	}
 	return nil
 }
@@ -107,6 +115,20 @@ func TestFailedPreparationsAreBounded(t *testing.T) {
 	}
 	if service.starts != startTries {
 		t.Errorf("started %d times, want %d", service.starts, startTries)
+	}
+}
+
+// TestStartLooksAgainBeforeAnotherAttempt has the first attempt come to something
+// while the second is waited for.
+func TestStartLooksAgainBeforeAnotherAttempt(t *testing.T) {
+	service, clock := &unprepared{recovers: true}, &patient{at: time.Unix(1e9, 0)}
+	client := &Client{
+		Service: service, Clock: clock, Timeout: time.Hour, Say: func(string, ...any) {},
+		Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}, ControlPlane: 1},
+	}
+	result, err := client.StartInstall(t.Context())
+	if err != nil || result.Done != "started" || service.starts != 1 {
+		t.Errorf("%s after %d starts: %v; want one", result.Done, service.starts, err)
 	}
 }
 
