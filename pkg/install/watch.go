@@ -62,11 +62,11 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 	return w.progress(newView(desired, now, plan), changed)
 }
 
-// nameless says whether a host has just booted and has not told its hardware yet,
-// so that nothing but an id stands for it: it does within moments. One that falls
-// silent before that is told of by its id.
+// nameless says whether a host has just booted, or is being bound, and has not told
+// its hardware yet, so that nothing but an id stands for it: it does within moments.
+// One that falls silent before that is told of by its id.
 func (h *Host) nameless() bool {
-	return h.State == HostDiscovering && !h.Inventory.Known && h.Hostname == ""
+	return (h.State == HostDiscovering || h.State == HostBinding) && !h.Inventory.Known && h.Hostname == ""
 }
 
 // progress gives the whole picture when something changed. The percentage

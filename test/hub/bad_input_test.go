@@ -72,10 +72,13 @@ func badWorlds() map[string]badWorld {
 		},
 		"a release that the service cannot read": {
 			prepare: func(t *testing.T, x *site) {
-				set := object(hubapi.GroupHive+"/"+hubapi.VersionHive, hubapi.KindClusterImageSet, "", "img4.20.99-"+x.namespace, map[string]any{"spec": map[string]any{"releaseImage": "registry.example.com/no/such@sha256:1111"}})
+				set := object(hubapi.GroupHive+"/"+hubapi.VersionHive, hubapi.KindClusterImageSet, "", "broken-"+x.namespace, map[string]any{"spec": map[string]any{"releaseImage": "registry.example.com/no/such@sha256:1111"}})
 				if _, err := x.client.Resource(hubapi.ClusterImageSets()).Create(t.Context(), set, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
+				t.Cleanup(func() {
+					_ = x.client.Resource(hubapi.ClusterImageSets()).Delete(context.WithoutCancel(t.Context()), set.GetName(), metav1.DeleteOptions{})
+				})
 				x.cluster.Spec.OpenShift.ImageSet, x.cluster.Spec.OpenShift.Version = set.GetName(), ""
 			},
 			code: install.CodeBlocked, says: []string{"failed to add release image"},

@@ -105,11 +105,13 @@ func TestDocumentedRole(t *testing.T) {
 }
 
 // elsewhere are rights for what these examples have not: hosts that are deleted
-// one by one, machines that the hub itself boots, servers that cannot list by
-// watching.
+// one by one, clusters that no controller has taken on, machines that the hub itself
+// boots, classifications, servers that
+// cannot list by watching.
 func elsewhere() []string {
 	return []string{
-		"delete agents", "create baremetalhosts", "patch baremetalhosts", "delete baremetalhosts", "get configmaps",
+		"delete agents", "delete agentclusterinstalls", "create baremetalhosts", "patch baremetalhosts", "delete baremetalhosts", "get configmaps",
+		"create agentclassifications", "patch agentclassifications", "delete agentclassifications", "list agentclassifications",
 		"list clusterdeployments", "list agentclusterinstalls", "list infraenvs", "list nmstateconfigs", "list agents", "list baremetalhosts", "list configmaps",
 	}
 }

@@ -151,9 +151,13 @@ func saved(t testing.TB, dir string) []string {
 }
 
 // comparable takes out of two traces what is up to the service, not to the way it
-// is reached: which of the control plane hosts is the bootstrap, and states that
-// last for moments and were missed between two looks of one of the runs.
+// is reached: which of the control plane hosts is the bootstrap, states that last
+// for moments and were missed between two looks of one of the runs, and, when an
+// installation fails, how far the hosts had come that it took with it.
 func comparable(a, b trace) (trace, trace) {
+	if a.Verdict == install.VerdictFailed && b.Verdict == install.VerdictFailed {
+		a.Hosts, b.Hosts = stopped(a.Hosts, b.Hosts), stopped(b.Hosts, a.Hosts)
+	}
 	a.Cluster, b.Cluster = seenInBoth(a.Cluster, b.Cluster), seenInBoth(b.Cluster, a.Cluster)
 	was, is := a.bootstrap(), b.bootstrap()
 	if was == "" || is == "" || was == is {
@@ -163,6 +167,18 @@ func comparable(a, b trace) (trace, trace) {
 	hosts[was], hosts[is] = b.Hosts[is], b.Hosts[was]
 	b.Hosts = hosts
 	return a, b
+}
+
+// stopped leaves out the hosts that were still installing when one of two
+// installations failed, and the stages of the others.
+func stopped(hosts, others map[string]hostTrace) map[string]hostTrace {
+	out := map[string]hostTrace{}
+	for name, host := range hosts {
+		if installing := string(install.HostInstalling); host.Last != installing && others[name].Last != installing {
+			out[name] = hostTrace{Last: host.Last}
+		}
+	}
+	return out
 }
 
 // seenInBoth leaves out the passing states that another list of states has not.

@@ -1,0 +1,161 @@
+package hub
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// optionalWorker is a cluster whose second worker is not required.
+func optionalWorker(t testing.TB, bind string) *spec.Cluster {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "ha-workers", "cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer(
+		"../shared", shared,
+		"    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: 5m}\n",
+		"  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n",
+	).Replace(string(text))
+	cluster, err := spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(changed), spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
+}
+
+// TestAddNode installs a cluster without a worker that is not required, with hosts
+// that are bound to it early or late, and adds the worker afterwards; a second run
+// of either writes nothing.
+func TestAddNode(t *testing.T) {
+	for _, bind := range []string{"early", "late"} {
+		t.Run(bind, func(t *testing.T) {
+			t.Parallel()
+			same(t, append(backends(), bare()), func(t *testing.T, b backend) trace {
+				missing := &scenario.Scenario{Name: "late", Hosts: []scenario.Rule{{Match: scenario.Match{Name: "worker-1"}, Do: scenario.DoNeverBoot}}}
+				x := b.open(t, setup{cluster: optionalWorker(t, bind), scenario: missing, speed: 2 * speed})
+				dir := t.TempDir()
+				first := x.run(t, dir)
+				if first.err != nil || first.result.Verdict != install.VerdictInstalled {
+					t.Fatalf("verdict %q: %v\n%s", first.result.Verdict, first.err, first.story())
+				}
+				x.bootLate(t)
+				more := &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-2", AddNodes: true}}
+				added := x.runDesired(t, more, dir)
+				if added.err != nil || added.trace.Hosts["worker-1"].Last != string(install.HostAdded) {
+					t.Fatalf("add-node: %v; worker-1 %v\n%s", added.err, added.trace.Hosts["worker-1"], added.story())
+				}
+				x.forget()
+				if again := x.runDesired(t, more, dir); again.err != nil || len(x.written()) > 0 {
+					t.Errorf("add-node, again: %v; writes %v", again.err, x.written())
+				}
+				if again := x.run(t, dir); again.err != nil || len(x.written()) > 0 {
+					t.Errorf("create cluster, again: %v; writes %v", again.err, x.written())
+				}
+				both := first.trace
+				both.Hosts["worker-1"] = added.trace.Hosts["worker-1"]
+				return both
+			})
+		})
+	}
+}
+
+// bootLate switches the machines on that are not part of the cluster.
+func (x *site) bootLate(t *testing.T) {
+	t.Helper()
+	go func() {
+		err := simulator.Boot(t.Context(), simulator.BootConfig{ServiceURL: x.service.URL(), Clock: x.time, Seed: 1, Cluster: x.cluster, Day: host.Day2, KubeAPI: x.hub})
+		if err != nil && t.Context().Err() == nil {
+			t.Errorf("the machines of day 2: %v", err)
+		}
+	}()
+}
+
+// TestDelete deletes a cluster that is installed, and one that is being installed.
+// Nothing of it is left, a second deletion finds nothing, and what others have
+// stays.
+func TestDelete(t *testing.T) {
+	for _, b := range backends() {
+		for _, when := range []install.ClusterState{install.ClusterInstalling, install.ClusterInstalled} {
+			t.Run(b.name+" "+string(when), func(t *testing.T) {
+				t.Parallel()
+				x := b.open(t, setup{cluster: example(t, "static-network"), speed: 2 * speed})
+				untouched := func() {}
+				if x.hub {
+					untouched = x.strangers(t)
+				}
+				plane := x.plane(t)
+				cluster := x.reach(t, plane, when)
+				if canceller, ok := plane.(interface {
+					CancelInstall(context.Context, string) error
+				}); ok && !x.hub && when == install.ClusterInstalling {
+					if err := canceller.CancelInstall(t.Context(), cluster); err != nil { // the hub's operator does that by itself
+						t.Fatal(err)
+					}
+				}
+				if err := plane.DeleteCluster(t.Context(), cluster); err != nil {
+					t.Fatalf("%v (next: %s)", err, install.NextOf(err))
+				}
+				if left := x.named(t, "/v2/clusters", x.cluster.Metadata.Name); len(left) > 0 {
+					t.Errorf("the service still has %v", left)
+				}
+				if x.hub {
+					x.nothingLeft(t)
+					if err := plane.DeleteCluster(t.Context(), cluster); err != nil {
+						t.Errorf("a second time: %v", err)
+					}
+				}
+				untouched()
+			})
+		}
+	}
+}
+
+// nothingLeft checks that a hub has no object of the cluster.
+func (x *site) nothingLeft(t testing.TB) {
+	t.Helper()
+	for _, kind := range hubKinds() {
+		if left := x.ours(t, kind); len(left) > 0 {
+			t.Errorf("%d %s are left", len(left), kind.Resource)
+		}
+	}
+}
+
+// hubKinds are the kinds of objects that a cluster is made of.
+func hubKinds() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{
+		hubapi.ClusterDeployments(), hubapi.AgentClusterInstalls(), hubapi.InfraEnvs(), hubapi.NMStateConfigs(), hubapi.Agents(), hubapi.Secrets(), hubapi.ConfigMaps(),
+	}
+}
+
+// reach installs until the cluster is in a state, and returns its id.
+func (x *site) reach(t testing.TB, plane remote, state install.ClusterState) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	a := x.runIn(ctx, t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir(), install.WithEvents(func(e install.Event) {
+		if e.Key == "cluster/state" && e.State == string(state) {
+			stop()
+		}
+	}))
+	if a.result.Observed == nil || a.result.Observed.Cluster == nil {
+		t.Fatalf("there is no cluster: %v", a.err)
+	}
+	return a.result.Observed.Cluster.ID
+}
