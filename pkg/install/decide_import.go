@@ -15,8 +15,26 @@ func (p *planner) importCluster() {
 			Key: "cluster/import", Scope: ScopeCluster, Kind: ImportCluster, Name: p.name(),
 			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
 		})
+	case p.cluster.Unmarked:
+		p.markImported()
 	default:
 		p.clusterChecks()
 		p.otherwise("the service to take in the installed cluster")
 	}
+}
+
+// markImported completes the record of an imported cluster: a service that takes
+// neither marks nor anything else with the import is told afterwards.
+func (p *planner) markImported() {
+	settings := clusterSettings(p.spec)
+	if settings[SetTags] == "" {
+		settings[SetTags] = ValueOf([]string{})
+	}
+	if !p.spec.PullSecret().IsZero() {
+		settings[SetPullSecret] = ValueOf(resent)
+	}
+	p.act(Action{
+		Key: "cluster/mark", Scope: ScopeCluster, Kind: UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []Change{{Field: string(SetTags), To: "oaictl"}},
+	})
 }

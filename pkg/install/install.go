@@ -77,6 +77,9 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
 		InfraEnv: desired.Spec.Spec.InfraEnv.Ref,
 	}
+	if from := desired.Spec.Spec.Import; from != nil {
+		query.Imported = from.ClusterID
+	}
 	if prior != nil && prior.Cluster != nil {
 		query.ID = prior.Cluster.ID
 	}

@@ -29,6 +29,7 @@ type Query struct {
 	Name       string
 	BaseDomain string
 	Adopt      string // an id that may be taken over although it is not tagged
+	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
 	Run        string // this run's mark
 	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
 	// Detail asks for everything to be read anew: inventories, manifests,

@@ -40,6 +40,8 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 	switch kind {
 	case install.RegisterCluster:
 		return p.registerCluster
+	case install.ImportCluster:
+		return p.importCluster
 	case install.WithdrawCluster:
 		return p.withdrawCluster
 	case install.UpdateCluster:
@@ -74,7 +76,7 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 // file, so that a refusal of it is the file's fault.
 func ofFile(kind install.Kind) bool {
 	switch kind {
-	case install.RegisterCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
+	case install.RegisterCluster, install.ImportCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
 		install.RegisterInfraEnv, install.UpdateInfraEnv, install.UpdateHost:
 		return true
 	}
@@ -85,7 +87,7 @@ func ofFile(kind install.Kind) bool {
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
 		switch action.Kind {
-		case install.RegisterCluster, install.WithdrawCluster:
+		case install.RegisterCluster, install.ImportCluster, install.WithdrawCluster:
 			raise(&n.lookup, overdue)
 		case install.RegisterInfraEnv, install.UpdateInfraEnv, install.RenewImage:
 			raise(&n.infraEnvs, overdue)
@@ -225,7 +227,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	if settings == nil {
 		settings = install.Settings{}
 	}
-	if settings[install.SetVersion] == "" && c.Spec.OpenShift.Version != "" {
+	if settings[install.SetVersion] == "" && settings[install.SetOSVersion] == "" && c.Spec.OpenShift.Version != "" {
 		settings[install.SetVersion] = install.ValueOf(c.Spec.OpenShift.Version)
 	}
 	if settings[install.SetArch].Text() == string(spec.Multi) {

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -29,6 +30,16 @@ func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
 		label: label{"import cluster", i.Name}, method: http.MethodPost, path: "/v2/clusters/import",
 		body: body{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
 	}, nil)
+}
+
+// importCluster makes a record of the installed cluster of the file. What goes with
+// it is sent once the record is there: the request takes no more.
+func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+	c := desired.Spec
+	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {
+		return refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
+	}
+	return p.ImportCluster(ctx, Import{Name: c.Metadata.Name, APIName: "api." + fullName(c), OpenShiftID: c.Spec.Import.ClusterID})
 }
 
 // ImportedClusters are the records of the cluster that calls itself so.

@@ -53,6 +53,12 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	meant := slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned })
+	if meant < 0 && query.Imported != "" {
+		var err error
+		if meant, err = p.unmarked(ctx, query.Imported, same, found); err != nil {
+			return err
+		}
+	}
 	if query.Adopt != "" {
 		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.ID == query.Adopt })
 	}
@@ -79,7 +85,33 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 		return nil
 	}
 	w.adopt(same[meant].ID)
+	w.unmarked = ""
+	if query.Imported != "" && query.Adopt == "" && !same[meant].Owned {
+		w.unmarked = w.id
+	}
 	return nil
+}
+
+// unmarked is the place of the record of an imported cluster that nobody has marked
+// and that is empty, -1 for none: an import takes no mark with it, so that a run
+// that was broken off in between leaves one.
+func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install.ClusterRef, found []clusterWire) (int, error) {
+	for place, ref := range same {
+		imported := slices.ContainsFunc(found, func(c clusterWire) bool {
+			return value(c.ID).String() == ref.ID && value(c.Imported) && c.Tags == "" && strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
+		})
+		if !imported {
+			continue
+		}
+		empty, err := p.isEmpty(ctx, ref.ID)
+		if err != nil && !gone(err) {
+			return -1, err
+		}
+		if empty {
+			return place, nil
+		}
+	}
+	return -1, nil
 }
 
 // isEmpty says whether a cluster has neither hosts nor InfraEnvs.
@@ -108,6 +140,7 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	if w.cluster != nil && w.cluster.Status != cluster.Status {
 		w.changed = w.now()
 	}
+	cluster.Unmarked = w.unmarked == w.id && !cluster.Owned
 	w.cluster = cluster
 	w.read.cluster = w.now()
 	return nil

@@ -15,6 +15,7 @@ func infraEnvTable() table[infraEnvWire] {
 	type wire = infraEnvWire
 	return table[wire]{
 		text(install.SetVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
+		text(install.SetOSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
 		text(install.SetArch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
 		text(install.SetSSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
 		row(install.SetProxy, func(p install.Proxy) body {

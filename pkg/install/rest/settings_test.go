@@ -58,9 +58,10 @@ func clusterCases() map[install.Setting]settingCase {
 
 func infraEnvCases() map[install.Setting]settingCase {
 	return map[install.Setting]settingCase{
-		install.SetVersion: {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
-		install.SetArch:    {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
-		install.SetSSHKeys: {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
+		install.SetVersion:   {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
+		install.SetOSVersion: {"4.21", `{"openshift_version":"4.21"}`, `{"openshift_version":"4.21"}`},
+		install.SetArch:      {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
+		install.SetSSHKeys:   {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
 		install.SetProxy: {install.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: "x"},
 			`{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`, `{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`},
 		install.SetExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_sources":"a,b"}`, `{"additional_ntp_sources":"a,b"}`},

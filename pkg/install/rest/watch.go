@@ -37,6 +37,7 @@ type watch struct {
 	// What follows belongs to whoever holds the slot.
 	id        string
 	run       string // the mark of the run that asks
+	unmarked  string // id of a record of an imported cluster that is not marked as ours yet
 	ref       string // name or id of a further InfraEnv, "" for none
 	cluster   *install.Cluster
 	others    []install.ClusterRef
