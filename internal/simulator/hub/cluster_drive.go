@@ -84,7 +84,8 @@ func (h *hub) count(v *clusterView, host *restHost) {
 }
 
 // stall is the service's habit to take Agents for unsynced that are not, until
-// it has a reason to look at the AgentClusterInstall again.
+// it has a reason to look at the AgentClusterInstall again. It begins when nothing
+// holds the cluster any more, so that taking a hold back does not end it.
 type stall struct {
 	began string // what the AgentClusterInstall said when it began
 	over  bool
@@ -92,7 +93,7 @@ type stall struct {
 
 // stands tells whether the cluster stalls now.
 func (s *stall) stands(wanted bool, v *clusterView, p *pair) bool {
-	if !wanted || s.over || !v.startable() {
+	if !wanted || s.over || v.held || !v.startable() {
 		return false
 	}
 	now := fmt.Sprint(p.aci.GetAnnotations(), p.aci.GetLabels(), p.aci.Object["spec"])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -36,9 +37,9 @@ type Config struct {
 // Trouble is what goes wrong on a hub, besides what a scenario makes the service
 // and the machines do.
 type Trouble struct {
-	// UnsyncedAgents reproduces a stall of the service: a cluster that is ready
-	// stays at UnsyncedAgents, though every Agent is synced, until somebody
-	// touches its AgentClusterInstall.
+	// UnsyncedAgents reproduces a stall of the service: a cluster that is ready, and
+	// that nobody holds, stays at UnsyncedAgents, though every Agent is synced, until
+	// somebody touches its AgentClusterInstall.
 	UnsyncedAgents bool
 	// ServiceDown leaves everything as it is: no object is reconciled and no
 	// finalizer removed, as while the operator does not run.
@@ -78,6 +79,8 @@ type hub struct {
 	looked    time.Time                 // when everything was last read
 	pause     time.Duration             // until it is read again, at least
 	failing   int                       // backend errors still to be made
+
+	running sync.WaitGroup // what Run has started beside itself
 }
 
 // Run simulates the hub until ctx ends. It returns an error where it could not
@@ -92,9 +95,10 @@ func Run(ctx context.Context, c Config) error {
 		h.logf = func(string, ...any) {}
 	}
 	ctx, stop := context.WithCancel(ctx)
+	defer h.running.Wait() // nothing is logged any more afterwards
 	defer stop()
 	var err error
-	if h.store, err = openStore(ctx, c.Kube, c.Namespace, h.noticed, h.logf); err != nil {
+	if h.store, err = openStore(ctx, c.Kube, c.Namespace, h); err != nil {
 		return fmt.Errorf("start the simulated hub: %w", err)
 	}
 	if c.Webhooks {
@@ -124,7 +128,7 @@ const (
 // loop reconciles what has changed, forever.
 func (h *hub) loop(ctx context.Context) error {
 	ticks := make(chan struct{})
-	go h.tick(ctx, ticks)
+	h.running.Go(func() { h.tick(ctx, ticks) })
 	for {
 		h.round(ctx)
 		select {

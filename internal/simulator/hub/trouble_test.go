@@ -35,7 +35,8 @@ func (w *world) reason(condition, status, reason string) {
 }
 
 // TestStall has the service forget to look at a cluster whose Agents are all in
-// order, until somebody touches it, after a hold and some errors of the backend.
+// order, once nobody holds it any more and until somebody touches it, after some
+// errors of the backend.
 func TestStall(t *testing.T) {
 	w := newWorld(t, "compact", hub.Config{Trouble: hub.Trouble{UnsyncedAgents: true, BackendErrors: 2}})
 	seen := w.follow(hubapi.AgentClusterInstalls())
@@ -49,14 +50,15 @@ func TestStall(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.approve(3)
-	w.reason("RequirementsMet", "False", "UnsyncedAgents")
+	w.reason("RequirementsMet", "True", "ClusterIsReady")
 	w.reason("Completed", "False", "InstallationOnHold")
-	touch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"touched": "1"}}}
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, touch); err != nil {
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"holdInstallation": false}}); err != nil {
 		t.Fatal(err)
 	}
-	w.reason("RequirementsMet", "True", "ClusterIsReady")
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"holdInstallation": false}}); err != nil {
+	w.reason("RequirementsMet", "False", "UnsyncedAgents")
+	w.reason("Completed", "False", "InstallationNotStarted")
+	touch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"touched": "1"}}}
+	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, touch); err != nil {
 		t.Fatal(err)
 	}
 	w.reason("Completed", "False", "InstallationInProgress")

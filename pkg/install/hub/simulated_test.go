@@ -57,7 +57,7 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 	}{
 		"compact, with Hive":                 {"compact", simulated.Config{Hive: true, Webhooks: true}, nil},
 		"workers, without Hive":              {"ha-workers", simulated.Config{}, []install.Kind{install.RecordInstalled}},
-		"single node, a service that stalls": {"sno", simulated.Config{Trouble: simulated.Trouble{UnsyncedAgents: true}}, nil}, // taking the hold back is a touch
+		"single node, a service that stalls": {"sno", simulated.Config{Trouble: simulated.Trouble{UnsyncedAgents: true}}, []install.Kind{install.NudgeCluster}},
 		"errors of the backend":              {"compact", simulated.Config{Hive: true, Trouble: simulated.Trouble{BackendErrors: 2}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) { installSimulated(t, test.example, test.config, test.kinds) })
@@ -157,6 +157,9 @@ func installSimulated(t *testing.T, example string, config simulated.Config, kin
 		}
 	}
 	for path, n := range writes {
+		if strings.Contains(path, "/agentclusterinstalls/") {
+			n -= done[install.NudgeCluster] // a touch is a write as well
+		}
 		if n > 2 {
 			t.Errorf("%s was written %d times", path, n)
 		}
