@@ -60,15 +60,33 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 		"single node, a service that stalls": {"sno", simulated.Config{Trouble: simulated.Trouble{UnsyncedAgents: true}}, []install.Kind{install.NudgeCluster}},
 		"errors of the backend":              {"compact", simulated.Config{Hive: true, Trouble: simulated.Trouble{BackendErrors: 2}}, nil},
 	} {
-		t.Run(name, func(t *testing.T) { installSimulated(t, test.example, test.config, test.kinds) })
+		t.Run(name, func(t *testing.T) { installSimulated(t, exampleOf(t, test.example), test.config, test.kinds) })
 	}
 }
 
-func installSimulated(t *testing.T, example string, config simulated.Config, kinds []install.Kind) {
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
+// Machines that the hub boots are what the file says by their BareMetalHosts, and
+// install as any. The simulated ones boot by themselves: one that has registered
+// before it could be given to the hub is not given to it any more.
+func TestInstallMachinesThatTheHubBoots(t *testing.T) {
+	cluster := exampleOf(t, "compact")
+	cluster.Spec.Boot.Method = spec.BootMetal3
+	credentials := exampleOf(t, "redfish").Spec.Hosts[0].BMC.Credentials
+	for i := range cluster.Spec.Hosts {
+		cluster.Spec.Hosts[i].BMC = &spec.BMC{Address: "redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1", Credentials: credentials}
+	}
+	installSimulated(t, cluster, simulated.Config{Webhooks: true}, nil)
+}
+
+func exampleOf(t *testing.T, name string) *spec.Cluster {
+	t.Helper()
+	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cluster
+}
+
+func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Config, kinds []install.Kind) {
 	kube := hub.ServerForTests(t)
 	clock := clock.Scaled(300)
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: clock, Seed: 1, Cluster: cluster, KubeAPI: true})
@@ -167,7 +185,7 @@ func installSimulated(t *testing.T, example string, config simulated.Config, kin
 	if !slices.Contains(states, string(install.ClusterPreparing)) || !slices.Contains(states, string(install.ClusterFinalizing)) {
 		t.Errorf("states %v", states)
 	}
-	t.Logf("writes of %s: %v; states %s", example, slices.Sorted(maps.Values(writes)), strings.Join(states, " "))
+	t.Logf("writes of %s: %v; states %s", cluster.Metadata.Name, slices.Sorted(maps.Values(writes)), strings.Join(states, " "))
 	clear(writes)
 	run()
 	if len(writes) > 0 {
