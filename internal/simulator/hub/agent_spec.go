@@ -144,14 +144,14 @@ func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, c
 	}
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
 	credentials := map[string]any{}
-	for field, name := range map[string]string{
-		hubapi.KeyFencingAddress: "address", hubapi.KeyUsername: "username", hubapi.KeyPassword: "password",
+	for _, at := range []struct{ field, name string }{
+		{hubapi.KeyFencingAddress, "address"}, {hubapi.KeyUsername, "username"}, {hubapi.KeyPassword, "password"},
 	} {
-		text, err := h.secretText(ctx, k.space, ref.Name, field)
+		text, err := h.secretText(ctx, k.space, ref.Name, at.field)
 		if err != nil {
 			return err
 		}
-		credentials[name] = text
+		credentials[at.name] = text
 	}
 	if text, err := h.secretText(ctx, k.space, ref.Name, hubapi.KeyFencingVerify); err == nil && text != "" {
 		credentials["certificate_verification"] = text

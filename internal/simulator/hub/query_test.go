@@ -69,7 +69,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 200 {
-			t.Skip()
+			return // longer ones find nothing that these do not
 		}
 		if q, err := parseQuery(text); err == nil {
 			_, _ = q(machine) // must end and not panic

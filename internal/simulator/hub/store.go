@@ -49,28 +49,29 @@ type store struct {
 	written map[key]*object // newer than what the watches have brought
 }
 
-// openStore starts the watches and waits until they have seen everything.
+// openStore starts the watches, which run among the hub's own, and waits until they
+// have seen everything.
 // Kinds that the server does not serve are left out where they are optional,
 // and waited for otherwise.
-func openStore(ctx context.Context, config *rest.Config, namespace string, changed func(key), logf func(string, ...any)) (*store, error) {
+func openStore(ctx context.Context, config *rest.Config, namespace string, h *hub) (*store, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 500, 1000
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the hub: %w", err)
 	}
-	s := &store{client: client, changed: changed, stores: map[kind]cache.Store{}, written: map[key]*object{}}
-	kinds, err := servedKinds(ctx, client, namespace, logf)
+	s := &store{client: client, changed: h.noticed, stores: map[kind]cache.Store{}, written: map[key]*object{}}
+	kinds, err := servedKinds(ctx, client, namespace, h.logf)
 	if err != nil {
 		return nil, err
 	}
 	var seen []cache.InformerSynced
 	for _, k := range kinds {
 		informer := cache.NewSharedIndexInformer(s.listWatch(k, namespace), &object{}, 0, cache.Indexers{})
-		if err := s.follow(k, informer, logf); err != nil {
+		if err := s.follow(k, informer, h.logf); err != nil {
 			return nil, err
 		}
-		go informer.RunWithContext(ctx)
+		h.running.Go(func() { informer.RunWithContext(ctx) })
 		seen = append(seen, informer.HasSynced)
 	}
 	cache.WaitForCacheSync(ctx.Done(), seen...)
