@@ -61,7 +61,9 @@ func TestWatchPrintsWhatChanges(t *testing.T) {
 			f.clusters[0].State, f.clusters[0].Progress.Percent = install.ClusterInstalling, 7
 			return nil
 		},
-		func(*fake) error { return &install.Fault{Code: install.CodeFailure, Err: errors.New("gone for a while")} },
+		func(*fake) error {
+			return &install.Fault{Code: install.CodeFailure, Err: errors.New("gone for a while")}
+		},
 		func(f *fake) error {
 			added := f.clusters[1]
 			added.ID, added.Name = "c3", "new"
