@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/inmedia"
@@ -115,12 +116,16 @@ func (o *agentOptions) command(text agentText, step agentStep) *cobra.Command {
 
 func (o *agentOptions) declare(command *cobra.Command) {
 	flags, files := command.Flags(), inmedia.DefaultFiles()
+	o.declareFailures(flags)
 	flags.StringVar(&o.ClientConfig, "client-config", files.ClientConfig, "`FILE` in which the ids of cluster and InfraEnv are noted for units")
-	flags.StringVar(&o.Failures, "failures-file", files.Failures, "`FILE` in which hosts stand that cannot be configured")
 	flags.StringVar(&o.RegistryCA, "registry-ca-file", "", "`FILE` with certificates (PEM) to trust registries by, besides the system's")
 	flags.StringSliceVar(&o.MACs, "mac", nil, "`MAC` address of this machine (default: those of its interfaces)")
 	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`")
 	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks at the service (default: 5s, and 10s for a node)")
+}
+
+func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which hosts stand that cannot be configured")
 }
 
 // client is what carries out the steps.
@@ -167,27 +172,15 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 		return nil, usagef("no service is named: set %s, or give --service-url", mediaServiceVariable)
 	}
 	if to.Insecure {
-		o.warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", hostOf(to.ServiceURL))
+		o.warnInsecure(to.ServiceURL)
 	}
-	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
-	if err != nil {
-		return nil, err
+	raw := func(given rest.Credentials) rest.TokenSource {
+		if token := o.env.Get(mediaTokenVariable); token != "" && given == (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
+			return inmedia.RawToken(spec.NewSecret(token))
+		}
+		return nil
 	}
-	credentials, err := to.credentials()
-	if err != nil {
-		return nil, err
-	}
-	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: client, Clock: o.clock, CAFile: to.CAFile})
-	if err != nil {
-		return nil, err
-	}
-	if token := o.env.Get(mediaTokenVariable); token != "" && credentials == (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
-		auth = inmedia.RawToken(spec.NewSecret(token))
-	}
-	return rest.New(rest.Config{
-		URL: to.ServiceURL, HTTPClient: client, CAFile: to.CAFile, Auth: auth, Clock: o.clock, Trace: o.tracer(nil),
-		UserAgent: "oaictl/" + readBuildInfo().Version,
-	})
+	return line{connection: to, clock: o.clock, trace: o.tracer(nil)}.service(raw)
 }
 
 // machineMACs are the addresses of this machine.

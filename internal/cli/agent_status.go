@@ -44,7 +44,7 @@ with 6 while it cannot proceed.`,
 			return status.Trouble()
 		},
 	}
-	o.declare(command)
+	o.declareFailures(command.Flags())
 	return command
 }
 

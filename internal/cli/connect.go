@@ -41,9 +41,14 @@ func (a *app) dialWith(ctx context.Context, to line) (remote, error) {
 	case to.ServiceURL == "":
 		return nil, usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL; for a hub give --backend hub")
 	case to.Insecure:
-		a.warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", hostOf(to.ServiceURL))
+		a.warnInsecure(to.ServiceURL)
 	}
 	return a.reach(ctx, to)
+}
+
+// warnInsecure says what --insecure gives away.
+func (a *app) warnInsecure(serviceURL string) {
+	a.warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", hostOf(serviceURL))
 }
 
 // reach connects, until the command is done.
@@ -119,6 +124,12 @@ func describeExchange(e rest.Exchange) string {
 // connectREST reaches an assisted-service over its REST API. Nothing is sent
 // yet.
 func connectREST(_ context.Context, to line) (remote, error) {
+	return to.service(func(rest.Credentials) rest.TokenSource { return nil })
+}
+
+// service is the service that the line is for. It is told who asks by what other
+// gives for the credentials that were given, and where that is nil by these.
+func (to line) service(other func(given rest.Credentials) rest.TokenSource) (*rest.Plane, error) {
 	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
 	if err != nil {
 		return nil, err
@@ -130,6 +141,9 @@ func connectREST(_ context.Context, to line) (remote, error) {
 	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: client, Clock: to.clock, CAFile: to.CAFile})
 	if err != nil {
 		return nil, err
+	}
+	if source := other(credentials); source != nil {
+		auth = source
 	}
 	return rest.New(rest.Config{
 		URL: to.ServiceURL, HTTPClient: client, CAFile: to.CAFile, Auth: auth, Clock: to.clock, Trace: to.trace,

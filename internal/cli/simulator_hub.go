@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -98,33 +94,14 @@ func (o *hubOptions) run(ctx context.Context) error {
 // noHubInEarnest refuses an API server on which somebody has set up the
 // assisted-service itself.
 func noHubInEarnest(ctx context.Context, kube *rest.Config) error {
-	const path = "/apis/agent-install.openshift.io/v1beta1/agentserviceconfigs"
-	raw := rest.CopyConfig(kube)
-	raw.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
-	raw.WarningHandler = rest.NoWarnings{}
-	client, err := rest.UnversionedRESTClientFor(raw)
-	if err != nil {
-		return &install.Fault{Code: install.CodeUsage, Op: "use kubeconfig", Err: err, Permanent: true, Next: "give --kubeconfig another FILE"}
-	}
-	data, err := client.Get().AbsPath(path).Do(ctx).Raw()
-	if apierrors.IsNotFound(err) {
-		return nil // the kind is not even known
-	}
-	var list struct {
-		Items []struct {
-			Metadata struct{ Name string }
-		}
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &list)
-	}
+	name, err := simulatedhub.Earnest(ctx, kube)
 	fault := &install.Fault{Code: install.CodeFailure, Op: "play a hub on", On: kube.Host, Err: err, Next: "check --kubeconfig and --context"}
 	switch {
 	case err != nil:
 		return fault
-	case len(list.Items) > 0:
+	case name != "":
 		fault.Code, fault.Permanent = install.CodeUsage, true
-		fault.Err = fmt.Errorf("it is a hub in earnest: it has the AgentServiceConfig %s", list.Items[0].Metadata.Name)
+		fault.Err = fmt.Errorf("it is a hub in earnest: it has the AgentServiceConfig %s", name)
 		fault.Next = "give --kubeconfig of an API server that is there to be played on"
 		return fault
 	}
