@@ -95,4 +95,7 @@ func metal3Fields(m *spec.Metal3, s fields, notes map[string]string) {
 	if m.DrainTimeout > 0 {
 		notes[hubapi.AnnotationBMACDrainTimeout] = m.DrainTimeout.String()
 	}
+	for key, value := range m.AgentLabels {
+		notes[hubapi.AnnotationBMACAgentLabelPrefix+key] = value
+	}
 }

@@ -99,6 +99,7 @@ func places() map[string]place {
 		"spec.hosts.bmc.metal3.inspect":       goes("BareMetalHost metadata.annotations.inspect.metal3.io"),
 		"spec.hosts.bmc.metal3.keepManaged":   bmac(bmacPrefix + "/allow-provisioned-host-management"),
 		"spec.hosts.bmc.metal3.removeNode":    bmac(bmacPrefix + "/remove-agent-and-node-on-delete"),
+		"spec.hosts.bmc.metal3.agentLabels":   bmac(bmacPrefix + ".agent-label.example.com/shelf"),
 		"spec.hosts.bmc.metal3.drainTimeout":  bmac(bmacPrefix + "/drain-timeout"),
 		"spec.hosts.disk.hints":               goes("BareMetalHost spec.rootDeviceHints.deviceName"),
 		"spec.hosts.disk.keep":                refused(`hosts: [{name: a, match: {mac: "52:54:00:00:00:00"}, disk: {keep: [/dev/sdb]}}]`),
@@ -359,7 +360,7 @@ spec:
   - name: cp-1
     role: control-plane
     match: {mac: "52:54:00:00:00:01"}
-    bmc: {address: 10.0.0.2, system: "1", credentials: {username: root, password: {env: TOKEN}}, insecure: true, metal3: {bootMode: UEFISecureBoot, cleaning: metadata, inspect: false, keepManaged: true, removeNode: true, drainTimeout: 10m}}
+    bmc: {address: 10.0.0.2, system: "1", credentials: {username: root, password: {env: TOKEN}}, insecure: true, metal3: {bootMode: UEFISecureBoot, cleaning: metadata, inspect: false, keepManaged: true, removeNode: true, drainTimeout: 10m, agentLabels: {example.com/shelf: "3"}}}
     net: {ip: 192.168.127.11/24}
   - name: cp-0
     role: control-plane

@@ -3,9 +3,11 @@ package manifest
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -120,7 +122,22 @@ func (h *hub) refuseHostFields(host *spec.Host) {
 	if host.Match.MAC == "" {
 		h.refuseHost(host, "match.mac", "is missing: a BareMetalHost is the Agent with its MAC address", "write the MAC address of one of the machine's interfaces")
 	}
+	h.refuseLongLabels(host)
 	if host.BMC.CA != nil {
 		h.refuseHost(host, "bmc.ca", "a BareMetalHost has no place for the certificate of its BMC", "have the hub's Ironic trust it, and leave it out; or write insecure: true")
+	}
+}
+
+// refuseLongLabels refuses labels of an Agent whose keys are too long for the
+// annotation that they stand in.
+func (h *hub) refuseLongLabels(host *spec.Host) {
+	if host.BMC.Metal3 == nil {
+		return
+	}
+	for key := range host.BMC.Metal3.AgentLabels {
+		name := hubapi.AnnotationBMACAgentLabelPrefix + key
+		if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
+			h.refuseHost(host, "bmc.metal3.agentLabels."+key, "is too long a key for the annotation "+name+", by which a BareMetalHost has labels of its Agent", "use a shorter key, or one with a domain: example.com/"+key)
+		}
 	}
 }

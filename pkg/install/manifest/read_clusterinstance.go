@@ -29,6 +29,7 @@ func (r *reader) clusterInstances(in *input) {
 		return
 	}
 	r.clusterInstance(h, instances[0])
+	r.classifications(h)
 	for _, list := range [][]*node{h.deployments, h.installs, h.infraEnvs, h.networks, h.machines, h.agents} {
 		for _, n := range list {
 			r.lose(n, "is what SiteConfig makes of the ClusterInstance, which is read instead")
@@ -173,6 +174,7 @@ func (r *reader) clusterType(n *node) {
 func (r *reader) instanceExtras(s *node) {
 	c, kind := r.cluster, hubapi.KindAgentClusterInstall
 	r.tag(s.get("extraLabels", kind, hubapi.LabelConsumer))
+	r.infraEnvNotes(s.get("extraAnnotations", hubapi.KindInfraEnv), s.get("extraLabels", hubapi.KindInfraEnv))
 	notes := s.get("extraAnnotations", kind)
 	r.ignored("spec.ignoreValidations.cluster", &c.Spec.IgnoreValidations.Cluster, notes.get(hubapi.AnnotationIgnoredClusterValidations))
 	r.ignored("spec.ignoreValidations.hosts", &c.Spec.IgnoreValidations.Hosts, notes.get(hubapi.AnnotationIgnoredHostValidations))
@@ -216,10 +218,7 @@ func (r *reader) instanceNode(h *hubInput, n *node) {
 		to.Arch = archOf(string(to.Arch))
 	}
 	setText(r, hostField(i, "machineConfigPool"), &to.MachineConfigPool, n.get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
-	r.meansIf(n.get("automatedCleaningMode"), "is what oaictl asks for itself", "disabled")
-	r.lose(n.get("automatedCleaningMode"), "oaictl does not have the hub clean disks")
-	r.meansIf(n.get("bootMode"), "is the default", "UEFI")
-	r.lose(n.get("bootMode"), "oaictl boots machines as they are set up")
+	r.metal3(i, n.get("bootMode"), n.get("automatedCleaningMode"), n.get("ironicInspect"), n.get("extraAnnotations", hubapi.KindBareMetalHost))
 	r.templates(n.get("templateRefs"), "ai-node-templates-v1")
 	r.nodesOnly(n)
 }

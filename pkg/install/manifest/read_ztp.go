@@ -15,6 +15,7 @@ import (
 type hubInput struct {
 	deployments, installs, imageSets, infraEnvs []*node
 	networks, machines, agents, namespaces      []*node
+	classes                                     []*node
 	secrets, configMaps                         map[string]*node // by name
 	used                                        map[*node]bool   // objects that something refers to
 }
@@ -27,7 +28,6 @@ func aliens() map[string]string {
 		"KlusterletAddonConfig":    "takes the installed cluster into Open Cluster Management: apply it yourself",
 		"ManagedClusterSet":        "takes the installed cluster into Open Cluster Management: apply it yourself",
 		"Kustomization":            "tells kustomize which files to take",
-		"AgentClassification":      "classes all agents of its namespace, not those of one cluster",
 		"AgentServiceConfig":       "sets the service up, not a cluster",
 		"HostFirmwareSettings":     "sets firmware up, which oaictl does not",
 		"HostFirmwareComponents":   "sets firmware up, which oaictl does not",
@@ -62,7 +62,12 @@ func (r *reader) ztp(in *input) {
 	cd, aci := h.deployments[0], h.installs[0]
 	r.clusterDeployment(h, cd, aci)
 	r.imageSet(h, aci)
-	r.agentClusterInstall(h, aci)
+	if r.cluster.Imported() {
+		r.importedInstall(h, aci)
+	} else {
+		r.agentClusterInstall(h, aci)
+	}
+	r.classifications(h)
 	for _, env := range h.infraEnvs {
 		r.infraEnv(h, env)
 	}
@@ -116,7 +121,7 @@ func (r *reader) object(h *hubInput, n *node) {
 	_, kind := kindOfDoc(n.in)
 	list := map[string]*[]*node{
 		"ClusterDeployment": &h.deployments, "AgentClusterInstall": &h.installs, "ClusterImageSet": &h.imageSets,
-		"InfraEnv": &h.infraEnvs, "NMStateConfig": &h.networks, "BareMetalHost": &h.machines, "Agent": &h.agents,
+		"InfraEnv": &h.infraEnvs, "NMStateConfig": &h.networks, "BareMetalHost": &h.machines, "Agent": &h.agents, "AgentClassification": &h.classes,
 	}[kind]
 	named := map[string]map[string]*node{"Secret": h.secrets, "ConfigMap": h.configMaps}[kind]
 	why, isAlien := aliens()[kind]
@@ -235,6 +240,7 @@ func (r *reader) clusterDeployment(h *hubInput, cd, aci *node) {
 	r.meansEmpty(s.get("controlPlaneConfig", "servingCertificates"), "is empty")
 	r.meansEmpty(s.get("controlPlaneConfig"), "is empty")
 	r.meansIf(s.get("installed"), "is the default", "false")
+	r.importedDeployment(h, s)
 	r.rest(s, "is a matter of Hive, which oaictl leaves to it")
 }
 

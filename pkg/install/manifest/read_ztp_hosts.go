@@ -38,11 +38,8 @@ func (r *reader) hubMachine(h *hubInput, n *node) {
 	}
 	r.meansIf(arch, "is the default", string(spec.X86))
 	r.meansIf(s.get("online"), "has the hub switch the machine on, as it does with every host that boots", "true")
-	r.meansIf(s.get("automatedCleaningMode"), "is what oaictl asks for itself", "disabled")
-	r.meansIf(s.get("bootMode"), "is the default", "UEFI")
-	r.lose(s.get("bootMode"), "oaictl boots machines as they are set up")
-	r.meansIf(n.get("metadata", "annotations", "inspect.metal3.io"), "oaictl needs no inspection", "disabled")
-	r.lose(s.get("automatedCleaningMode"), "oaictl does not have the hub clean disks")
+	notes := n.get("metadata", "annotations")
+	r.metal3(i, s.get("bootMode"), s.get("automatedCleaningMode"), notes.get(hubapi.AnnotationBMHInspect), notes)
 	for _, key := range []string{"image", "customDeploy", "consumerRef"} {
 		r.means(s.get(key), "is filled in by the hub")
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -44,8 +43,6 @@ func (r *reader) infraEnv(h *hubInput, n *node) {
 	r.proxy(s.get("proxy"))
 	setTexts(r, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.get("additionalNTPSources"))
 	setTexts(r, "spec.network.ntp", &c.Spec.Network.NTP, s.get("ntpSources"))
-	r.meansIf(s.get("agentLabels", hubapi.LabelCluster), "is the label that oaictl gives all objects of the cluster", c.Metadata.Name)
-	r.rest(s.get("agentLabels"), "labels Agents, not nodes: for labels of nodes write spec.hosts[].labels")
 	for _, label := range r.mapOf(s.get("nmStateConfigLabelSelector", "matchLabels")).all() {
 		if env.selector == nil {
 			env.selector = map[string]string{}
@@ -65,11 +62,7 @@ func (r *reader) infraEnv(h *hubInput, n *node) {
 	r.mirrorMap(h, s.get("mirrorRegistryRef"))
 	r.imageType(s.get("imageType"))
 	r.networkDelay(s.get("networkDiscoveryDelaySeconds"))
-	r.meansIf(s.get("ipxeScriptType"), "is the default", "DiscoveryImageAlways")
-	r.lose(s.get("ipxeScriptType"), "oaictl takes the service's own iPXE script")
-	r.meansIf(s.get("agentApproval", "autoApprove"), "is the default", "false")
-	r.lose(s.get("agentApproval", "autoApprove"), "oaictl approves the hosts that the file names; for any machine write spec.acceptUnknownHosts: true")
-	r.lose(s.get("osImageVersion"), "the service chooses the image that fits the version of the cluster")
+	r.hubOnly(n, s)
 	r.envs = append(r.envs, env)
 }
 

@@ -103,6 +103,7 @@ func (k *checker) metal3(i int) {
 		k.report(field, fmt.Sprintf("goes with boot.method metal3, but the method is %s", method), "write spec.boot.method: metal3, or leave it out")
 		return
 	}
+	k.agentLabels(field+".agentLabels", bmc.Metal3.AgentLabels)
 	switch timeout := time.Duration(bmc.Metal3.DrainTimeout); {
 	case timeout < 0:
 		k.report(field+".drainTimeout", "is negative", "")
@@ -132,7 +133,7 @@ func (k *checker) imported() {
 		k.report("spec.import.clusterID", fmt.Sprintf("%q is not a UUID", id), "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
 	}
 	for _, field := range []string{
-		"spec.openshift.releaseImage", "spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
+		"spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
 		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips", "spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",
 		"spec.platform", "spec.diskEncryption", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.fips", "spec.hold",
 		"spec.manifests", "spec.operators", "spec.bundles", "spec.ignoreValidations", "spec.overrides.installConfig",

@@ -49,6 +49,8 @@ type Metal3 struct {
 	RemoveNode bool `yaml:"removeNode,omitempty"`
 	// How long a node that is removed is drained, for example 10m.
 	DrainTimeout Duration `yaml:"drainTimeout,omitempty"`
+	// Labels of the machine's Agent, beside those of spec.hub.agentLabels.
+	AgentLabels map[string]string `yaml:"agentLabels,omitempty"`
 }
 
 // Import is a cluster that is installed already, by whatever: hosts are added to
