@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -116,77 +115,6 @@ func worthWriting(all []difference) []difference {
 		return nil
 	}
 	return all
-}
-
-// change is what a person is shown of a difference.
-func (d difference) change(prefix string) Change {
-	if strings.HasPrefix(string(d.setting), "spec.") || d.setting == SetApproved {
-		prefix = "" // not relative to the object, or no field of the file
-	}
-	change := Change{Field: prefix + string(d.setting), From: d.have.show(d.setting), To: d.want.show(d.setting)}
-	return change
-}
-
-// show is the value for a person, without secrets.
-func (v Value) show(setting Setting) string {
-	switch {
-	case v == "":
-		return ""
-	case setting == SetProxy:
-		var proxy Proxy
-		if v.Decode(&proxy) != nil {
-			return "[redacted]"
-		}
-		return string(ValueOf(Proxy{HTTP: withoutPassword(proxy.HTTP), HTTPS: withoutPassword(proxy.HTTPS), No: proxy.No}))
-	case setting == SetIgnition || setting == SetDiscIgnition || setting == SetInstallConfig:
-		// Such documents carry password hashes, keys and registry credentials.
-		return "[" + sizeText(len(v.Text())) + "]"
-	case setting == SetHostExtra || setting == SetEndpointHeaders:
-		var fields map[string]any
-		if v.Decode(&fields) != nil {
-			return "[redacted]"
-		}
-		return strings.Join(slices.Sorted(maps.Keys(fields)), ", ") // the values may be secrets
-	case setting == SetBundles:
-		var bundles []BundleChoice
-		if v.Decode(&bundles) == nil {
-			return strings.Join(bundleTexts(bundles), ", ")
-		}
-	case setting == SetClassified:
-		var list []Classification
-		if v.Decode(&list) == nil {
-			texts := make([]string, 0, len(list))
-			for _, c := range list {
-				texts = append(texts, c.Label+"="+c.Value)
-			}
-			return strings.Join(texts, ", ")
-		}
-	case setting == SetStaticNetwork:
-		var networks []StaticNetwork
-		if v.Decode(&networks) == nil {
-			macs := make([]string, 0, len(networks))
-			for _, n := range networks {
-				macs = append(macs, firstMAC(n))
-			}
-			return few(macs)
-		}
-	}
-	var list []string
-	if strings.HasPrefix(string(v), "[") && v.Decode(&list) == nil {
-		return strings.Join(list, ", ")
-	}
-	return strings.TrimSpace(v.Text())
-}
-
-func withoutPassword(address string) string {
-	if address == "" {
-		return ""
-	}
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return "[redacted]"
-	}
-	return parsed.Redacted()
 }
 
 func empty(v Value) bool {
@@ -351,18 +279,6 @@ func sameBundles(want, have Value) bool {
 	return sameSet(ids(w), ids(h))
 }
 
-func bundleTexts(bundles []BundleChoice) []string {
-	texts := make([]string, 0, len(bundles))
-	for _, b := range bundles {
-		text := b.ID
-		if len(b.Optional) > 0 {
-			text += " with " + strings.Join(b.Optional, " and ")
-		}
-		texts = append(texts, text)
-	}
-	return texts
-}
-
 // The service's words for a set of roles (models.Cluster, hyperthreading).
 const (
 	masters  = "masters"
@@ -414,6 +330,9 @@ func networkKeys(networks []StaticNetwork, read func(string) string) []string {
 // yamlMeaning is a YAML document as JSON: a hub keeps the fields of one, and not
 // how they were written. It is the text itself where that is no YAML.
 func yamlMeaning(text string) string {
+	if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+		return canonical(text) // JSON is YAML; this reads it many times quicker
+	}
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		return strings.TrimSpace(text)
