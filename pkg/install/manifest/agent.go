@@ -19,15 +19,6 @@ func Agent(c *spec.Cluster, o FileOptions) ([]File, []Loss, error) {
 	return w.result()
 }
 
-// WriteAgent writes what [Agent] makes below dir.
-func WriteAgent(c *spec.Cluster, dir string, o FileOptions) ([]Loss, error) {
-	files, lost, err := Agent(c, o)
-	if err != nil {
-		return nil, err
-	}
-	return lost, WriteFiles(dir, files)
-}
-
 // lostByAgent says why fields have no place in the files.
 func lostByAgent() map[string]string {
 	const (

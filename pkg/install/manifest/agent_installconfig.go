@@ -42,7 +42,7 @@ func (w *writer) installConfig() {
 		w.refuse("spec.overrides.installConfig", err.Error(), "")
 		return
 	}
-	w.yamlFile("install-config.yaml", secret || w.options.Secrets, over(config, overrides))
+	w.yamlFile("install-config.yaml", secret || w.options.Secrets || overrides != nil, over(config, overrides))
 }
 
 // over lays a map on another, deeply; lists are replaced.
@@ -164,11 +164,7 @@ func (w *writer) pools(config fields) {
 		out := fields{"name": name, "replicas": int64(replicas)}
 		put(out, "architecture", arch)
 		if roles := c.Spec.Hyperthreading; len(roles) > 0 {
-			word := "Disabled"
-			if slices.Contains(roles, spec.AllRoles) || slices.Contains(roles, string(role)) {
-				word = "Enabled"
-			}
-			out["hyperthreading"] = word
+			out["hyperthreading"] = hyperthreadingWord(roles, role)
 		}
 		return out
 	}

@@ -3,7 +3,6 @@ package manifest
 import (
 	"cmp"
 	"encoding/json"
-	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,15 +49,6 @@ func ClusterInstance(c *spec.Cluster, o FileOptions) ([]*unstructured.Unstructur
 		return nil, nil, err
 	}
 	return append(objects, instance), lost, nil
-}
-
-// WriteClusterInstance writes what [ClusterInstance] makes as one YAML stream.
-func WriteClusterInstance(out io.Writer, c *spec.Cluster, o FileOptions) ([]Loss, error) {
-	objects, lost, err := ClusterInstance(c, o)
-	if err != nil {
-		return nil, err
-	}
-	return lost, WriteYAML(out, objects)
 }
 
 // lostByClusterInstance says why fields have no place in a ClusterInstance.
@@ -113,7 +103,7 @@ func (w *writer) clusterInstance(manifests []*unstructured.Unstructured) *unstru
 	}
 	put(s, "sshPublicKey", c.SSHKey())
 	w.instanceNetwork(s)
-	put(s, "cpuArchitecture", instanceArch(set.OpenShift.Arch))
+	put(s, "cpuArchitecture", metal3Arch(set.OpenShift.Arch))
 	if set.Platform.Type != spec.BareMetal || c.Present("spec.platform") {
 		put(s, "platformType", platformWord(set.Platform.Type))
 	}
@@ -163,13 +153,6 @@ func clusterType(c *spec.Cluster) string {
 	default:
 		return "HighlyAvailable"
 	}
-}
-
-func instanceArch(arch spec.Arch) string {
-	if arch == spec.ARM {
-		return "aarch64"
-	}
-	return string(arch)
 }
 
 func (w *writer) instanceNetwork(s fields) {
@@ -343,7 +326,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) fields {
 	}
 	w.nodeBMC(out, host)
 	put(out, "bootMACAddress", cmp.Or(append(macsOf(c, host), "")...))
-	put(out, "cpuArchitecture", instanceArch(host.Arch))
+	put(out, "cpuArchitecture", metal3Arch(host.Arch))
 	if hints := hintFields(host.Disk.Hints); len(hints) > 0 {
 		out["rootDeviceHints"] = hints
 	}

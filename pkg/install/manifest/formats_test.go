@@ -44,9 +44,12 @@ func formats() map[string]func(*testing.T, *spec.Cluster, manifest.FileOptions) 
 		"agent": ofFiles(manifest.Agent),
 		"clusterinstance": func(t *testing.T, c *spec.Cluster, o manifest.FileOptions) (string, []manifest.Loss) {
 			t.Helper()
-			var out strings.Builder
-			lost, err := manifest.WriteClusterInstance(&out, c, o)
+			objects, lost, err := manifest.ClusterInstance(c, o)
 			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if err := manifest.WriteYAML(&out, objects); err != nil {
 				t.Fatal(err)
 			}
 			return out.String(), lost
@@ -223,10 +226,14 @@ func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 // and nothing that stands there is mixed with what is written.
 func TestWriteFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	if _, err := manifest.WriteZTP(parse(t, everyField), dir, manifest.FileOptions{Secrets: true}); err != nil {
+	files, _, err := manifest.ZTP(parse(t, everyField), manifest.FileOptions{Secrets: true})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for name, mode := range map[string]os.FileMode{"cluster-manifests/pull-secret.yaml": 0o600, "cluster-manifests/infraenv.yaml": 0o600, "cluster-manifests/cluster-deployment.yaml": 0o644, "hostconfig/cp-0/role": 0o644} {
+	if err := manifest.WriteFiles(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{"cluster-manifests/pull-secret.yaml": 0o600, "cluster-manifests/infraenv.yaml": 0o600, "openshift/50-x.yaml": 0o600, "cluster-manifests/cluster-deployment.yaml": 0o644, "hostconfig/cp-0/role": 0o644} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
@@ -234,14 +241,14 @@ func TestWriteFiles(t *testing.T) {
 	if left, err := filepath.Glob(dir + "/*/.new-*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}
-	if _, err := manifest.WriteAgent(parse(t, everyField), dir, manifest.FileOptions{}); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := manifest.WriteFiles(dir, files); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("written over others: %v", err)
 	}
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := manifest.WriteAgent(parse(t, everyField), blocked, manifest.FileOptions{}); err == nil || !strings.Contains(err.Error(), blocked) {
+	if err := manifest.WriteFiles(blocked, files); err == nil || !strings.Contains(err.Error(), blocked) {
 		t.Errorf("a file was taken for a folder: %v", err)
 	}
 }

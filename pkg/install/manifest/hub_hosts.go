@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -211,16 +212,7 @@ func (h *hub) hostIgnition(host *spec.Host) string {
 }
 
 // roleWord is a role in the service's word.
-func roleWord(role spec.Role) string {
-	switch role {
-	case spec.ControlPlane:
-		return "master"
-	case spec.Auto:
-		return "auto-assign"
-	default:
-		return string(role)
-	}
-}
+func roleWord(role spec.Role) string { return install.RoleWord(install.Role(role)) }
 
 // hintFields are root device hints, in metal3's words, which are the file's.
 func hintFields(hints spec.DiskHints) fields {

@@ -7,10 +7,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// AdminKubeconfigName is the name of the Secret with the kubeconfig of a cluster
+// adminKubeconfigName is the name of the Secret with the kubeconfig of a cluster
 // that is installed already: the one that the file refers to, else the one that
 // the service looks for by itself.
-func AdminKubeconfigName(c *spec.Cluster) string {
+func adminKubeconfigName(c *spec.Cluster) string {
 	if i := c.Spec.Import; i != nil && i.Kubeconfig.SecretRef != nil {
 		return i.Kubeconfig.SecretRef.Name
 	}
@@ -25,7 +25,7 @@ func (h *hub) adminKubeconfig() {
 		return
 	}
 	const field = "spec.import.kubeconfig"
-	name := AdminKubeconfigName(h.cluster)
+	name := adminKubeconfigName(h.cluster)
 	switch ref := i.Kubeconfig.SecretRef; {
 	case ref != nil:
 		if ref.Key != "" && ref.Key != hubapi.KeyKubeconfig {
@@ -45,7 +45,7 @@ func (h *hub) adminKubeconfig() {
 func (h *hub) importedMetadata() fields {
 	return fields{
 		"clusterID": h.cluster.Spec.Import.ClusterID, "infraID": "",
-		"adminKubeconfigSecretRef": fields{"name": AdminKubeconfigName(h.cluster)},
+		"adminKubeconfigSecretRef": fields{"name": adminKubeconfigName(h.cluster)},
 	}
 }
 

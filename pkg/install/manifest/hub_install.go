@@ -163,17 +163,22 @@ func hyperthreading(s fields, c *spec.Cluster) {
 		return
 	}
 	pool := func(name string, role spec.Role) fields {
-		word := "Disabled"
-		if slices.Contains(roles, spec.AllRoles) || slices.Contains(roles, string(role)) {
-			word = "Enabled"
-		}
-		return fields{"name": name, "hyperthreading": word}
+		return fields{"name": name, "hyperthreading": hyperthreadingWord(roles, role)}
 	}
 	s["controlPlane"] = pool("master", spec.ControlPlane)
 	s["compute"] = []any{pool("worker", spec.Worker)}
 	if c.ArbiterCount() > 0 || slices.Contains(roles, string(spec.Arbiter)) {
 		s["arbiter"] = pool("arbiter", spec.Arbiter)
 	}
+}
+
+// hyperthreadingWord is what the pool of a role says, given the roles that have
+// it.
+func hyperthreadingWord(roles spec.RoleSet, role spec.Role) string {
+	if slices.Contains(roles, spec.AllRoles) || slices.Contains(roles, string(role)) {
+		return "Enabled"
+	}
+	return "Disabled"
 }
 
 func diskEncryption(d *spec.DiskEncryption) fields {

@@ -57,7 +57,7 @@ func bracketed(host string) string {
 	return host
 }
 
-// metal3Arch is a CPU architecture in metal3's word.
+// metal3Arch is a CPU architecture in metal3's word, which is SiteConfig's too.
 func metal3Arch(arch spec.Arch) string {
 	if arch == spec.ARM {
 		return "aarch64"

@@ -162,6 +162,29 @@ func TestRoundTripMachines(t *testing.T) {
 	}
 }
 
+// writeAs writes a cluster in a format below dir.
+func writeAs(t *testing.T, format manifest.Format, c *spec.Cluster, dir string, o manifest.FileOptions) ([]manifest.Loss, error) {
+	t.Helper()
+	if format == manifest.FormatClusterInstance {
+		objects, lost, err := manifest.ClusterInstance(c, o)
+		var out bytes.Buffer
+		if err == nil {
+			err = manifest.WriteYAML(&out, objects)
+		}
+		write(t, filepath.Join(dir, "site.yaml"), out.Bytes())
+		return lost, err
+	}
+	make := manifest.ZTP
+	if format == manifest.FormatAgent {
+		make = manifest.Agent
+	}
+	files, lost, err := make(c, o)
+	if err == nil {
+		err = manifest.WriteFiles(dir, files)
+	}
+	return lost, err
+}
+
 // TestRoundTripFiles writes every example for the agent-based installer and as
 // ClusterInstance, and reads it back: what differs is what the writers have told.
 func TestRoundTripFiles(t *testing.T) {
@@ -171,19 +194,7 @@ func TestRoundTripFiles(t *testing.T) {
 			t.Run(name+"/"+string(format), func(t *testing.T) {
 				before := loadExample(t, name)
 				dir := filepath.Join(t.TempDir(), "out")
-				var lost []manifest.Loss
-				var err error
-				switch format {
-				case manifest.FormatAgent:
-					lost, err = manifest.WriteAgent(before, dir, secrets)
-				case manifest.FormatZTP:
-					lost, err = manifest.WriteZTP(before, dir, secrets)
-				default:
-					var out bytes.Buffer
-					if lost, err = manifest.WriteClusterInstance(&out, before, secrets); err == nil {
-						write(t, filepath.Join(dir, "site.yaml"), out.Bytes())
-					}
-				}
+				lost, err := writeAs(t, format, before, dir, secrets)
 				if err != nil {
 					t.Fatal(err)
 				}

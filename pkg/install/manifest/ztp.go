@@ -34,15 +34,6 @@ func ZTP(c *spec.Cluster, o FileOptions) ([]File, []Loss, error) {
 	return w.result()
 }
 
-// WriteZTP writes what [ZTP] makes below dir.
-func WriteZTP(c *spec.Cluster, dir string, o FileOptions) ([]Loss, error) {
-	files, lost, err := ZTP(c, o)
-	if err != nil {
-		return nil, err
-	}
-	return lost, WriteFiles(dir, files)
-}
-
 // lostByZTP says why fields have no place in the files.
 func lostByZTP() map[string]string {
 	const (
@@ -181,7 +172,8 @@ func (w *writer) clusterManifests() {
 	for _, field := range []string{"mirrorRegistryRef", "holdInstallation"} {
 		unstructured.RemoveNestedField(install.Object, "spec", field)
 	}
-	w.objectFile(folder+"agent-cluster-install.yaml", w.hasPassword(), install)
+	_, overrides := install.GetAnnotations()[hubapi.AnnotationInstallConfigOverrides]
+	w.objectFile(folder+"agent-cluster-install.yaml", w.hasPassword() || overrides, install)
 	w.infraEnvFiles(folder)
 	w.pullSecretFile(folder + "pull-secret.yaml")
 }
@@ -243,7 +235,8 @@ func (w *writer) infraEnvFiles(folder string) {
 	for _, field := range []string{"mirrorRegistryRef", "agentLabels"} {
 		unstructured.RemoveNestedField(env.Object, "spec", field)
 	}
-	w.objectFile(folder+"infraenv.yaml", w.hasPassword(), env)
+	_, ignition, _ := unstructured.NestedString(env.Object, "spec", "ignitionConfigOverride")
+	w.objectFile(folder+"infraenv.yaml", w.hasPassword() || ignition, env)
 	var networks []*unstructured.Unstructured
 	for _, host := range sortedHosts(c) {
 		if config := w.nmStateConfig(c.Metadata.Name, host); config != nil {
@@ -313,7 +306,9 @@ func (w *writer) mirrorFiles() {
 	}
 }
 
-// openshiftFolder is the extra manifests, which all go into one folder.
+// openshiftFolder is the extra manifests, which all go into one folder. As with
+// the file's other documents in words that are not ours, nobody knows whether
+// they hold secrets: so they are their owner's alone.
 func (w *writer) openshiftFolder() {
 	seen := map[string]bool{}
 	for _, m := range w.losses.cluster.ManifestFiles() {
@@ -331,7 +326,7 @@ func (w *writer) openshiftFolder() {
 			w.lose(m.Field+".folder", string(m.Folder), "the agent-based installer has one folder, openshift: the manifest "+m.Name+" stands there")
 		}
 		seen[m.Name] = true
-		w.file("openshift/"+m.Name, false, m.Content)
+		w.file("openshift/"+m.Name, true, m.Content)
 	}
 }
 
