@@ -32,6 +32,8 @@ func TestSameByMeaning(t *testing.T) {
 			[]StaticNetwork{{YAML: "a: 1", MACs: []MACInterface{{MAC: "52:54:00:aa:00:01", Name: "eth0"}}}}, true,
 		},
 		"a network as a hub keeps it":     {SetStaticNetwork, []StaticNetwork{{YAML: `{b: [1.5, true, "yes", 0o10], a: {c: d}}`}}, []StaticNetwork{{YAML: "a:\n  c: d\nb:\n- 1.5\n- true\n- \"yes\"\n- 8\n"}}, true},
+		"a network as JSON":               {SetStaticNetwork, []StaticNetwork{{YAML: "b: [1.5, true, 1]\na: {c: <d>}"}}, []StaticNetwork{{YAML: `{"a":{"c":"\u003cd\u003e"},"b":[1.5,true,1]}`}}, true},
+		"another network as JSON":         {SetStaticNetwork, []StaticNetwork{{YAML: "a: 1"}}, []StaticNetwork{{YAML: `{"a":2}`}}, false},
 		"another network":                 {SetStaticNetwork, []StaticNetwork{{YAML: "a: 1"}}, []StaticNetwork{{YAML: "a: 2"}}, false},
 		"a network that is no YAML":       {SetStaticNetwork, []StaticNetwork{{YAML: "a: ["}}, []StaticNetwork{{YAML: "a: [\n"}}, true},
 		"all roles, one by one":           {SetHyperthreads, "masters,workers,arbiters", "all", true},
