@@ -27,7 +27,8 @@ were written into the file since.
 The service is told that the cluster takes more hosts, and makes a discovery image
 for them: it takes none from the image that the cluster was installed with. Each
 host is installed as soon as it is ready, and waits for no other. A machine that the
-file does not name is left alone. The same command goes on where things stand, and
+file does not name is left alone. A cluster that something else installed (spec.import)
+is made known to the service first. The same command goes on where things stand, and
 does nothing at all once every host was added.
 
 The service's knowledge ends with the reboot of a host. Whether it has joined as a
