@@ -192,7 +192,7 @@ func TestServiceStalls(t *testing.T) {
 	for name, trouble := range map[string]hubsim.Trouble{"unsynced agents": {UnsyncedAgents: true}, "backend errors": {BackendErrors: 4}} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, "compact"), speed: 2 * speed, operator: hubsim.Config{Trouble: trouble, Webhooks: true}})
+			x := onHub().open(t, setup{cluster: example(t, "sno"), operator: hubsim.Config{Trouble: trouble, Webhooks: true}})
 			x.installs(t, &wire{})
 		})
 	}

@@ -20,7 +20,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	for _, name := range []string{"sno", "static-network"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, name), speed: 2 * speed})
+			x := onHub().open(t, setup{cluster: example(t, name)})
 			untouched := x.strangers(t)
 			dir, deaths := t.TempDir(), 0
 			for run := 0; ; run++ {

@@ -55,7 +55,7 @@ func TestPassingTroubles(t *testing.T) {
 	for _, kind := range passingTroubles() {
 		t.Run(strings.ReplaceAll(kind.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, "static-network"), speed: 2 * speed})
+			x := onHub().open(t, setup{cluster: example(t, "sno")})
 			untouched := x.strangers(t)
 			var mu sync.Mutex
 			struck := map[string]int{}
@@ -115,7 +115,7 @@ func (c *cut) Read(p []byte) (int, error) {
 // event as often as not.
 func TestWatchesEnd(t *testing.T) {
 	t.Parallel()
-	x := onHub().open(t, setup{cluster: example(t, "compact"), speed: 2 * speed})
+	x := onHub().open(t, setup{cluster: example(t, "sno")})
 	var mu sync.Mutex
 	ended := 0
 	w := &wire{strike: func(request *http.Request, pass func() (*http.Response, error)) (*http.Response, error, bool) {
@@ -147,10 +147,10 @@ func TestWatchesEnd(t *testing.T) {
 // TestCredentialsExpire ends a run as not authorised when its credentials are no
 // longer taken, wherever it stands, and another one with good ones goes on.
 func TestCredentialsExpire(t *testing.T) {
-	for name, after := range map[string]int{"at first": 0, "while it registers": 3, "while it installs": 8} {
+	for name, after := range map[string]int{"at first": 0, "while it registers": 3, "while it installs": 6} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, "compact"), speed: 2 * speed})
+			x := onHub().open(t, setup{cluster: example(t, "sno")})
 			var mu sync.Mutex
 			written := 0
 			w := &wire{strike: func(request *http.Request, _ func() (*http.Response, error)) (*http.Response, error, bool) {
@@ -181,7 +181,7 @@ func TestCredentialsExpire(t *testing.T) {
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	own := kubetest.Start(t)
-	x := onHub().open(t, setup{cluster: example(t, "compact"), speed: 2 * speed, server: own})
+	x := onHub().open(t, setup{cluster: example(t, "sno"), server: own})
 	plane, dir := x.plane(t), t.TempDir()
 	reached := make(chan string, 100)
 	done := make(chan *attempt, 1)

@@ -11,7 +11,7 @@ import (
 
 // sideBySide is how many installs run at once. Most of their time goes by in
 // waiting for simulated machines, so that it is more than there are processors.
-const sideBySide = 8
+const sideBySide = 12
 
 // server is the API server of all tests of this package that do not break it.
 var server kubetest.Shared

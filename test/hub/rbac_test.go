@@ -78,7 +78,7 @@ func TestDocumentedRole(t *testing.T) {
 		for _, name := range []string{"disconnected", "static-network"} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				x := onHub().open(t, setup{cluster: example(t, name), speed: 2 * speed})
+				x := onHub().open(t, setup{cluster: example(t, name)})
 				x.kube = x.user(t, documentedRole(t))
 				x.heard = used.hear
 				plane := x.plane(t)

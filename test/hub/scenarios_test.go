@@ -37,7 +37,7 @@ func TestScenarios(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			same(t, backends(), func(t *testing.T, b backend) trace {
-				x := b.open(t, setup{cluster: example(t, test.example), scenario: scene(t, name), speed: 2 * speed})
+				x := b.open(t, setup{cluster: example(t, test.example), scenario: scene(t, name)})
 				a := x.run(t, t.TempDir(), install.WithTimeouts(6*time.Hour, 40*time.Minute))
 				if a.trace.Code != int(test.code) {
 					t.Fatalf("ends with code %d, not %d: %s\n%s", a.trace.Code, test.code, a.says(), a.story())

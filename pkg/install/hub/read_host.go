@@ -37,6 +37,9 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	}
 	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		host.ClusterID = id(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+		if host.State == install.HostUnbound {
+			host.State = install.HostBinding // it was asked for, and the service is still to see to it
+		}
 	}
 	if c := find(status.Conditions, hubapi.ConditionConnected); c.isFalse() {
 		host.CheckedIn = c.since()
