@@ -68,6 +68,11 @@ func walls() []wall {
 			breach:  [2]string{"pkg/install", assisted + "models"},
 		},
 		{
+			name:    "only what reads releases speaks to registries",
+			imports: []string{"github.com/google/go-containerregistry/..."}, onlyIn: []string{"pkg/install/release"},
+			breach: [2]string{"internal/inmedia", "github.com/google/go-containerregistry/pkg/v1/remote"},
+		},
+		{
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
