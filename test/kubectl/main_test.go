@@ -22,30 +22,53 @@ var hub kubetest.Shared
 
 func TestMain(m *testing.M) {
 	code := hub.Run(m)
-	if dir, built := plugins(); built == nil {
-		_ = os.RemoveAll(dir)
+	if err := plugins.remove(); err != nil && code == 0 {
+		code = 1
 	}
 	os.Exit(code)
 }
 
-// plugins is a folder with the program under the names by which kubectl finds it.
-var plugins = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "oaictl-kubectl-")
-	if err != nil {
-		return "", err
+// plugins is the program under the names by which kubectl finds it, for all tests of
+// this package.
+var plugins installed
+
+// installed is a folder with the program, built when it is first asked for.
+type installed struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func (i *installed) folder() (string, error) {
+	i.once.Do(func() {
+		if i.dir, i.err = os.MkdirTemp("", "oaictl-kubectl-"); i.err == nil {
+			i.err = buildInto(i.dir)
+		}
+	})
+	return i.dir, i.err
+}
+
+// remove removes the folder, if there is one.
+func (i *installed) remove() error {
+	if i.dir == "" {
+		return nil
 	}
+	return os.RemoveAll(i.dir)
+}
+
+func buildInto(dir string) error {
 	program := filepath.Join(dir, "oaictl")
 	build := exec.Command("go", "build", "-o", program, "github.com/oaictl/oaictl/cmd/oaictl")
 	if text, err := build.CombinedOutput(); err != nil {
-		return dir, errors.Join(err, errors.New(string(text)))
+		return errors.Join(err, errors.New(string(text)))
 	}
 	for _, name := range []string{"kubectl-oai", "kubectl_complete-oai"} {
 		if err := os.Symlink(program, filepath.Join(dir, name)); err != nil {
-			return dir, err
+			return err
 		}
 	}
-	return dir, nil
-})
+	return nil
+}
 
 // desk is a user's: a kubeconfig, kubectl with the plugin, and a folder.
 type desk struct {
@@ -61,7 +84,7 @@ func newDesk(t *testing.T) *desk {
 		t.Skip("it runs a hub")
 	}
 	cluster := hub.Start(t)
-	dir, err := plugins()
+	dir, err := plugins.folder()
 	if err != nil {
 		t.Fatal(err)
 	}
