@@ -114,7 +114,10 @@ func TestSnippets(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := spec.Env{
-		LookupEnv: func(name string) (string, bool) { return "/home/me", name == "HOME" },
+		LookupEnv: func(name string) (string, bool) {
+			value, set := map[string]string{"HOME": "/home/me", "BMC_CP0": "admin:not-a-real-password"}[name]
+			return value, set
+		},
 		ReadFile: func(name string) ([]byte, error) {
 			switch filepath.Base(name) {
 			case "pull-secret.json":
@@ -123,6 +126,8 @@ func TestSnippets(t *testing.T) {
 				return sshKey, nil
 			case "bmc-password":
 				return []byte("admin:not-a-real-password"), nil
+			case "old.kubeconfig":
+				return []byte("apiVersion: v1\nkind: Config\nclusters: []\n"), nil
 			}
 			return nil, fs.ErrNotExist
 		},

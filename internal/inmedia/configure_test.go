@@ -95,7 +95,7 @@ func TestConfigureGivesUp(t *testing.T) {
 		t.Errorf("the file of failures holds %q, want %q", got, want)
 	}
 	status, err := m.client().Status(t.Context())
-	if err != nil || install.CodeOf(status.Trouble()) != install.CodeBlocked || !strings.Contains(status.Trouble().Error(), "Installation cannot proceed: master-9") {
+	if err != nil || install.CodeOf(status.Trouble()) != install.CodeBlocked || !strings.Contains(status.Trouble().Error(), "installation cannot proceed: master-9") {
 		t.Errorf("%v, %v", status.Trouble(), err)
 	}
 	start := m.client()

@@ -37,7 +37,7 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	for tries, rested := 0, 0; ; {
 		pause := cmp.Or(c.Poll, pollInterval)
 		observed, err := c.Service.Observe(ctx, install.Query{ID: cluster.ID}, nil)
-		on := wait{}
+		var on wait
 		switch {
 		case err != nil && (!passing(err) || context.Cause(ctx) != nil):
 			return Result{}, err

@@ -45,7 +45,7 @@ func (s Status) Trouble() error {
 		}
 	case len(s.Failures) > 0:
 		return &install.Fault{
-			Code: install.CodeBlocked, Err: fmt.Errorf("Installation cannot proceed: %s", strings.Join(s.Failures, "; ")),
+			Code: install.CodeBlocked, Err: fmt.Errorf("installation cannot proceed: %s", strings.Join(s.Failures, "; ")),
 			Next: "correct the configuration of the hosts; configure-hosts reads it again",
 		}
 	}

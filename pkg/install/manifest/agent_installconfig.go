@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -201,7 +200,7 @@ func (w *writer) poolArch() string {
 	case spec.X86:
 		return "amd64"
 	case spec.Multi:
-		w.lose("spec.openshift.arch", string(arch), fmt.Sprintf("openshift-install makes an image for one architecture at a time: use a multi release, and one run for each"))
+		w.lose("spec.openshift.arch", string(arch), "openshift-install makes an image for one architecture at a time: use a multi release, and one run for each")
 		return ""
 	default:
 		return string(arch)

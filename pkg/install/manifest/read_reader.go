@@ -232,23 +232,6 @@ func (r *reader) boolean(n *node) *bool {
 
 func isTrue(is *bool) bool { return is != nil && *is }
 
-// textMap takes a map of texts; nil for none.
-func (r *reader) textMap(n *node) map[string]string {
-	if n = r.mapOf(n); n == nil || len(n.children) == 0 {
-		return nil
-	}
-	m := make(map[string]string, len(n.children))
-	for _, c := range n.children {
-		if c.kind == nullNode {
-			c.taken = true
-			m[c.key] = ""
-			continue
-		}
-		m[c.key] = r.text(c)
-	}
-	return m
-}
-
 // from notes that a field of cluster.yaml came from n, so that what is wrong with
 // the field is told at n.
 func (r *reader) from(field string, n *node) {
