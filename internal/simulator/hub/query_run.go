@@ -13,8 +13,23 @@ func identity(v any) ([]any, error) { return []any{v}, nil }
 
 func constant(v any) query { return func(any) ([]any, error) { return []any{v}, nil } }
 
-// mostResults bounds what a query can make of an inventory.
-const mostResults = 10_000
+// mostResults bounds what a query can make of an inventory, and the length of a
+// list; longestText bounds a text, in bytes.
+const (
+	mostResults = 10_000
+	longestText = 1 << 20
+)
+
+// huge tells what a query has blown up.
+func huge(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return len(v) > longestText
+	case []any:
+		return len(v) > mostResults
+	}
+	return false
+}
 
 // then applies a filter to everything that another one gives.
 func then(first, second query) query {
@@ -29,7 +44,7 @@ func then(first, second query) query {
 			if err != nil {
 				return nil, err
 			}
-			if all = append(all, out...); len(all) > mostResults {
+			if all = append(all, out...); len(all) > mostResults || slices.ContainsFunc(out, huge) {
 				return nil, fmt.Errorf("the query has too many results")
 			}
 		}

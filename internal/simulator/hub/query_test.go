@@ -2,6 +2,7 @@ package hub
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +56,19 @@ func TestQuery(t *testing.T) {
 			if diff := cmp.Diff(want, toJSON(out)); diff != "" {
 				t.Errorf("%s: -want +have\n%s", text, diff)
 			}
+		}
+	}
+}
+
+// TestQueriesDoNotBlowUp doubles a text and a list with each step.
+func TestQueriesDoNotBlowUp(t *testing.T) {
+	for _, text := range []string{`"x"`, `[1]`} {
+		q, err := parseQuery(text + strings.Repeat("|.+.", 40))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q(nil); err == nil {
+			t.Errorf("%s: no error", text)
 		}
 	}
 }
