@@ -127,7 +127,7 @@ func setUpMedium(t *testing.T, env *testscript.Env, manifests string, images *ht
 // startMediaService also gives a token for it.
 func startMediaService(t *testing.T, env *testscript.Env) (*mediaService, string) {
 	t.Helper()
-	m := &mediaService{clock: clock.Scaled(1000)}
+	m := &mediaService{clock: clock.Scaled(300)}
 	service, err := simulator.NewService(simulator.ServiceConfig{Clock: m.clock, Seed: 1, Auth: auth.AgentInstallerLocal, PublicURL: func() string { return m.url }})
 	if err != nil {
 		t.Fatal(err)

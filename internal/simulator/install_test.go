@@ -16,11 +16,12 @@ import (
 func TestLibraryInstalls(t *testing.T) {
 	for _, example := range []string{"sno", "compact", "ha-workers", "dual-stack", "static-network", "disconnected", "arbiter"} {
 		t.Run(example, func(t *testing.T) {
+			t.Parallel()
 			cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
 			if err != nil {
 				t.Fatal(err)
 			}
-			time := clock.Scaled(1000)
+			time := clock.Scaled(300)
 			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
 			if err != nil {
 				t.Fatal(err)

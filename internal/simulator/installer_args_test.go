@@ -28,6 +28,7 @@ func TestInstallerArgs(t *testing.T) {
 	lease := regexp.MustCompile(`^ip=([0-9a-f]{2}-){5}[0-9a-f]{2}:dhcp`)
 	for example, static := range map[string]bool{"static-network": true, "compact": false} {
 		t.Run(example, func(t *testing.T) {
+			t.Parallel()
 			cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
 			if err != nil {
 				t.Fatal(err)
@@ -50,7 +51,7 @@ func TestInstallerArgs(t *testing.T) {
 // install step of each host, as its agent was sent them.
 func installSteps(t *testing.T, cluster *spec.Cluster) map[string][]string {
 	t.Helper()
-	time := clock.Scaled(1000)
+	time := clock.Scaled(300)
 	var address string
 	service, err := simulator.NewService(simulator.ServiceConfig{Clock: time, Seed: 1, PublicURL: func() string { return address }})
 	if err != nil {

@@ -17,12 +17,13 @@ import (
 func TestLateBinding(t *testing.T) {
 	for _, ref := range []string{"", "rack-7"} {
 		t.Run("ref "+ref, func(t *testing.T) {
+			t.Parallel()
 			cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", "compact", "cluster.yaml"), spec.OSEnv())
 			if err != nil {
 				t.Fatal(err)
 			}
 			cluster.Spec.InfraEnv = spec.InfraEnv{Bind: spec.BindLate, Ref: ref}
-			time := clock.Scaled(1000)
+			time := clock.Scaled(300)
 			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
 			if err != nil {
 				t.Fatal(err)

@@ -129,7 +129,7 @@ func parse(t *testing.T, text string) *spec.Cluster {
 // runs of which none remembers what an earlier one did.
 func writesUntilInstall(t *testing.T, cluster *spec.Cluster, mutely bool) map[string]int {
 	t.Helper()
-	scaled := clock.Scaled(1000)
+	scaled := clock.Scaled(300)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

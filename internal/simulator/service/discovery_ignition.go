@@ -31,11 +31,19 @@ type discoveryUnit struct {
 	Contents string `json:"contents"`
 }
 
+// discoveryProxy is what Ignition itself fetches through. The format takes no empty
+// address.
+type discoveryProxy struct {
+	HTTP  string   `json:"httpProxy,omitempty"`
+	HTTPS string   `json:"httpsProxy,omitempty"`
+	No    []string `json:"noProxy,omitempty"`
+}
+
 // discoveryIgnition configures the live system: it runs the agent.
 func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
 	about := map[string]any{"version": discoverySpec}
 	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
-		about["proxy"] = map[string]any{"httpProxy": p.HTTPProxy, "httpsProxy": p.HTTPSProxy, "noProxy": splitNames(p.NoProxy)}
+		about["proxy"] = discoveryProxy{p.HTTPProxy, p.HTTPSProxy, splitNames(p.NoProxy)}
 	}
 	text := inString(map[string]any{
 		"ignition": about,
