@@ -2,17 +2,21 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // bear is how long the controllers of a hub may take to let go of objects that
@@ -22,8 +26,10 @@ const bear = 10 * time.Minute
 // DeleteCluster deletes a cluster's objects, in the order in which their
 // controllers can let go of them, and waits for each to be gone: the machines,
 // the cluster itself with its AgentClusterInstall and Agents, its images and
-// networks, and what was made for it alone. An installed cluster runs on. What
-// carries another label or none is left. One that is gone already is a success.
+// networks, and what was made for it alone. An installed cluster runs on: its
+// machines are taken from the bare metal operator before, which would switch them
+// off with their BareMetalHosts. What carries another label or none is left. One
+// that is gone already is a success.
 func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
 	at, err := p.place(ctx, namespace)
@@ -42,7 +48,11 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 			}
 		}
 	}
-	if err := w.deleteAll(ctx, bareMetalHosts(), w.ours(bareMetalHosts())); err != nil {
+	machines := w.ours(bareMetalHosts())
+	if err := w.detach(ctx, deployment, machines); err != nil {
+		return err
+	}
+	if err := w.deleteAll(ctx, bareMetalHosts(), machines); err != nil {
 		return err
 	}
 	if deployment != nil {
@@ -70,6 +80,36 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 // ours are the objects of a kind that carry the cluster's label.
 func (w *writer) ours(k kind) []*unstructured.Unstructured {
 	return slices.DeleteFunc(w.at.shelf(k).all(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.cluster })
+}
+
+// detach takes the machines of an installed cluster from the bare metal operator as
+// they are: it deletes a detached BareMetalHost without switching its machine off.
+// The service does so by itself once a machine boots from its disk, unless it is told
+// to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
+func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
+	if deployment == nil {
+		return nil
+	}
+	cd, err := read[hive.ClusterDeployment](deployment)
+	if err != nil || !installed(cd) {
+		return err
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{hubapi.AnnotationBMHDetached: hubapi.FieldManager}}})
+	if err != nil {
+		return err
+	}
+	for _, u := range machines {
+		if u.GetDeletionTimestamp() != nil || u.GetAnnotations()[hubapi.AnnotationBMHDetached] != "" {
+			continue
+		}
+		short, cancel := brief(ctx)
+		_, err := w.client(bareMetalHosts(), u.GetNamespace()).Patch(short, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
+		cancel()
+		if err != nil && !apierrors.IsNotFound(err) {
+			return w.fault(attempt{op: "detach " + hubapi.KindBareMetalHost, verb: "patch", kind: bareMetalHosts(), namespace: u.GetNamespace(), name: u.GetName()}, err)
+		}
+	}
+	return nil
 }
 
 // deleteAll deletes objects and waits until they are gone.
@@ -184,8 +224,8 @@ func holder(finalizer string) string {
 }
 
 // leftovers deletes what was made for the cluster and is not watched: Secrets,
-// the ClusterImageSet and, if nothing of others is in it, the namespace. Whoever
-// may not delete the latter two leaves them.
+// the ClusterImageSet and, if it is plain that nothing of others is in it, the
+// namespace. Whoever may not delete the latter two leaves them.
 func (w *writer) leftovers(ctx context.Context) error {
 	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.cluster}
 	short, cancel := brief(ctx)
@@ -220,39 +260,4 @@ func (w *writer) removeIfOurs(ctx context.Context, k kind, name string) error {
 		return nil
 	}
 	return err
-}
-
-// shared says whether a namespace holds something that is not the cluster's, or
-// may: then it stays.
-func (w *writer) shared(ctx context.Context) bool {
-	for _, s := range w.at.shelves {
-		if len(s.all()) > 0 {
-			return true
-		}
-	}
-	for _, k := range []kind{secrets(), configMaps()} {
-		list, err := w.client(k, w.at.namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return true
-		}
-		for i := range list.Items {
-			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.cluster {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// ofEveryNamespace says whether an object is one that Kubernetes or OpenShift
-// put into each namespace, or that the service made for the cluster.
-func ofEveryNamespace(u *unstructured.Unstructured) bool {
-	kind, _, _ := unstructured.NestedString(u.Object, "type")
-	switch {
-	case u.GetName() == "kube-root-ca.crt", u.GetName() == "openshift-service-ca.crt":
-		return true
-	case kind == "kubernetes.io/service-account-token", kind == "kubernetes.io/dockercfg":
-		return true
-	}
-	return u.GetLabels()[hubapi.LabelHiveClusterDeployment] != ""
 }

@@ -2,16 +2,19 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // An Agent that takes the name of one that went is another one, and the one that
@@ -69,5 +72,101 @@ func TestDeleteGoesOn(t *testing.T) {
 	}
 	if list, err := s.client(agentInstalls()).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 		t.Errorf("%d are left, %v", len(list.Items), err)
+	}
+}
+
+// A namespace goes with the cluster only if nothing of others is in it, of whatever
+// kind.
+func TestNamespaceOfOthersStays(t *testing.T) {
+	for name, theirs := range map[string]*unstructured.Unstructured{
+		"alone":          nil,
+		"ServiceAccount": object("v1", "ServiceAccount", "", "gitops", map[string]any{}),
+		"Role":           object("rbac.authorization.k8s.io/v1", "Role", "", "gitops", map[string]any{"rules": []any{}}),
+		"ConfigMap":      object("v1", "ConfigMap", "", "notes", map[string]any{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.settle()
+			namespaces := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+			label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)
+			if _, err := namespaces.Patch(t.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if theirs != nil {
+				theirs.SetNamespace(s.namespace)
+				resource := schema.GroupVersionResource{Group: theirs.GroupVersionKind().Group, Version: "v1", Resource: strings.ToLower(theirs.GetKind()) + "s"}
+				if _, err := s.admin.Resource(resource).Namespace(s.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
+				t.Fatal(err)
+			}
+			u, err := namespaces.Get(t.Context(), s.namespace, metav1.GetOptions{})
+			going := apierrors.IsNotFound(err) || err == nil && u.GetDeletionTimestamp() != nil
+			if going != (theirs == nil) {
+				t.Errorf("it goes: %v, %v", going, err)
+			}
+		})
+	}
+}
+
+// The machines of a cluster that runs are taken from the bare metal operator before
+// they are deleted there, so that it leaves them on; those of an install that is
+// given up are the operator's to switch off.
+func TestDeleteLeavesMachinesOn(t *testing.T) {
+	for name, installed := range map[string]bool{"installed": true, "given up": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.settle()
+			if _, err := s.client(clusterDeployments()).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{"online": true}})
+			machine.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
+			machine.SetFinalizers([]string{"metal3.io/test"})
+			if _, err := s.client(bareMetalHosts()).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			s.until("the machine", func(*install.Observed) bool {
+				at := s.plane.places[s.namespace]
+				deployment := at.shelf(clusterDeployments()).get(s.namespace)
+				is, found, _ := unstructured.NestedBool(deployment.Object, "spec", "installed")
+				return found && is == installed && at.shelf(bareMetalHosts()).get("metal") != nil
+			})
+			deleted := make(chan error, 1)
+			go func() { deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace) }()
+			s.until("its deletion", func(*install.Observed) bool {
+				u := s.plane.places[s.namespace].shelf(bareMetalHosts()).get("metal")
+				return u.GetDeletionTimestamp() != nil
+			})
+			if detached := s.get(bareMetalHosts(), "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
+				t.Errorf("detached: %v", detached)
+			}
+			if _, err := s.client(bareMetalHosts()).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-deleted; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What the service writes to meanwhile is let go of as it is then.
+func TestLetGoOfWhatChanges(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	before := s.get(infraEnvs(), s.namespace)
+	if _, err := s.client(infraEnvs()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
+		t.Fatal(err)
+	}
+	w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
+	if err := w.letGo(t.Context(), infraEnvs(), before); err != nil {
+		t.Fatal(err)
+	}
+	after := s.get(infraEnvs(), s.namespace)
+	if ownEntry(after) >= 0 || after.GetLabels()[hubapi.LabelCluster] != "" || after.GetAnnotations()["the"] != "service" {
+		t.Errorf("left: %v, %v, %+v", after.GetLabels(), after.GetAnnotations(), after.GetManagedFields())
 	}
 }

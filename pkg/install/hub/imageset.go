@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/coreos/go-semver/semver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -141,30 +141,21 @@ func satisfies(have, want string) bool {
 	return have != "" && want != "" && (have == want || strings.HasPrefix(have, want+"."))
 }
 
-// compareVersions orders versions; one that is no release yet is before it.
+// compareVersions orders versions by their precedence (Semantic Versioning 2.0.0
+// §11), but every release comes after all that is none: nobody who asks for 4.20
+// is given a candidate while there is a release. What is no version comes first.
 func compareVersions(a, b string) int {
-	split := func(v string) (numbers []int, rest string) {
-		main, rest, _ := strings.Cut(v, "-")
-		for part := range strings.SplitSeq(main, ".") {
-			n, err := strconv.Atoi(part)
-			if err != nil {
-				n = 0
-			}
-			numbers = append(numbers, n)
-		}
-		return numbers, rest
+	x, errX := semver.NewVersion(a)
+	y, errY := semver.NewVersion(b)
+	if errX != nil || errY != nil {
+		return cmp.Or(cmp.Compare(bit(errX == nil), bit(errY == nil)), strings.Compare(a, b))
 	}
-	x, restX := split(a)
-	y, restY := split(b)
-	switch c := slices.Compare(x, y); {
-	case c != 0:
-		return c
-	case restX == restY:
-		return 0
-	case restX == "":
+	return cmp.Or(cmp.Compare(bit(x.PreRelease == ""), bit(y.PreRelease == "")), x.Compare(*y))
+}
+
+func bit(b bool) int {
+	if b {
 		return 1
-	case restY == "":
-		return -1
 	}
-	return strings.Compare(restX, restY)
+	return 0
 }

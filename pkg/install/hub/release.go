@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -75,9 +76,32 @@ func (w *writer) letGoIfOurs(ctx context.Context, k kind, name string) error {
 	return err
 }
 
-// letGo takes the label and the ownership of fields off an object; the fields
-// stay as they are. An apply that leaves them out would remove them.
+// letGo takes the label and the ownership of fields off an object. The service
+// writes to the objects, too: one that has changed since it was read is read anew.
 func (w *writer) letGo(ctx context.Context, k kind, u *unstructured.Unstructured) error {
+	for try := 1; ; try++ {
+		err := w.letGoAt(ctx, k, u)
+		var fault *install.Fault
+		if !errors.As(err, &fault) || fault.Status != 409 || try == mostTries {
+			return err
+		}
+		if err := w.clock.Sleep(ctx, time.Second/4); err != nil { // the watch tells of it in a moment
+			return err
+		}
+		fresh, reading := w.live(ctx, k, u.GetNamespace(), u.GetName())
+		if reading != nil || fresh == nil {
+			return reading
+		}
+		u = fresh
+	}
+}
+
+// mostTries is how often an object is let go of that others write to meanwhile.
+const mostTries = 5
+
+// letGoAt lets go of an object as it was read; its fields stay as they are. An
+// apply that leaves them out would remove them.
+func (w *writer) letGoAt(ctx context.Context, k kind, u *unstructured.Unstructured) error {
 	entries := []any{}
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager != hubapi.FieldManager {

@@ -58,7 +58,7 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 			return err
 		}
 	}
-	return notFound("manifest", folder+"/"+name, "oaictl get manifests "+clusterID)
+	return notFound("manifest", folder+"/"+name, "oaictl download manifests "+clusterID)
 }
 
 // Event is an entry of the service's event log.

@@ -1,0 +1,115 @@
+package hub
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// shared says whether a namespace holds something that is not the cluster's, or
+// may: then it stays, since all that is in a namespace goes with it, whatever kind
+// it is of. Who may not list a kind cannot know.
+func (w *writer) shared(ctx context.Context) bool {
+	for _, s := range w.at.shelves {
+		if len(s.all()) > 0 {
+			return true
+		}
+	}
+	kinds, err := w.deletable(ctx)
+	if err != nil {
+		return true
+	}
+	for _, k := range kinds {
+		if w.othersOf(ctx, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// othersOf says whether a namespace holds objects of a kind that are not the
+// cluster's.
+func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) bool {
+	for page := ""; ; {
+		list, err := w.dynamic.Resource(k).Namespace(w.at.namespace).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
+		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+			return false
+		}
+		if err != nil {
+			return true
+		}
+		for i := range list.Items {
+			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.cluster {
+				return true
+			}
+		}
+		if page = list.GetContinue(); page == "" {
+			return false
+		}
+	}
+}
+
+// deletable are the kinds that can stand in a namespace and be deleted there, but
+// for events, which belong to what they tell of.
+func (w *writer) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
+	data, err := w.raw.Get().AbsPath("/apis").Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	var groups metav1.APIGroupList
+	if err := decode(data, &groups); err != nil {
+		return nil, err
+	}
+	paths := []string{"/api/v1"}
+	for _, group := range groups.Groups {
+		paths = append(paths, "/apis/"+group.PreferredVersion.GroupVersion)
+	}
+	var found []schema.GroupVersionResource
+	for _, path := range paths {
+		data, err := w.raw.Get().AbsPath(path).Do(ctx).Raw()
+		if err != nil {
+			return nil, err
+		}
+		var list metav1.APIResourceList
+		if err := decode(data, &list); err != nil {
+			return nil, err
+		}
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if r.Namespaced && r.Kind != "Event" && !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+				found = append(found, version.WithResource(r.Name))
+			}
+		}
+	}
+	return found, nil
+}
+
+// ofEveryNamespace says whether an object is one that Kubernetes, OpenShift or its
+// operators put into each namespace, or that the service made for the cluster.
+func ofEveryNamespace(u *unstructured.Unstructured) bool {
+	kind, _, _ := unstructured.NestedString(u.Object, "type")
+	name, labels := u.GetName(), u.GetLabels()
+	switch {
+	case u.GetKind() == "ServiceAccount" && (name == "default" || name == "builder" || name == "deployer"):
+		return true
+	case u.GetKind() == "RoleBinding" && (name == "system:deployers" || name == "system:image-builders" || name == "system:image-pullers"):
+		return true
+	case u.GetKind() == "ClusterServiceVersion" && labels["olm.copiedFrom"] != "": // a copy of an operator that is for all namespaces
+		return true
+	case name == "kube-root-ca.crt", name == "openshift-service-ca.crt":
+		return true
+	case kind == "kubernetes.io/service-account-token", kind == "kubernetes.io/dockercfg":
+		return true
+	}
+	return labels[hubapi.LabelHiveClusterDeployment] != ""
+}
