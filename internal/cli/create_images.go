@@ -83,8 +83,8 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 		}
 	}
 	var written []document.Download
-	for n := range cluster.Spec.Hosts {
-		files, err := write(ctx, dir, media, &cluster.Spec.Hosts[n])
+	for n := range media.cluster.Spec.Hosts {
+		files, err := write(ctx, dir, media, &media.cluster.Spec.Hosts[n])
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -40,9 +41,7 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 			return env, nil
 		}
 	}
-	c := d.desired.Spec
-	query := install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref, Adopt: d.desired.Options.Adopt, Detail: true}
-	observed, err := d.service.Observe(ctx, query, nil)
+	observed, err := d.look(ctx)
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
@@ -60,6 +59,24 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 	}
 	d.observed = observed
 	return env, nil
+}
+
+// present is the file's cluster as far as it can have hosts now.
+func (d *discovery) present(ctx context.Context) (*spec.Cluster, error) {
+	observed, err := d.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.see(observed)
+	return d.desired.At(observed).Spec, nil
+}
+
+// look asks the service.
+func (d *discovery) look(ctx context.Context) (*install.Observed, error) {
+	c := d.desired.Spec
+	return d.service.Observe(ctx, install.Query{
+		Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref, Adopt: d.desired.Options.Adopt, Detail: true,
+	}, nil)
 }
 
 // ignition is the discovery Ignition of a host, as the service has it now.

@@ -11,7 +11,7 @@ import (
 // at once and before anything is asked of the backend.
 func (a *app) fitsBackend(c *spec.Cluster) error {
 	if a.globals.Backend == backendHub {
-		_, err := manifest.Hub(c, manifest.HubOptions{Namespace: a.globals.kube.scope()})
+		_, err := manifest.Hub(c, manifest.HubOptions{Namespace: a.globals.kube.scope(), Later: true})
 		return err
 	}
 	return fitsREST(c)

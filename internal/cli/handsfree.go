@@ -147,6 +147,15 @@ func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts
 	return "", usagef("BMCs may reach this machine at different addresses%s: say which with --media-url", text)
 }
 
+// toBoot is the cluster whose hosts a run may boot: an install has nothing to do
+// with those that can only be added.
+func toBoot(desired *install.Desired) *spec.Cluster {
+	if desired.Options.AddNodes {
+		return desired.Spec
+	}
+	return desired.Spec.AtInstall()
+}
+
 // stillReading are the hosts that end with the media server of a run.
 func stillReading(desired *install.Desired, result install.Result) []string {
 	if result.Observed == nil {

@@ -69,7 +69,7 @@ func (h *handsFree) Act(ctx context.Context, desired *install.Desired, observed 
 // bootHandsFree starts what boots the machines of the file that have BMCs; it is
 // nil where none has.
 func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired *install.Desired, log *runlog.Log) (*handsFree, error) {
-	hosts := install.BootedByBMC(desired.Spec)
+	hosts := install.BootedByBMC(toBoot(desired))
 	if len(hosts) == 0 {
 		return nil, nil
 	}
@@ -201,7 +201,7 @@ func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 
 // imagesOf makes the hosts' images: those of one architecture of one base.
 func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.Server, dir string) (machine.Media, error) {
-	whole := h.discovery.desired.Spec
+	whole := toBoot(h.discovery.desired)
 	media := mediaOf{}
 	h.baseOf = map[string]*baseImage{}
 	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {

@@ -97,14 +97,18 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 	return cluster, nil
 }
 
-// media promises the media of every host. server hands them out, nil where they go
+// media promises the media of every host that the cluster takes now. server hands them out, nil where they go
 // into files. It fails where a host has no InfraEnv yet.
 func (o *hostMediaOptions) media(ctx context.Context, cluster *spec.Cluster, server *serve.Server) (*hostMedia, error) {
 	service, err := o.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &hostMedia{cluster: cluster, discovery: &discovery{service: service, desired: &install.Desired{Spec: cluster}}}
+	m := &hostMedia{discovery: &discovery{service: service, desired: &install.Desired{Spec: cluster}}}
+	if cluster, err = m.discovery.present(ctx); err != nil {
+		return nil, err
+	}
+	m.cluster = cluster
 	for n := range cluster.Spec.Hosts {
 		if _, err := m.discovery.envOf(ctx, cluster.Spec.Hosts[n].Name); err != nil {
 			return nil, o.notRegistered(err)

@@ -90,7 +90,7 @@ func (o *planOptions) run(ctx context.Context) error {
 // show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service remote, desired *install.Desired) error {
 	options := []install.Option{install.WithFiles(install.NewFiles(o.Dir))}
-	booted := install.BootedByBMC(desired.Spec)
+	booted := install.BootedByBMC(toBoot(desired))
 	if len(booted) > 0 {
 		machines, err := o.lookingOnly(filepath.Join(o.Dir, desired.Spec.Metadata.Name), o.BMCProxy)
 		if err != nil {

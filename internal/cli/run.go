@@ -71,7 +71,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	if err := o.fitsBackend(cluster); err != nil {
 		return err
 	}
-	if err := o.boot.fits(o.File, install.BootedByBMC(cluster), o.Detach); err != nil {
+	if err := o.boot.fits(o.File, install.BootedByBMC(toBoot(desired)), o.Detach); err != nil {
 		return err
 	}
 	if err := o.checkBase(ctx, cluster); err != nil {

@@ -74,7 +74,11 @@ func Boot(ctx context.Context, config BootConfig) error {
 
 func (c *BootConfig) machines() ([]host.Machine, error) {
 	if c.Cluster != nil {
-		return machinesOf(c.Cluster, uint64(c.Seed))
+		machines, err := machinesOf(c.Cluster, uint64(c.Seed))
+		if err != nil || c.Day == host.Day2 {
+			return machines, err
+		}
+		return installed(c.Cluster, machines), nil
 	}
 	machines := make([]host.Machine, 0, c.Count)
 	for i := range c.Count {
@@ -124,6 +128,7 @@ type infraEnv struct {
 	Name      string    `json:"name"`
 	Arch      string    `json:"cpu_architecture"`
 	ClusterID string    `json:"cluster_id"`
+	Networks  string    `json:"static_network_config"`
 	Created   time.Time `json:"created_at"`
 }
 
@@ -243,7 +248,18 @@ func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
 	name := c.Cluster.Metadata.Name
 	ref := c.Cluster.Spec.InfraEnv.Ref
 	ours := env.Name == name || strings.HasPrefix(env.Name, name+"-") || (ref != "" && (env.Name == ref || env.ID == ref))
-	return ours && (env.Arch == "" || env.Arch == machine.CPUArch)
+	return ours && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
+}
+
+// reaches says whether a machine that the file gives a static network has it with
+// an image: without it, it finds no way to the service. A pool has its own.
+func (c *BootConfig) reaches(machine *host.Machine, env infraEnv) bool {
+	h := c.Cluster.Host(machine.Name)
+	if h == nil || c.Cluster.Spec.InfraEnv.Ref != "" {
+		return true
+	}
+	_, nics, static := c.Cluster.StaticNetwork(h)
+	return !static || slices.ContainsFunc(nics, func(n spec.MACInterface) bool { return strings.Contains(strings.ToLower(env.Networks), n.MAC) })
 }
 
 func (c *BootConfig) infraEnvs(ctx context.Context) ([]infraEnv, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -32,6 +33,19 @@ func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 		machines = append(machines, machine)
 	}
 	return machines, nil
+}
+
+// installed are those of a cluster's machines that it is installed with: a single
+// node's workers boot on day 2.
+func installed(c *spec.Cluster, machines []host.Machine) []host.Machine {
+	first := c.AtInstall()
+	switch {
+	case first == c:
+		return machines
+	case len(c.Spec.Hosts) == 0:
+		return machines[:first.ControlPlaneCount()]
+	}
+	return slices.DeleteFunc(machines, func(m host.Machine) bool { return first.Host(m.Name) == nil })
 }
 
 func wantsOf(c *spec.Cluster) ([]host.Want, error) {

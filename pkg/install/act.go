@@ -125,8 +125,9 @@ func (r *run) one(ctx context.Context, a Action) error {
 }
 
 func (r *run) send(ctx context.Context, a Action) error {
+	desired := r.desired.At(r.latest.Observed)
 	if a.Kind.byMachines() {
-		return r.machines.Act(ctx, r.desired, r.latest.Observed, a)
+		return r.machines.Act(ctx, desired, r.latest.Observed, a)
 	}
 	switch a.Kind {
 	case SaveNoIngress, SaveKubeconfig, SavePassword:
@@ -142,7 +143,7 @@ func (r *run) send(ctx context.Context, a Action) error {
 			return err
 		}
 	}
-	return r.service.Act(ctx, r.desired, a)
+	return r.service.Act(ctx, desired, a)
 }
 
 // putAside moves the results of an earlier cluster of the same name out of the

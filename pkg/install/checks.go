@@ -13,8 +13,7 @@ import (
 // Explain finds the causes behind the failing validations of a cluster and its
 // hosts, under the hosts' names in the file.
 func Explain(desired *Desired, observed *Observed) diagnose.Report {
-	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
+	p := newPlanner(desired, observed, observed.At)
 	all := make([]*Host, 0, len(observed.Hosts))
 	for i := range observed.Hosts {
 		all = append(all, &observed.Hosts[i])
@@ -117,7 +116,7 @@ func standing(desired *Desired, before, now *Observed) map[string]time.Time {
 	if now.Cluster != nil {
 		note(catalogue.SubjectCluster, "", now.Cluster.Validations)
 	}
-	p := &planner{matches: matchHosts(desired.Spec.Spec.Hosts, now)}
+	p := newPlanner(desired, now, now.At)
 	for i := range now.Hosts {
 		note(catalogue.SubjectHost, p.hostName(&now.Hosts[i]), now.Hosts[i].Validations)
 	}

@@ -15,10 +15,7 @@ import (
 // the same arguments give the same plan. now is a moment on the service's
 // clock.
 func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
-	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: now}
-	p.cluster = observed.Cluster
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
-
+	p := newPlanner(desired, observed, now)
 	p.others()
 	switch {
 	case observed.Stale != "":
@@ -58,7 +55,8 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 // an install goes.
 type planner struct {
 	desired  *Desired
-	spec     *spec.Cluster
+	spec     *spec.Cluster // as it is desired now: see [Desired.At]
+	whole    *spec.Cluster
 	observed *Observed
 	now      time.Time
 	cluster  *Cluster
@@ -67,6 +65,14 @@ type planner struct {
 	// bootsFrom is imagesByHost, once it was asked for.
 	bootsFrom map[string]string
 	plan      Plan
+}
+
+func newPlanner(desired *Desired, observed *Observed, now time.Time) *planner {
+	present := desired.At(observed)
+	return &planner{
+		desired: present, spec: present.Spec, whole: desired.Spec, observed: observed, now: now, cluster: observed.Cluster,
+		matches: matchHosts(present.Spec.Spec.Hosts, observed),
+	}
 }
 
 func (p *planner) name() string { return p.spec.Metadata.Name }

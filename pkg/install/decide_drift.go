@@ -77,7 +77,9 @@ func (p *planner) manifestDrift() {
 
 // imageDrift reports of the InfraEnvs what was not reported of the cluster.
 func (p *planner) imageDrift(told map[Setting]bool) {
-	intended, err := p.infraEnvPlans()
+	first := *p
+	first.spec = p.spec.AtInstall()
+	intended, err := first.infraEnvPlans()
 	if err != nil || p.spec.Spec.InfraEnv.Ref != "" {
 		return
 	}

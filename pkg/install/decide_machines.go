@@ -58,8 +58,10 @@ func (p *planner) pastBoot(want *spec.Host) bool {
 	switch {
 	case p.toBoot(want):
 		return false
-	case over || have == nil:
-		return over
+	case have == nil:
+		return over && !p.later(want.Name) // which was never booted for the install
+	case over:
+		return true
 	}
 	switch have.State {
 	case HostInstalled, HostAdded, HostFailed, HostCancelled:

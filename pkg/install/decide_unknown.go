@@ -23,6 +23,9 @@ func (p *planner) unknownHosts() {
 		})
 	}
 	for _, host := range p.matches.unknown {
+		if p.tooEarly(host) {
+			continue
+		}
 		p.block(Blocker{
 			Key: "host/" + host.ID + "/unknown", Scope: HostScope(host.ID), Reason: "UnknownHost", Cure: CurePerson, Since: host.Registered, Field: "spec.hosts",
 			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.label()),
@@ -37,9 +40,11 @@ func (p *planner) unknownHosts() {
 // meant for others.
 func (p *planner) acceptUnknown() {
 	for _, host := range slices.Concat(p.matches.unknown, p.matches.unread) {
-		if p.runsOldImage(host) {
+		switch {
+		case p.tooEarly(host):
+		case p.runsOldImage(host):
 			p.bootNewImage(host)
-		} else if p.usable(host) {
+		case p.usable(host):
 			p.approveUnnamed(host)
 			if host.State == HostReady {
 				p.wipes(p.hostName(host), host)

@@ -5,11 +5,10 @@ import "slices"
 // EnvOf is the InfraEnv whose discovery image a host of the file boots next;
 // false while there is none.
 func EnvOf(desired *Desired, observed *Observed, host string) (InfraEnv, bool) {
-	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	p := newPlanner(desired, observed, observed.At)
 	if p.cluster == nil {
 		return InfraEnv{}, false
 	}
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
 	return p.envOf(host)
 }
 

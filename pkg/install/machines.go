@@ -198,11 +198,10 @@ func (s MachineState) after(before MachineState, now time.Time) MachineState {
 // that have still to boot, and those that must have no image in their drives
 // any more, until they are seen without.
 func machinesToAsk(desired *Desired, observed *Observed) []string {
-	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	p := newPlanner(desired, observed, observed.At)
 	if p.cluster == nil || p.cluster.State == ClusterUnknown {
 		return nil
 	}
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
 	var ask []string
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
@@ -221,11 +220,10 @@ func machinesToAsk(desired *Desired, observed *Observed) []string {
 // Reading names the hosts that may still read their images: of them the BMC had
 // it last, and they do not run from their disks yet.
 func Reading(desired *Desired, observed *Observed) []string {
-	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	p := newPlanner(desired, observed, observed.At)
 	if p.cluster == nil {
 		return nil
 	}
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
 	var names []string
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
@@ -238,11 +236,10 @@ func Reading(desired *Desired, observed *Observed) []string {
 
 // ToBoot says whether a host of the file has still to boot its discovery image.
 func ToBoot(desired *Desired, observed *Observed, host string) bool {
-	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
+	p := newPlanner(desired, observed, observed.At)
 	if p.cluster == nil {
 		return false
 	}
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
 	for i := range p.spec.Spec.Hosts {
 		if want := &p.spec.Spec.Hosts[i]; want.Name == host {
 			return p.toBoot(want)

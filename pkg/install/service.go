@@ -15,7 +15,8 @@ type Service interface {
 	Observe(ctx context.Context, query Query, prior *Observed) (*Observed, error)
 	// Act sends the one request that the action stands for and does not wait
 	// for what it starts. The desired cluster gives what an action does not
-	// carry: secrets and the contents of files.
+	// carry, secrets and the contents of files: it is what is desired of the
+	// cluster as it was observed (Desired.At).
 	Act(ctx context.Context, desired *Desired, action Action) error
 	// Credential reads a result of the install: "kubeconfig",
 	// "kubeconfig-noingress" or "kubeadmin-password".

@@ -23,8 +23,7 @@ type Step struct {
 // an end, or that somebody else's cluster stands in the way of, is followed by
 // nothing.
 func Then(desired *Desired, observed *Observed, plan Plan) []Step {
-	p := &planner{desired: desired, spec: desired.Spec, observed: observed, now: observed.At, cluster: observed.Cluster}
-	p.matches = matchHosts(p.spec.Spec.Hosts, observed)
+	p := newPlanner(desired, observed, observed.At)
 	switch plan.Verdict {
 	case VerdictWorking, VerdictWaiting, VerdictBlocked:
 	default:

@@ -12,6 +12,7 @@ import (
 
 // newView gathers the picture that a live display draws.
 func newView(desired *Desired, observed *Observed, plan Plan) *View {
+	desired = desired.At(observed)
 	view := &View{Desired: desired, Observed: observed, Plan: plan}
 	names := matchHosts(desired.Spec.Spec.Hosts, observed)
 	for i := range desired.Spec.Spec.Hosts {

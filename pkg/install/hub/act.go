@@ -123,7 +123,7 @@ func refusal(action install.Action, err error) error {
 // objects are those of the file. What it says and a hub has no place for is the
 // file's fault.
 func (a *actor) objects(o manifest.HubOptions) (*manifest.HubObjects, error) {
-	o.Namespace, o.Secrets = a.at.namespace, true
+	o.Namespace, o.Secrets, o.Later = a.at.namespace, true, true // what is desired are the hosts of now
 	made, err := manifest.Hub(a.desired.Spec, o)
 	if err != nil {
 		return nil, &install.Fault{

@@ -28,6 +28,9 @@ type HubOptions struct {
 	// may name the version of their live system, once they are there: the hub takes
 	// it not with their creation.
 	Installed bool
+	// Later says that the workers of a single node are among its hosts, which a hub
+	// takes only once it is installed.
+	Later bool
 	// InfraEnvs say which hosts boot which image; nil for what
 	// install.InfraEnvPlans makes of the file alone.
 	InfraEnvs []install.InfraEnvPlan
@@ -84,6 +87,9 @@ type HostObjects struct {
 // with its place. What oaictl itself acts by (how hosts are recognised, which
 // may be installed) needs no place and is not refused.
 func Hub(c *spec.Cluster, o HubOptions) (*HubObjects, error) {
+	if !o.Later {
+		c = c.AtInstall()
+	}
 	if o.Namespace == "" {
 		o.Namespace = NamespaceOf(c)
 	}

@@ -136,8 +136,10 @@ func networking(c *spec.Cluster) fields {
 	return out
 }
 
-// requirements are the counts of machines, which the service takes exactly.
+// requirements are the counts of machines, which the service takes exactly: of
+// those that are installed, whatever is added to them.
 func requirements(c *spec.Cluster) fields {
+	c = c.AtInstall()
 	out := fields{"controlPlaneAgents": int64(c.ControlPlaneCount()), "workerAgents": int64(c.WorkerCount())}
 	if arbiters := c.ArbiterCount(); arbiters > 0 {
 		out["arbiterAgents"] = int64(arbiters)

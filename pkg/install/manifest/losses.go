@@ -57,7 +57,11 @@ func (l *losses) walk(v reflect.Value, path, name string, why map[string]string)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			l.walk(v.Index(i), fmt.Sprintf("%s[%d]", path, i), name, why)
+			at := fmt.Sprintf("%s[%d]", path, i)
+			if host, is := v.Index(i).Addr().Interface().(*spec.Host); is {
+				at = l.cluster.HostField(host, "")
+			}
+			l.walk(v.Index(i), at, name, why)
 		}
 	}
 }

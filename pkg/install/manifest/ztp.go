@@ -80,9 +80,12 @@ type writer struct {
 }
 
 func newWriter(c *spec.Cluster, o FileOptions) *writer {
+	whole := c
+	c = c.AtInstall()
 	shown := *c
 	shown.Spec.Hub = spec.Hub{}
 	w := &writer{losses: losses{cluster: c}, options: o}
+	w.laterWorkers(whole)
 	w.oneTag(&shown)
 	w.publicProxy(&shown)
 	w.hub = hub{refusals: refusals{cluster: &shown}, options: HubOptions{Namespace: NamespaceOf(c), Secrets: o.Secrets}, out: &HubObjects{}}
@@ -90,6 +93,23 @@ func newWriter(c *spec.Cluster, o FileOptions) *writer {
 		w.refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
 	}
 	return w
+}
+
+// laterWorkers loses the workers of a single node, which none of the formats can
+// say are to be added once it is installed.
+func (w *writer) laterWorkers(whole *spec.Cluster) {
+	if whole == w.losses.cluster {
+		return
+	}
+	const why = "a single node has no workers when it is installed: add them with `oaictl add-node` afterwards"
+	if w.said("spec.topology.workers") {
+		w.lose("spec.topology.workers", plainOf(whole.Spec.Topology.Workers), why)
+	}
+	for i := range whole.Spec.Hosts {
+		if h := &whole.Spec.Hosts[i]; w.losses.cluster.Host(h.Name) == nil {
+			w.lose(whole.HostField(h, ""), plainOf(h), why)
+		}
+	}
 }
 
 func (w *writer) result() ([]File, []Loss, error) {

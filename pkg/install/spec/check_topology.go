@@ -30,12 +30,30 @@ func (k *checker) controlPlaneCount() {
 		k.report(field, fmt.Sprintf("%d control plane machines make no cluster", n), "use 1, 2 with an arbiter or fencing, 3, 4 or 5")
 	case n > 3 && c.olderThan(minorLargeControlPlane):
 		k.tooOld(field, fmt.Sprintf("%d control plane machines", n), minorLargeControlPlane)
-	case n == 1 && (c.WorkerCount() > 0 || c.ArbiterCount() > 0 || t.Fencing):
-		k.report(field, "a single node has no workers, arbiter or fencing when it is installed", "use 3 control plane machines, or add workers later")
+	case n == 1 && (c.ArbiterCount() > 0 || t.Fencing):
+		k.report(field, "a single node has no arbiter or fencing", "use 2 control plane machines")
+	case n == 1 && c.WorkerCount() > 0 && c.RequiredWorkers() > 0:
+		k.report(field, "a single node has no workers when it is installed", "write topology.required: {workers: 0} and add them with `oaictl add-node` once it is installed, or use 3 control plane machines")
+	case n == 1 && c.WorkerCount() > 0:
+		k.laterWorkers()
 	case n != 2 && c.ArbiterCount() > 0:
 		k.report("spec.topology.arbiters", fmt.Sprintf("an arbiter goes with 2 control plane machines, but there are %d", n), "")
 	case n != 2 && t.Fencing:
 		k.report("spec.topology.fencing", fmt.Sprintf("fencing goes with 2 control plane machines, but there are %d", n), "")
+	}
+}
+
+// laterWorkers sees to it that it can be told which host is the single node and
+// which are added to it.
+func (k *checker) laterWorkers() {
+	first := k.cluster.AtInstall()
+	if len(first.Spec.Hosts) < 2 {
+		return
+	}
+	for i := range first.Spec.Hosts {
+		if h := &first.Spec.Hosts[i]; h.Role == Auto {
+			k.report(first.HostField(h, "role"), "is open, so that it cannot be told which host is the single node and which are added to it later", "write role: worker for those that are added")
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type Cluster struct {
 	Spec ClusterSpec `yaml:"spec"`
 
 	source *source
+	places []int // in the file, of the hosts that [Cluster.AtInstall] left
 }
 
 // Metadata names a cluster.
@@ -103,7 +104,7 @@ type OpenShift struct {
 type Topology struct {
 	// Control plane machines: 1 (single node), 2 (with an arbiter or fencing), 3, 4 or 5.
 	ControlPlane *int `yaml:"controlPlane,omitempty"`
-	// Worker machines.
+	// Worker machines. A single node has none when it is installed: with required.workers 0 they are added afterwards.
 	Workers *int `yaml:"workers,omitempty"`
 	// Arbiter machines: a small third vote beside two control plane machines.
 	Arbiters *int `yaml:"arbiters,omitempty"`

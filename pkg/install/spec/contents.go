@@ -59,12 +59,12 @@ func (c *Cluster) Host(name string) *Host {
 }
 
 // HostField is the path of a field of a host, such as spec.hosts[2].disk.hints
-// for the name disk.hints. It is empty for a host that is not one of the
-// cluster's own.
+// for the name disk.hints, or of the host itself for no name. It is empty for a
+// host that is not one of the cluster's own.
 func (c *Cluster) HostField(h *Host, name string) string {
 	for i := range c.Spec.Hosts {
 		if &c.Spec.Hosts[i] == h {
-			return hostField(i, name)
+			return strings.TrimSuffix(hostField(c.place(i), name), ".")
 		}
 	}
 	return ""

@@ -1,0 +1,54 @@
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// At is what is desired of a cluster as it was observed: the workers of a single
+// node are none of it until it is installed (spec.Cluster.AtInstall). Where there
+// are none to leave out it is all that is desired.
+func (d *Desired) At(observed *Observed) *Desired {
+	if observed.Cluster != nil && observed.Cluster.State.installed() {
+		return d
+	}
+	first := d.Spec.AtInstall()
+	if first == d.Spec {
+		return d
+	}
+	present := *d
+	present.Spec = first
+	return &present
+}
+
+// later says whether a host is one that the cluster is installed without, however
+// long it takes.
+func (p *planner) later(name string) bool {
+	first := p.whole.AtInstall()
+	return first != p.whole && first.Host(name) == nil
+}
+
+// tooEarly says whether a machine that is no host of the install is one that is
+// added later, and has it taken out of the way: it is no stranger.
+func (p *planner) tooEarly(h *Host) bool {
+	if p.whole == p.spec {
+		return false
+	}
+	name := ""
+	hosts := p.whole.Spec.Hosts
+	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.later(w.Name) && identifies(&w.Match, h) }); i >= 0 {
+		name = hosts[i].Name
+	} else if !p.spec.Spec.AcceptUnknownHosts || len(p.spec.Spec.Hosts) == 0 {
+		return false // nobody's, or perhaps the single node itself
+	}
+	p.block(Blocker{
+		Key: "host/" + h.ID + "/early", Scope: HostScope(h.ID), Reason: "TooEarly", Cure: CurePerson, Since: h.Registered,
+		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.label())),
+		Remedy:  fmt.Sprintf("switch it off and `oaictl delete host %s --yes`; once the cluster is installed, `oaictl add-node -f FILE` adds it", h.ID),
+		Hosts:   []string{cmp.Or(name, h.Hostname, h.ID)},
+	})
+	return true
+}
