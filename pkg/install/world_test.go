@@ -201,8 +201,9 @@ func (w *world) pass() {
 	switch o.Cluster.State {
 	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked:
 		o.Cluster.State = install.ClusterDiscovering
-		expected := len(w.desired.Spec.Spec.Hosts)
-		if w.absent != "" {
+		present := w.desired.At(o).Spec
+		expected := len(present.Spec.Hosts)
+		if present.Host(w.absent) != nil {
 			expected--
 		}
 		if ready && len(o.Hosts) >= expected {
@@ -239,7 +240,11 @@ func (w *world) bootHosts() {
 	if from < 0 || w.observed.Cluster.State == install.ClusterInstalled {
 		return
 	}
+	present := w.desired.At(&w.observed).Spec
 	for i, want := range w.desired.Spec.Spec.Hosts {
+		if present.Host(want.Name) == nil {
+			continue
+		}
 		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent || w.dark != nil && w.dark(want.Name) || !w.switchedOn(want.Name) {
 			continue
 		}
