@@ -79,10 +79,56 @@ func addWorker(t *testing.T, binary, bind, image string) {
 	}
 }
 
+// TestAddNodeToSingleNode installs a single node whose file has a worker, for which
+// there is no room until then, and adds it.
+func TestAddNodeToSingleNode(t *testing.T) {
+	t.Parallel()
+	binary, dir := build(t), t.TempDir()
+	file := exampleWith(t, dir, "sno", strings.NewReplacer(
+		"  hosts:", "  topology: {required: {workers: 0}}\n  hosts:", "  - name: cp-0\n", singleWorker+"  - name: cp-0\n"))
+	address := serve(t, binary)
+	hosts := []string{"simulator", "hosts", "--service-url", address, "-f", file, "--speed", fmt.Sprint(processSpeed)}
+	start(t, binary, hosts...)
+	said, err := createCluster(t.Context(), binary, address, file, dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("create cluster: %v\n%s", err, said)
+	}
+	next := fmt.Sprintf("Next: oaictl --service-url %s add-node -f %s --dir %s\n", address, file, dir)
+	for _, words := range []string{"worker-0 has not come; it was not required.", next} {
+		if !strings.Contains(string(said), words) {
+			t.Errorf("create cluster does not say %q:\n%s", words, said)
+		}
+	}
+	if early := list(t, address, "/v2/infra-envs"); len(early) != 1 || strings.Contains(fmt.Sprint(early), "52:54:00:00:01:10") {
+		t.Errorf("the image that the node was installed with is for its worker, too: %v", early)
+	}
+	start(t, binary, append(hosts, "--boot", "day2")...)
+	if said, err = addNode(t.Context(), binary, address, file, dir).CombinedOutput(); err != nil || !strings.Contains(string(said), "worker-0: installed and rebooted to join sno.example.com.") {
+		t.Fatalf("add-node: %v\n%s", err, said)
+	}
+	w := newWire(t, address)
+	if said, err := createCluster(t.Context(), binary, w.URL, file, dir).CombinedOutput(); err != nil || len(writesOf(w.noted())) > 0 || strings.Contains(string(said), "in the file and") {
+		t.Errorf("create cluster, again: %v; writes %v\n%s", err, writesOf(w.noted()), said)
+	}
+}
+
+// singleWorker is the worker of a single node, with a static network.
+const singleWorker = `  - name: worker-0
+    role: worker
+    net: {mac: "52:54:00:00:01:10", ip: 192.168.127.50/24, gateway: 192.168.127.1, dns: [192.168.127.1]}
+`
+
 // optionalWorker is a file for a cluster whose second worker is not required.
 func optionalWorker(t *testing.T, dir, bind string) string {
 	t.Helper()
-	example, err := os.ReadFile("../../examples/ha-workers/cluster.yaml")
+	return exampleWith(t, dir, "ha-workers", strings.NewReplacer(
+		"    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: 5m}\n", "  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n"))
+}
+
+// exampleWith writes an example, changed, into a folder.
+func exampleWith(t *testing.T, dir, name string, changes *strings.Replacer) string {
+	t.Helper()
+	example, err := os.ReadFile(filepath.Join("../../examples", name, "cluster.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +136,7 @@ func optionalWorker(t *testing.T, dir, bind string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(string(example), "../shared", shared)
-	text = strings.Replace(text, "    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: 5m}\n", 1)
-	text = strings.Replace(text, "  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n", 1)
+	text := strings.ReplaceAll(changes.Replace(string(example)), "../shared", shared)
 	file := filepath.Join(dir, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

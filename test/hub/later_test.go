@@ -20,7 +20,24 @@ import (
 // optionalWorker is a cluster whose second worker is not required.
 func optionalWorker(t testing.TB, bind string) *spec.Cluster {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "ha-workers", "cluster.yaml"))
+	return exampleWith(t, "ha-workers", "    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: 5m}\n", "  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n")
+}
+
+// singleWithWorker is a single node with a worker, which has a static network and
+// is added later.
+func singleWithWorker(t testing.TB, bind string) *spec.Cluster {
+	t.Helper()
+	const worker = `  - name: worker-0
+    role: worker
+    net: {mac: "52:54:00:00:01:10", ip: 192.168.127.50/24, gateway: 192.168.127.1, dns: [192.168.127.1]}
+`
+	return exampleWith(t, "sno", "  hosts:", "  topology: {required: {workers: 0}}\n  infraEnv: {bind: "+bind+"}\n  hosts:", "  - name: cp-0\n", worker+"  - name: cp-0\n")
+}
+
+// exampleWith is the cluster of an example, with texts of it replaced.
+func exampleWith(t testing.TB, name string, changes ...string) *spec.Cluster {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", name, "cluster.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +45,7 @@ func optionalWorker(t testing.TB, bind string) *spec.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.NewReplacer(
-		"../shared", shared,
-		"    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: 5m}\n",
-		"  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n",
-	).Replace(string(text))
+	changed := strings.NewReplacer(append(changes, "../shared", shared)...).Replace(string(text))
 	cluster, err := spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(changed), spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +57,17 @@ func optionalWorker(t testing.TB, bind string) *spec.Cluster {
 // that are bound to it early or late, and adds the worker afterwards; a second run
 // of either writes nothing.
 func TestAddNode(t *testing.T) {
+	missing := &scenario.Scenario{Name: "late", Hosts: []scenario.Rule{{Match: scenario.Match{Name: "worker-1"}, Do: scenario.DoNeverBoot}}}
+	addsNode(t, "worker-1", optionalWorker, missing)
+}
+
+// TestAddNodeToSingleNode does so with a worker of a single node, which no service
+// takes until the node is installed.
+func TestAddNodeToSingleNode(t *testing.T) {
+	addsNode(t, "worker-0", singleWithWorker, nil)
+}
+
+func addsNode(t *testing.T, worker string, file func(t testing.TB, bind string) *spec.Cluster, missing *scenario.Scenario) {
 	for _, bind := range []string{"early", "late"} {
 		t.Run(bind, func(t *testing.T) {
 			t.Parallel()
@@ -52,8 +76,7 @@ func TestAddNode(t *testing.T) {
 				all = append(all, bare())
 			}
 			same(t, all, func(t *testing.T, b backend) trace {
-				missing := &scenario.Scenario{Name: "late", Hosts: []scenario.Rule{{Match: scenario.Match{Name: "worker-1"}, Do: scenario.DoNeverBoot}}}
-				x := b.open(t, setup{cluster: optionalWorker(t, bind), scenario: missing})
+				x := b.open(t, setup{cluster: file(t, bind), scenario: missing})
 				dir := t.TempDir()
 				first := x.run(t, dir)
 				if first.err != nil || first.result.Verdict != install.VerdictInstalled {
@@ -62,8 +85,8 @@ func TestAddNode(t *testing.T) {
 				x.bootLate(t)
 				more := &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-2", AddNodes: true}}
 				added := x.runDesired(t, more, dir)
-				if added.err != nil || added.trace.Hosts["worker-1"].Last != string(install.HostAdded) {
-					t.Fatalf("add-node: %v; worker-1 %v\n%s", added.err, added.trace.Hosts["worker-1"], added.story())
+				if added.err != nil || added.trace.Hosts[worker].Last != string(install.HostAdded) {
+					t.Fatalf("add-node: %v; %s %v\n%s", added.err, worker, added.trace.Hosts[worker], added.story())
 				}
 				x.forget()
 				if again := x.runDesired(t, more, dir); again.err != nil || len(x.written()) > 0 {
@@ -73,7 +96,7 @@ func TestAddNode(t *testing.T) {
 					t.Errorf("create cluster, again: %v; writes %v", again.err, x.written())
 				}
 				both := first.trace
-				both.Hosts["worker-1"] = added.trace.Hosts["worker-1"]
+				both.Hosts[worker] = added.trace.Hosts[worker]
 				return both
 			})
 		})
