@@ -31,11 +31,17 @@ const staticExample = "../../examples/static-network/cluster.yaml"
 // folder with a live image, which is the current one from now on.
 func registered(t *testing.T) (service live, file string) {
 	t.Helper()
-	service = newLive(t)
 	file, err := filepath.Abs(staticExample)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return registeredAs(t, file), file
+}
+
+// registeredAs is the same of the cluster of another file.
+func registeredAs(t *testing.T, file string) live {
+	t.Helper()
+	service := newLive(t)
 	t.Chdir(t.TempDir())
 	base, err := filepath.Abs("base.iso")
 	if err != nil {
@@ -54,7 +60,7 @@ func registered(t *testing.T) (service live, file string) {
 	if got := runLive(t, service.URL, "", false, "create", "cluster", "-f", file, "--detach"); got.code != 0 {
 		t.Fatalf("registering the cluster ends with %d:\n%s", got.code, got.errors)
 	}
-	return service, file
+	return service
 }
 
 // discovered is the Ignition that an image carries.
@@ -96,6 +102,27 @@ func TestCreateImages(t *testing.T) {
 	wrong := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "none", "--base", "base.iso", "--sha256", strings.Repeat("0", 64))
 	if _, err := os.Stat("none"); wrong.code != 1 || err == nil || !strings.Contains(wrong.errors, "base.iso") {
 		t.Errorf("another checksum ends with %d, %v:\n%s", wrong.code, err, wrong.errors)
+	}
+}
+
+// TestCreateImagesOfASingleNode makes none of its workers, which cannot boot yet.
+func TestCreateImagesOfASingleNode(t *testing.T) {
+	text, err := os.ReadFile("../../examples/sno/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs("../../examples/shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	grown := strings.NewReplacer("../shared", shared, "  hosts:", "  topology: {required: {workers: 0}}\n  hosts:\n  - {name: worker-0, role: worker, match: {serial: W0}}\n#").Replace(string(text))
+	if err := os.WriteFile(file, []byte(grown), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := registeredAs(t, file)
+	if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images"); got.code != 0 || got.out != "images/cp-0.iso\n" {
+		t.Errorf("ends with %d:\n%s\n%s", got.code, got.out, got.errors)
 	}
 }
 
