@@ -40,7 +40,8 @@ func (w *writer) all(ctx context.Context, objects []*unstructured.Unstructured) 
 	return nil
 }
 
-// whole applies all that an object says, beside what was applied before.
+// whole applies all that an object says, beside what was applied before. Only
+// of manifests what it says is all that there shall be.
 func (w *writer) whole(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	k, known := byKind(want.GetKind())
 	if !known {
@@ -57,6 +58,9 @@ func (w *writer) whole(ctx context.Context, want *unstructured.Unstructured) (*u
 		}
 		if fields, err = owned(live); err != nil {
 			return nil, err
+		}
+		if holdsManifests(want) {
+			delete(fields, "data")
 		}
 	}
 	return w.apply(ctx, k, live, configuration(want, merged(fields, want.Object)))
