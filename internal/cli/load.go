@@ -66,7 +66,7 @@ func (a *app) loadToInstall(ctx context.Context, file string, how foreign) (*spe
 // load reads the cluster that a file describes, to look at it or to find it.
 func (a *app) load(ctx context.Context, file string) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossTold, manifest.ReadOptions{AcceptUnknownHosts: true})
+	cluster, err := a.loadBy(ctx, file, lossTold, manifest.ReadOptions{AcceptUnknownHosts: true, Look: true})
 	if failed, is := errors.AsType[*unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.err,
@@ -149,6 +149,9 @@ func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (
 	}
 	if how.Format == "" {
 		format, err := manifest.Detect(file, how.Data)
+		if _, none := env.ReadDir(file); err != nil && none == nil {
+			return nil, err // no folder is a cluster.yaml
+		}
 		if err != nil || format == manifest.FormatCluster {
 			cluster, err := spec.Load(ctx, file, env)
 			return &source{cluster: cluster}, err
@@ -161,6 +164,9 @@ func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (
 	}
 	if err != nil {
 		return nil, &unconvertible{err}
+	}
+	if how.Look {
+		return &source{cluster: converted.Cluster, converted: converted}, nil
 	}
 	name := strings.TrimRight(file, `/\`) + " (converted)"
 	cluster, err := spec.Parse(ctx, name, converted.Document, converted.Env(name, env))
