@@ -187,3 +187,25 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 		}
 	}
 }
+
+// telling is a service that says itself what changes.
+type telling struct {
+	*following
+	followed int
+}
+
+func (s *telling) Follow() { s.followed++ }
+
+// TestWatchLetsTheServiceTell has a service that can tell of changes do so where a
+// list is watched, and nowhere else.
+func TestWatchLetsTheServiceTell(t *testing.T) {
+	for arguments, want := range map[string]int{"get clusters": 0, "get clusters -w": 1, "get hosts lab -w": 1, "get infraenvs": 0} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		service := &telling{following: &following{fake: lab(), steps: []func(*fake) error{asIs}, stop: stop}}
+		runIn(ctx, t, service, "", false, strings.Fields(arguments)...)
+		stop(nil)
+		if service.followed != want {
+			t.Errorf("%s: followed %d times, want %d", arguments, service.followed, want)
+		}
+	}
+}
