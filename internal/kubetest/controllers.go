@@ -33,11 +33,11 @@ type controllers struct {
 
 // startControllers starts those controllers that something here depends on.
 func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
-	kubeconfig := filepath.Join(c.scratch, "controllers.kubeconfig")
+	kubeconfig := filepath.Join(c.scratch.folder, "controllers.kubeconfig")
 	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
 		return nil, err
 	}
-	certificate, key, err := writeCA(c.scratch)
+	certificate, key, err := writeCA(c.scratch.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &controllers{log: filepath.Join(c.scratch, "controllers.log"), ended: make(chan struct{})}
+	k := &controllers{log: filepath.Join(c.scratch.folder, "controllers.log"), ended: make(chan struct{})}
 	log, err := os.Create(k.log)
 	if err != nil {
 		return nil, err
