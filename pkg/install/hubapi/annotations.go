@@ -26,6 +26,9 @@ const (
 
 // Annotations of an Agent.
 const (
+	// AnnotationInheritedNodeLabels remembers what AnnotationPropagateNodeLabels
+	// gave.
+	AnnotationInheritedNodeLabels = "agent.agent-install.openshift.io/inherited-node-labels"
 	// AnnotationInventoryVersion is that of the inventory labels, "0.1".
 	AnnotationInventoryVersion = "inventory.agent-install.openshift.io/version"
 
