@@ -11,10 +11,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
-// inheritedLabels is the annotation of an Agent that names the node labels which its
-// InfraEnv gave.
-const inheritedLabels = "agent.agent-install.openshift.io/inherited-node-labels"
-
 // inherit gives an Agent the node labels that its InfraEnv passes on, and takes
 // away those that it passed on before. Which they are is remembered in an
 // annotation, so that the Agent's own stay.
@@ -31,15 +27,15 @@ func (h *hub) inherit(ctx context.Context, agent *object) (*object, error) {
 	}
 	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
 	before, notes := maps.Clone(labels), agent.GetAnnotations()
-	for _, name := range words(notes[inheritedLabels]) {
+	for _, name := range words(notes[hubapi.AnnotationInheritedNodeLabels]) {
 		delete(labels, name)
 	}
 	for name, text := range given {
 		labels, _ = setMark(labels, name, text)
 	}
 	noted := false
-	if _, was := notes[inheritedLabels]; was || len(given) > 0 {
-		notes, noted = setMark(notes, inheritedLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
+	if _, was := notes[hubapi.AnnotationInheritedNodeLabels]; was || len(given) > 0 {
+		notes, noted = setMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
 	}
 	if !noted && maps.Equal(labels, before) {
 		return agent, nil
