@@ -51,11 +51,27 @@ func (w *writer) whole(ctx context.Context, want *unstructured.Unstructured) (*u
 	if err != nil {
 		return nil, err
 	}
+	written, err := w.wholeOver(ctx, k, live, want)
+	var fault *install.Fault
+	if live != nil || !errors.As(err, &fault) || fault.Permanent || fault.Status != http.StatusConflict {
+		return written, err
+	}
+	// Another action, or another run, has made it just now.
+	if now, reading := w.live(ctx, k, want.GetNamespace(), want.GetName()); reading == nil && now != nil {
+		return w.wholeOver(ctx, k, now, want)
+	}
+	return nil, err
+}
+
+// wholeOver applies all that an object says to it as it is, nil where there is
+// none.
+func (w *writer) wholeOver(ctx context.Context, k kind, live, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	fields := map[string]any{}
 	if live != nil {
 		if err := w.mine(k, live); err != nil {
 			return nil, err
 		}
+		var err error
 		if fields, err = owned(live); err != nil {
 			return nil, err
 		}
@@ -195,6 +211,7 @@ func (w *writer) displaced(ctx context.Context, k kind, config *unstructured.Uns
 		if err := w.mine(k, now); err != nil {
 			return err
 		}
+		w.kept(k, now)
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "apply " + k.name, On: attempt{namespace: config.GetNamespace(), name: config.GetName()}.on(), Status: http.StatusConflict,

@@ -74,6 +74,31 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 	}
 }
 
+// What several actions need is made by whichever comes first, and is nothing to
+// fail at for the others.
+func TestSeveralMakeTheSame(t *testing.T) {
+	s := newStage(t)
+	s.observe()
+	want := object("v1", "ConfigMap", s.namespace, s.namespace+"-mirrors", map[string]any{"data": map[string]any{"registries.conf": "x"}})
+	want.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
+	failed := make(chan error, 8)
+	for range cap(failed) {
+		go func() {
+			w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
+			_, err := w.whole(t.Context(), want)
+			failed <- err
+		}()
+	}
+	for range cap(failed) {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	if writes, _ := s.calls.take(); len(writes) == 1 {
+		t.Log("they came one after the other")
+	}
+}
+
 // A webhook that refuses with a conflict, and a field that another manager owns,
 // say nothing of which object it is.
 func TestAnother(t *testing.T) {
