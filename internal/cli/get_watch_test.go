@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -207,5 +208,18 @@ func TestWatchLetsTheServiceTell(t *testing.T) {
 		if service.followed != want {
 			t.Errorf("%s: followed %d times, want %d", arguments, service.followed, want)
 		}
+	}
+}
+
+// TestWatchTellsOfLossesOnce watches by a file in another format, which is read
+// again with each look.
+func TestWatchTellsOfLossesOnce(t *testing.T) {
+	here(t)
+	if err := os.WriteFile("install-config.yaml", []byte(installConfig+"odd: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := follow(t, []func(*fake) error{asIs, asIs, asIs}, "get", "hosts", "-f", "install-config.yaml", "-w")
+	if n := strings.Count(got.errors, "1 value of install-config.yaml without a place in cluster.yaml: oaictl convert -f install-config.yaml"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, got.errors)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -95,8 +96,9 @@ func (a *app) loadBy(ctx context.Context, file string, rule lossRule, how manife
 		}
 	case rule == lossAccepted:
 		a.say("%s of %s left behind, as --accept-loss says: %s", counted(len(losses), "value"), file, strings.Join(pathsOf(losses), ", "))
-	default:
-		a.say("%s of %s has no place in cluster.yaml: oaictl convert -f %s", counted(len(losses), "value"), file, quoted(file))
+	case !slices.Contains(a.toldOf, file): // which is read again with each look
+		a.toldOf = append(a.toldOf, file)
+		a.say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", counted(len(losses), "value"), file, quoted(file))
 	}
 	return source.cluster, nil
 }
