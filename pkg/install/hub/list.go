@@ -103,7 +103,11 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 					observed.Hosts = append(observed.Hosts, host)
 				}
 			}
-			cluster, err := p.clusterOf(ctx, at, u, made, newCluster(), observed)
+			memory := newCluster()
+			if p.follows() {
+				memory = p.remembered(ref.ID) // which has been asked for certificates already
+			}
+			cluster, err := p.clusterOf(ctx, at, u, made, memory, observed)
 			if err != nil {
 				return nil, err
 			}
