@@ -83,7 +83,7 @@ func start(t testing.TB) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := newScratch(os.TempDir()) //nolint:usetesting // a shared hub outlives the test that starts it
+	scratch, err := newScratch(os.TempDir())
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ func TestScratchOfTheKilledIsRemoved(t *testing.T) {
 	if err := killed.owner.Close(); err != nil { // as the kernel does
 		t.Fatal(err)
 	}
-	fresh, err := os.MkdirTemp(within, scratchName)
-	if err != nil {
+	fresh := filepath.Join(within, scratchName+"fresh") // not owned yet
+	if err := os.Mkdir(fresh, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	next, err := newScratch(within)
