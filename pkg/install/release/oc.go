@@ -136,7 +136,7 @@ func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) e
 	defer cancel()
 	command := exec.CommandContext(ctx, c.program, append(arguments, at.image)...)
 	command.WaitDelay = outliveTime
-	command.Env = c.environment(os.Environ())
+	command.Env = c.environment(command.Environ())
 	var answer, problems bytes.Buffer
 	command.Stdout = &limited{to: &answer, left: largestOutput + 1}
 	command.Stderr = &limited{to: &problems, left: 64 << 10}
