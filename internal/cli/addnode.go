@@ -10,12 +10,15 @@ import (
 )
 
 // addNodeOptions are what `add-node` needs and what its flags say.
-type addNodeOptions struct{ runOptions }
+type addNodeOptions struct {
+	runOptions
+	AcceptControlPlane bool
+}
 
 // addNodeCommand is `add-node`. run stands in for the work, in tests of the
 // flags.
 func (a *app) addNodeCommand(run func(context.Context, *addNodeOptions) error) *cobra.Command {
-	o := &addNodeOptions{runOptions{app: a}}
+	o := &addNodeOptions{runOptions: runOptions{app: a}}
 	command := &cobra.Command{
 		Use:     "add-node -f FILE",
 		Aliases: []string{"add-nodes"},
@@ -28,7 +31,9 @@ The service is told that the cluster takes more hosts, and makes a discovery ima
 for them: it takes none from the image that the cluster was installed with. Each
 host is installed as soon as it is ready, and waits for no other. A machine that the
 file does not name is left alone. A cluster that something else installed (spec.import)
-is made known to the service first. The same command goes on where things stand, and
+is made known to the service first. Where the service has lost records of the control
+plane, its machines are not installed again without --accept-control-plane: that would
+wipe members of the cluster. The same command goes on where things stand, and
 does nothing at all once every host was added.
 
 The service's knowledge ends with the reboot of a host. Whether it has joined as a
@@ -49,6 +54,7 @@ node, the cluster knows: its certificate requests may have to be approved there.
 		},
 	}
 	o.declare(command.Flags())
+	command.Flags().BoolVar(&o.AcceptControlPlane, "accept-control-plane", false, "permit to install control plane machines that the cluster may have already")
 	return command
 }
 
@@ -57,7 +63,9 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	desired := &install.Desired{Spec: cluster, Options: install.Options{Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, RebootRunning: o.boot.RebootRunning}}
+	desired := &install.Desired{Spec: cluster, Options: install.Options{
+		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
+	}}
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
 		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
 		o.clusterClock = o.clock

@@ -49,6 +49,19 @@ func growing(states ...install.HostState) []*install.Observed {
 	return out
 }
 
+// forgotten is an installed cluster with all its hosts, of which the service has
+// lost the record of one.
+func forgotten(name string) []*install.Observed {
+	looks := growing(install.HostAdded)
+	looks[0].Hosts = slices.DeleteFunc(looks[0].Hosts, func(h install.Host) bool { return h.Hostname == name })
+	for i := range looks[0].Hosts {
+		if h := &looks[0].Hosts[i]; !h.Day2 {
+			h.Role = install.RoleControlPlane
+		}
+	}
+	return looks
+}
+
 // TestCreateNamesAddNode where an optional worker has not come.
 func TestCreateNamesAddNode(t *testing.T) {
 	here(t)
@@ -87,6 +100,10 @@ func TestAddNode(t *testing.T) {
 		{"timed out", growing(install.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --timeout 5m"}, nil},
 		{"detached", growing(install.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml\n"}, nil},
 		{"not installed", looksOf(install.ClusterReady), nil, 1, []string{"nodes can be added to an installed cluster only", "oaictl create cluster"}, nil},
+		{"record lost", forgotten("node-3"), nil, 3, []string{
+			"node-3 may be part of the control plane that was installed", "oaictl add-node -f workers.yaml --accept-control-plane",
+		}, nil},
+		{"record lost, dry run", forgotten("node-3"), []string{"--dry-run"}, 0, nil, nil},
 		{"dry run", growing(install.HostReady), []string{"--dry-run"}, 0, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

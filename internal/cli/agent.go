@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -163,7 +164,8 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	if to.Backend != backendREST {
 		return nil, usagef("the steps of agent-based media speak to a service, and not to a hub: leave --backend out")
 	}
-	if to.ServiceURL == "" || o.identity.name == mediaName {
+	typed := slices.Contains(o.globals.given, "service-url")
+	if to.ServiceURL == "" || o.identity.name == mediaName && !typed {
 		if url := o.env.Get(mediaServiceVariable); url != "" {
 			to.ServiceURL = url
 		}

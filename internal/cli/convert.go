@@ -155,11 +155,21 @@ func (o *convertOptions) writeCluster(from *source) error {
 		}
 		return nil
 	}
-	files := []manifest.File{{Path: "cluster.yaml", Content: c.Document}}
+	// What stands there in words that are not ours may hold a secret of the user's.
+	files := []manifest.File{{Path: "cluster.yaml", Content: c.Document, Secret: foreignWords(c.Cluster)}}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		files = append(files, manifest.File{Path: name, Content: c.Files[name], Secret: true})
 	}
 	return o.writeFiles(files)
+}
+
+// foreignWords says whether a cluster has documents in other formats in it, of
+// which nobody knows what they hold.
+func foreignWords(c *spec.Cluster) bool {
+	inline := func(d *spec.Document) bool { return d != nil && d.Inline != nil }
+	s := &c.Spec
+	return len(s.Overrides.InstallConfig)+len(s.Overrides.InfraEnv)+len(s.Overrides.Host) > 0 || inline(s.Discovery.Ignition) ||
+		slices.ContainsFunc(s.Hosts, func(h spec.Host) bool { return inline(h.Ignition) })
 }
 
 // writeOther writes another format than cluster.yaml, and says what that has no

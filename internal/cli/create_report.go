@@ -157,10 +157,10 @@ func (o *runOptions) resumable(failed error) error {
 		return failed
 	}
 	switch fault.Code {
-	case install.CodeDegraded:
-		degraded := *fault
-		degraded.Next = strings.ReplaceAll(fault.Next, addNodeHint, o.addNodeLine())
-		return &degraded
+	case install.CodeDegraded, install.CodeInput, install.CodeNeedsUser:
+		named := *fault
+		named.Next = strings.ReplaceAll(fault.Next, addNodeHint, o.addNodeLine())
+		return &named
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
 		again := *fault
 		again.Next = o.commandLine()

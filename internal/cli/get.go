@@ -46,7 +46,7 @@ func (a *app) getClustersCommand() *cobra.Command {
 }
 
 func (a *app) getClusters(ctx context.Context, t target, w watching) error {
-	service, err := a.dial(ctx)
+	service, err := a.dialToList(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ names of the file, and those of the file that have not come are Absent.`,
 }
 
 func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watching) error {
-	service, err := a.dial(ctx)
+	service, err := a.dialToList(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (a *app) getInfraEnvsCommand() *cobra.Command {
 }
 
 func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching) error {
-	service, err := a.dial(ctx)
+	service, err := a.dialToList(ctx, w)
 	if err != nil {
 		return err
 	}

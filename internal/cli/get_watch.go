@@ -28,6 +28,16 @@ func (w *watching) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&w.Every, "poll-interval", 5*time.Second, "`TIME` between looks, with -w")
 }
 
+// dialToList reaches the service that is asked for lists: where they are watched,
+// and the service itself tells what changes, it is not asked again and again.
+func (a *app) dialToList(ctx context.Context, w watching) (remote, error) {
+	service, err := a.dial(ctx)
+	if tells, is := service.(interface{ Follow() }); err == nil && is && w.Watch {
+		tells.Follow()
+	}
+	return service, err
+}
+
 // listing is a list of a kind: how it is read, and how it is printed.
 type listing[T any] struct {
 	named bool // one was asked for by its name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -185,5 +186,40 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 		if got := a.hint(tt.hint); got != tt.want {
 			t.Errorf("%s: got  %s\nwant %s", tt.called, got, tt.want)
 		}
+	}
+}
+
+// telling is a service that says itself what changes.
+type telling struct {
+	*following
+	followed int
+}
+
+func (s *telling) Follow() { s.followed++ }
+
+// TestWatchLetsTheServiceTell has a service that can tell of changes do so where a
+// list is watched, and nowhere else.
+func TestWatchLetsTheServiceTell(t *testing.T) {
+	for arguments, want := range map[string]int{"get clusters": 0, "get clusters -w": 1, "get hosts lab -w": 1, "get infraenvs": 0} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		service := &telling{following: &following{fake: lab(), steps: []func(*fake) error{asIs}, stop: stop}}
+		runIn(ctx, t, service, "", false, strings.Fields(arguments)...)
+		stop(nil)
+		if service.followed != want {
+			t.Errorf("%s: followed %d times, want %d", arguments, service.followed, want)
+		}
+	}
+}
+
+// TestWatchTellsOfLossesOnce watches by a file in another format, which is read
+// again with each look.
+func TestWatchTellsOfLossesOnce(t *testing.T) {
+	here(t)
+	if err := os.WriteFile("install-config.yaml", []byte(installConfig+"odd: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := follow(t, []func(*fake) error{asIs, asIs, asIs}, "get", "hosts", "-f", "install-config.yaml", "-w")
+	if n := strings.Count(got.errors, "1 value of install-config.yaml without a place in cluster.yaml: oaictl convert -f install-config.yaml"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, got.errors)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -66,7 +67,7 @@ func (a *app) loadToInstall(ctx context.Context, file string, how foreign) (*spe
 // load reads the cluster that a file describes, to look at it or to find it.
 func (a *app) load(ctx context.Context, file string) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossTold, manifest.ReadOptions{AcceptUnknownHosts: true})
+	cluster, err := a.loadBy(ctx, file, lossTold, manifest.ReadOptions{AcceptUnknownHosts: true, Look: true})
 	if failed, is := errors.AsType[*unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.err,
@@ -95,8 +96,9 @@ func (a *app) loadBy(ctx context.Context, file string, rule lossRule, how manife
 		}
 	case rule == lossAccepted:
 		a.say("%s of %s left behind, as --accept-loss says: %s", counted(len(losses), "value"), file, strings.Join(pathsOf(losses), ", "))
-	default:
-		a.say("%s of %s has no place in cluster.yaml: oaictl convert -f %s", counted(len(losses), "value"), file, quoted(file))
+	case !slices.Contains(a.toldOf, file): // which is read again with each look
+		a.toldOf = append(a.toldOf, file)
+		a.say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", counted(len(losses), "value"), file, quoted(file))
 	}
 	return source.cluster, nil
 }
@@ -149,6 +151,9 @@ func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (
 	}
 	if how.Format == "" {
 		format, err := manifest.Detect(file, how.Data)
+		if _, none := env.ReadDir(file); err != nil && none == nil {
+			return nil, err // no folder is a cluster.yaml
+		}
 		if err != nil || format == manifest.FormatCluster {
 			cluster, err := spec.Load(ctx, file, env)
 			return &source{cluster: cluster}, err
@@ -161,6 +166,9 @@ func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (
 	}
 	if err != nil {
 		return nil, &unconvertible{err}
+	}
+	if how.Look {
+		return &source{cluster: converted.Cluster, converted: converted}, nil
 	}
 	name := strings.TrimRight(file, `/\`) + " (converted)"
 	cluster, err := spec.Parse(ctx, name, converted.Document, converted.Env(name, env))

@@ -20,7 +20,7 @@ const bare = "bare"
 
 // consent lists the flags that permit something. They are given each time, on
 // the command line, and never by a file or a variable that stays behind.
-var consent = [...]string{"accept-loss", "accept-unknown-hosts", "adopt", "all", "dry-run", "file", "for", "force", "help", "merge", "orphan", "reboot-running", "reimage", "replace", "resend-secrets", "simulate", "with-secrets", "yes"}
+var consent = [...]string{"accept-control-plane", "accept-loss", "accept-unknown-hosts", "adopt", "all", "dry-run", "file", "for", "force", "help", "merge", "orphan", "reboot-running", "reimage", "replace", "resend-secrets", "simulate", "with-secrets", "yes"}
 
 // legacyVariables are the names that users of aicli have set already.
 var legacyVariables = [...][2]string{{"service-url", "AI_URL"}}

@@ -3,6 +3,8 @@ package inmedia
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +111,36 @@ func TestAddNodeWaitsForThisMachine(t *testing.T) {
 	}
 	if made := m.wire.made(); len(made) > 0 {
 		t.Errorf("another machine was installed: %v", made)
+	}
+}
+
+// deaf answers requests to install a host as if all were well, and passes none on.
+type deaf struct{ next http.RoundTripper }
+
+func (d deaf) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(request.URL.Path, "/actions/install") {
+		return d.next.RoundTrip(request)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")), Request: request}, nil
+}
+
+// TestAddNodeBelievesNoAnswer has something answer that is no service: what counts
+// is that the host begins to install.
+func TestAddNodeBelievesNoAnswer(t *testing.T) {
+	m := importMedium(t)
+	m.put("clusterconfig/import-cluster-config.json", `{"networking":{"userManagedNetworking":false}}`)
+	m.must((*Client).ImportCluster, "imported")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.boot(host.Day2, "cp-1")
+	m.macs = []string{"52:54:00:aa:00:02"}
+	m.wire.next = deaf{m.wire.next}
+	m.wire.made()
+	_, err := m.client().AddNode(t.Context())
+	if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "was asked 3 times to install it and has not begun") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	if made := m.wire.made(); len(made) != installTries {
+		t.Errorf("it was asked %d times", len(made))
 	}
 }
 

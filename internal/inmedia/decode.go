@@ -5,16 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	tree "go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -30,7 +30,7 @@ type document struct {
 	path  string
 	lines int // of the file, before it
 	text  []byte
-	body  ast.Node
+	body  *tree.Node
 }
 
 // badFile is the error for a file that is not as it should be.
@@ -107,8 +107,13 @@ func optional(path string) ([]document, error) {
 	return documents(path, data)
 }
 
+// blank says whether lines hold nothing but comments, and directives of the
+// document that comes after them.
 func blank(lines [][]byte) bool {
-	return !slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.TrimSpace(line)) > 0 })
+	return !slices.ContainsFunc(lines, func(line []byte) bool {
+		text := bytes.TrimSpace(line)
+		return len(text) > 0 && text[0] != '#' && line[0] != '%'
+	})
 }
 
 // parse finds out where things stand. The YAML library is kept behind a recover,
@@ -119,35 +124,57 @@ func (d *document) parse() (err error) {
 			d.body, err = nil, errors.New("it cannot be read as YAML")
 		}
 	}()
-	file, err := parser.ParseBytes(d.text, 0)
-	if err != nil {
-		var at interface {
-			GetMessage() string
-			GetToken() *token.Token
+	for decoder := tree.NewDecoder(bytes.NewReader(d.text)); ; {
+		var doc tree.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		if errors.As(err, &at) && at.GetToken() != nil {
-			return fmt.Errorf("%sit is not valid YAML: %s", d.placeOf(at.GetToken()), at.GetMessage())
+		var all any
+		if err == nil {
+			err = doc.Decode(&all) // with what is wrong beyond its form: keys twice, aliases that explode
 		}
-		return errors.New("it is not valid YAML") // the library's own text would quote the file
+		switch {
+		case err != nil:
+			return d.invalid(err)
+		case all == nil:
+		case d.body != nil: // only the first would be read
+			return fmt.Errorf("%sanother document begins here: write --- before it, on a line of its own", d.placeOf(doc.Content[0]))
+		default:
+			d.body = doc.Content[0]
+		}
 	}
-	for _, doc := range file.Docs {
-		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
-			continue
-		}
-		if d.body != nil { // only the first would be read
-			return fmt.Errorf("%sanother document begins here: write --- before it, on a line of its own", d.placeOf(doc.Body.GetToken()))
-		}
-		d.body = doc.Body
+}
+
+// where matches the line in a message of the YAML library.
+var where = regexp.MustCompile(`^\s*(?:line (\d+): )?`)
+
+// invalid is the library's message with the line of the file, and without what the
+// library quotes of it, which may be a password.
+func (d *document) invalid(err error) error {
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n")
+	first, _, _ := strings.Cut(text, "\n")
+	parts := where.FindStringSubmatch(first)
+	place := ""
+	if line, err := strconv.Atoi(parts[1]); err == nil {
+		place = fmt.Sprintf("line %d: ", d.lines+line)
 	}
-	return nil
+	message := strings.TrimPrefix(first, parts[0])
+	if strings.HasPrefix(message, "mapping key ") {
+		message = "a key stands in its map a second time"
+	}
+	if cut := strings.IndexAny(message, "`'\""); cut > 0 && !strings.Contains(message, "expected '") {
+		message = strings.TrimSpace(message[:cut])
+	}
+	return fmt.Errorf("%sit is not valid YAML: %s", place, message)
 }
 
 // placeOf is "line 3, column 5: ", by the lines of the file.
-func (d *document) placeOf(t *token.Token) string {
-	if t == nil || t.Position == nil {
+func (d *document) placeOf(n *tree.Node) string {
+	if n == nil {
 		return ""
 	}
-	return fmt.Sprintf("line %d, column %d: ", d.lines+t.Position.Line, t.Position.Column)
+	return fmt.Sprintf("line %d, column %d: ", d.lines+n.Line, n.Column)
 }
 
 // into reads the document into a value. Fields that it has no place for are
@@ -227,17 +254,15 @@ func (d document) strict(value any) error {
 // place is where a field such as spec.networking.clusterNetwork[0].cidr stands,
 // or what is left of it in the document.
 func (d document) place(field string) string {
-	at := d.body
-	found := at.GetToken()
+	at, found := d.body, d.body
 	for _, step := range strings.FieldsFunc(strings.ReplaceAll(field, "[", ".["), func(r rune) bool { return r == '.' }) {
 		index, err := strconv.Atoi(strings.Trim(step, "[]"))
 		if strings.HasPrefix(step, "[") && err == nil {
-			list, ok := at.(*ast.SequenceNode)
-			if !ok || index >= len(list.Values) {
+			if at.Kind != tree.SequenceNode || index >= len(at.Content) {
 				break
 			}
-			at = list.Values[index]
-			found = at.GetToken()
+			at = at.Content[index]
+			found = at
 			continue
 		}
 		key, value := entry(at, step)
@@ -250,17 +275,13 @@ func (d document) place(field string) string {
 }
 
 // entry is a key of a map and its value, nil if there is none.
-func entry(node ast.Node, name string) (*token.Token, ast.Node) {
-	var values []*ast.MappingValueNode
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
+func entry(node *tree.Node, name string) (key, value *tree.Node) {
+	if node.Kind != tree.MappingNode {
+		return nil, nil
 	}
-	for _, v := range values {
-		if key := v.Key.GetToken(); key != nil && key.Value == name {
-			return key, v.Value
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			return node.Content[i], node.Content[i+1]
 		}
 	}
 	return nil, nil

@@ -1,8 +1,10 @@
 package inmedia
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
@@ -15,6 +17,8 @@ func TestDocuments(t *testing.T) {
 	}{
 		{"", nil},
 		{"# only a comment\n", nil},
+		{"%YAML 1.2\n# of the medium\n---\na: 1\n...\n", []string{"line 4, column 1: "}},
+		{"\ufeffa: 1\n", []string{"line 1, column 1: "}},
 		{"---\n---\n", nil},
 		{"a: 1\n", []string{"line 1, column 1: "}},
 		{"---\na: 1\n--- # the next\nb: 1\n", []string{"line 2, column 1: ", "line 4, column 1: "}},
@@ -37,6 +41,28 @@ func TestDocuments(t *testing.T) {
 		}
 		if strings.Join(places, "|") != strings.Join(tt.places, "|") {
 			t.Errorf("%q: documents at %q, want %q", tt.text, places, tt.places)
+		}
+	}
+}
+
+// TestDocumentsAreBounded reads what grows beyond all bounds in a bounded time,
+// and tells of what is wrong without a word of it.
+func TestDocumentsAreBounded(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'i'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), ","))
+	}
+	for name, text := range map[string]string{
+		"deep lists": "a: " + strings.Repeat("[", 1<<20), "deep maps": "a: " + strings.Repeat("{b: ", 1<<18), "aliases": bomb,
+		"a key twice": "hunter2: 1\nhunter2: 2\n", "no YAML": "a: {b: hunter2: x}\n", "an unknown alias": "a: *hunter2\n",
+	} {
+		began := time.Now()
+		_, err := documents("x.yaml", []byte(text))
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "it is not valid YAML: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s took %s", name, took)
 		}
 	}
 }

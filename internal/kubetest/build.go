@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // ErrUnavailable is what Build's error wraps where the programs' modules, or Go
@@ -116,18 +118,36 @@ func (b builder) build(ctx context.Context, folder string) error {
 			continue
 		}
 		fmt.Fprintf(b.log, "kubetest: building %s of Kubernetes %s\n", p.name, version)
-		// Under another name first: what was cut off must not look finished.
-		unfinished := target + ".unfinished"
-		command, args := kindly("go", "build", "-ldflags", linkerFlags(version), "-o", unfinished, p.pkg)
-		if _, err := b.run(ctx, command, args...); err != nil {
+		if err := b.buildOne(ctx, p, target, version); err != nil {
 			return fmt.Errorf("building %s: %w", p.name, err)
-		}
-		if err := os.Rename(unfinished, target); err != nil {
-			return err
 		}
 	}
 	return nil
 }
+
+// buildOne builds a program under another name first: what was cut off must not
+// look finished. The name is nobody else's, since the compiler of a process that was
+// killed goes on, and writes when it is done.
+func (b builder) buildOne(ctx context.Context, p program, target, version string) error {
+	left, err := filepath.Glob(target + ".*" + unfinished)
+	if err != nil {
+		return err
+	}
+	for _, name := range left {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	name := target + "." + strconv.Itoa(os.Getpid()) + unfinished
+	command, args := kindly("go", "build", "-ldflags", linkerFlags(version), "-o", name, p.pkg)
+	if _, err := b.run(ctx, command, args...); err != nil {
+		return err
+	}
+	return os.Rename(name, target)
+}
+
+// unfinished ends the name of a program that is being built.
+const unfinished = ".unfinished"
 
 // linkerFlags stamp a version into the programs: clients look at it.
 func linkerFlags(version string) string {
@@ -138,6 +158,9 @@ func linkerFlags(version string) string {
 	}
 	return flags
 }
+
+// cleaningTime is how long a command may take to end that is cut off.
+const cleaningTime = 10 * time.Second
 
 // kindly leaves the machine to others where it can.
 func kindly(command string, args ...string) (string, []string) {
@@ -151,6 +174,9 @@ func kindly(command string, args ...string) (string, []string) {
 func (b builder) run(ctx context.Context, name string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir = b.module
+	// Asked to end, the compiler removes what it has in the folder for temporary files.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = cleaningTime
 	// Without the race detector's C compiler, and whatever workspace there is.
 	command.Env = append(command.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
 	var problems strings.Builder

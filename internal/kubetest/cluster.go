@@ -29,7 +29,7 @@ type Cluster struct {
 	env         *envtest.Environment
 	controllers *controllers
 	programs    string // folder
-	scratch     string // folder
+	scratch     *scratch
 }
 
 // apiServer is the name of the API server's program.
@@ -83,7 +83,7 @@ func start(t testing.TB) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := os.MkdirTemp("", "oaictl-kubetest-") //nolint:usetesting // a shared hub outlives the test that starts it
+	scratch, err := newScratch(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
@@ -145,13 +145,17 @@ func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Enviro
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
 	}
-	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
+	data := filepath.Join(c.scratch.folder, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, err
+	}
+	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd, DataDir: data}
 	env.ControlPlane.KubectlPath = c.Kubectl()
 	api := env.ControlPlane.GetAPIServer()
 	api.Path = server
 	// A folder of ours outlives the process, so that a server that is started again
 	// still knows its users and is known by them.
-	api.CertDir = filepath.Join(c.scratch, "apiserver")
+	api.CertDir = filepath.Join(c.scratch.folder, "apiserver")
 	if err := os.MkdirAll(api.CertDir, 0o700); err != nil {
 		return nil, err
 	}
@@ -207,7 +211,7 @@ func (c *Cluster) stop() error {
 	if c.env != nil {
 		problems = append(problems, c.kill(apiServer), c.env.Stop())
 	}
-	return errors.Join(append(problems, os.RemoveAll(c.scratch))...)
+	return errors.Join(append(problems, c.scratch.remove())...)
 }
 
 // poll asks until there is no error any more, or for startTimeout.

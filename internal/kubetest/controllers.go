@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,11 +32,11 @@ type controllers struct {
 
 // startControllers starts those controllers that something here depends on.
 func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
-	kubeconfig := filepath.Join(c.scratch, "controllers.kubeconfig")
+	kubeconfig := filepath.Join(c.scratch.folder, "controllers.kubeconfig")
 	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
 		return nil, err
 	}
-	certificate, key, err := writeCA(c.scratch)
+	certificate, key, err := writeCA(c.scratch.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +44,7 @@ func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &controllers{log: filepath.Join(c.scratch, "controllers.log"), ended: make(chan struct{})}
+	k := &controllers{log: filepath.Join(c.scratch.folder, "controllers.log"), ended: make(chan struct{})}
 	log, err := os.Create(k.log)
 	if err != nil {
 		return nil, err
@@ -84,11 +83,9 @@ func (k *controllers) ready(ctx context.Context, client kubernetes.Interface) er
 	})
 }
 
+// stop ends the controllers at once: they keep nothing that they would have to write.
 func (k *controllers) stop() error {
-	err := k.command.Process.Signal(syscall.SIGTERM)
-	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		err = k.command.Process.Kill()
-	}
+	err := k.command.Process.Kill()
 	<-k.ended
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil

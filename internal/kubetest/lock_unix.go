@@ -20,11 +20,11 @@ func lock(ctx context.Context, name string) (func(), error) {
 		return nil, err
 	}
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
+		got, err := tryLock(file)
+		if got {
 			return func() { file.Close() }, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if err != nil {
 			file.Close()
 			return nil, err
 		}
@@ -33,4 +33,14 @@ func lock(ctx context.Context, name string) (func(), error) {
 			return nil, err
 		}
 	}
+}
+
+// tryLock takes the lock of a file, unless another process holds it: until the file
+// is closed, or the process ends, however it ends.
+func tryLock(file *os.File) (bool, error) {
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -19,7 +19,7 @@ func (c *Cluster) program(ctx context.Context, name string) (string, error) {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil && exec.CommandContext(ctx, setpriv, "--pdeathsig", "KILL", "true").Run() == nil {
 		path = setpriv + " --pdeathsig KILL " + path
 	}
-	script := filepath.Join(c.scratch, name)
+	script := filepath.Join(c.scratch.folder, name)
 	content := fmt.Sprintf("#!/bin/sh\necho $$ >'%s.pid'\nexec %s \"$@\"\n", script, path)
 	return script, os.WriteFile(script, []byte(content), 0o700)
 }
@@ -27,7 +27,7 @@ func (c *Cluster) program(ctx context.Context, name string) (string, error) {
 // kill ends a program at once. An API server that is asked to end takes a minute if
 // somebody watches, and its controllers always do.
 func (c *Cluster) kill(name string) error {
-	file := filepath.Join(c.scratch, name+".pid")
+	file := filepath.Join(c.scratch.folder, name+".pid")
 	content, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -56,7 +56,9 @@ func (p *planner) notInstalled() {
 // cluster into it: each for itself, so that none waits for a slower one.
 func (p *planner) addNodes() {
 	unnamed := p.unnamedNodes()
-	if !p.incomplete() && !unnamed.open() {
+	alone := p.leftAlone()
+	if !p.incomplete(alone) && !unnamed.open() {
+		p.accounts(alone)
 		return
 	}
 	if p.cluster.State == ClusterInstalled {
@@ -72,6 +74,9 @@ func (p *planner) addNodes() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.byName[want.Name]
+		if slices.Contains(alone, want) {
+			continue
+		}
 		switch membershipOf(have) {
 		case outside:
 			p.awaitBoot(want, have)
@@ -86,12 +91,20 @@ func (p *planner) addNodes() {
 	failed = append(failed, p.addUnnamed(unnamed)...)
 	p.strangers(unnamed)
 	p.newcomerChecks()
+	p.accounts(alone)
 	p.notAdded(failed)
 }
 
-// incomplete says whether a host of the file is not part of the cluster.
-func (p *planner) incomplete() bool {
-	return slices.ContainsFunc(p.spec.Spec.Hosts, func(h spec.Host) bool { return membershipOf(p.matches.byName[h.Name]) != member })
+// incomplete says whether a host of the file is not part of the cluster, beside
+// those that are left alone.
+func (p *planner) incomplete(alone []*spec.Host) bool {
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		if membershipOf(p.matches.byName[want.Name]) != member && !slices.Contains(alone, want) {
+			return true
+		}
+	}
+	return false
 }
 
 // awaitBoot waits for a host to boot an image that the cluster still takes

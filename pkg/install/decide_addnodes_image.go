@@ -3,6 +3,8 @@ package install
 import (
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // lateImages makes and keeps the discovery images that hosts boot to be added.
@@ -21,7 +23,7 @@ func (p *planner) lateImages(unnamed bool) {
 		return
 	}
 	for _, image := range intended {
-		wanted := slices.ContainsFunc(image.Hosts, func(name string) bool { return membershipOf(p.matches.byName[name]) == outside })
+		wanted := slices.ContainsFunc(p.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && p.toAdd(&h) })
 		if !wanted && !unnamed {
 			continue
 		}

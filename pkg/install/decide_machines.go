@@ -35,7 +35,7 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	case p.cluster.State.beforeInstall():
 		return (have == nil || have.waitsForBoot()) && p.imagesReady()
 	case p.cluster.State == ClusterAddingHosts && p.desired.Options.AddNodes:
-		if membershipOf(have) != outside {
+		if !p.toAdd(want) {
 			return false
 		}
 		env := p.lateEnvOf(want.Name)

@@ -17,6 +17,7 @@ type memory struct {
 	refusals  map[string]refusal
 	successes map[string]success
 	sent      map[string]bool // keys of what --resend-secrets has sent
+	made      bool            // a cluster was registered
 }
 
 // refusal is an action that did not succeed.
@@ -123,6 +124,14 @@ func (m *memory) succeeded(a Action, now time.Time) {
 	if strings.HasSuffix(a.Key, resendSuffix) {
 		m.sent[a.Key] = true
 	}
+	m.made = m.made || a.Kind == RegisterCluster || a.Kind == ImportCluster
+}
+
+// registered says whether the service has taken the registration of the cluster.
+func (m *memory) registered() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.made
 }
 
 // resent are the keys of the secrets that were sent again.

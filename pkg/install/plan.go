@@ -195,6 +195,10 @@ type Options struct {
 	// cluster yet: it is told to take more hosts, and each host is installed as
 	// soon as it is ready. Nothing is done to a cluster that is not installed.
 	AddNodes bool
+	// AcceptControlPlane allows AddNodes to install control plane machines and
+	// arbiters of which it is not known that they are no part of the cluster yet:
+	// the service lacks the record of one that was installed.
+	AcceptControlPlane bool
 	// RebootRunning allows to switch off machines that are on and run something
 	// that is not this cluster's discovery image, so that they boot it.
 	RebootRunning bool

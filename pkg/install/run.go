@@ -38,6 +38,7 @@ type run struct {
 	standing map[string]time.Time // blocker or wait → first seen, on our clock
 	telling  sync.Mutex
 	quiet    time.Duration // how long nothing has changed
+	had      possession
 }
 
 // now is the present moment on the service's clock.
@@ -92,6 +93,16 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		observed, err := r.look(ctx, result.Observed)
 		if err != nil {
 			return result, r.left(ctx, err)
+		}
+		switch missing, err := r.lost(observed); {
+		case err != nil:
+			result.Observed = observed
+			return result, err
+		case missing:
+			if err := r.awaitReturn(ctx); err != nil {
+				return result, err
+			}
+			continue
 		}
 		if r.desired.Options.Started.IsZero() {
 			r.desired.Options.Started = observed.At

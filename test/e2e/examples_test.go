@@ -14,7 +14,7 @@ import (
 
 // processSpeed is how much faster than life service and machines run in
 // processes of their own, which wait for each other and for a processor.
-const processSpeed = 500 / slower
+const processSpeed = 300 / slower
 
 // TestExamplesInstall installs every example with three processes: the service,
 // its machines and oaictl. A second run writes nothing.

@@ -175,28 +175,38 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// fetchRoot fetches the root file system of a live system that has none with it,
-// as far as to see that it is one. An empty URL needs nothing.
+// fetchRoot fetches the beginning of the root file system of a live system that has
+// none with it, which shows that it is one. An empty URL needs nothing.
 func (f *Fleet) fetchRoot(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, f.api.deadline)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return fmt.Errorf("fetch the root file system: %w", err)
 	}
-	request.Header.Set("Range", "bytes=0-65535")
+	request.Header.Set("Range", fmt.Sprintf("bytes=0-%d", rootHead-1))
 	response, err := f.api.http.Do(request)
 	if err != nil {
 		return fmt.Errorf("fetch the root file system: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	magic := make([]byte, len(archiveMagic))
-	if _, err := io.ReadFull(response.Body, magic); err != nil || response.StatusCode >= 300 || string(magic) != archiveMagic {
+	// All that was asked for, so that the server is done with it, and no more where
+	// it knows no ranges.
+	head, err := io.ReadAll(io.LimitReader(response.Body, rootHead))
+	if err != nil {
+		return fmt.Errorf("fetch the root file system: %w", err)
+	}
+	if magic := head[:min(len(head), len(archiveMagic))]; response.StatusCode >= 300 || string(magic) != archiveMagic {
 		return fmt.Errorf("fetch the root file system: the server answers %s, with what begins with %q", response.Status, magic)
 	}
 	return nil
 }
+
+// rootHead is how much of a root file system is fetched.
+const rootHead = 64 << 10
 
 // archiveMagic begins a root file system, which is an archive with the file system
 // in it (cpio, newc).

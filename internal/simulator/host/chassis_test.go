@@ -259,3 +259,34 @@ func TestMinimalImageFetchesItsRoot(t *testing.T) {
 		})
 	}
 }
+
+// A machine that fetches its root file system lets the server write all that it asked
+// for, and does not wait forever for one that does not answer.
+func TestRootIsFetchedToItsEnd(t *testing.T) {
+	var written []error
+	fake := newFake(t, 3, 3)
+	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/boot-artifacts/rootfs" {
+			fake.ServeHTTP(w, r)
+			return
+		}
+		_, err := io.WriteString(w, archiveMagic+strings.Repeat("0", rootHead-len(archiveMagic)))
+		written = append(written, err)
+	})
+	media := mediaOf(t, "minimal", serviceAddress, fakeInfraEnv, "")
+	told(t, service, media, 20*time.Minute, turnOn(0))
+	if len(written) != 1 || written[0] != nil || len(fake.hosts) != 1 {
+		t.Errorf("the server wrote with %v, and %d machines have registered", written, len(fake.hosts))
+	}
+	var waited time.Duration
+	silent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/boot-artifacts/rootfs" {
+			since := time.Now()
+			<-r.Context().Done()
+			waited = time.Since(since)
+		}
+	})
+	if _, log := told(t, silent, media, 20*time.Minute, turnOn(0)); waited == 0 || waited > 2*time.Minute || !strings.Contains(log, "cannot boot") {
+		t.Errorf("it has waited for %v for a server that does not answer:\n%s", waited, log)
+	}
+}

@@ -89,7 +89,7 @@ func platformFault(s *installSpec) string {
 	}
 	switch s.PlatformType {
 	case "":
-		if single && off {
+		if single && s.ProvisionRequirements.WorkerAgents == 0 && off { // with workers the service does not look
 			return "UserManagedNetworking must be set to true with SNO"
 		}
 	case hive.PlatformBareMetal:

@@ -59,6 +59,7 @@ func TestInstallRules(t *testing.T) {
 		"nothing said":                    {"", "spec: {provisionRequirements: {controlPlaneAgents: 3}}", ok},
 		"single node with our network":    {"", "spec: {networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 1}}", verdict{409, "SNO"}},
 		"single node, user's network":     {"", "spec: {networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 1}}", ok},
+		"single master with workers":      {"", "spec: {networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 1, workerAgents: 2}}", ok},
 		"bare metal, user's network":      {"", "spec: {platformType: BareMetal, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "BareMetal"}},
 		"bare metal on a single node":     {"", "spec: {platformType: BareMetal, provisionRequirements: {controlPlaneAgents: 1}}", verdict{409, "single node"}},
 		"none with our network":           {"", "spec: {platformType: None, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3}}", verdict{409, "None"}},

@@ -63,6 +63,10 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 		}
 		agent = made
 	}
+	agent, err := h.inherit(ctx, agent)
+	if err != nil {
+		return err
+	}
 	spec, err := readSpec[agentSpec](agent)
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ func (inv *inventory) printed() agentinstall.HostInventory {
 func (d *inventoryDisk) printed() agentinstall.HostDisk {
 	disk := agentinstall.HostDisk{
 		ID: d.ID, Name: d.Name, Path: d.Path, ByPath: d.ByPath, ByID: d.ByID, DriveType: d.DriveType, Vendor: d.Vendor, Model: d.Model,
-		Serial: d.Serial, WWN: d.WWN, HCTL: d.HCTL, SizeBytes: d.SizeBytes, Bootable: d.Bootable,
+		Serial: d.Serial, WWN: d.WWN, HCTL: d.HCTL, SizeBytes: d.SizeBytes, Bootable: d.Bootable, SMART: d.SMART,
 		InstallationEligibility: &agentinstall.DiskEligibility{Eligible: d.Eligibility.Eligible, NotEligibleReasons: some(d.Eligibility.Reasons)},
 		IOPerf:                  &agentinstall.DiskPerformance{},
 	}

@@ -16,6 +16,7 @@ func (h *hub) spread(k key) {
 		h.spreadAgent(k)
 	case kindInfraEnv:
 		h.addAll(kindBareMetal, k.space)
+		h.addAll(kindAgent, k.space)
 	case kindNMState:
 		h.addAll(kindInfraEnv, k.space)
 	case kindImageSet:

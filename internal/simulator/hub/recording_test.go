@@ -22,15 +22,19 @@ import (
 // track is what the conditions of objects of a kind went through: by object and
 // type, each status with its reason once in a row.
 type track struct {
-	mu   sync.Mutex
-	seen map[string]map[string][]string // by object, then type
+	mu     sync.Mutex
+	seen   map[string]map[string][]string // by object, then type
+	fields map[string]bool                // of the status of any object: .debugInfo.state
 }
 
-func newTrack() *track { return &track{seen: map[string]map[string][]string{}} }
+func newTrack() *track {
+	return &track{seen: map[string]map[string][]string{}, fields: map[string]bool{}}
+}
 
 func (tr *track) add(o *unstructured.Unstructured) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
+	addFields(tr.fields, "", o.Object["status"])
 	types := tr.seen[o.GetName()]
 	if types == nil {
 		types = map[string][]string{}
@@ -44,6 +48,43 @@ func (tr *track) add(o *unstructured.Unstructured) {
 			types[kind] = append(all, now)
 		}
 	}
+}
+
+// addFields adds the paths of all fields. Those of the elements of a list are the
+// same.
+func addFields(fields map[string]bool, path string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			addFields(fields, path+"."+name, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			addFields(fields, path+"[]", inner)
+		}
+	default:
+		fields[path] = true
+	}
+}
+
+// unlike gives the fields that only one of two tracks has. The recorded InfraEnv
+// selects no static networks, as those of oaictl do.
+func unlike(object string, have, want *track) []string {
+	var wrong []string
+	have.mu.Lock()
+	defer have.mu.Unlock()
+	for _, side := range []struct {
+		what   string
+		at, in map[string]bool
+	}{{"is missing", want.fields, have.fields}, {"was never recorded", have.fields, want.fields}} {
+		for path := range side.at {
+			if !side.in[path] && path != ".debugInfo.staticNetworkDownloadURL" {
+				wrong = append(wrong, object+" status"+path+" "+side.what)
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
 }
 
 // byType gives the different sequences of a condition type over all objects.
@@ -115,8 +156,8 @@ func (w *world) follow(kind schema.GroupVersionResource) *track {
 }
 
 // TestLikeTheRecording installs three hosts as the recording did: approved
-// before they are ready. Every condition has to go through
-// what it went through there. A status may be missed where a simulated clock
+// before they are ready. Every status has to have the fields that it had there, and
+// every condition has to go through what it went through there. A status may be missed where a simulated clock
 // runs fast, but nothing may come that the real service never showed in between,
 // and the end has to be the same.
 func TestLikeTheRecording(t *testing.T) {
@@ -145,6 +186,7 @@ func TestLikeTheRecording(t *testing.T) {
 		var wrong []string
 		for name := range kinds {
 			wrong = append(wrong, compare(name, have[name].byType(), want[name].byType())...)
+			wrong = append(wrong, unlike(name, have[name], want[name])...)
 		}
 		last = strings.Join(wrong, "\n")
 		return last == ""

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -174,12 +175,14 @@ func messageOf(o *unstructured.Unstructured, kind string) string {
 }
 
 // TestPool gives a host of a pool to a cluster and takes it back, and lets a
-// BareMetalHost speak for another one.
+// BareMetalHost speak for another one. Its InfraEnv passes a label on to nodes.
 func TestPool(t *testing.T) {
 	w := newWorld(t, "compact", hub.Config{})
 	for _, o := range w.objects() {
 		if o.GetKind() == "InfraEnv" {
 			unstructured.RemoveNestedField(o.Object, "spec", "clusterRef")
+			o.SetLabels(map[string]string{"site": "north"})
+			o.SetAnnotations(map[string]string{hubapi.AnnotationPropagateNodeLabels: "site,none"})
 		}
 		w.applyOne(o)
 	}
@@ -188,7 +191,7 @@ func TestPool(t *testing.T) {
 			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
 			"metadata": map[string]any{"name": h.Name, "namespace": w.space, "labels": map[string]any{hubapi.LabelAgentInfraEnv: w.name},
 				"annotations": map[string]any{hubapi.AnnotationBMACRole: "master", hubapi.AnnotationBMACHostname: h.Name,
-					hubapi.AnnotationBMACAgentLabelPrefix + "rack": "r" + string(rune('0'+i)), hubapi.AnnotationBMACClusterReference: w.space + "/" + w.name}},
+					hubapi.AnnotationBMACNodeLabelPrefix + "own": "yes", hubapi.AnnotationBMACAgentLabelPrefix + "rack": "r" + string(rune('0'+i)), hubapi.AnnotationBMACClusterReference: w.space + "/" + w.name}},
 			"spec": map[string]any{"online": true, "bootMACAddress": strings.ToUpper(h.Match.MAC), "bmc": map[string]any{"address": "redfish://x", "credentialsName": "x"}},
 		}})
 	}
@@ -206,6 +209,7 @@ func TestPool(t *testing.T) {
 		}
 		return bound != ""
 	})
+	w.passesOn(bound)
 	w.waitFor("the image on the BareMetalHost", hubapi.BareMetalHosts(), w.cluster.Spec.Hosts[0].Name, func(o *unstructured.Unstructured) bool {
 		return strings.HasSuffix(text(o, "spec", "image", "url"), ".iso") && text(o, "status", "provisioning", "state") == "provisioned"
 	})
@@ -222,4 +226,22 @@ func TestPool(t *testing.T) {
 		}
 	}
 	w.deleteAll()
+}
+
+// passesOn checks that an Agent has the node label of its InfraEnv, and only as long
+// as that passes it on.
+func (w *world) passesOn(agent string) {
+	w.t.Helper()
+	has := func(want map[string]string) func(*unstructured.Unstructured) bool {
+		return func(o *unstructured.Unstructured) bool {
+			labels, _, _ := unstructured.NestedStringMap(o.Object, "spec", "nodeLabels")
+			return maps.Equal(labels, want)
+		}
+	}
+	w.waitFor("the label of the InfraEnv", hubapi.Agents(), agent, has(map[string]string{"own": "yes", "site": "north"}))
+	if err := w.patch(hubapi.InfraEnvs(), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationPropagateNodeLabels: nil}}}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.waitFor("the Agent's own labels alone", hubapi.Agents(), agent, has(map[string]string{"own": "yes"}))
 }

@@ -3,17 +3,12 @@ package hub
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
 )
 
 // readSettings are what an AgentClusterInstall gives back.
@@ -33,35 +28,12 @@ func (p *Plane) readSettings(ctx context.Context, live *unstructured.Unstructure
 	return clusterSettings(made, live.GetAnnotations(), live.GetLabels(), image, ca), nil
 }
 
-// uploadManifest puts one manifest of the file into its ConfigMap, and has the
-// service look there.
-func (a *actor) uploadManifest(ctx context.Context) error {
-	_, live, err := a.current()
-	if err != nil {
-		return err
-	}
-	made, err := a.objects(manifest.HubOptions{ImageSet: currentImageSet(live)})
-	if err != nil {
-		return err
-	}
-	folder, name, _ := strings.Cut(a.action.Name, "/")
-	i := slices.IndexFunc(made.Cluster, func(u *unstructured.Unstructured) bool {
-		_, there, _ := unstructured.NestedString(u.Object, "data", name)
-		return there && u.GetKind() == hubapi.KindConfigMap && folderOf(u) == folder
-	})
-	if i < 0 {
-		return fmt.Errorf("the file has no manifest %s", a.action.Name)
-	}
-	if _, err := a.whole(ctx, made.Cluster[i]); err != nil {
-		return err
-	}
-	_, err = a.some(ctx, live, objectOf(made.Cluster, hubapi.KindAgentClusterInstall), []path{{"spec", "manifestsConfigMapRefs"}})
-	return err
-}
-
 // startInstall takes the hold back, and with it says how many hosts there are:
 // the service waits for exactly so many.
 func (a *actor) startInstall(ctx context.Context) error {
+	if err := a.tidyManifests(ctx); err != nil {
+		return err
+	}
 	_, live, err := a.current()
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -42,7 +43,7 @@ func (a *actor) updateHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.hostSecrets(ctx); err != nil {
+	if err := a.hostSecrets(ctx, live); err != nil {
 		return err
 	}
 	if owner := live.GetLabels()[hubapi.LabelAgentBMH]; owner != "" {
@@ -69,7 +70,7 @@ func (a *actor) host() *spec.Host {
 }
 
 // hostSecrets applies the Secrets that the host's settings refer to.
-func (a *actor) hostSecrets(ctx context.Context) error {
+func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructured) error {
 	_, fencing := a.action.Settings[install.SetFencing]
 	_, token := a.action.Settings[install.SetEndpointToken]
 	host := a.host()
@@ -91,6 +92,9 @@ func (a *actor) hostSecrets(ctx context.Context) error {
 		}
 		for _, secret := range objects.Secrets {
 			isFencing, isToken := secret.GetName() == manifest.FencingSecretName(c, host), secret.GetName() == manifest.TokenSecretName(c, host)
+			if isFencing {
+				besideAgent(secret, agent)
+			}
 			if isFencing && fencing || isToken && token {
 				if _, err := a.whole(ctx, secret); err != nil {
 					return err
@@ -99,6 +103,19 @@ func (a *actor) hostSecrets(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// besideAgent has a Secret that an Agent names without a namespace stand in the
+// Agent's own. Where that is another one than the cluster's, as with a pool, the
+// Secret goes with the Agent: the cluster's deletion does not look there.
+func besideAgent(secret, agent *unstructured.Unstructured) {
+	if secret.GetNamespace() == agent.GetNamespace() {
+		return
+	}
+	secret.SetNamespace(agent.GetNamespace())
+	secret.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: agent.GetAPIVersion(), Kind: agent.GetKind(), Name: agent.GetName(), UID: agent.GetUID(),
+	}})
 }
 
 // agentFields are the fields of an Agent's spec that the action's settings come

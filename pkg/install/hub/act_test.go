@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -242,5 +243,29 @@ func TestImageSets(t *testing.T) {
 		if got != test.want || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
+	}
+}
+
+// Who manages the network follows from the platform, and with it changes back:
+// what the old one stood for would have the new one refused.
+func TestUserManagedFollowsThePlatform(t *testing.T) {
+	s := newStage(t)
+	without := strings.Replace(fmt.Sprintf(clusterText, s.namespace), "    vips: {api: [192.168.127.100], ingress: [192.168.127.101]}\n", "", 1)
+	s.desired.Spec = parseCluster(t, strings.Replace(without, "  fips: true", "  fips: true\n  platform: none", 1))
+	s.settle()
+	userManaged := func() (is, said bool) {
+		is, said, _ = unstructured.NestedBool(s.get(agentInstalls(), s.namespace).Object, "spec", "networking", "userManagedNetworking")
+		return is, said
+	}
+	if is, _ := userManaged(); !is {
+		t.Fatal("platform none does not say so")
+	}
+	with := strings.Replace(fmt.Sprintf(clusterText, s.namespace), "  fips: true", "  fips: true\n  platform: baremetal", 1)
+	s.desired.Spec = parseCluster(t, with)
+	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
+		t.Errorf("done %v", done)
+	}
+	if is, said := userManaged(); is || said {
+		t.Error("bare metal is left with a network that is user-managed")
 	}
 }

@@ -3,7 +3,10 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,7 +40,8 @@ func (w *writer) all(ctx context.Context, objects []*unstructured.Unstructured) 
 	return nil
 }
 
-// whole applies all that an object says, beside what was applied before.
+// whole applies all that an object says, beside what was applied before. Only
+// of manifests what it says is all that there shall be.
 func (w *writer) whole(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	k, known := byKind(want.GetKind())
 	if !known {
@@ -47,13 +51,32 @@ func (w *writer) whole(ctx context.Context, want *unstructured.Unstructured) (*u
 	if err != nil {
 		return nil, err
 	}
+	written, err := w.wholeOver(ctx, k, live, want)
+	var fault *install.Fault
+	if live != nil || !errors.As(err, &fault) || fault.Permanent || fault.Status != http.StatusConflict {
+		return written, err
+	}
+	// Another action, or another run, has made it just now.
+	if now, reading := w.live(ctx, k, want.GetNamespace(), want.GetName()); reading == nil && now != nil {
+		return w.wholeOver(ctx, k, now, want)
+	}
+	return nil, err
+}
+
+// wholeOver applies all that an object says to it as it is, nil where there is
+// none.
+func (w *writer) wholeOver(ctx context.Context, k kind, live, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	fields := map[string]any{}
 	if live != nil {
 		if err := w.mine(k, live); err != nil {
 			return nil, err
 		}
+		var err error
 		if fields, err = owned(live); err != nil {
 			return nil, err
+		}
+		if holdsManifests(want) {
+			delete(fields, "data")
 		}
 	}
 	return w.apply(ctx, k, live, configuration(want, merged(fields, want.Object)))
@@ -128,22 +151,72 @@ func (p *Plane) client(k kind, namespace string) dynamic.ResourceInterface {
 	return p.dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
 }
 
-// apply sends a configuration, unless nothing would change.
+// apply sends a configuration, unless nothing would change. What was not there
+// when it was looked for is only made, and what was there only changed: an object
+// that somebody else puts into its place meanwhile is not merged into.
 func (w *writer) apply(ctx context.Context, k kind, live, config *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if live != nil {
 		differs, err := changes(live, config)
 		if err != nil || !differs {
 			return live, err
 		}
+		config.SetUID(live.GetUID())
+	} else {
+		config.SetResourceVersion(neverVersion)
 	}
-	ctx, cancel := brief(ctx)
+	short, cancel := brief(ctx)
 	defer cancel()
-	written, err := w.client(k, config.GetNamespace()).Apply(ctx, config.GetName(), config, metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
+	written, err := w.client(k, config.GetNamespace()).Apply(short, config.GetName(), config, metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
+	if another(err) {
+		return nil, w.displaced(ctx, k, config, err)
+	}
 	if err != nil {
 		return nil, w.fault(attempt{op: "apply " + k.name, verb: "patch", kind: k, namespace: config.GetNamespace(), name: config.GetName(), ofFile: w.ofFile}, err)
 	}
 	w.kept(k, written)
 	return written, nil
+}
+
+// neverVersion is a resource version that no object has: etcd counts from one,
+// and the first write makes it two. An apply that names it conflicts with any
+// object that is there; the API server makes a missing one whatever it names.
+const neverVersion = "1"
+
+// another says whether an apply was refused since the object is not the one that
+// was looked at: it was made, or deleted, or made anew in the meantime.
+func another(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	status := answer.Status()
+	switch {
+	case denied(status) != "": // the service's webhook refuses with a conflict
+		return false
+	case apierrors.IsConflict(err):
+		return !hasCause(status, string(metav1.CauseTypeFieldManagerConflict))
+	case apierrors.IsInvalid(err):
+		return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+	}
+	return false
+}
+
+// displaced is the fault for an object that is another one than was looked at. If
+// it is ours all the same, as another run makes it, the next look goes on from it.
+func (w *writer) displaced(ctx context.Context, k kind, config *unstructured.Unstructured, refusal error) error {
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	now, err := w.client(k, config.GetNamespace()).Get(ctx, config.GetName(), metav1.GetOptions{})
+	if err == nil {
+		if err := w.mine(k, now); err != nil {
+			return err
+		}
+		w.kept(k, now)
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "apply " + k.name, On: attempt{namespace: config.GetNamespace(), name: config.GetName()}.on(), Status: http.StatusConflict,
+		Err: fmt.Errorf("it was made or deleted by somebody else just now: %s", short(scrub(refusal.Error()))), Next: "run the same command again",
+	}
 }
 
 // patch changes fields of an object that others own too: a JSON merge patch,

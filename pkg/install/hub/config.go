@@ -50,6 +50,7 @@ type Plane struct {
 	places     map[string]*place         // by namespace
 	watched    map[string]*cluster       // by id
 	imageSets  map[string]imageSetRecord // by name
+	views      map[string]*place         // what lists are read from where they are followed, by scope; nil where they are not
 }
 
 var (

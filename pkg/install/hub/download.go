@@ -29,7 +29,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	for name, values := range header {
 		request.Header[name] = values
 	}
-	response, err := p.http.Do(request)
+	response, err := open(p.http, request)
 	if err != nil {
 		return fail(0, errors.New(short(scrub(cause(err).Error()))))
 	}

@@ -10,45 +10,64 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
-// listed reads objects once, without watching, by their namespaces: those of the
-// plane's namespace, or of all where it has none.
+// listed reads objects by their namespaces: those of the plane's namespace, or of
+// all where it has none. It lists them once, without watching, unless they are
+// followed.
 func (p *Plane) listed(ctx context.Context, kinds ...kind) (map[string]*place, error) {
+	return p.listedIn(ctx, p.namespace, kinds...)
+}
+
+// listedIn is listed for one namespace, "" for all.
+func (p *Plane) listedIn(ctx context.Context, namespace string, kinds ...kind) (map[string]*place, error) {
 	if _, err := p.connect(ctx); err != nil {
 		return nil, err
+	}
+	if p.follows() {
+		return p.followed(ctx, namespace, kinds...)
 	}
 	ctx, cancel := brief(ctx)
 	defer cancel()
 	places := map[string]*place{}
 	for _, k := range kinds {
 		client := p.dynamic.Resource(k.GroupVersionResource)
-		list, err := client.Namespace(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: k.with})
+		list, err := client.Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: k.with})
 		if err != nil {
-			f := p.fault(attempt{op: "list " + k.Resource, verb: "list", kind: k, namespace: p.namespace}, err)
-			if f.Code == install.CodeAuth && p.namespace == "" && f.Status == 403 {
-				f.Next = "give --namespace for one that you may look into"
-			}
-			return nil, f
+			return nil, p.unlisted(k, namespace, err)
 		}
 		for i := range list.Items {
-			u := &list.Items[i]
-			at := places[u.GetNamespace()]
-			if at == nil {
-				at = &place{namespace: u.GetNamespace(), shelves: map[string]*shelf{}, news: make(chan struct{})}
-				places[u.GetNamespace()] = at
-			}
-			if at.shelves[k.name] == nil {
-				at.shelves[k.name] = newShelf(k, func() {})
-			}
-			at.shelves[k.name].keep(u)
+			arrange(places, k, &list.Items[i])
 		}
 	}
 	return places, nil
+}
+
+// unlisted is the fault that objects cannot be listed.
+func (p *Plane) unlisted(k kind, namespace string, err error) error {
+	f := p.fault(attempt{op: "list " + k.Resource, verb: "list", kind: k, namespace: namespace}, err)
+	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
+		f.Next = "give --namespace for one that you may look into"
+	}
+	return f
+}
+
+// arrange puts an object where it belongs.
+func arrange(places map[string]*place, k kind, u *unstructured.Unstructured) {
+	at := places[u.GetNamespace()]
+	if at == nil {
+		at = &place{namespace: u.GetNamespace(), shelves: map[string]*shelf{}, news: make(chan struct{})}
+		places[u.GetNamespace()] = at
+	}
+	if at.shelves[k.name] == nil {
+		at.shelves[k.name] = newShelf(k, func() {})
+	}
+	at.shelves[k.name].keep(u)
 }
 
 // inOrder are places by namespace.
@@ -84,7 +103,11 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 					observed.Hosts = append(observed.Hosts, host)
 				}
 			}
-			cluster, err := p.clusterOf(ctx, at, u, made, newCluster(), observed)
+			memory := newCluster()
+			if p.follows() {
+				memory = p.remembered(ref.ID) // which has been asked for certificates already
+			}
+			cluster, err := p.clusterOf(ctx, at, u, made, memory, observed)
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +151,7 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 // ListHosts lists the hosts of an InfraEnv, bound or not.
 func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
 	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	places, err := p.in(namespace).listed(ctx, agents())
+	places, err := p.listedIn(ctx, namespace, agents())
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ spec:
 
 func parseCluster(t *testing.T, text string) *spec.Cluster {
 	t.Helper()
-	values := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dTpw"}}}`}
+	values := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dTpw"}}}`, "BMC": "admin:secret"}
 	c, err := spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(text), spec.Env{
 		LookupEnv: func(name string) (string, bool) { v, set := values[name]; return v, set },
 	})

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,66 +23,85 @@ func TestRefusedObjectsBlock(t *testing.T) {
 	for name, test := range map[string]struct {
 		cluster, host map[string]any // conditions
 		state         string
-		booted        bool
 		blocks, waits string // keys
 	}{
 		"a cluster, from the start":            {cluster: fault("InputError"), blocks: "validation/cluster/spec-synced"},
-		"a ready cluster":                      {cluster: fault("InputError"), host: fine, state: "ready", booted: true, blocks: "validation/cluster/spec-synced"},
-		"a host of a ready cluster":            {cluster: fine, host: fault("InputError"), state: "ready", booted: true, blocks: "validation/host/spec-synced"},
+		"a ready cluster":                      {cluster: fault("InputError"), host: fine, state: "ready", blocks: "validation/cluster/spec-synced"},
+		"a host of a ready cluster":            {cluster: fine, host: fault("InputError"), state: "ready", blocks: "validation/host/spec-synced"},
 		"a fault of the service, at the start": {cluster: fault("BackendError"), waits: "validation/cluster/spec-synced"},
-		"a fault of the service, with a host":  {cluster: fine, host: fault("BackendError"), state: "insufficient", booted: true, waits: "validation/host/spec-synced"},
-		"nothing":                              {cluster: fine, host: fine, state: "ready", booted: true},
+		"a fault of the service, with a host":  {cluster: fine, host: fault("BackendError"), state: "insufficient", waits: "validation/host/spec-synced"},
+		"nothing":                              {cluster: fine, host: fine, state: "ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, at := filledPlane(t, "lab")
-			cluster := strings.Replace(fullText, "topology: {controlPlane: 3, workers: 0}", "topology: {controlPlane: 1}", 1)
-			cluster = strings.Split(cluster, "  - {name: cp-1")[0]
-			cluster = strings.Replace(cluster, "platform: {type: baremetal}", "platform: none", 1)
-			for _, line := range []string{"    vips: {api: [192.168.127.100], ingress: [192.168.127.101]}\n", "    loadBalancer: user-managed\n", "    userManaged: false\n", "  schedulableControlPlane: true\n"} {
-				cluster = strings.Replace(cluster, line, "", 1)
-			}
-			c := parseCluster(t, cluster)
-			objects := made(t, p, at, c)
-			for _, u := range objects.Cluster {
-				if u.GetKind() != "AgentClusterInstall" {
-					continue
-				}
-				u = u.DeepCopy()
-				u.SetResourceVersion("100")
-				u.Object["status"] = map[string]any{"conditions": []any{test.cluster}, "debugInfo": map[string]any{"state": test.state, "stateInfo": test.state}}
-				put(t, at, u)
-			}
-			if test.booted {
-				put(t, at, agentWith(test.host))
-			}
-			o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan := install.Decide(&install.Desired{Spec: c}, o, o.At)
-			var blocks, waits string
+			plan := planWith(t, test.state, test.cluster, test.host)
 			for _, b := range plan.Blockers {
-				blocks = b.Key
 				if b.Cure != install.CureFile || !strings.Contains(b.Message, text) {
 					t.Errorf("blocker %+v", b)
 				}
 			}
-			for _, w := range plan.Waits {
-				if strings.HasPrefix(w.Key, "validation/") {
-					waits = w.Key
-					if w.Who != install.WhoService || !strings.Contains(w.For, text) {
-						t.Errorf("wait %+v", w)
-					}
-				}
-			}
-			if blocks != test.blocks || waits != test.waits {
+			if blocks, waits := checksOf(t, plan, text); blocks != test.blocks || waits != test.waits {
 				t.Errorf("blocked by %q, waits for %q; plan %+v", blocks, waits, plan)
 			}
-			for _, a := range plan.Actions {
-				if a.Kind == install.StartInstall && blocks != "" {
-					t.Error("it would start")
-				}
+			starts := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == install.StartInstall })
+			if starts && test.blocks != "" {
+				t.Error("it would start")
 			}
 		})
 	}
+}
+
+// planWith is the decision on a single node whose cluster is in a state, with a
+// condition of the cluster and, if it is there, of its host.
+func planWith(t *testing.T, state string, cluster, host map[string]any) install.Plan {
+	t.Helper()
+	p, at := filledPlane(t, "lab")
+	c := parseCluster(t, singleNode())
+	for _, u := range made(t, p, at, c).Cluster {
+		if u.GetKind() != "AgentClusterInstall" {
+			continue
+		}
+		u = u.DeepCopy()
+		u.SetResourceVersion("100")
+		u.Object["status"] = map[string]any{"conditions": []any{cluster}, "debugInfo": map[string]any{"state": state, "stateInfo": state}}
+		put(t, at, u)
+	}
+	if host != nil {
+		put(t, at, agentWith(host))
+	}
+	o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return install.Decide(&install.Desired{Spec: c}, o, o.At)
+}
+
+// singleNode is the full cluster with one host, and without what a single node
+// has not.
+func singleNode() string {
+	text := strings.Replace(fullText, "topology: {controlPlane: 3, workers: 0}", "topology: {controlPlane: 1}", 1)
+	text = strings.Split(text, "  - {name: cp-1")[0]
+	text = strings.Replace(text, "platform: {type: baremetal}", "platform: none", 1)
+	for _, line := range []string{"    vips: {api: [192.168.127.100], ingress: [192.168.127.101]}\n", "    loadBalancer: user-managed\n", "    userManaged: false\n", "  schedulableControlPlane: true\n"} {
+		text = strings.Replace(text, line, "", 1)
+	}
+	return text
+}
+
+// checksOf are the keys of the blocker of a plan, and of the check that it waits
+// for in the service's words; "" where there is none.
+func checksOf(t *testing.T, plan install.Plan, text string) (blocks, waits string) {
+	t.Helper()
+	for _, b := range plan.Blockers {
+		blocks = b.Key
+	}
+	for _, w := range plan.Waits {
+		if !strings.HasPrefix(w.Key, "validation/") {
+			continue
+		}
+		waits = w.Key
+		if w.Who != install.WhoService || !strings.Contains(w.For, text) {
+			t.Errorf("wait %+v", w)
+		}
+	}
+	return blocks, waits
 }

@@ -10,9 +10,10 @@ import (
 func installPaths(setting install.Setting) []path {
 	spec := func(steps ...string) path { return append(path{"spec"}, steps...) }
 	annotation := func(name string) path { return path{"metadata", "annotations", name} }
+	userManaged := spec("networking", "userManagedNetworking") // follows from platform and count where the file does not say it
 	switch setting {
 	case install.SetControlPlane:
-		return []path{spec("provisionRequirements", "controlPlaneAgents")}
+		return []path{spec("provisionRequirements", "controlPlaneAgents"), userManaged}
 	case install.SetWorkers:
 		return []path{spec("provisionRequirements", "workerAgents")}
 	case install.SetArbiters:
@@ -28,7 +29,7 @@ func installPaths(setting install.Setting) []path {
 	case install.SetServiceNet:
 		return []path{spec("networking", "serviceNetwork")}
 	case install.SetUserManaged:
-		return []path{spec("networking", "userManagedNetworking")}
+		return []path{userManaged}
 	case install.SetAPIVIPs:
 		return []path{spec("apiVIPs")}
 	case install.SetIngressVIPs:
@@ -36,7 +37,7 @@ func installPaths(setting install.Setting) []path {
 	case install.SetLoadBalancer:
 		return []path{spec("loadBalancer")}
 	case install.SetPlatform:
-		return []path{spec("platformType"), spec("external")}
+		return []path{spec("platformType"), spec("external"), userManaged}
 	case install.SetProxy:
 		return []path{spec("proxy")}
 	case install.SetNTP:

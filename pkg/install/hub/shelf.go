@@ -18,9 +18,10 @@ import (
 type shelf struct {
 	kind    kind
 	changed func() // is told of everything that happens to the shelf
+	wide    bool   // it has the objects of several namespaces
 
 	mu      sync.Mutex
-	objects map[string]*unstructured.Unstructured // by name
+	objects map[string]*unstructured.Unstructured // by name, with the namespace before it where it is wide
 	synced  bool                                  // all that there was at first is here
 	failing error                                 // why nothing comes at present
 }
@@ -29,6 +30,14 @@ var _ cache.ReflectorStore = (*shelf)(nil)
 
 func newShelf(k kind, changed func()) *shelf {
 	return &shelf{kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
+}
+
+// nameOf is the name under which an object stands on the shelf.
+func (s *shelf) nameOf(u *unstructured.Unstructured) string {
+	if s.wide {
+		return u.GetNamespace() + "/" + u.GetName()
+	}
+	return u.GetName()
 }
 
 // Add is of cache.ReflectorStore.
@@ -54,8 +63,8 @@ func (s *shelf) Delete(object any) error {
 		return err
 	}
 	s.mu.Lock()
-	if there := s.objects[u.GetName()]; there != nil && there.GetUID() == u.GetUID() {
-		delete(s.objects, u.GetName())
+	if there := s.objects[s.nameOf(u)]; there != nil && there.GetUID() == u.GetUID() {
+		delete(s.objects, s.nameOf(u))
 	}
 	s.mu.Unlock()
 	s.changed()
@@ -71,7 +80,7 @@ func (s *shelf) Replace(list []any, version string) error {
 		if err != nil {
 			return err
 		}
-		objects[u.GetName()] = u
+		objects[s.nameOf(u)] = u
 	}
 	s.mu.Lock()
 	for name, there := range s.objects {
@@ -99,11 +108,12 @@ func (s *shelf) own(object any) (*unstructured.Unstructured, error) {
 // keep puts an object on the shelf unless a newer one is there.
 func (s *shelf) keep(u *unstructured.Unstructured) {
 	s.mu.Lock()
-	there := s.objects[u.GetName()]
+	name := s.nameOf(u)
+	there := s.objects[name]
 	if _, labelled := u.GetLabels()[s.kind.with]; s.kind.with != "" && !labelled {
-		delete(s.objects, u.GetName()) // none of those that are watched any more
+		delete(s.objects, name) // none of those that are watched any more
 	} else if there == nil || there.GetUID() != u.GetUID() || newer(u.GetResourceVersion(), there.GetResourceVersion()) {
-		s.objects[u.GetName()] = u
+		s.objects[name] = u
 	}
 	s.mu.Unlock()
 	s.changed()

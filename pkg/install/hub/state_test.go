@@ -92,9 +92,9 @@ func TestPreparationOf(t *testing.T) {
 		want   string
 		failed int
 	}{
-		hubapi.ReasonPreparationFailed:  {metav1.ConditionTrue, "failed", 1},
-		hubapi.ReasonPreparationFine:    {metav1.ConditionFalse, "success", 0},
-		hubapi.ReasonPreparationPending: {metav1.ConditionFalse, "not_started", 0},
+		"The last installation preparation failed":      {metav1.ConditionTrue, "failed", 1},
+		"There is no failing prior preparation attempt": {metav1.ConditionFalse, "success", 0},
+		hubapi.ReasonPreparationPending:                 {metav1.ConditionFalse, "not_started", 0},
 	} {
 		got := preparationOf([]hubapi.Condition{{Type: hubapi.ConditionPreparationFailed, Status: test.status, Reason: reason, LastTransitionTime: at}})
 		if got.Status != test.want || len(got.FailedAt) != test.failed {

@@ -197,21 +197,6 @@ func readEvents(response *http.Response, on string) (EventPage, error) {
 	return page, nil
 }
 
-// in is the plane for one namespace.
-func (p *Plane) in(namespace string) *Plane {
-	return &Plane{
-		host: p.host, namespace: namespace, clock: p.clock, dynamic: p.dynamic, raw: p.raw, http: p.http, time: p.time,
-		have: p.known(), places: map[string]*place{}, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
-	}
-}
-
-// known is what the hub was found to serve, nil before it was asked.
-func (p *Plane) known() *served {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.have
-}
-
 // DeleteHost deletes an Agent. A machine whose agent still runs registers again;
 // one whose node is part of an installed cluster is taken out of it by the
 // service first.

@@ -26,9 +26,6 @@ const (
 
 // Annotations of an Agent.
 const (
-	// AnnotationSkipSpokeCleanup keeps the installed cluster's Node when the Agent
-	// is deleted.
-	AnnotationSkipSpokeCleanup = "agent.agent-install.openshift.io/skip-spoke-cleanup"
 	// AnnotationInheritedNodeLabels remembers what AnnotationPropagateNodeLabels
 	// gave.
 	AnnotationInheritedNodeLabels = "agent.agent-install.openshift.io/inherited-node-labels"
@@ -60,10 +57,8 @@ const (
 	AnnotationBMACNodeLabelPrefix  = "bmac.agent-install.openshift.io.node-label."
 	AnnotationBMACAgentLabelPrefix = "bmac.agent-install.openshift.io.agent-label."
 	// AnnotationBMACFencingSecret names the Secret for
-	// Agent.spec.fencingCredentialsSecretRef; AnnotationBMACCreateFencingSecret has
-	// one made of the BMC's address and credentials.
-	AnnotationBMACFencingSecret       = "bmac.agent-install.openshift.io/fencing-credentials-secret-name"
-	AnnotationBMACCreateFencingSecret = "bmac.agent-install.openshift.io/create-fencing-credentials-secret"
+	// Agent.spec.fencingCredentialsSecretRef.
+	AnnotationBMACFencingSecret = "bmac.agent-install.openshift.io/fencing-credentials-secret-name"
 )
 
 // Further annotations of a BareMetalHost.
@@ -77,27 +72,18 @@ const (
 	// Operator after provisioning.
 	AnnotationBMACManageProvisioned = "bmac.agent-install.openshift.io/allow-provisioned-host-management"
 
-	// These the controller writes.
-	AnnotationBMACMachineCreated = "bmac.agent-install.openshift.io/spoke-bmh-machine-created"
-	AnnotationBMACDrainStarted   = "bmac.agent-install.openshift.io/drain-started-at"
-	AnnotationBMACDrainStatus    = "bmac.agent-install.openshift.io/drain-status"
-
 	// These are the Bare Metal Operator's own.
-	AnnotationBMHDetached        = "baremetalhost.metal3.io/detached"
-	AnnotationBMHPaused          = "baremetalhost.metal3.io/paused"
-	AnnotationBMHReboot          = "reboot.metal3.io"
-	AnnotationBMHInspect         = "inspect.metal3.io"
-	AnnotationBMHHardwareDetails = "inspect.metal3.io/hardwaredetails"
+	AnnotationBMHDetached = "baremetalhost.metal3.io/detached"
+	AnnotationBMHInspect  = "inspect.metal3.io"
 )
 
 // Finalizers, by the object that they hold and the controller that has to let go.
 const (
-	FinalizerClusterDeployment    = "clusterdeployments.agent-install.openshift.io/ai-deprovision"
-	FinalizerAgentClusterInstall  = "agentclusterinstall.agent-install.openshift.io/ai-deprovision"
-	FinalizerInfraEnv             = "infraenv.agent-install.openshift.io/ai-deprovision"
-	FinalizerAgent                = "agent.agent-install.openshift.io/ai-deprovision"
-	FinalizerAgentClassification  = "agentclassification.agent-install.openshift.io"
-	FinalizerPreprovisioningImage = "preprovisioningimage.agent-install.openshift.io/ai-deprovision"
-	FinalizerBMAC                 = "bmac.agent-install.openshift.io/deprovision"
-	FinalizerHive                 = "hive.openshift.io/deprovision"
+	FinalizerClusterDeployment   = "clusterdeployments.agent-install.openshift.io/ai-deprovision"
+	FinalizerAgentClusterInstall = "agentclusterinstall.agent-install.openshift.io/ai-deprovision"
+	FinalizerInfraEnv            = "infraenv.agent-install.openshift.io/ai-deprovision"
+	FinalizerAgent               = "agent.agent-install.openshift.io/ai-deprovision"
+	FinalizerAgentClassification = "agentclassification.agent-install.openshift.io"
+	FinalizerBMAC                = "bmac.agent-install.openshift.io/deprovision"
+	FinalizerHive                = "hive.openshift.io/deprovision"
 )

@@ -49,9 +49,6 @@ func (k Kind) GroupVersionResource() schema.GroupVersionResource {
 	return k.GroupVersion().WithResource(k.Resource)
 }
 
-// CRDName is the name of the kind's CustomResourceDefinition.
-func (k Kind) CRDName() string { return k.Resource + "." + k.Group }
-
 // Kinds are all kinds of a hub that oaictl works on, Kubernetes' own included.
 func Kinds() []Kind {
 	hive := schema.GroupVersion{Group: GroupHive, Version: VersionHive}

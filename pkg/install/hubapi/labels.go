@@ -54,10 +54,6 @@ const (
 	LabelHiveClusterDeployment = "hive.openshift.io/cluster-deployment-name"
 	// LabelHiveSecretType is kubeconfig or kubeadmincreds.
 	LabelHiveSecretType = "hive.openshift.io/secret-type"
-	// LabelHivePlatform is written by Hive's operator on a ClusterDeployment.
-	LabelHivePlatform = "hive.openshift.io/cluster-platform"
-	// LabelHostedCluster on a ClusterDeployment marks a hosted control plane.
-	LabelHostedCluster = "agentClusterRef"
 	// AnnotationReconcilePause, "true" on a ClusterDeployment, holds Hive and the
 	// installation.
 	AnnotationReconcilePause = "hive.openshift.io/reconcile-pause"
@@ -65,8 +61,7 @@ const (
 	// refused.
 	AnnotationProtectedDelete = "hive.openshift.io/protected-delete"
 
-	// SecretTypeKubeconfig and SecretTypeKubeadmin are values of
-	// LabelHiveSecretType.
-	SecretTypeKubeconfig = "kubeconfig"
-	SecretTypeKubeadmin  = "kubeadmincreds"
+	// SecretTypeKubeadmin is the value of LabelHiveSecretType on the Secret with
+	// the console's password.
+	SecretTypeKubeadmin = "kubeadmincreds"
 )

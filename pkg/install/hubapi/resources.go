@@ -43,12 +43,6 @@ func BareMetalHosts() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: GroupMetal3, Version: VersionMetal3, Resource: "baremetalhosts"}
 }
 
-// PreprovisioningImages are the images that the Bare Metal Operator asks for,
-// metal3.io/v1alpha1.
-func PreprovisioningImages() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: GroupMetal3, Version: VersionMetal3, Resource: "preprovisioningimages"}
-}
-
 // Secrets are Kubernetes' own.
 func Secrets() schema.GroupVersionResource { return core("secrets") }
 
@@ -57,14 +51,6 @@ func ConfigMaps() schema.GroupVersionResource { return core("configmaps") }
 
 // Namespaces are Kubernetes' own.
 func Namespaces() schema.GroupVersionResource { return core("namespaces") }
-
-// Events are Kubernetes' own, of the core group.
-func Events() schema.GroupVersionResource { return core("events") }
-
-// CustomResourceDefinitions say which kinds a hub knows, apiextensions.k8s.io/v1.
-func CustomResourceDefinitions() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-}
 
 func agentInstall(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: GroupAgentInstall, Version: VersionAgentInstall, Resource: resource}

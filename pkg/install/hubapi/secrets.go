@@ -15,10 +15,6 @@ const (
 	KeyIgnitionToken  = "ignition-token"
 	// KeyIgnitionCA is in the Secret of an Ignition endpoint's CA.
 	KeyIgnitionCA = "tls.crt"
-	// KeyRegistriesConf and KeyCABundle are in the ConfigMap of a mirror.
+	// KeyRegistriesConf is in the ConfigMap of a mirror.
 	KeyRegistriesConf = "registries.conf"
-	KeyCABundle       = "ca-bundle.crt"
-
-	// SecretTypeDockerConfig is the type of a pull secret's Secret.
-	SecretTypeDockerConfig = "kubernetes.io/dockerconfigjson"
 )

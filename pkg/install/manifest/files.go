@@ -27,7 +27,7 @@ type FileOptions struct {
 // WriteFiles writes files below dir, which is made if need be. Each file is
 // there whole or not at all; one with secrets can be read by its owner alone. A
 // dir that holds anything is refused, for a file that was left there would be
-// taken for a part of the whole.
+// taken for a part of the whole. Where one cannot be written, none of them is left.
 func WriteFiles(dir string, files []File) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -36,8 +36,11 @@ func WriteFiles(dir string, files []File) error {
 	case len(entries) > 0:
 		return fmt.Errorf("the folder %s is not empty: name another one, or empty it", dir)
 	}
-	for _, file := range files {
+	for i, file := range files {
 		if err := writeFile(filepath.Join(dir, filepath.FromSlash(file.Path)), file); err != nil {
+			for _, written := range files[:i] { // a part would be taken for the whole
+				_ = os.Remove(filepath.Join(dir, filepath.FromSlash(written.Path)))
+			}
 			return fmt.Errorf("write %s: %w", filepath.Join(dir, file.Path), err)
 		}
 	}

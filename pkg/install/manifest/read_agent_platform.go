@@ -206,7 +206,7 @@ func (r *reader) agentConfig(n *node) {
 	r.text(n.get("kind"))
 	r.sameName(n.get("metadata", "name"))
 	r.namespace(n.get("metadata", "namespace"))
-	r.lose(n.get("rendezvousIP"), "only an image that holds the service itself has a first machine: oaictl installs with a service that runs elsewhere")
+	r.means(n.get("rendezvousIP"), "says on which machine the service of the image runs: oaictl installs with a service that runs elsewhere")
 	for _, key := range []string{"bootArtifactsBaseURL", "ipxeBaseURL"} {
 		r.lose(n.get(key), "only an image that holds the service itself is put together with it: oaictl boots machines from the service's images")
 	}

@@ -242,6 +242,12 @@ func (r *reader) aicliFlow(n *node) {
 	for _, key := range []string{"bmc_user", "bmc_password", "role"} {
 		r.lose(n.get(key), "is for hosts that say nothing of their own, and there is none")
 	}
+	r.means(n.get("rendezvous_ip"), "says on which machine the service of an image runs: oaictl installs with a service that runs elsewhere")
+	if len(r.cluster.Spec.Registry.Mirrors) > 0 {
+		for _, key := range []string{"registry_url", "disconnected_url"} {
+			r.means(n.get(key), "is where mirrors are that nothing names: those that installconfig names win")
+		}
+	}
 	r.meansIf(n.get("infraenv"), "is the default", "true", "True")
 	r.meansIf(n.get("day2"), "is the default", "false", "False")
 	r.meansIf(n.get("password"), "is the default", "false", "False")
@@ -254,7 +260,6 @@ func (r *reader) aicliFlow(n *node) {
 		"iso_url":              "is where machines boot from: oaictl asks the service",
 		"hosts_number":         "is how many machines are waited for: name them in spec.hosts, or count them in spec.topology",
 		"bmc_reset":            "oaictl resets a BMC only when it is told to",
-		"rendezvous_ip":        "only an image that holds the service itself has a first machine",
 		"registry_url":         "says not what is mirrored: write spec.registry.mirrors",
 		"disconnected_url":     "says not what is mirrored: write spec.registry.mirrors",
 		"ignition_version":     "Ignition says its version itself",

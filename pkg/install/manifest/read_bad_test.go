@@ -16,6 +16,7 @@ const (
 	agentConfig   = "apiVersion: v1beta1\nkind: AgentConfig\nhosts: [{hostname: a, interfaces: [{name: e, macAddress: '52:54:00:00:00:01'}]}]\n"
 	deployment    = "apiVersion: hive.openshift.io/v1\nkind: ClusterDeployment\nmetadata: {name: %s}\nspec: {clusterName: %s}\n"
 	install       = "apiVersion: extensions.hive.openshift.io/v1beta1\nkind: AgentClusterInstall\nmetadata: {name: a}\nspec: {}\n"
+	infraEnv      = "apiVersion: agent-install.openshift.io/v1beta1\nkind: InfraEnv\nmetadata: {name: a}\nspec: {}\n"
 )
 
 func TestReadRefusals(t *testing.T) {
@@ -53,6 +54,12 @@ func TestReadRefusals(t *testing.T) {
 		{"overrides that are no JSON", memory{"in/a.yaml": []byte("apiVersion: siteconfig.open-cluster-management.io/v1alpha1\nkind: ClusterInstance\nmetadata: {name: a}\nspec: {clusterName: a, installConfigOverrides: '{', nodes: []}\n")}, []string{"has to be JSON in a text"}},
 		{"a private key", memory{"in/install-config.yaml": []byte(installConfig + "sshKey: '-----BEGIN OPENSSH PRIVATE KEY-----'\n"), "in/agent-config.yaml": []byte(agentConfig)}, []string{"is a private key"}},
 		{"registries.conf of another kind", memory{"in/cluster-manifests/a.yaml": []byte(fmt.Sprintf(deployment, "a", "a") + "---\n" + install), "in/mirror/registries.conf": []byte("x = {\n")}, []string{"in/mirror/registries.conf:1:1", "line 1 of it is nothing that is known"}},
+		{"a template", memory{"in/a.yaml": []byte("kind: ClusterDeployment\nmetadata: {name: x}\nspec:\n  baseDomain: {{ .Domain }}\n")}, []string{"in/a.yaml:4", "the file looks like a template: render it first"}},
+		{"a template that is no YAML", memory{"in/a.yaml": []byte("kind: ClusterDeployment\n{{- if .Spec }}\nspec: {}\n{{- end }}\n")}, []string{"is not valid YAML", "the file looks like a template: render it first"}},
+		{"the name of a set that is not among the files", memory{
+			"in/cluster-manifests/a.yaml":   []byte(fmt.Sprintf(deployment, "a", "a") + "---\n" + strings.Replace(install, "spec: {}", "spec: {imageSetRef: {name: a-release}}", 1) + "---\n" + infraEnv),
+			"in/hostconfig/a/mac_addresses": []byte("52:54:00:00:00:01"),
+		}, []string{"the input does not say which OpenShift is installed"}},
 		{"a host without addresses", memory{"in/cluster-manifests/a.yaml": []byte(fmt.Sprintf(deployment, "a", "a") + "---\n" + install), "in/hostconfig/a/role": []byte("master")}, []string{"has no mac_addresses"}},
 	}
 	for _, test := range tests {

@@ -60,6 +60,10 @@ type ReadOptions struct {
 	AcceptUnknownHosts bool
 	// PullSecret names a file with the pull secret, for an input without one.
 	PullSecret string
+	// Look says that a cluster is looked for, and not made: what is only needed to
+	// install one, its version and its pull secret, may be missing. The Document of
+	// such an input is none that spec.Load takes; Converted.Cluster is what it says.
+	Look bool
 	// Env is how files are reached; the process's own for the zero Env.
 	Env spec.Env
 }
@@ -76,6 +80,8 @@ type Converted struct {
 	// Document is the text of cluster.yaml. Beside Files it is one that spec.Load
 	// takes. Equal inputs make equal bytes.
 	Document []byte
+	// Cluster is what Document says, read and checked already.
+	Cluster *spec.Cluster
 	// Files are what the document refers to, by their slash-separated paths
 	// relative to it. They hold secrets: write them so that only the user may read
 	// them (0600).
@@ -220,6 +226,7 @@ func (r *reader) finish(ctx context.Context, format Format, in *input) (*Convert
 	}
 	r.shrink()
 	out.Document = emit(r.cluster, r.present, r.written)
+	out.Cluster = r.cluster
 	out.Losses = sortLosses(r.losses, in.names())
 	out.Idle = sortLosses(r.idle, in.names())
 	if err := r.check(ctx, out, in); err != nil {
@@ -309,6 +316,9 @@ func (r *reader) check(ctx context.Context, out *Converted, in *input) error {
 		return err
 	}
 	for _, p := range wrong.List {
+		if r.options.Look && r.neededToInstall(p) {
+			continue
+		}
 		p.File, p.Line, p.Column = in.path, 0, 0
 		if at := r.origin(p.Field); at != nil {
 			p.File = at.in.file
@@ -317,6 +327,12 @@ func (r *reader) check(ctx context.Context, out *Converted, in *input) error {
 		r.problems = append(r.problems, r.explained(p))
 	}
 	return r.err()
+}
+
+// neededToInstall says whether a problem is that the input does not say what only
+// an install needs.
+func (r *reader) neededToInstall(p spec.Problem) bool {
+	return p.Field == "spec.openshift.version" && r.cluster.Spec.OpenShift.Version == "" || p.Field == "spec.pullSecret" && r.cluster.Spec.PullSecret.IsZero()
 }
 
 // origin is what a field, or the nearest one around it, came from.

@@ -13,8 +13,10 @@ import (
 const redacted = "[redacted]"
 
 // secretKey matches keys whose values are not shown. References to secrets have
-// other endings.
-var secretKey = regexp.MustCompile(`(?i)(password|passwd|passphrase|token|secret|credential|credentials|private[_-]?key|kubeconfig|dockerconfigjson|auth)s?$`)
+// other endings. Keys that are public end as private ones do, so that those are
+// named by what stands before: apiKey, tls.key, client-key-data.
+var secretKey = regexp.MustCompile(`(?i)(pass|password|passwd|pwd|passphrase|password[_-]?hash|token|secret|credential|kubeconfig|dockerconfigjson|dockercfg|auth|secretgenerator|` +
+	`(?:private|secret|api|access|client|encryption|tls)[._-]?key(?:[._-]?data)?)s?$`)
 
 // shown is a value for a report: secrets are left out of it.
 func shown(n *node) any {

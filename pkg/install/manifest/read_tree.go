@@ -203,7 +203,12 @@ type parser struct {
 	nodes  int
 	open   map[*yaml.Node]bool // aliases that are being followed
 	broken bool
+	// template says that the file looks like one from which YAML is yet to be made.
+	template bool
 }
+
+// renderFirst is what to do about a template.
+const renderFirst = "the file looks like a template: render it first (kustomize build, helm template), and convert what comes of it"
 
 // syntax matches the place that the YAML library puts into its messages.
 var syntax = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
@@ -222,6 +227,10 @@ func (r *reader) parse(file string, data []byte) (docs []*document) {
 		r.problem(file, 1, 1, "", fmt.Sprintf("is more than %d MiB, with what was read before", maxInput>>20), "")
 		return nil
 	}
+	remedy, template := "", bytes.Contains(data, []byte("{{"))
+	if template {
+		remedy = renderFirst
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var root yaml.Node
@@ -231,13 +240,13 @@ func (r *reader) parse(file string, data []byte) (docs []*document) {
 		}
 		if err != nil {
 			line, message := syntaxMessage(err)
-			r.problem(file, line, 1, "", "is not valid YAML: "+message, "")
+			r.problem(file, line, 1, "", "is not valid YAML: "+message, remedy)
 			return docs
 		}
 		if len(root.Content) != 1 {
 			continue
 		}
-		p := &parser{reader: r, in: &document{file: file}, open: map[*yaml.Node]bool{}}
+		p := &parser{reader: r, in: &document{file: file}, open: map[*yaml.Node]bool{}, template: template}
 		p.in.root = p.build(root.Content[0], nil, 0)
 		if p.in.root.kind != nullNode && !p.broken {
 			docs = append(docs, p.in)
@@ -258,6 +267,9 @@ func syntaxMessage(err error) (line int, message string) {
 
 func (p *parser) wrong(at *yaml.Node, message, remedy string) {
 	p.broken = true
+	if p.template {
+		remedy = renderFirst
+	}
 	p.reader.problem(p.in.file, max(at.Line, 1), max(at.Column, 1), "", message, remedy)
 }
 

@@ -117,8 +117,18 @@ func (r *reader) hubInput(in *input) *hubInput {
 	return h
 }
 
+// isKustomization says whether a document is kustomize's: it may leave out what
+// it is, and is known by its file then.
+func isKustomization(doc *document) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(path.Base(doc.file), ".yaml"), ".yml")
+	return name == "kustomization" && doc.root.kind == mapNode && doc.root.child("kind") == nil
+}
+
 func (r *reader) object(h *hubInput, n *node) {
 	_, kind := kindOfDoc(n.in)
+	if isKustomization(n.in) {
+		kind = "Kustomization"
+	}
 	list := map[string]*[]*node{
 		"ClusterDeployment": &h.deployments, "AgentClusterInstall": &h.installs, "ClusterImageSet": &h.imageSets,
 		"InfraEnv": &h.infraEnvs, "NMStateConfig": &h.networks, "BareMetalHost": &h.machines, "Agent": &h.agents, "AgentClassification": &h.classes,
@@ -286,6 +296,9 @@ func (r *reader) imageSetRef(h *hubInput, ref *node) {
 	if parts := ourSet.FindStringSubmatch(name); parts != nil {
 		o.Version = parts[1]
 		r.from("spec.openshift.version", ref)
+	} else if r.agentBased && !slices.ContainsFunc(h.imageSets, func(set *node) bool { return nameOf(set) == name }) {
+		ref.taken = false
+		r.means(ref, "names a ClusterImageSet that is not among the files, and the agent-based installer knows no hub that has it")
 	} else {
 		o.ImageSet = name
 		r.from("spec.openshift.imageSet", ref)

@@ -27,6 +27,7 @@ const outliveTime = time.Second
 type ocCall struct {
 	program string
 	login   string // file with the pull secret, "" for none
+	trusted string // folder with the certificates to trust beside the system's, "" for none
 	wait    time.Duration
 }
 
@@ -44,6 +45,12 @@ func askOC(ctx context.Context, o Options, places []place) (Info, error) {
 		call.login = filepath.Join(folder, "config.json")
 		if err := os.WriteFile(call.login, []byte(o.PullSecret.Reveal()), 0o600); err != nil {
 			return Info{}, fmt.Errorf("write the pull secret for oc: %w", err)
+		}
+	}
+	if len(o.CA) > 0 {
+		call.trusted = filepath.Join(folder, "trusted")
+		if err := errors.Join(os.Mkdir(call.trusted, 0o700), os.WriteFile(filepath.Join(call.trusted, "ca.pem"), o.CA, 0o600)); err != nil {
+			return Info{}, fmt.Errorf("write the certificates to trust for oc: %w", err)
 		}
 	}
 	var failures []error
@@ -129,6 +136,7 @@ func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) e
 	defer cancel()
 	command := exec.CommandContext(ctx, c.program, append(arguments, at.image)...)
 	command.WaitDelay = outliveTime
+	command.Env = c.environment(command.Environ())
 	var answer, problems bytes.Buffer
 	command.Stdout = &limited{to: &answer, left: largestOutput + 1}
 	command.Stderr = &limited{to: &problems, left: 64 << 10}
@@ -144,6 +152,26 @@ func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) e
 		return fmt.Errorf("its answer is not JSON: %w", err)
 	}
 	return nil
+}
+
+// certificateFolders are where Go's programs look for certificates to trust on the
+// systems that media boot (crypto/x509).
+const certificateFolders = "/etc/ssl/certs:/etc/pki/tls/certs"
+
+// environment is oc's: ours, with one more folder of certificates to trust. oc has
+// no flag for those of registries.
+func (c *ocCall) environment(own []string) []string {
+	const variable = "SSL_CERT_DIR"
+	if c.trusted == "" {
+		return own
+	}
+	folders := certificateFolders
+	for _, entry := range own {
+		if value, is := strings.CutPrefix(entry, variable+"="); is && value != "" {
+			folders = value
+		}
+	}
+	return append(slices.Clone(own), variable+"="+c.trusted+string(filepath.ListSeparator)+folders)
 }
 
 // limited drops what goes beyond its limit.

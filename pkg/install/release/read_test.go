@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -308,6 +309,32 @@ esac
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "oaictl-release-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("the pull secret was left in %v (%v)", left, err)
+	}
+}
+
+// TestOCTrustsWhatWeTrust has oc find the certificates that the registry is
+// trusted by, beside those that it trusts anyway.
+func TestOCTrustsWhatWeTrust(t *testing.T) {
+	oc := filepath.Join(t.TempDir(), "oc")
+	script := "#!/bin/sh\necho \"$SSL_CERT_DIR\" >\"$0.folders\"\ncat \"${SSL_CERT_DIR%%:*}\"/* >\"$0.ca\"\n" +
+		`echo '{"digest":"sha256:one","config":{"architecture":"amd64"},"metadata":{"version":"4.20.33"}}'` + "\n"
+	if err := os.WriteFile(oc, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ca := newShelf(t, false).ca()
+	for own, want := range map[string]string{"": certificateFolders, "/own/certs": "/own/certs"} {
+		t.Setenv("SSL_CERT_DIR", own)
+		if _, err := Read(t.Context(), "127.0.0.1:1/ocp/release:one", Options{CA: ca, OC: oc, Clock: &patient{}}); err != nil {
+			t.Fatal(err)
+		}
+		shown, err := os.ReadFile(oc + ".ca")
+		if err != nil || !bytes.Equal(shown, ca) {
+			t.Errorf("oc trusts %q (%v)", shown, err)
+		}
+		folders, err := os.ReadFile(oc + ".folders")
+		if err != nil || !strings.HasSuffix(strings.TrimSpace(string(folders)), ":"+want) {
+			t.Errorf("oc looks into %s (%v)", folders, err)
+		}
 	}
 }
 

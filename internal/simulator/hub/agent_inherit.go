@@ -1,0 +1,56 @@
+package hub
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// inherit gives an Agent the node labels that its InfraEnv passes on, and takes
+// away those that it passed on before. Which they are is remembered in an
+// annotation, so that the Agent's own stay.
+func (h *hub) inherit(ctx context.Context, agent *object) (*object, error) {
+	env := h.store.get(kindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+	if env == nil {
+		return agent, nil
+	}
+	given := map[string]string{}
+	for _, name := range words(env.GetAnnotations()[hubapi.AnnotationPropagateNodeLabels]) {
+		if text, there := env.GetLabels()[name]; there {
+			given[name] = text
+		}
+	}
+	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	before, notes := maps.Clone(labels), agent.GetAnnotations()
+	for _, name := range words(notes[hubapi.AnnotationInheritedNodeLabels]) {
+		delete(labels, name)
+	}
+	for name, text := range given {
+		labels, _ = setMark(labels, name, text)
+	}
+	noted := false
+	if _, was := notes[hubapi.AnnotationInheritedNodeLabels]; was || len(given) > 0 {
+		notes, noted = setMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
+	}
+	if !noted && maps.Equal(labels, before) {
+		return agent, nil
+	}
+	agent.SetAnnotations(notes)
+	unstructured.RemoveNestedField(agent.Object, "spec", "nodeLabels")
+	if len(labels) > 0 {
+		if err := unstructured.SetNestedStringMap(agent.Object, labels, "spec", "nodeLabels"); err != nil {
+			return nil, err
+		}
+	}
+	return h.store.update(ctx, kindAgent, agent)
+}
+
+// words are those of a list with commas.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}

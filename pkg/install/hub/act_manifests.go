@@ -1,0 +1,122 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// uploadManifest puts a manifest of the file into its ConfigMap, and has the
+// service look there. The others go along: the service refuses a name that stands
+// twice, as it does where a manifest has moved and is left behind.
+func (a *actor) uploadManifest(ctx context.Context) error {
+	if !a.fileNames(a.action.Name) {
+		return fmt.Errorf("the file has no manifest %s", a.action.Name)
+	}
+	return a.manifests(ctx)
+}
+
+// tidyManifests takes what the file does not name any more out of our ConfigMaps
+// before the install reads them. A file that says nothing of manifests at all
+// leaves them alone.
+func (a *actor) tidyManifests(ctx context.Context) error {
+	if !a.desired.Spec.Present("spec.manifests") {
+		return nil
+	}
+	for _, u := range a.ours(configMaps()) {
+		if !holdsManifests(u) {
+			continue
+		}
+		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+		for name := range data {
+			if !a.fileNames(folderOf(u) + "/" + name) {
+				return a.manifests(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// fileNames says whether the file has a manifest, by its folder and name.
+func (a *actor) fileNames(folderAndName string) bool {
+	return slices.ContainsFunc(a.desired.Spec.ManifestFiles(), func(m spec.Manifest) bool {
+		return string(m.Folder)+"/"+m.Name == folderAndName
+	})
+}
+
+// manifests brings our ConfigMaps to just the manifests of the file, and has the
+// service look into those.
+func (a *actor) manifests(ctx context.Context) error {
+	_, live, err := a.current()
+	if err != nil {
+		return err
+	}
+	made, err := a.objects(manifest.HubOptions{ImageSet: currentImageSet(live)})
+	if err != nil {
+		return err
+	}
+	var refs []any
+	wanted := map[string]bool{}
+	for _, want := range made.Cluster {
+		if !holdsManifests(want) {
+			continue
+		}
+		if _, err := a.whole(ctx, want); err != nil {
+			return err
+		}
+		refs, wanted[want.GetName()] = append(refs, map[string]any{"name": want.GetName()}), true
+	}
+	var empty []*unstructured.Unstructured
+	for _, u := range a.ours(configMaps()) {
+		if !holdsManifests(u) || wanted[u.GetName()] {
+			continue
+		}
+		rest, err := a.withoutManifests(ctx, u)
+		if err != nil {
+			return err
+		}
+		if data, _, _ := unstructured.NestedMap(rest.Object, "data"); len(data) > 0 { // others use it
+			refs = append(refs, map[string]any{"name": u.GetName()})
+			continue
+		}
+		empty = append(empty, rest)
+	}
+	want := map[string]any{}
+	if len(refs) > 0 {
+		want["spec"] = map[string]any{"manifestsConfigMapRefs": refs}
+	}
+	if _, err := a.some(ctx, live, &unstructured.Unstructured{Object: want}, []path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
+		return err
+	}
+	for _, u := range empty {
+		if err := a.remove(ctx, configMaps(), u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutManifests takes what we put there out of a ConfigMap.
+func (a *actor) withoutManifests(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	fields, err := owned(u)
+	if err != nil {
+		return nil, err
+	}
+	delete(fields, "data")
+	return a.apply(ctx, configMaps(), u, configuration(u, fields))
+}
+
+// holdsManifests says whether an object of ours is a ConfigMap of manifests.
+func holdsManifests(u *unstructured.Unstructured) bool {
+	switch folder := folderOf(u); spec.ManifestFolder(folder) {
+	case spec.FolderManifests, spec.FolderOpenShift:
+		return u.GetKind() == hubapi.KindConfigMap
+	}
+	return false
+}

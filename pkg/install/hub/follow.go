@@ -1,0 +1,78 @@
+package hub
+
+import "context"
+
+// Follow has lists read what watches bring, from the next list on: for who lists
+// again and again. The first list of a kind begins to watch it, and waits until
+// all of it is there; no later one asks the API server for anything.
+func (p *Plane) Follow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.views == nil {
+		p.views = map[string]*place{}
+	}
+}
+
+func (p *Plane) follows() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.views != nil
+}
+
+// followed is listedIn from watches.
+func (p *Plane) followed(ctx context.Context, namespace string, kinds ...kind) (map[string]*place, error) {
+	scope := namespace
+	if p.namespace == "" {
+		scope = "" // what is watched for one namespace is watched for all already
+	}
+	places := map[string]*place{}
+	for _, k := range kinds {
+		view, err := p.view(ctx, scope, k)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range view.shelf(k).all() {
+			if namespace == "" || u.GetNamespace() == namespace {
+				arrange(places, k, u)
+			}
+		}
+	}
+	return places, nil
+}
+
+// view is a kind as a watch brings it, with all that there is.
+func (p *Plane) view(ctx context.Context, scope string, k kind) (*place, error) {
+	life, err := p.lifetime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := scope + "/" + k.name
+	p.mu.Lock()
+	view, begun := p.views[name]
+	if !begun {
+		view = &place{namespace: scope, shelves: map[string]*shelf{}, news: make(chan struct{})}
+		s := newShelf(k, view.changed)
+		s.wide = true
+		view.shelves[k.name] = s
+		p.views[name] = view
+		go p.fill(life, scope, s)
+	}
+	p.mu.Unlock()
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	for {
+		news := view.wait()
+		synced, failing := view.shelf(k).health()
+		switch {
+		case failing != nil:
+			return nil, p.unlisted(k, scope, failing)
+		case synced:
+			return view, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, p.unlisted(k, scope, context.Cause(ctx))
+		}
+	}
+}
