@@ -153,6 +153,10 @@ func (r *reader) clusterType(n *node) {
 	set(spec.ControlPlane, &t.ControlPlane)
 	set(spec.Worker, &t.Workers)
 	set(spec.Arbiter, &t.Arbiters)
+	if counts[spec.ControlPlane] == 1 && counts[spec.Worker] > 0 { // the hub adds them once the single node is installed
+		none := 0
+		t.Required.Workers = &none
+	}
 	if n == nil {
 		return
 	}
