@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -207,8 +208,16 @@ func TestTerminatingNamespace(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	x.eventually(t, "what holds the namespace", func() bool {
+		u, err := spaces.Get(t.Context(), x.namespace, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		return strings.Contains(fmt.Sprint(conditions), "example.com/hold")
+	})
 	a := x.detach(t)
-	if a.err == nil || !strings.Contains(a.says(), x.namespace) || !strings.Contains(a.says(), "deleted") {
+	if a.err == nil || !strings.Contains(a.says(), x.namespace) || !strings.Contains(a.says(), "deleted") || !strings.Contains(a.says(), "example.com/hold") {
 		t.Errorf("ends with code %d: %s", a.trace.Code, a.says())
 	}
 	let()
