@@ -144,9 +144,10 @@ func (w *waiting) degraded() error {
 	}
 	observed := *w.seen.observed
 	observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true, ClusterID: observed.Cluster.ID}
-	observed.Others = nil
+	cluster := *observed.Cluster
+	cluster.Owned = true // whoever made it
+	observed.Others, observed.Cluster = nil, &cluster
 	desired := w.seen.desired()
-	desired.Options.Adopt = observed.Cluster.ID // whoever made it
 	plan := install.Decide(desired, &observed, observed.At)
 	if plan.Verdict != install.VerdictDegraded {
 		return nil
