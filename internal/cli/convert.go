@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -115,7 +116,7 @@ func (o *convertOptions) run(ctx context.Context) error {
 	how.Format = manifest.Format(o.From)
 	from, err := o.open(ctx, o.File, how)
 	if err != nil {
-		return err
+		return o.unnamed(ctx, how, err)
 	}
 	var account []reported
 	if c := from.converted; c != nil {
@@ -135,6 +136,24 @@ func (o *convertOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.report(account)
+}
+
+// unnamed adds what to type where all that is missing is the names of the machines:
+// several formats have no place for them, and in a cluster.yaml they can be written.
+func (o *convertOptions) unnamed(ctx context.Context, how manifest.ReadOptions, err error) error {
+	failed, is := errors.AsType[*unconvertible](err)
+	if !is || how.AcceptUnknownHosts || o.File == "-" {
+		return err
+	}
+	how.AcceptUnknownHosts = true
+	if _, other := o.open(ctx, o.File, how); other != nil {
+		return err
+	}
+	return &install.Fault{
+		Code: install.CodeInput, Permanent: true, Err: failed.err,
+		Next: "oaictl convert -f " + quoted(o.File) + " --accept-unknown-hosts -o DIR, then write the machines into DIR/cluster.yaml (spec.hosts) " +
+			"in place of acceptUnknownHosts",
+	}
 }
 
 // writeCluster writes a cluster.yaml and, into a folder, what it refers to.

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestConvertKeepsForeignWordsPrivate converts an install-config with and without
@@ -23,5 +27,29 @@ func TestConvertKeepsForeignWordsPrivate(t *testing.T) {
 				t.Errorf("%q: %s has %v, want %v (%v)", text, file, info.Mode(), want, err)
 			}
 		}
+	}
+}
+
+// TestConvertSaysHowToNameMachines refuses objects that name none of five machines,
+// with a command that gets on; what is not cured by it does not lead there.
+func TestConvertSaysHowToNameMachines(t *testing.T) {
+	file, err := filepath.Abs("../../pkg/install/manifest/testdata/read/capi-full/in/capi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here(t)
+	got := run(t, lab(), "", "convert", "-f", file)
+	if got.code != int(install.CodeInput) || !strings.Contains(got.errors, "names 0 hosts") ||
+		!strings.Contains(got.errors, "\nNext: oaictl convert -f "+file+" --accept-unknown-hosts -o DIR") {
+		t.Errorf("%d: %s", got.code, got.errors)
+	}
+	if got := run(t, lab(), "", "convert", "-f", file, "--accept-unknown-hosts", "-o", "made"); got.code != 0 {
+		t.Errorf("what is to be typed ends with %d: %s", got.code, got.errors)
+	}
+	if err := os.WriteFile("install-config.yaml", []byte(installConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, lab(), "", "convert", "-f", "install-config.yaml"); got.code != int(install.CodeInput) || strings.Contains(got.errors, "-o DIR") {
+		t.Errorf("without a version: %d: %s", got.code, got.errors)
 	}
 }

@@ -51,7 +51,7 @@ func (a *app) sink(ctx context.Context, of clock.Clock) progress.Sink {
 func (o *runOptions) report(result install.Result, log string, desired *install.Desired, boot *handsFree, failed error) error {
 	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
-	if o.globals.Progress != progressJSON {
+	if o.globals.Progress != progressJSON && (result.Observed != nil || o.globals.format.Machine()) {
 		if err := o.print(resultOf(doc)); err != nil {
 			return errors.Join(failed, err)
 		}
@@ -97,18 +97,19 @@ wait for approval in the cluster, two for each node, one after the other.`, stri
 
 func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
 	doc := document.Result{
-		Cluster: cluster.Metadata.Name, State: string(install.HostAbsent), ExitCode: int(codeOf(failed)),
+		Cluster: cluster.Metadata.Name, State: string(install.ClusterUnknown), ExitCode: int(codeOf(failed)),
 		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
 	}
 	if failed != nil {
 		doc.Message, doc.Next = plainError(failed), install.NextOf(failed)
 	}
-	if result.Observed != nil && result.Observed.Cluster != nil {
-		found := result.Observed.Cluster
-		doc.ID, doc.State, doc.Version = found.ID, string(found.State), found.Version
+	if result.Observed != nil {
+		doc.State = string(install.HostAbsent)
 	}
 	// What lies there where the service has no such cluster is of one that is gone.
 	if result.Observed != nil && result.Observed.Cluster != nil {
+		found := result.Observed.Cluster
+		doc.ID, doc.State, doc.Version = found.ID, string(found.State), found.Version
 		auth := filepath.Join(o.clusterDir(cluster), "auth")
 		doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
 		doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))

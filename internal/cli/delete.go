@@ -32,8 +32,10 @@ already; if that fails, nothing is deleted. With a name, BMCs are left alone.
 
 On a hub the cluster's objects are deleted in the order in which the hub's
 controllers can let go of them, also while an install runs, which ends it. What
-they do not let go of is named, with who holds it. --orphan deletes nothing: the
-objects only stop being oaictl's, for whoever takes them over.`,
+they do not let go of is named after some seconds, with who holds it; the same
+command goes on with a deletion that was broken off. A cluster that oaictl did not
+make, or has let go of, is left. --orphan deletes nothing: the objects only stop
+being oaictl's, for whoever takes them over.`,
 		Example: `  oaictl delete cluster lab --yes
   oaictl delete cluster -f cluster.yaml --yes
   oaictl delete cluster lab --backend hub --orphan --yes`,
@@ -61,7 +63,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return err
 	}
 	// Only an observation says which InfraEnvs are the cluster's own.
-	seen, err := o.look(ctx, service, o.target)
+	seen, err := o.lookToDelete(ctx, service)
 	if errors.Is(err, errGone) && o.File != "" {
 		return o.deleteGone(ctx, service, err)
 	}
@@ -89,9 +91,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.globals.Backend == backendHub {
-		o.say("Waiting for the hub's controllers to let go of the objects of %s.", seen.ref.ID)
-	}
+	ctx = o.telling(ctx, seen.ref.ID)
 	if err := service.DeleteCluster(ctx, seen.ref.ID); err != nil {
 		return deleteRefused(err, seen)
 	}
@@ -163,7 +163,7 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	if err := o.confirm(fmt.Sprintf("delete InfraEnv %s (%s)?", env.Name, env.ID)); err != nil {
 		return err
 	}
-	if err := service.DeleteInfraEnv(ctx, env.ID); err != nil {
+	if err := service.DeleteInfraEnv(o.withNotes(ctx), env.ID); err != nil {
 		return stillInUse(ctx, service, env, err)
 	}
 	return o.changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
@@ -222,7 +222,7 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
 		return err
 	}
-	if err := service.DeleteHost(ctx, host.InfraEnvID, host.ID); err != nil {
+	if err := service.DeleteHost(o.withNotes(ctx), host.InfraEnvID, host.ID); err != nil {
 		return err
 	}
 	return o.changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})

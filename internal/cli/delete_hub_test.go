@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
 )
 
 // onAHub is a hub, whose InfraEnvs go with their cluster.
@@ -52,6 +55,64 @@ func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
 	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--backend", "hub", "-n", "elsewhere", "--yes")
 	if got.code != 0 || !slices.Contains(service.calls, "delete cluster elsewhere/lab") {
 		t.Errorf("%+v, %v", got, service.calls)
+	}
+}
+
+// leaving is a hub on which deletions were broken off.
+type leaving struct {
+	*fake
+	left     map[string]install.ClusterRef // by what a person calls it
+	deleting bool                          // what is observed is being deleted
+}
+
+func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
+	ref, found := l.left[text]
+	if !found {
+		return ref, notFound("find cluster", text, "the hub has none", "oaictl get clusters")
+	}
+	return ref, nil
+}
+
+func (l *leaving) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+	if l.deleting {
+		return nil, &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", hub.ErrDeleting)}
+	}
+	return l.fake.Observe(ctx, query, prior)
+}
+
+// A deletion goes on with what an earlier one left, by name and by file, and leaves
+// what is not oaictl's.
+func TestDeleteGoesOnOnAHub(t *testing.T) {
+	here(t)
+	going := install.ClusterRef{ID: "lab/lab", Name: "lab", Owned: true, Status: "Deleting"}
+	tests := []struct {
+		name     string
+		line     string
+		clusters bool
+		deleting bool
+		left     map[string]install.ClusterRef
+		code     int
+		calls    string
+		says     string
+	}{
+		{"being deleted, by name", "delete cluster lab --backend hub --yes", true, true, map[string]install.ClusterRef{"lab": going}, 0, "delete cluster lab/lab", "lab/lab"},
+		{"being deleted, by file", "delete cluster -f cluster.yaml --backend hub --yes", true, true, map[string]install.ClusterRef{"lab/lab": going}, 0, "delete cluster lab/lab", "lab/lab"},
+		{"gone but for some objects", "delete cluster lab --backend hub", false, false, map[string]install.ClusterRef{"lab": {ID: "lab/lab", Name: "lab", Owned: true, Status: "left: Secret"}}, 2, "", "lab/lab, left: Secret"},
+		{"gone", "delete cluster lab --backend hub --yes", false, false, nil, 5, "", "none of that name"},
+		{"not ours", "delete cluster other --backend hub", true, false, nil, 5, "", "--adopt c2"},
+		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			service := &leaving{fake: lab(), left: tt.left, deleting: tt.deleting}
+			if !tt.clusters {
+				service.clusters = nil
+			}
+			got := run(t, service, "", strings.Fields(tt.line)...)
+			if calls := strings.Join(service.calls, ", "); got.code != tt.code || calls != tt.calls || !strings.Contains(got.errors, tt.says) {
+				t.Errorf("code %d, %s\n%s", got.code, calls, got.errors)
+			}
+		})
 	}
 }
 

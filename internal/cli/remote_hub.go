@@ -12,14 +12,21 @@ import (
 type hubRemote struct{ *hub.Plane }
 
 var (
-	_ remote   = hubRemote{}
-	_ releaser = hubRemote{}
+	_ remote     = hubRemote{}
+	_ releaser   = hubRemote{}
+	_ leftFinder = hubRemote{}
 )
 
 // releaser lets a cluster go without deleting anything. Only a hub keeps what can
 // be let go of: objects that others may own.
 type releaser interface {
 	ReleaseCluster(ctx context.Context, clusterID string) error
+}
+
+// leftFinder finds what a deletion that was broken off has left of a cluster. A REST
+// service deletes a cluster at once, or not.
+type leftFinder interface {
+	ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error)
 }
 
 // Events is a page of the service's event log.

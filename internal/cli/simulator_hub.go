@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -12,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // hubOptions are what `simulator hub` needs and what its flags say.
@@ -34,7 +36,8 @@ installs them with create cluster --backend hub.
 
 It takes the part of the hub's own operators. So the kubeconfig is given on the
 command line each time, and an API server that has an AgentServiceConfig, which is
-a hub in earnest, is refused.
+a hub in earnest, is refused. ClusterImageSets of the releases that the simulated
+service knows are made, as a hub has them, unless they are there.
 
 The address that is printed is that of the simulated service behind the hub.`,
 		Example: `  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --speed 100
@@ -70,14 +73,18 @@ func (o *hubOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := noHubInEarnest(ctx, kube); err != nil {
+	if err := playable(ctx, kube); err != nil {
 		return err
+	}
+	if _, err := simulatedhub.AddImageSets(ctx, kube); err != nil {
+		o.warn("%v: files then have to say which release they mean", err) // a hub with others is one, too
 	}
 	running, err := simulator.Start(ctx, config)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(o.io.Out, running.URL())
+	o.say("%s", o.plays(kube, config.Cluster))
 	if proxy := running.BMCProxy(); proxy != "" {
 		o.say("The machines' BMCs answer through the proxy %s: give create cluster --bmc-proxy.", proxy)
 	}
@@ -91,19 +98,59 @@ func (o *hubOptions) run(ctx context.Context) error {
 	return errors.Join(err, running.Close())
 }
 
-// noHubInEarnest refuses an API server on which somebody has set up the
-// assisted-service itself.
-func noHubInEarnest(ctx context.Context, kube *rest.Config) error {
+// plays is what is simulated, in a line.
+func (o *hubOptions) plays(kube *rest.Config, c *spec.Cluster) string {
+	where, machines := "in all namespaces", "no machines: give -f FILE for some"
+	if namespace := o.globals.kube.scope(); namespace != "" {
+		where = "in namespace " + namespace
+	}
+	if c != nil {
+		machines = "the machines of cluster " + c.Metadata.Name
+		var names []string
+		for _, host := range c.Spec.Hosts {
+			names = append(names, host.Name)
+		}
+		if len(names) > 0 && len(names) <= mostNamed {
+			machines += " (" + strings.Join(names, ", ") + ")"
+		}
+		machines += ", which boot once its InfraEnv has an image"
+	}
+	operators := "the assisted-service's operator"
+	if o.Hive {
+		operators += " and Hive's"
+	}
+	return fmt.Sprintf("Playing %s on %s, %s, and %s. Stop it with Ctrl-C.", operators, strings.TrimSuffix(kube.Host, "/"), where, machines)
+}
+
+// mostNamed is how many machines fit a line.
+const mostNamed = 10
+
+// playable refuses an API server on which a hub cannot, or must not, be played.
+func playable(ctx context.Context, kube *rest.Config) error {
 	name, err := simulatedhub.Earnest(ctx, kube)
-	fault := &install.Fault{Code: install.CodeFailure, Op: "play a hub on", On: kube.Host, Err: err, Next: "check --kubeconfig and --context"}
-	switch {
-	case err != nil:
-		return fault
-	case name != "":
+	if err != nil {
+		return hubFault(kube, err)
+	}
+	if name != "" {
+		fault := hubFault(kube, fmt.Errorf("it is a hub in earnest: it has the AgentServiceConfig %s", name))
 		fault.Code, fault.Permanent = install.CodeUsage, true
-		fault.Err = fmt.Errorf("it is a hub in earnest: it has the AgentServiceConfig %s", name)
 		fault.Next = "give --kubeconfig of an API server that is there to be played on"
 		return fault
 	}
+	missing, err := simulatedhub.Missing(ctx, kube)
+	if err != nil {
+		return hubFault(kube, err)
+	}
+	if len(missing) > 0 {
+		fault := hubFault(kube, fmt.Errorf("it does not serve %s", strings.Join(missing, ", ")))
+		fault.Permanent = true
+		fault.Next = "kubectl apply --server-side -f test/crds/manifests, from the sources of oaictl; or start an API server that has them: " +
+			"go run ./internal/kubetest/serve --kubeconfig FILE"
+		return fault
+	}
 	return nil
+}
+
+func hubFault(kube *rest.Config, err error) *install.Fault {
+	return &install.Fault{Code: install.CodeFailure, Op: "play a hub on", On: strings.TrimSuffix(kube.Host, "/"), Err: err, Next: "check --kubeconfig and --context"}
 }

@@ -262,6 +262,8 @@ func TestWait(t *testing.T) {
 	}
 	degraded := at(install.ClusterInstalled)
 	degraded.Cluster.Operators = []install.Operator{{Name: "console", Status: "failed"}}
+	held := at(install.ClusterReady)
+	held.Cluster.Hold, held.Cluster.Unhold = "argocd", "kubectl patch agentclusterinstall -n lab lab"
 	tests := []struct {
 		name  string
 		until string
@@ -269,6 +271,9 @@ func TestWait(t *testing.T) {
 		code  int
 		says  string
 	}{
+		{"held", "installed", []*install.Observed{held}, 9, "waiting for argocd, who holds the installation, to let it start\n         Next: kubectl patch agentclusterinstall -n lab lab\n"},
+		{"held, for ready", "ready", []*install.Observed{held}, 0, ""},
+		{"held, and let go", "installed", []*install.Observed{held, at(install.ClusterInstalling), at(install.ClusterInstalled)}, 0, "argocd"},
 		{"installed", "installed", []*install.Observed{at(install.ClusterInstalling), at(install.ClusterFinalizing), at(install.ClusterInstalled)}, 0, "cluster is Finalizing"},
 		{"adding hosts is installed", "installed", []*install.Observed{at(install.ClusterAddingHosts)}, 0, ""},
 		{"degraded", "installed", []*install.Observed{degraded}, 10, "console"},

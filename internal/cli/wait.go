@@ -74,11 +74,15 @@ create cluster.`,
 	return command
 }
 
+// forInstalled is the condition that somebody who holds the installation keeps from
+// being met.
+const forInstalled = "installed"
+
 func parseCondition(text string) (condition, error) {
 	switch {
 	case text == "":
 		return condition{}, usagef("wait cluster needs --for installed, ready or hosts=N")
-	case text == "installed":
+	case text == forInstalled:
 		return condition{name: text, met: func(o *install.Observed) bool {
 			return o.Cluster.State == install.ClusterInstalled || o.Cluster.State == install.ClusterAddingHosts
 		}}, nil
@@ -115,6 +119,7 @@ func connected(hosts []install.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
+	started := o.clock.Now()
 	service, err := o.dial(ctx)
 	if err != nil {
 		return err
@@ -124,7 +129,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 		return err
 	}
 	shown := o.progress(ctx, o.clock)
-	w := &waiting{waitOptions: o, name: seen.name(), sink: shown, started: o.clock.Now()}
+	w := &waiting{waitOptions: o, name: seen.name(), sink: shown, started: started}
 	code, failed := w.watch(ctx, service, seen)
 	w.end(code, failed)
 	shown.Close()

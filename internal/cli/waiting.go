@@ -22,6 +22,7 @@ type waiting struct {
 	before *install.Observed
 	needed time.Time // since when a person has been needed
 	silent time.Time // since when the service has not answered
+	hold   string    // for whom it was last told to wait
 }
 
 // patience is how long a wait bears a service that does not answer.
@@ -35,10 +36,15 @@ func (w *waiting) watch(ctx context.Context, service remote, seen *sight) (insta
 		if done, err := w.judge(); done || err != nil {
 			return codeOf(err), err
 		}
-		if w.Timeout > 0 && w.clock.Now().Sub(w.started) >= w.Timeout {
-			return install.CodeTimeout, w.fault(install.CodeTimeout, w.commandLine(), "not there after %s", w.Timeout)
+		pause := max(w.Every, 100*time.Millisecond)
+		if w.Timeout > 0 {
+			left := w.Timeout - w.clock.Now().Sub(w.started)
+			if left <= 0 {
+				return install.CodeTimeout, w.timedOut()
+			}
+			pause = min(pause, left)
 		}
-		if err := w.clock.Sleep(ctx, max(w.Every, 100*time.Millisecond)); err != nil {
+		if err := w.clock.Sleep(ctx, pause); err != nil {
 			err = watchEnded(ctx, err)
 			return codeOf(err), err
 		}
@@ -48,6 +54,35 @@ func (w *waiting) watch(ctx context.Context, service remote, seen *sight) (insta
 		}
 		seen = next
 	}
+}
+
+// timedOut is the end of a wait whose time is up, with what it waited for where
+// somebody has to act.
+func (w *waiting) timedOut() error {
+	if held, is := w.held(); is {
+		return w.fault(install.CodeTimeout, held.Next, "not there after %s, waiting for %s", w.Timeout, held.For)
+	}
+	return w.fault(install.CodeTimeout, w.commandLine(), "not there after %s", w.Timeout)
+}
+
+// held is the wait for whoever holds the installation that is waited for.
+func (w *waiting) held() (install.Wait, bool) {
+	if w.until.name != forInstalled {
+		return install.Wait{}, false
+	}
+	return heldOf(w.seen)
+}
+
+// needsPerson ends a wait in which somebody has been needed for too long. next is
+// what they are to do.
+func (w *waiting) needsPerson(next, why string) error {
+	if w.needed.IsZero() {
+		w.needed = w.clock.Now()
+	}
+	if stood := w.clock.Now().Sub(w.needed); w.UserTimeout > 0 && stood >= w.UserTimeout {
+		return w.fault(install.CodeNeedsUser, next, "somebody has been needed for %s: %s", stood.Round(time.Second), why)
+	}
+	return nil
 }
 
 // again looks once more. A service that does not answer is borne for a while.
@@ -91,15 +126,12 @@ func (w *waiting) judge() (done bool, err error) {
 	case install.ClusterUnknown:
 		return false, w.fault(install.CodeFailure, "oaictl version", "the service says %q, which this oaictl does not know", cluster.Status)
 	case install.ClusterNeedsUser:
-		if w.needed.IsZero() {
-			w.needed = w.clock.Now()
-		}
-		if stood := w.clock.Now().Sub(w.needed); w.UserTimeout > 0 && stood >= w.UserTimeout {
-			return false, w.fault(install.CodeNeedsUser, "oaictl why "+w.seen.ref.Name, "somebody has been needed for %s: %s", stood.Round(time.Second), firstOf(cluster.StatusInfo, cluster.Status))
-		}
-	default:
-		w.needed = time.Time{}
+		return false, w.needsPerson("oaictl why "+w.seen.ref.Name, firstOf(cluster.StatusInfo, cluster.Status))
 	}
+	if held, is := w.held(); is {
+		return false, w.needsPerson(held.Next, "waiting for "+held.For)
+	}
+	w.needed = time.Time{}
 	return false, nil
 }
 
@@ -107,14 +139,15 @@ func (w *waiting) judge() (done bool, err error) {
 // decision knows; it is made as if the results were on disk, since a wait saves
 // none.
 func (w *waiting) degraded() error {
-	if w.until.name != "installed" {
+	if w.until.name != forInstalled {
 		return nil
 	}
 	observed := *w.seen.observed
 	observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true, ClusterID: observed.Cluster.ID}
-	observed.Others = nil
+	cluster := *observed.Cluster
+	cluster.Owned = true // whoever made it
+	observed.Others, observed.Cluster = nil, &cluster
 	desired := w.seen.desired()
-	desired.Options.Adopt = observed.Cluster.ID // whoever made it
 	plan := install.Decide(desired, &observed, observed.At)
 	if plan.Verdict != install.VerdictDegraded {
 		return nil
@@ -149,6 +182,11 @@ func (w *waiting) tell() {
 	for _, h := range now.Hosts {
 		w.tellHost(old[h.ID], h)
 	}
+	held, is := w.held()
+	if is && held.For != w.hold {
+		w.sink.Event(w.event(install.Event{Type: install.EventHint, Key: held.Key, Reason: "Waiting", Message: "waiting for " + held.For, Next: held.Next}))
+	}
+	w.hold = held.For
 	percent := now.Cluster.Progress.Percent
 	w.sink.Event(w.event(install.Event{Type: install.EventProgress, Key: "cluster/progress", State: string(now.Cluster.State), Percent: &percent, View: w.view()}))
 }

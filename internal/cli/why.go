@@ -132,12 +132,24 @@ func reasonOf(seen *sight) reason {
 			r.blockers = append(r.blockers, b)
 		}
 	}
+	if held, is := heldOf(seen); is && !slices.ContainsFunc(r.waits, func(w install.Wait) bool { return w.Key == held.Key }) {
+		r.waits = append(r.waits, held)
+	}
 	if len(r.waits) == 0 { // a decision waits for the hosts by their names
 		for _, cause := range waits {
 			r.waits = append(r.waits, install.Wait{Scope: scopeOf(cause), For: firstOf(messageOf(cause), cause.Title), Who: install.WhoService})
 		}
 	}
 	return r
+}
+
+// heldOf is the wait for whoever holds the start of a cluster that could begin to be
+// installed. While something else stands in the way as well, that goes first.
+func heldOf(seen *sight) (held install.Wait, is bool) {
+	if seen.observed.Cluster == nil || seen.observed.Cluster.State != install.ClusterReady {
+		return held, false
+	}
+	return seen.observed.Cluster.Held()
 }
 
 // agreed sorts what the file's report takes for a wait, because hosts are still
@@ -252,11 +264,20 @@ func whyText(seen *sight, doc document.Why, r reason) string {
 			fmt.Fprintf(&text, "   Next: %s\n", b.Remedy)
 		}
 	}
-	section(&text, "To wait for", doc.Waits, func(w document.Wait) string { return "  … " + w.For + "\n" })
+	section(&text, "To wait for", r.waits, waitText)
 	section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
 		return fmt.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
 	return text.String()
+}
+
+// waitText is something that is waited for, and what helps where somebody has to act.
+func waitText(w install.Wait) string {
+	text := "  … " + w.For + "\n"
+	if w.Who == install.WhoUser && w.Next != "" {
+		text += "    Next: " + w.Next + "\n"
+	}
+	return text
 }
 
 // causeText is what lies behind a blocker that comes from checks.

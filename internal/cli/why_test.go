@@ -76,6 +76,27 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 	}
 }
 
+// TestWhyNamesWhoHoldsTheInstallation, whichever way it is asked.
+func TestWhyNamesWhoHoldsTheInstallation(t *testing.T) {
+	here(t)
+	service := lab()
+	c := &service.clusters[0]
+	c.State, c.Validations, c.Hold, c.Unhold = install.ClusterReady, nil, "argocd", "kubectl patch agentclusterinstall -n lab lab"
+	for i := range service.hosts {
+		service.hosts[i].Validations, service.hosts[i].State = nil, install.HostReady
+	}
+	got := run(t, service, "", "why", "lab")
+	for _, words := range []string{"lab.example.com is Ready: waiting for: argocd, who holds the installation, to let it start.\n", "Next: kubectl patch agentclusterinstall -n lab lab\n"} {
+		if !strings.Contains(got.out, words) {
+			t.Errorf("does not say %q: %+v", words, got)
+		}
+	}
+	c.State = install.ClusterInstalling
+	if got := run(t, service, "", "why", "lab"); strings.Contains(got.out, "argocd") {
+		t.Errorf("a hold of what has begun: %+v", got)
+	}
+}
+
 func TestWhyTellsWhatIsWaitedFor(t *testing.T) {
 	here(t)
 	service := lab()

@@ -42,7 +42,7 @@ func readClusterManifests(files Files) (*clusterManifests, error) {
 	note(err)
 	m.operators, err = readOperators(files.Operators)
 	note(err)
-	if err := errors.Join(errs...); err != nil {
+	if err := files.elsewhere(errs...); err != nil {
 		return nil, err
 	}
 	for _, field := range unknown {

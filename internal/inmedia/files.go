@@ -1,10 +1,13 @@
 package inmedia
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // Files are where things lie on the medium, and where the steps leave what the
@@ -53,6 +56,52 @@ type Environment struct {
 	ControlPlane, Arbiters, Workers int
 }
 
+// elsewhere joins errors about files. Where some are not there, it names the variables
+// that say where else they are.
+func (f *Files) elsewhere(errs ...error) error {
+	all := errors.Join(errs...)
+	if all == nil {
+		return nil
+	}
+	var variables []string
+	for _, err := range errs {
+		fault, is := errors.AsType[*install.Fault](err)
+		if !is || !missing(err) {
+			continue
+		}
+		if name := f.variableOf(fault.On); name != "" {
+			variables = append(variables, name)
+		}
+	}
+	if len(variables) == 0 {
+		return all
+	}
+	return &install.Fault{
+		Code: install.CodeOf(all), Permanent: true, Err: all,
+		Next: "if they are elsewhere, say where in " + strings.Join(variables, ", "),
+	}
+}
+
+// variableOf is the variable that says where a file that has to be there is, "" for
+// none.
+func (f *Files) variableOf(path string) string {
+	return map[string]string{
+		f.ClusterDeployment: variableDeployment, f.AgentClusterInstall: variableInstall, f.InfraEnv: variableInfraEnv,
+		f.PullSecret: variablePullSecret, f.ClusterImageSet: variableImageSet,
+	}[path]
+}
+
+// The variables of the files that have to be there.
+const (
+	variableDeployment = "CLUSTER_DEPLOYMENT_FILE"
+	variableInstall    = "AGENT_CLUSTER_INSTALL_FILE"
+	variableInfraEnv   = "INFRA_ENV_FILE"
+	variablePullSecret = "PULL_SECRET_FILE"
+	variableImageSet   = "CLUSTER_IMAGE_SET_FILE"
+	variableMirror     = "OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR"
+	variableRegistries = "CONTAINERS_REGISTRIES_CONF"
+)
+
 // Lookup is the value of a variable, and whether it is set.
 type Lookup func(name string) (string, bool)
 
@@ -68,7 +117,7 @@ func ReadEnvironment(lookup Lookup) (Environment, error) {
 	e := Environment{
 		Files:         readFiles(get),
 		ImageType:     get("IMAGE_TYPE_ISO", "full-iso"),
-		ReleaseMirror: get("OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR", ""),
+		ReleaseMirror: get(variableMirror, ""),
 		InfraEnvID:    get("INFRA_ENV_ID", ""),
 		Workflow:      Workflow(get("WORKFLOW_TYPE", string(Install))),
 		ClusterID:     get("CLUSTER_ID", ""), ClusterName: get("CLUSTER_NAME", ""), APIName: get("CLUSTER_API_VIP_DNS_NAME", ""),
@@ -98,17 +147,17 @@ func DefaultFiles() Files { return readFiles(func(_, otherwise string) string { 
 func readFiles(get func(name, otherwise string) string) Files {
 	manifest := func(variable, name string) string { return get(variable, filepath.Join("/manifests", name)) }
 	return Files{
-		ClusterDeployment:   manifest("CLUSTER_DEPLOYMENT_FILE", "cluster-deployment.yaml"),
-		AgentClusterInstall: manifest("AGENT_CLUSTER_INSTALL_FILE", "agent-cluster-install.yaml"),
-		InfraEnv:            manifest("INFRA_ENV_FILE", "infraenv.yaml"),
-		PullSecret:          manifest("PULL_SECRET_FILE", "pull-secret.yaml"),
-		ClusterImageSet:     manifest("CLUSTER_IMAGE_SET_FILE", "cluster-image-set.yaml"),
+		ClusterDeployment:   manifest(variableDeployment, "cluster-deployment.yaml"),
+		AgentClusterInstall: manifest(variableInstall, "agent-cluster-install.yaml"),
+		InfraEnv:            manifest(variableInfraEnv, "infraenv.yaml"),
+		PullSecret:          manifest(variablePullSecret, "pull-secret.yaml"),
+		ClusterImageSet:     manifest(variableImageSet, "cluster-image-set.yaml"),
 		NMStateConfig:       manifest("NMSTATE_CONFIG_FILE", "nmstateconfig.yaml"),
 		Operators:           manifest("OPERATOR_INSTALL_FILE", "operators.yaml"),
 		ExtraManifests:      get("EXTRA_MANIFESTS_PATH", "/extra-manifests"),
 		HostConfig:          get("HOST_CONFIG_DIR", "/etc/assisted/hostconfig"),
 		ClusterConfig:       get("CLUSTER_CONFIG_DIR", "/clusterconfig"),
-		Registries:          get("CONTAINERS_REGISTRIES_CONF", "/etc/containers/registries.conf"),
+		Registries:          get(variableRegistries, "/etc/containers/registries.conf"),
 		ClientConfig:        "/etc/assisted/client_config",
 		Failures:            "/var/run/agent-installer/host-config-failures",
 	}

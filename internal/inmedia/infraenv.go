@@ -27,7 +27,7 @@ func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
 	var err, other error
 	m.infraEnv, err = object[agentinstall.InfraEnv](files.InfraEnv, hubapi.KindInfraEnv)
 	m.pullSecret, other = readPullSecret(files.PullSecret)
-	if err := errors.Join(err, other); err != nil {
+	if err := files.elsewhere(err, other); err != nil {
 		return nil, err
 	}
 	if m.infraEnv.Name == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -129,6 +130,47 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("written in spite of that: %v", made)
 			}
 		})
+	}
+}
+
+// Files that are missing are named with the variables that say where they are, and a
+// registry that cannot be reached with those that name another.
+func TestNextNamesVariables(t *testing.T) {
+	m := newMedium(t, auth.None)
+	whole := func() *Client {
+		own := *m
+		own.T, own.dir, own.told, own.macs = t, t.TempDir(), nil, nil
+		for name, text := range map[string]string{
+			"cluster-deployment.yaml": deploymentYAML, "agent-cluster-install.yaml": installYAML, "cluster-image-set.yaml": imageSetYAML, "pull-secret.yaml": pullSecretYAML,
+		} {
+			own.put(name, text)
+		}
+		own.reset(nil)
+		return own.client()
+	}
+	unreachable := whole()
+	unreachable.Release = func(context.Context, string, release.Options) (release.Info, error) {
+		return release.Info{}, &install.Fault{Code: install.CodeFailure, Op: "read release image", Err: errors.New("lookup quay.io: no such host")}
+	}
+	elsewhere := whole()
+	elsewhere.Env.ClusterDeployment += "x"
+	elsewhere.Env.PullSecret += "x"
+	noEnv := whole()
+	noEnv.Env.InfraEnv += "x"
+	for _, test := range []struct {
+		client *Client
+		step   stepFunc
+		code   install.Code
+		next   string
+	}{
+		{unreachable, (*Client).RegisterCluster, install.CodeFailure, "a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"},
+		{elsewhere, (*Client).RegisterCluster, install.CodeInput, "say where in CLUSTER_DEPLOYMENT_FILE, PULL_SECRET_FILE"},
+		{noEnv, (*Client).RegisterInfraEnv, install.CodeInput, "say where in INFRA_ENV_FILE"},
+	} {
+		_, err := test.step(test.client, t.Context())
+		if install.CodeOf(err) != test.code || !strings.HasSuffix(install.NextOf(err), test.next) {
+			t.Errorf("code %d: %v\nNext: %s", install.CodeOf(err), err, install.NextOf(err))
+		}
 	}
 }
 

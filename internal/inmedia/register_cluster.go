@@ -96,7 +96,14 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 			return release.Info{}, badFile(c.Env.Registries, err)
 		}
 	}
-	return c.Release(ctx, strings.TrimSpace(m.imageSet.Spec.ReleaseImage), options)
+	info, err := c.Release(ctx, strings.TrimSpace(m.imageSet.Spec.ReleaseImage), options)
+	fault, is := errors.AsType[*install.Fault](err)
+	if is && fault.Next == "" && fault.Code == install.CodeFailure {
+		reached := *fault
+		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in " + variableMirror + ", or in registries.conf (" + variableRegistries + ")"
+		err = &reached
+	}
+	return info, err
 }
 
 // setOverrides sends the install-config overrides that the cluster does not have

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -83,12 +84,29 @@ func start(t testing.TB) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	return run(t.Context(), programs)
+}
+
+// Open builds the programs, unless they are there, and starts a hub for whoever is no
+// test: to try things out on. What is built goes to log.
+func Open(ctx context.Context, log io.Writer) (*Cluster, error) {
+	programs, err := Build(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, programs)
+}
+
+// Close ends a hub that Open started, and removes what it wrote.
+func (c *Cluster) Close() error { return c.stop() }
+
+func run(ctx context.Context, programs string) (*Cluster, error) {
 	scratch, err := newScratch(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{programs: programs, scratch: scratch}
-	if err := c.start(t.Context()); err != nil {
+	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.stop())
 	}
 	return c, nil

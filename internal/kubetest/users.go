@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,8 +64,34 @@ func (c *Cluster) KubeconfigOf(t testing.TB, config *rest.Config) string {
 	return name
 }
 
+// WriteKubeconfig writes an administrator's kubeconfig, readable by its owner alone.
+// One of another cluster is not written over.
+func (c *Cluster) WriteKubeconfig(name string) error {
+	if err := ours(name); err != nil {
+		return err
+	}
+	return writeKubeconfig(name, c.Config)
+}
+
+// ours is an error where there is a file which is no kubeconfig of a hub of this
+// package.
+func ours(name string) error {
+	there, err := clientcmd.LoadFromFile(name)
+	switch {
+	case os.IsNotExist(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s is there, and no kubeconfig of such a hub: %w", name, err)
+	case len(there.Clusters) != 1 || there.Clusters[only] == nil:
+		return fmt.Errorf("%s is there, and a kubeconfig of another cluster; it is left as it is", name)
+	}
+	return nil
+}
+
+// only is the name of everything in a kubeconfig of a hub of this package.
+const only = "kubetest"
+
 func writeKubeconfig(name string, config *rest.Config) error {
-	const only = "kubetest"
 	file := clientcmdapi.NewConfig()
 	file.Clusters[only] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
 	file.AuthInfos[only] = &clientcmdapi.AuthInfo{

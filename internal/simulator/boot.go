@@ -53,22 +53,28 @@ type BootConfig struct {
 // Boot waits until there is an image for every machine, switches all of them
 // on, and returns when each has come to its end.
 func Boot(ctx context.Context, config BootConfig) error {
-	machines, err := config.machines()
+	_, err := config.boot(ctx)
+	return err
+}
+
+// boot is Boot, and gives the machines that booted with what they did.
+func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
+	machines, err := c.machines()
 	if err != nil {
-		return fmt.Errorf("make the machines: %w", err)
+		return nil, fmt.Errorf("make the machines: %w", err)
 	}
-	controlled(machines, config.BMCs)
+	controlled(machines, c.BMCs)
 	all := machines
-	if machines, err = config.findImages(ctx, all); err != nil {
-		return err
+	if machines, err = c.findImages(ctx, all); err != nil {
+		return nil, err
 	}
 	runOn(all, machines)
 	if len(machines) == 0 {
-		return nil // all of them are part of the cluster
+		return nil, nil // all of them are part of the cluster
 	}
-	return host.Run(ctx, host.Config{
-		ServiceURL: config.ServiceURL, HTTPClient: config.HTTPClient, Machines: machines, Clock: config.Clock, Seed: uint64(config.Seed),
-		Scenario: config.Scenario, Token: config.HostToken, Boot: config.Day, DNS: config.names(), Logf: config.Logf,
+	return machines, host.Run(ctx, host.Config{
+		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
+		Scenario: c.Scenario, Token: c.HostToken, Boot: c.Day, DNS: c.names(), Logf: c.Logf,
 	})
 }
 
@@ -122,6 +128,14 @@ func (c *BootConfig) names() func(string) []netip.Addr {
 // lookAgain is how often the service is asked for an image that is not there.
 const lookAgain = 20 * time.Second
 
+// lookPause is lookAgain, or less where that takes long: who boots machines may look on.
+func (c *BootConfig) lookPause() time.Duration {
+	if wall := c.Clock.Wall(lookAgain); wall > soon {
+		return time.Duration(float64(lookAgain) * float64(soon) / float64(wall))
+	}
+	return lookAgain
+}
+
 // infraEnv is the part of an InfraEnv that says who boots it.
 type infraEnv struct {
 	ID        string    `json:"id"`
@@ -138,10 +152,7 @@ func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) ([
 	if !slices.ContainsFunc(machines, func(m host.Machine) bool { return !c.findsImage(&m) }) {
 		return machines, nil
 	}
-	pause := lookAgain
-	if wall := c.Clock.Wall(lookAgain); wall > soon {
-		pause = time.Duration(float64(lookAgain) * float64(soon) / float64(wall)) // who boots machines may look on
-	}
+	pause := c.lookPause()
 	waits := waiting{tell: c.Waits, pause: c.Clock.Wall(pause)}
 	for {
 		list, err := c.infraEnvs(ctx)

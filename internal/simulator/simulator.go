@@ -74,8 +74,12 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	s.group.Go(func() { s.note(server.Serve(listener)) })
 	s.group.Go(func() { s.note(simulated.Run(ctx)) })
 	s.group.Go(func() { <-ctx.Done(); s.note(server.Close()) })
+	boot := Boot
+	if config.KubeAPI {
+		boot = bootAgain // it outlives clusters
+	}
 	s.group.Go(func() {
-		s.note(Boot(ctx, BootConfig{
+		s.note(boot(ctx, BootConfig{
 			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Logf: config.Logf,
 		}))
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -35,16 +34,20 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.beforeInstall()
 		p.retireMedia()
 	case p.cluster.State.running():
+		p.adopt()
 		p.running()
 		p.retireMedia()
 	case p.cluster.State.installed():
+		p.adopt()
 		p.installed()
 		p.recorded()
 		p.retireMedia()
 	case p.cluster.State == ClusterFailed:
+		p.adopt()
 		p.failed()
 		p.retireMedia()
 	case p.cluster.State == ClusterCancelled:
+		p.adopt()
 		p.end(VerdictCancelled, "the installation was cancelled", "oaictl reset cluster "+p.name())
 		p.retireMedia()
 	}
@@ -113,11 +116,11 @@ func (p *planner) finish() Plan {
 // others looks at clusters of the same name: duplicates of our own and those
 // that may be somebody else's.
 func (p *planner) others() {
-	var foreign []string
+	var foreign []ClusterRef
 	for _, other := range p.observed.Others {
 		switch {
 		case !other.Owned:
-			foreign = append(foreign, other.label())
+			foreign = append(foreign, other)
 		case p.desired.Options.Run != "" && other.Run == p.desired.Options.Run && other.Empty:
 			p.act(Action{
 				Key: "cluster/withdraw/" + other.ID, Scope: ScopeCluster, Kind: WithdrawCluster, Target: other.ID, Name: p.name(),
@@ -133,7 +136,7 @@ func (p *planner) others() {
 	}
 	switch {
 	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt && !p.cluster.Unmarked:
-		foreign = append(foreign, p.cluster.label())
+		foreign = append(foreign, p.cluster.ClusterRef)
 		p.foreign(foreign)
 	case p.cluster == nil && p.desired.Options.Adopt != "":
 		p.block(Blocker{
@@ -144,15 +147,6 @@ func (p *planner) others() {
 	case p.cluster == nil && len(foreign) > 0:
 		p.foreign(foreign)
 	}
-}
-
-// foreign refuses to touch what oaictl did not make and nobody let it adopt.
-func (p *planner) foreign(clusters []string) {
-	p.block(Blocker{
-		Key: "cluster/foreign", Scope: ScopeCluster, Reason: "ForeignCluster", Cure: CureOwner,
-		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(clusters, ", ")),
-		Remedy:  "oaictl create cluster -f FILE --adopt ID, or another metadata.name",
-	})
 }
 
 func (r ClusterRef) label() string {
@@ -212,12 +206,9 @@ func (p *planner) configureCluster() {
 		update.Settings[SetBundles] = bundles // both together are what there shall be
 	}
 	if !p.cluster.Owned {
-		tags := p.cluster.Settings[SetTags]
-		if tags == "" {
-			tags = ValueOf([]string{})
-		}
+		tags, change := p.ownMark()
 		update.Settings[SetTags] = tags
-		update.Changes = append(update.Changes, Change{Field: string(SetTags), From: tags.show(SetTags), To: "oaictl"})
+		update.Changes = append(update.Changes, change)
 	}
 	if len(update.Settings) > 0 {
 		p.act(update)

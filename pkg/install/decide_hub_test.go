@@ -120,12 +120,12 @@ func TestHold(t *testing.T) {
 	} {
 		c := sample(3, 0)
 		w := readyWorld(t, c)
-		c.Spec.Hold, w.observed.Cluster.Hold = test.file, test.other
+		c.Spec.Hold, w.observed.Cluster.Hold, w.observed.Cluster.Unhold = test.file, test.other, "kubectl patch x"
 		plan := w.decide()
 		var held []string
 		for _, x := range plan.Waits {
 			held = append(held, x.Key)
-			if x.Who != install.WhoUser || test.other != "" && x.Key != "cluster/hold" && !strings.Contains(x.For, test.other) {
+			if x.Who != install.WhoUser || test.other != "" && x.Key != "cluster/hold" && (!strings.Contains(x.For, test.other) || x.Next != "kubectl patch x") {
 				t.Errorf("%s: waits %+v", name, x)
 			}
 		}

@@ -17,13 +17,24 @@ func (p *planner) onHold() bool {
 			Next: "oaictl create cluster -f FILE, with spec.hold false or left out",
 		})
 	}
-	if p.cluster.Hold != "" {
-		p.wait(Wait{
-			Key: keyHold + "/other", Scope: ScopeCluster, Who: WhoUser, Since: p.cluster.StatusSince,
-			For: p.cluster.Hold + ", who holds the installation, to let it start; everything else is ready",
-		})
+	held, is := p.cluster.Held()
+	if is {
+		held.For += "; everything else is ready"
+		p.wait(held)
 	}
-	return p.spec.Spec.Hold || p.cluster.Hold != ""
+	return p.spec.Spec.Hold || is
+}
+
+// Held is the wait for whoever holds the start besides oaictl itself, if somebody does
+// and the installation has not begun.
+func (c *Cluster) Held() (w Wait, is bool) {
+	if c.Hold == "" || !c.State.beforeInstall() {
+		return Wait{}, false
+	}
+	return Wait{
+		Key: keyHold + "/other", Scope: ScopeCluster, Who: WhoUser, Since: c.StatusSince,
+		For: c.Hold + ", who holds the installation, to let it start", Next: c.Unhold,
+	}, true
 }
 
 // presentCounts is how many hosts of which role are there to be installed, for

@@ -90,8 +90,11 @@ type Cluster struct {
 	// LogsAvailable says that logs of the install can be downloaded.
 	LogsAvailable bool
 	// Hold names who holds the start of the install besides oaictl itself, ""
-	// for nobody.
-	Hold string
+	// for nobody, and Unhold is what to do or type so that it is held no more.
+	Hold, Unhold string
+	// MarkedAnytime says that the service takes oaictl's mark whatever the state of the
+	// cluster. Others take it before the install and while hosts can be added.
+	MarkedAnytime bool
 	// Released says that the start was asked for and not taken back: the service
 	// starts by itself as soon as it can, and is not asked again. A service that
 	// is told once, by a call, leaves it false.

@@ -390,7 +390,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Others = append(o.Others, install.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
 	}
 	if random.IntN(8) == 0 {
-		o.Cluster.Owned, w.desired.Options.Adopt = false, o.Cluster.ID
+		o.Cluster.Owned, o.Cluster.MarkedAnytime, w.desired.Options.Adopt = false, w.hub, o.Cluster.ID
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
 		o.InfraEnvs[0].Settings[install.SetKernelArgs] = install.ValueOf([]string{"somebody=else"})

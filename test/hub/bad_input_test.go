@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,11 +30,7 @@ type badWorld struct {
 
 func badWorlds() map[string]badWorld {
 	of := func(kind schema.GroupVersionResource, make func(*site) *unstructured.Unstructured) func(*testing.T, *site) {
-		return func(t *testing.T, x *site) {
-			if _, err := x.client.Resource(kind).Namespace(x.namespace).Create(t.Context(), make(x), metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		return func(t *testing.T, x *site) { x.asSomebody(t, kind, make(x)) }
 	}
 	const agentInstall = hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall
 	return map[string]badWorld{
@@ -130,21 +127,15 @@ func TestBadWorlds(t *testing.T) {
 	}
 }
 
-// awaitWebhooks waits until the operator has registered its webhooks.
+// awaitWebhooks waits until the API server asks the operator's webhooks, which is a
+// moment after they are registered: until one of them refuses.
 func (x *site) awaitWebhooks(t testing.TB) {
 	t.Helper()
-	kind := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
+	probe := object(hubapi.GroupHiveExtension+"/"+hubapi.VersionHiveExtension, hubapi.KindAgentClusterInstall, x.namespace, "probe", map[string]any{"spec": map[string]any{
+		"clusterDeploymentRef": map[string]any{"name": "probe"}, "networking": map[string]any{}, "provisionRequirements": map[string]any{"controlPlaneAgents": int64(1)}}})
 	x.eventually(t, "the webhooks", func() bool {
-		list, err := x.client.Resource(kind).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, hook := range list.Items {
-			if strings.HasSuffix(hook.GetName(), x.namespace) {
-				return true
-			}
-		}
-		return false
+		_, err := x.client.Resource(hubapi.AgentClusterInstalls()).Namespace(x.namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), "denied the request")
 	})
 }
 
@@ -217,8 +208,16 @@ func TestTerminatingNamespace(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	x.eventually(t, "what holds the namespace", func() bool {
+		u, err := spaces.Get(t.Context(), x.namespace, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		return strings.Contains(fmt.Sprint(conditions), "example.com/hold")
+	})
 	a := x.detach(t)
-	if a.err == nil || !strings.Contains(a.says(), x.namespace) || !strings.Contains(a.says(), "deleted") {
+	if a.err == nil || !strings.Contains(a.says(), x.namespace) || !strings.Contains(a.says(), "deleted") || !strings.Contains(a.says(), "example.com/hold") {
 		t.Errorf("ends with code %d: %s", a.trace.Code, a.says())
 	}
 	let()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -108,6 +109,25 @@ func object(apiVersion, kind, namespace, name string, fields map[string]any) *un
 	return u
 }
 
+// asSomebody makes an object of somebody else. While an operator registers its
+// webhooks, and on a machine that is busy, the API server may not reach them in time:
+// it is asked again then.
+func (x *site) asSomebody(t testing.TB, kind schema.GroupVersionResource, u *unstructured.Unstructured) {
+	t.Helper()
+	x.eventually(t, u.GetKind()+" of somebody else", func() bool {
+		_, err := x.client.Resource(kind).Namespace(x.namespace).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"})
+		switch {
+		case err == nil, apierrors.IsAlreadyExists(err): // made by the try before
+			return true
+		case apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
+			t.Logf("make a %s of somebody else: %v", u.GetKind(), err)
+			return false
+		}
+		t.Fatalf("make a %s of somebody else: %v", u.GetKind(), err)
+		return false
+	})
+}
+
 // strangers puts objects of somebody else into the site's namespace, and returns
 // how to see that nobody has touched them.
 func (x *site) strangers(t testing.TB) (untouched func()) {
@@ -124,9 +144,7 @@ func (x *site) strangers(t testing.TB) (untouched func()) {
 			"pullSecretRef": map[string]any{"name": "theirs"}}}): hubapi.ClusterDeployments(),
 	}
 	for u, kind := range made {
-		if _, err := x.client.Resource(kind).Namespace(x.namespace).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
-			t.Fatal(err)
-		}
+		x.asSomebody(t, kind, u)
 	}
 	before := map[*unstructured.Unstructured]any{}
 	content := func(u *unstructured.Unstructured, kind schema.GroupVersionResource) any {

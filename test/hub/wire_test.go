@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // wire stands between oaictl and the API server.
@@ -21,16 +22,21 @@ type wire struct {
 	strike func(request *http.Request, pass func() (*http.Response, error)) (*http.Response, error, bool)
 
 	mu      sync.Mutex
-	written map[string]int // "PATCH /apis/…" → how many were carried out
+	written map[string]int // "PATCH /apis/…" → how many were carried out, but for those that only touch
+	touched map[string]int // the same of those that only have the service look again
 }
 
 // RoundTrip is of http.RoundTripper.
 func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	pass := func() (*http.Response, error) {
+		counted := w.written
+		if touches(request) {
+			counted = w.touched
+		}
 		response, err := w.next.RoundTrip(request)
 		if err == nil && writes(request) && response.StatusCode < 300 {
 			w.mu.Lock()
-			w.written[placeOf(request)]++
+			counted[placeOf(request)]++
 			w.mu.Unlock()
 		}
 		return response, err
@@ -45,6 +51,20 @@ func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func writes(request *http.Request) bool { return request.Method != http.MethodGet }
 
+// touches says whether a request only has the service look at an object again.
+func touches(request *http.Request) bool {
+	if request.Method != http.MethodPatch || request.GetBody == nil {
+		return false
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = body.Close() }()
+	data, err := io.ReadAll(body)
+	return err == nil && bytes.HasPrefix(data, []byte(`{"metadata":{"annotations":{"`+hubapi.AnnotationTouched+`"`))
+}
+
 // placeOf names a request without what differs between two of the same kind.
 func placeOf(request *http.Request) string { return request.Method + " " + request.URL.Path }
 
@@ -53,7 +73,7 @@ func (x *site) through(t testing.TB, w *wire) *hubplane.Plane {
 	t.Helper()
 	kube := rest.CopyConfig(x.kube)
 	if w.written == nil {
-		w.written = map[string]int{}
+		w.written, w.touched = map[string]int{}, map[string]int{}
 	}
 	kube.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		w.next = next

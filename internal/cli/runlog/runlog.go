@@ -35,6 +35,8 @@ type Log struct {
 	now     func() time.Time
 	ctx     context.Context // of the run, for the handler
 
+	writing sync.Mutex
+	closed  bool // what still happens then is of no run any more
 	trouble sync.Once
 	failed  func(error) // hears of the first line that cannot be written
 }
@@ -81,11 +83,15 @@ func (l *Log) Path() string {
 	return l.path
 }
 
-// Close closes the file.
+// Close closes the file. What is noted after that is dropped: watches of a service may
+// end a moment later than the run.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
 	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.closed = true
 	return l.file.Close()
 }
 
@@ -145,6 +151,11 @@ func (l *Log) write(at time.Time, level slog.Level, message string, attrs ...slo
 	}
 	record := slog.NewRecord(at, level, message, 0)
 	record.AddAttrs(attrs...)
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.closed {
+		return
+	}
 	// A full disk must not end the install.
 	if err := l.handler.Handle(l.ctx, record); err != nil && l.failed != nil {
 		l.trouble.Do(func() { l.failed(err) })

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,4 +108,33 @@ func FuzzRedact(f *testing.F) {
 			t.Errorf("%q came through in %q", trimmed, out.String())
 		}
 	})
+}
+
+// TestNothingIsNotedAfterTheEnd: requests that are still under way when a run ends are
+// no reason to say that its log cannot be written.
+func TestNothingIsNotedAfterTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	log, err := Open(t.Context(), dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.OnFailure(func(err error) { t.Errorf("told of a failure: %v", err) })
+	var late sync.WaitGroup
+	for range 4 {
+		late.Go(func() {
+			for range 100 {
+				log.Printf("a watch went on")
+			}
+		})
+	}
+	log.Printf("the last line")
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log.Printf("too late")
+	late.Wait()
+	text, err := os.ReadFile(filepath.Join(dir, Name))
+	if err != nil || !strings.Contains(string(text), "the last line") || strings.Contains(string(text), "too late") {
+		t.Errorf("%v: %s", err, text)
+	}
 }

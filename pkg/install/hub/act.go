@@ -163,24 +163,6 @@ func (a *actor) registerCluster(ctx context.Context) error {
 	return a.agreed(ctx)
 }
 
-// foreign refuses before anything is written where an object of somebody else
-// stands in the way.
-func (a *actor) foreign(ctx context.Context, made *manifest.HubObjects) error {
-	for _, want := range made.Cluster {
-		k, _ := byKind(want.GetKind())
-		s, watched := a.at.shelves[k.name]
-		if !watched {
-			continue
-		}
-		if live := s.get(want.GetName()); live != nil {
-			if err := a.mine(k, live); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // ensureNamespace makes the namespace where there is none. Whoever may not look
 // at namespaces has been given one.
 func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstructured) error {

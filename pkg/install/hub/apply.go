@@ -28,6 +28,9 @@ type writer struct {
 	// have no label.
 	adopts string
 	ofFile bool
+	// asked are objects that are not watched, as the hub had them before the first
+	// write, nil where it had none; each is taken for that once.
+	asked map[string]*unstructured.Unstructured
 }
 
 // all brings objects to what they shall be, in their order.
@@ -131,6 +134,10 @@ func (w *writer) live(ctx context.Context, k kind, namespace, name string) (*uns
 				return u, nil
 			}
 		}
+	}
+	if u, known := w.asked[k.name+" "+id(namespace, name)]; known {
+		delete(w.asked, k.name+" "+id(namespace, name))
+		return u, nil
 	}
 	ctx, cancel := brief(ctx)
 	defer cancel()

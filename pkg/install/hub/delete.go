@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,17 +17,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
-// bear is how long the controllers of a hub may take to let go of objects that
-// are deleted.
-const bear = 10 * time.Minute
-
 // DeleteCluster deletes a cluster's objects, in the order in which their
 // controllers can let go of them, and waits for each to be gone: the machines,
 // the cluster itself with its AgentClusterInstall and Agents, its images and
 // networks, and what was made for it alone. An installed cluster runs on: its
 // machines are taken from the bare metal operator before, which would switch them
-// off with their BareMetalHosts. What carries another label or none is left. One
-// that is gone already is a success.
+// off with their BareMetalHosts. What carries another label or none is left; a
+// cluster whose ClusterDeployment does so is refused ([MayDelete]). One that is gone
+// already is a success, and a deletion that was broken off is gone on with. Whoever
+// wants to know what is waited for, and what is left, gives ctx [WithNotes].
 func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
 	at, err := p.place(ctx, namespace)
@@ -39,7 +35,10 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 	w := &writer{Plane: p, at: at, cluster: name}
 	deployment := at.shelf(clusterDeployments()).get(name)
 	if deployment != nil {
-		w.cluster = firstOf(deployment.GetLabels()[hubapi.LabelCluster], name)
+		if err := MayDelete(refOf(at, deployment)); err != nil {
+			return err
+		}
+		w.cluster = deployment.GetLabels()[hubapi.LabelCluster]
 		if deployment.GetAnnotations()[hubapi.AnnotationProtectedDelete] == "true" {
 			return &install.Fault{
 				Code: install.CodeNotFound, Op: "delete cluster", On: clusterID, Permanent: true,
@@ -75,6 +74,21 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 		}
 	}
 	return w.leftovers(ctx)
+}
+
+// MayDelete refuses a cluster that oaictl did not make, or has let go of: what else
+// belongs to it is not known then.
+func MayDelete(ref install.ClusterRef) error {
+	if ref.Owned {
+		return nil
+	}
+	namespace, name := parts(ref.ID, "")
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
+		Err: errors.New("oaictl did not make it, or has let go of it: its ClusterDeployment has no label " + hubapi.LabelCluster),
+		Next: fmt.Sprintf("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: oaictl create cluster -f FILE --adopt %s",
+			namespace, name, ref.ID),
+	}
 }
 
 // ours are the objects of a kind that carry the cluster's label.
@@ -133,6 +147,7 @@ func (w *writer) deleteDeployment(ctx context.Context, deployment *unstructured.
 			return err
 		}
 	}
+	waited := []awaited{{clusterDeployments(), deployment}}
 	if made != nil {
 		// Where no controller looks after the ClusterDeployment, its dependent goes
 		// by the garbage collector only if it has an owner reference yet.
@@ -141,11 +156,9 @@ func (w *writer) deleteDeployment(ctx context.Context, deployment *unstructured.
 				return err
 			}
 		}
-		if err := w.gone(ctx, agentInstalls(), made); err != nil {
-			return err
-		}
+		waited = append(waited, awaited{agentInstalls(), made})
 	}
-	return w.gone(ctx, clusterDeployments(), deployment)
+	return w.allGone(ctx, waited)
 }
 
 // deleteInfraEnv deletes an InfraEnv; its Agents go with it.
@@ -157,107 +170,4 @@ func (w *writer) deleteInfraEnv(ctx context.Context, u *unstructured.Unstructure
 		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
 	})
 	return w.gone(ctx, agents(), own...)
-}
-
-// gone waits until objects are no more; others that take their names, as an
-// Agent does whose machine registers again, are none of them. Those that stay
-// are named, with what holds them, unless the hub itself is not heard of.
-func (w *writer) gone(ctx context.Context, k kind, objects ...*unstructured.Unstructured) error {
-	began := w.clock.Now()
-	for {
-		var left []*unstructured.Unstructured
-		for _, u := range objects {
-			if now := w.at.shelf(k).get(u.GetName()); now != nil && now.GetUID() == u.GetUID() {
-				left = append(left, now)
-			}
-		}
-		if len(left) == 0 {
-			return nil
-		}
-		over := w.clock.Now().Sub(began) >= bear
-		var deaf *install.Fault
-		switch err := w.failing(w.at); {
-		case errors.As(err, &deaf) && (over || deaf.Permanent):
-			return deaf
-		case over:
-			return stuck(left)
-		}
-		if err := w.clock.Sleep(ctx, time.Second/4); err != nil {
-			return err
-		}
-	}
-}
-
-// stuck explains what holds objects that do not go.
-func stuck(left []*unstructured.Unstructured) *install.Fault {
-	var texts []string
-	for _, u := range left {
-		text := u.GetKind() + " " + u.GetName()
-		for _, finalizer := range u.GetFinalizers() {
-			text += fmt.Sprintf(", held by the finalizer %s: %s", finalizer, holder(finalizer))
-		}
-		if len(u.GetFinalizers()) == 0 {
-			text += ", held by nothing: the garbage collector of the hub is behind"
-		}
-		texts = append(texts, text)
-	}
-	return &install.Fault{
-		Code: install.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),
-		Err:  fmt.Errorf("still there after %s: %s", bear, strings.Join(texts, "; ")),
-		Next: "bring that controller up again, and run the same command again",
-	}
-}
-
-// holder is whose a finalizer is, and so what is down where it stays.
-func holder(finalizer string) string {
-	switch {
-	case finalizer == hubapi.FinalizerBMAC:
-		return "the bare-metal-agent controller of the assisted-service, or the bare metal operator that it waits for, is down"
-	case strings.HasPrefix(finalizer, hubapi.GroupHive+"/"):
-		return "Hive's operator is down"
-	case strings.Contains(finalizer, hubapi.GroupAgentInstall):
-		return "the assisted-service is down"
-	case strings.Contains(finalizer, hubapi.GroupMetal3):
-		return "the bare metal operator is down"
-	}
-	return "whoever set it is down"
-}
-
-// leftovers deletes what was made for the cluster and is not watched: Secrets,
-// the ClusterImageSet and, if it is plain that nothing of others is in it, the
-// namespace. Whoever may not delete the latter two leaves them.
-func (w *writer) leftovers(ctx context.Context) error {
-	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.cluster}
-	short, cancel := brief(ctx)
-	defer cancel()
-	list, err := w.client(secrets(), w.at.namespace).List(short, selector)
-	if err != nil {
-		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: w.at.namespace}, err)
-	}
-	for i := range list.Items {
-		if err := w.remove(ctx, secrets(), &list.Items[i]); err != nil {
-			return err
-		}
-	}
-	if err := w.removeIfOurs(ctx, clusterImageSets(), w.cluster+"-release"); err != nil {
-		return err
-	}
-	if w.shared(short) {
-		return nil
-	}
-	return w.removeIfOurs(ctx, namespaces(), w.at.namespace)
-}
-
-// removeIfOurs deletes an object of the hub as a whole that carries the
-// cluster's label; whoever may not do so leaves it.
-func (w *writer) removeIfOurs(ctx context.Context, k kind, name string) error {
-	u, err := w.live(ctx, k, "", name)
-	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.cluster && u.GetDeletionTimestamp() == nil {
-		err = w.remove(ctx, k, u)
-	}
-	var fault *install.Fault
-	if errors.As(err, &fault) && fault.Status == 403 {
-		return nil
-	}
-	return err
 }

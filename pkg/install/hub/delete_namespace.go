@@ -13,45 +13,46 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
-// shared says whether a namespace holds something that is not the cluster's, or
-// may: then it stays, since all that is in a namespace goes with it, whatever kind
+// shared says what a namespace holds that is not the cluster's, or why it may hold
+// something, "" if it does not: all that is in a namespace goes with it, whatever kind
 // it is of. Who may not list a kind cannot know.
-func (w *writer) shared(ctx context.Context) bool {
-	for _, s := range w.at.shelves {
-		if len(s.all()) > 0 {
-			return true
+func (w *writer) shared(ctx context.Context) string {
+	for _, s := range w.at.inOrder() {
+		if all := s.all(); len(all) > 0 {
+			return "it holds " + s.kind.name + " " + all[0].GetName()
 		}
 	}
 	kinds, err := w.deletable(ctx)
 	if err != nil {
-		return true
+		return "the hub does not say what there may be in it: " + short(scrub(err.Error()))
 	}
 	for _, k := range kinds {
-		if w.othersOf(ctx, k) {
-			return true
+		if why := w.othersOf(ctx, k); why != "" {
+			return why
 		}
 	}
-	return false
+	return ""
 }
 
-// othersOf says whether a namespace holds objects of a kind that are not the
-// cluster's.
-func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) bool {
+// othersOf is shared for one kind.
+func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
 	for page := ""; ; {
 		list, err := w.dynamic.Resource(k).Namespace(w.at.namespace).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
-		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-			return false
-		}
-		if err != nil {
-			return true
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+			return ""
+		case apierrors.IsForbidden(err):
+			return "these credentials may not see whether others have " + k.GroupResource().String() + " in it"
+		case err != nil:
+			return "the hub does not say whether others have " + k.GroupResource().String() + " in it: " + short(scrub(err.Error()))
 		}
 		for i := range list.Items {
 			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.cluster {
-				return true
+				return "others have something in it: " + u.GetKind() + " " + u.GetName()
 			}
 		}
 		if page = list.GetContinue(); page == "" {
-			return false
+			return ""
 		}
 	}
 }

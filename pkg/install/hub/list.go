@@ -89,7 +89,8 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 	for _, at := range inOrder(places) {
 		for _, u := range at.shelf(clusterDeployments()).all() {
 			made := installOf(at, u)
-			if made == nil {
+			going := u.GetDeletionTimestamp() != nil
+			if made == nil && !going {
 				continue // installed by other means, or not yet whole
 			}
 			ref := refOf(at, u)
@@ -102,6 +103,10 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				if host.ClusterID == ref.ID {
 					observed.Hosts = append(observed.Hosts, host)
 				}
+			}
+			if going {
+				out = append(out, listedDeleting(ref, u, len(observed.Hosts)))
+				continue
 			}
 			memory := newCluster()
 			if p.follows() {

@@ -125,15 +125,17 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 func TestMachinesOfOthers(t *testing.T) {
 	s := newStage(t)
 	s.desired.Spec = metal3Hosts(t, s.namespace, "cp-0", "cp-1", "cp-2", "w-0")
-	for name, mac := range map[string]string{"rack-7": "52:54:00:00:00:00", "cp-1": "52:54:00:77:77:77"} {
-		machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, name, map[string]any{"spec": map[string]any{
+	machine := func(name, mac string) {
+		u := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, name, map[string]any{"spec": map[string]any{
 			"online": true, "bootMACAddress": mac, "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
 		}})
-		if _, err := s.client(bareMetalHosts()).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
+		if _, err := s.client(bareMetalHosts()).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	machine("rack-7", "52:54:00:00:00:00")
 	s.settle()
+	machine("cp-1", "52:54:00:77:77:77") // there from the start, nothing would have been made
 	s.imageReady()
 	o := s.until("image and machines", func(o *install.Observed) bool {
 		return o.InfraEnvs[0].Image.State == install.ImageReady && len(o.Enrolled) == 2

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -70,7 +69,7 @@ func (p *Plane) choose(at *place, query install.Query, name string, observed *in
 		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
 		switch {
 		case !same:
-		case wanted && meant == nil && installOf(at, u) != nil:
+		case wanted && meant == nil && (installOf(at, u) != nil || u.GetDeletionTimestamp() != nil):
 			meant = u
 		case ref.Owned && installOf(at, u) == nil:
 			// half made, by a run that was broken off: it is made whole
@@ -96,6 +95,9 @@ func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
 			ref.Status = state
 		}
 	}
+	if u.GetDeletionTimestamp() != nil {
+		ref.Status = string(ClusterDeleting)
+	}
 	return ref
 }
 
@@ -114,7 +116,7 @@ func installOf(at *place, deployment *unstructured.Unstructured) *unstructured.U
 func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
 	made := installOf(at, deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
-		if u.GetDeletionTimestamp() != nil {
+		if u != nil && u.GetDeletionTimestamp() != nil {
 			return beingDeleted(u)
 		}
 	}
@@ -153,19 +155,6 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 	memory.asSaid("cluster", cluster.Settings)
 	memory.follow(observed)
 	return nil
-}
-
-// beingDeleted is the fault for an object that is on its way out.
-func beingDeleted(u *unstructured.Unstructured) *install.Fault {
-	held := "nothing"
-	if finalizers := u.GetFinalizers(); len(finalizers) > 0 {
-		held = strings.Join(finalizers, ", ")
-	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "observe cluster", On: id(u.GetNamespace(), u.GetName()),
-		Err:  fmt.Errorf("its %s is being deleted since %s; it is held by %s", u.GetKind(), u.GetDeletionTimestamp().UTC().Format("15:04:05"), held),
-		Next: "wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down",
-	}
 }
 
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that

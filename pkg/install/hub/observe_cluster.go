@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +50,9 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		Validations: validationsOf(status.ValidationsInfo),
 		Preparation: preparationOf(status.Conditions),
 		Hold:        holderOf(deployment, made, aci.Spec.HoldInstallation),
+		Unhold:      unholdText(deployment, made),
 		Version:     image.version, LogsAvailable: debugOf(aci).LogsURL != "",
+		MarkedAnytime: true, // it is a label
 	}
 	cluster.State = cluster.State.Refined(cluster.Validations, observed.Hosts)
 	notTaken(cluster, status.Conditions, id(deployment.GetNamespace(), deployment.GetName()), observed)
@@ -151,6 +154,16 @@ func holderOf(deployment, made *unstructured.Unstructured, held bool) string {
 		return ""
 	}
 	return otherOwner(made, "spec", "holdInstallation")
+}
+
+// unholdText is what to do about the hold that holderOf names.
+func unholdText(deployment, made *unstructured.Unstructured) string {
+	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
+		return fmt.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
+			hubapi.AnnotationReconcilePause, id(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
+	}
+	return fmt.Sprintf("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
+		id(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
 }
 
 // otherOwner is a field manager beside our own that owns a field, "" if none.

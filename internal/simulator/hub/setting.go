@@ -1,0 +1,72 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// Missing names the resources of a hub ("infraenvs.agent-install.openshift.io")
+// that an API server does not serve, and that Run waits for.
+func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the hub: %w", err)
+	}
+	var missing []string
+	for _, k := range watched() {
+		_, err := client.Resource(k.resource()).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case apierrors.IsNotFound(err) && !k.optional():
+			missing = append(missing, k.resource().GroupResource().String())
+		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
+			return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
+		}
+	}
+	return missing, nil
+}
+
+// AddImageSets makes a ClusterImageSet for the newest release of each minor version
+// that the simulated service knows, for x86_64 and for all architectures, as the
+// multicluster engine has them: img4.20.33-x86-64-appsub. Those that are there stay
+// as they are. It gives the names of those that it made.
+func AddImageSets(ctx context.Context, config *rest.Config) ([]string, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the hub: %w", err)
+	}
+	var made []string
+	for version := range versions.OpenshiftVersions("", true) {
+		release, err := versions.Resolve(version, "")
+		if err != nil {
+			return made, fmt.Errorf("find the release image of %s: %w", version, err)
+		}
+		set := imageSetOf(release)
+		_, err = client.Resource(hubapi.ClusterImageSets()).Create(ctx, set, metav1.CreateOptions{FieldManager: manager})
+		switch {
+		case apierrors.IsAlreadyExists(err):
+		case err != nil:
+			return made, fmt.Errorf("make ClusterImageSet %s: %w", set.GetName(), err)
+		default:
+			made = append(made, set.GetName())
+		}
+	}
+	return made, nil
+}
+
+func imageSetOf(r versions.Release) *object {
+	name := "img" + strings.TrimSuffix(r.Version, "-multi") + "-" + strings.ReplaceAll(r.CPUArchitecture, "_", "-") + "-appsub"
+	return &object{Object: map[string]any{
+		"apiVersion": hubapi.GroupHive + "/" + hubapi.VersionHive, "kind": hubapi.KindClusterImageSet,
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"visible": "true"}},
+		"spec":     map[string]any{"releaseImage": r.URL},
+	}}
+}

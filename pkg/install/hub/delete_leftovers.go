@@ -1,0 +1,122 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// leftovers deletes what was made for the cluster and is not watched: Secrets,
+// the ClusterImageSet and, if it is plain that nothing of others is in it, the
+// namespace. Whoever may not delete the latter two leaves them. What is left is
+// noted.
+func (w *writer) leftovers(ctx context.Context) error {
+	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.cluster}
+	short, cancel := brief(ctx)
+	defer cancel()
+	list, err := w.client(secrets(), w.at.namespace).List(short, selector)
+	if err != nil {
+		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: w.at.namespace}, err)
+	}
+	for i := range list.Items {
+		if err := w.remove(ctx, secrets(), &list.Items[i]); err != nil {
+			return err
+		}
+	}
+	if err := w.removeImageSet(ctx); err != nil {
+		return err
+	}
+	if alike := w.alike(); len(alike) > 0 {
+		note(ctx, fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
+	}
+	return w.removeNamespace(ctx)
+}
+
+// alike are objects of others that belong to the cluster, or have its name.
+func (w *writer) alike() []string {
+	own := id(w.at.namespace, w.cluster)
+	var names []string
+	for _, k := range []kind{agentInstalls(), infraEnvs(), nmStateConfigs(), agentClassifications()} {
+		for _, u := range w.at.shelf(k).all() {
+			if u.GetLabels()[hubapi.LabelCluster] == "" && (u.GetName() == w.cluster || boundTo(u) == own) {
+				names = append(names, k.name+" "+u.GetName())
+			}
+		}
+	}
+	return names
+}
+
+// boundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
+func boundTo(u *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "name")
+	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "namespace")
+	if name == "" {
+		return ""
+	}
+	return id(firstOf(namespace, u.GetNamespace()), name)
+}
+
+// removeImageSet deletes the ClusterImageSet that was made of the file's release.
+func (w *writer) removeImageSet(ctx context.Context) error {
+	name := w.cluster + "-release"
+	u, err := w.live(ctx, clusterImageSets(), "", name)
+	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.cluster && u.GetDeletionTimestamp() == nil {
+		err = w.remove(ctx, clusterImageSets(), u)
+	}
+	if notAllowed(err) {
+		note(ctx, fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
+		return nil
+	}
+	return err
+}
+
+// removeNamespace deletes the namespace if it was made for the cluster and nothing
+// of others is in it.
+func (w *writer) removeNamespace(ctx context.Context) error {
+	stays := func(why string) {
+		note(ctx, fmt.Sprintf("the namespace %s stays: %s", w.at.namespace, why))
+	}
+	u, err := w.live(ctx, namespaces(), "", w.at.namespace)
+	switch {
+	case notAllowed(err):
+		stays("these credentials may not look at it")
+		return nil
+	case err != nil:
+		return err
+	case u == nil || u.GetDeletionTimestamp() != nil:
+		return nil
+	}
+	switch owner := u.GetLabels()[hubapi.LabelCluster]; {
+	case owner == "":
+		stays("oaictl did not make it")
+		return nil
+	case owner != w.cluster:
+		stays("it was made for the cluster " + owner)
+		return nil
+	}
+	short, cancel := brief(ctx)
+	defer cancel()
+	if why := w.shared(short); why != "" {
+		stays(why)
+		return nil
+	}
+	if err = w.remove(ctx, namespaces(), u); notAllowed(err) {
+		stays("these credentials may not delete it")
+		return nil
+	}
+	return err
+}
+
+// notAllowed says whether the hub refused since the user may not do that.
+func notAllowed(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
+}

@@ -1,0 +1,331 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// noted gathers notes.
+type noted struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (n *noted) in(ctx context.Context) context.Context {
+	return WithNotes(ctx, func(text string) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.all = append(n.all, text)
+	})
+}
+
+// with are the notes that say all of some words.
+func (n *noted) with(words ...string) (found []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, text := range n.all {
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			found = append(found, text)
+		}
+	}
+	return found
+}
+
+// finalizers sets those of an object of the cluster's name, none if there is none.
+func (s *stage) finalizers(k kind, list string) {
+	s.Helper()
+	if _, err := s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":[`+list+`]}}`), metav1.PatchOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+const deprovision = "hive.openshift.io/deprovision"
+
+// A cluster whose deletion hangs behind its AgentClusterInstall is listed, found by
+// name, told of by an observation, and deleted to its end by the next deletion.
+func TestClusterThatIsBeingDeleted(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	own := s.namespace + "/" + s.namespace
+	s.finalizers(clusterDeployments(), `"`+deprovision+`"`)
+	s.plane.clock = clock.Scaled(60)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	told := &noted{}
+	go func() {
+		told.await(t, "waiting for", "ClusterDeployment "+s.namespace, deprovision)
+		s.eventually("the end of the AgentClusterInstall", func() bool {
+			list, err := s.client(agentInstalls()).List(ctx, metav1.ListOptions{})
+			return err == nil && len(list.Items) == 0
+		})
+		stop()
+	}()
+	// Where there is no garbage collector, nobody else does.
+	if err := s.client(agentInstalls()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.plane.DeleteCluster(told.in(ctx), own); !errors.Is(err, context.Canceled) {
+		t.Fatalf("ends with %v", err)
+	}
+	if len(told.with("stopped while", "ClusterDeployment "+s.namespace, deprovision, "Hive's operator")) != 1 {
+		t.Errorf("on its end it tells %q", told.all)
+	}
+
+	// What a later process sees.
+	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
+	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(install.NextOf(err), "oaictl delete cluster "+own) {
+		t.Errorf("observed: %v (next: %s)", err, install.NextOf(err))
+	}
+	list, err := s.plane.ListClusters(t.Context())
+	if err != nil || len(list) != 1 || list[0].State != ClusterDeleting || !strings.Contains(list[0].StatusInfo, deprovision) {
+		t.Errorf("listed: %+v, %v", list, err)
+	}
+	ref, err := s.plane.ClusterLeft(t.Context(), s.namespace)
+	if err != nil || ref.ID != own || ref.Status != "Deleting" || !ref.Owned {
+		t.Errorf("found: %+v, %v", ref, err)
+	}
+	s.finalizers(clusterDeployments(), "")
+	if err := s.plane.DeleteCluster(t.Context(), ref.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.empty()
+}
+
+// eventually polls until something is so.
+func (s *stage) eventually(what string, so func() bool) {
+	for range 2000 {
+		if so() {
+			return
+		}
+		if clock.Real().Sleep(s.Context(), 10*time.Millisecond) != nil {
+			return
+		}
+	}
+	s.Errorf("not so after a while: %s", what)
+}
+
+// empty checks that nothing carries the cluster's label.
+func (s *stage) empty() {
+	s.Helper()
+	for _, k := range append(watched(), secrets()) {
+		if list, err := s.client(k).List(s.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelCluster}); err != nil || len(list.Items) > 0 {
+			s.Errorf("%s: %d are left, %v", k.Resource, len(list.Items), err)
+		}
+	}
+}
+
+// What carries the label of a cluster whose ClusterDeployment is gone is found by its
+// name, and by no other.
+func TestLeftWithoutClusterDeployment(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	if err := s.client(clusterDeployments()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
+	own := s.namespace + "/" + s.namespace
+	for _, text := range []string{s.namespace, own} {
+		ref, err := s.plane.ClusterLeft(t.Context(), text)
+		if err != nil || ref.ID != own || !strings.Contains(ref.Status, "InfraEnv") || !strings.Contains(ref.Status, "Secret") {
+			t.Errorf("%s: %+v, %v", text, ref, err)
+		}
+	}
+	for _, text := range []string{"nobody", "not a name!", s.namespace + "/nobody"} {
+		if ref, err := s.plane.ClusterLeft(t.Context(), text); install.CodeOf(err) != install.CodeNotFound {
+			t.Errorf("%s: %+v, %v", text, ref, err)
+		}
+	}
+	if err := s.plane.DeleteCluster(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	s.empty()
+	if ref, err := s.plane.ClusterLeft(t.Context(), s.namespace); install.CodeOf(err) != install.CodeNotFound {
+		t.Errorf("when all is gone: %+v, %v", ref, err)
+	}
+}
+
+// A wait tells what it waits for after some seconds, again when that is something
+// else, and not again while it is the same.
+func TestNotesOfAWait(t *testing.T) {
+	p, at := filledPlane(t, "lab")
+	p.clock = clock.Scaled(600)
+	first := object(hubapi.GroupHive+"/v1", hubapi.KindClusterDeployment, "lab", "lab", map[string]any{})
+	first.SetUID("one")
+	second := object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindInfraEnv, "lab", "lab", map[string]any{})
+	second.SetUID("two")
+	now := metav1.Now()
+	for u, finalizer := range map[*unstructured.Unstructured]string{first: deprovision, second: "infraenv.agent-install.openshift.io/ai-deprovision"} {
+		u.SetFinalizers([]string{finalizer})
+		u.SetDeletionTimestamp(&now)
+	}
+	put(t, at, first, second)
+	told := &noted{}
+	w := &writer{Plane: p, at: at, cluster: "lab"}
+	done := make(chan error, 1)
+	go func() {
+		done <- w.allGone(told.in(t.Context()), []awaited{{clusterDeployments(), first}, {infraEnvs(), second}})
+	}()
+	told.await(t, "ClusterDeployment lab, held by the finalizer "+deprovision+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
+	began := p.clock.Now()
+	for p.clock.Now().Sub(began) < 3*silent {
+		if err := p.clock.Sleep(t.Context(), silent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(told.with("waiting for")) != 1 {
+		t.Errorf("while nothing changes: %q", told.all)
+	}
+	if err := at.shelf(infraEnvs()).Delete(second); err != nil {
+		t.Fatal(err)
+	}
+	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+deprovision)
+	if len(told.with("InfraEnv")) != 1 {
+		t.Errorf("in all: %q", told.all)
+	}
+	if err := at.shelf(clusterDeployments()).Delete(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// await waits for a note.
+func (n *noted) await(t *testing.T, words ...string) {
+	t.Helper()
+	for range 2000 {
+		if len(n.with(words...)) > 0 {
+			return
+		}
+		if err := clock.Real().Sleep(t.Context(), 10*time.Millisecond); err != nil {
+			return
+		}
+	}
+	t.Errorf("no note of %q: %q", words, n.all)
+}
+
+// Many objects that the same finalizer holds are told of together.
+func TestHeldTogether(t *testing.T) {
+	var left []*unstructured.Unstructured
+	now := metav1.Now()
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		u := object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindAgent, "lab", name, map[string]any{})
+		u.SetDeletionTimestamp(&now)
+		u.SetFinalizers([]string{"agent.agent-install.openshift.io/ai-deprovision"})
+		left = append(left, u)
+	}
+	got := held(left, " (of %s)")
+	if want := []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What was let go of, or never was oaictl's, is not deleted.
+func TestDeleteOfWhatIsNotOurs(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	own := s.namespace + "/" + s.namespace
+	if err := s.plane.ReleaseCluster(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	s.calls.take()
+	err := s.plane.DeleteCluster(t.Context(), own)
+	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(install.NextOf(err), "--adopt "+own) || !strings.Contains(install.NextOf(err), "kubectl delete clusterdeployment -n "+s.namespace) {
+		t.Errorf("got %v (next: %s)", err, install.NextOf(err))
+	}
+	if writes, _ := s.calls.take(); len(writes) > 0 {
+		t.Errorf("it writes %v", writes)
+	}
+}
+
+// What stays at the end is named with why.
+func TestNotesOfWhatStays(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(*stage)
+		says    []string
+	}{
+		"a namespace of somebody else": {func(*stage) {}, []string{"stays", "oaictl did not make it"}},
+		"a namespace with something else": {func(s *stage) {
+			s.labelNamespace()
+			put := object("v1", "ConfigMap", s.namespace, "notes", map[string]any{})
+			if _, err := s.client(configMaps()).Create(s.Context(), put, metav1.CreateOptions{}); err != nil {
+				s.Fatal(err)
+			}
+		}, []string{"stays", "ConfigMap notes"}},
+		"an InfraEnv without the label": {func(s *stage) {
+			if _, err := s.client(infraEnvs()).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}); err != nil {
+				s.Fatal(err)
+			}
+			s.eventually("no label", func() bool {
+				return s.plane.places[s.namespace].shelf(infraEnvs()).get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
+			})
+		}, []string{"did not make", "InfraEnv "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.settle()
+			test.prepare(s)
+			told := &noted{}
+			if err := s.plane.DeleteCluster(told.in(t.Context()), s.namespace+"/"+s.namespace); err != nil {
+				t.Fatal(err)
+			}
+			if len(told.with(test.says...)) != 1 {
+				t.Errorf("told %q", told.all)
+			}
+		})
+	}
+}
+
+// labelNamespace has the namespace be one that was made for the cluster.
+func (s *stage) labelNamespace() {
+	s.Helper()
+	label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)
+	if _, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Patch(s.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// A namespace that is being deleted says itself what of its content holds it.
+func TestTerminatingNamespaceNamesWhatHoldsIt(t *testing.T) {
+	now := metav1.Now()
+	of := func(conditions ...any) *unstructured.Unstructured {
+		u := object("v1", hubapi.KindNamespace, "", "lab", map[string]any{
+			"spec": map[string]any{"finalizers": []any{"kubernetes"}}, "status": map[string]any{"phase": "Terminating", "conditions": conditions},
+		})
+		u.SetDeletionTimestamp(&now)
+		return u
+	}
+	condition := func(kind, status, message string) any {
+		return map[string]any{"type": kind, "status": status, "message": message}
+	}
+	err := beingDeleted(of(
+		condition("NamespaceDeletionDiscoveryFailure", "False", "All resources successfully discovered"),
+		condition("NamespaceContentRemaining", "True", "Some resources are remaining: configmaps. has 1 resource instances"),
+		condition("NamespaceFinalizersRemaining", "True", "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"),
+	))
+	for _, words := range []string{"configmaps.", "example.com/hold"} {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("no %q in %v", words, err)
+		}
+	}
+	if strings.Contains(err.Error(), "discovered") || strings.Contains(err.Error(), "nothing") {
+		t.Errorf("got %v", err)
+	}
+	if err := beingDeleted(of()); strings.Contains(err.Error(), "nothing") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,66 @@
+package hub
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/manifest"
+)
+
+// foreign refuses before anything is written where an object of somebody else
+// stands in the way, be it of the cluster or of what is made after it. What is
+// watched is known. What is not is asked for here instead of before it is written; the
+// Secrets of machines, one for each, are left to their turn.
+func (a *actor) foreign(ctx context.Context, made *manifest.HubObjects) error {
+	for _, want := range made.All() {
+		k, known := byKind(want.GetKind())
+		if !known || k.clusterWide() || want.GetNamespace() != a.at.namespace {
+			continue
+		}
+		if live := a.at.shelf(k).get(want.GetName()); live != nil {
+			if a.borrowed(want, live) {
+				continue
+			}
+			if err := a.mine(k, live); err != nil {
+				return err
+			}
+		}
+	}
+	a.asked = map[string]*unstructured.Unstructured{}
+	for _, want := range made.Cluster {
+		k, _ := byKind(want.GetKind())
+		if _, watched := a.at.shelves[k.name]; watched && k.with == "" {
+			continue
+		}
+		live, err := a.live(ctx, k, want.GetNamespace(), want.GetName())
+		if err != nil {
+			return err
+		}
+		if live != nil {
+			if err := a.mine(k, live); err != nil {
+				return err
+			}
+		}
+		if live == nil || a.at.shelf(k).get(want.GetName()) == nil {
+			a.asked[k.name+" "+id(want.GetNamespace(), want.GetName())] = live
+		}
+	}
+	return nil
+}
+
+// borrowed says whether an object of others is used as it is: an InfraEnv that is
+// bound to the cluster, and a BareMetalHost that boots the same machine.
+func (a *actor) borrowed(want, live *unstructured.Unstructured) bool {
+	switch live.GetKind() {
+	case hubapi.KindInfraEnv:
+		return boundTo(live) == id(a.at.namespace, a.cluster)
+	case hubapi.KindBareMetalHost:
+		mac, _, _ := unstructured.NestedString(live.Object, "spec", "bootMACAddress")
+		wanted, _, _ := unstructured.NestedString(want.Object, "spec", "bootMACAddress")
+		return mac != "" && strings.EqualFold(mac, wanted)
+	}
+	return false
+}
