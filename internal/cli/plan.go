@@ -112,7 +112,7 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
-	plan = o.hinted(plan)
+	plan = o.hinted(o.placed(plan, desired.Spec))
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)
@@ -181,18 +181,23 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
 	var text strings.Builder
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
-	fmt.Fprintf(&text, "%s: %s", name, plan.Verdict)
-	if of, waits := strings.CutPrefix(plan.Message, string(install.VerdictWaiting)+" for "); waits && plan.Verdict == install.VerdictWaiting {
-		text.WriteString(" for " + of)
-	} else if plan.Message != "" {
-		fmt.Fprintf(&text, ", %s", plan.Message)
+	says := plan.Message
+	switch verdict := string(plan.Verdict); {
+	case says == "":
+		says = verdict
+	case !strings.HasPrefix(says, verdict): // the message may well begin with that word
+		says = verdict + ", " + says
 	}
-	text.WriteString("\n")
+	fmt.Fprintf(&text, "%s: %s\n", name, says)
 	section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
 	section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
 	section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
 	section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
-		return fmt.Sprintf("  … %s (%s)\n", w.For, w.Who)
+		line := fmt.Sprintf("  … %s (%s)\n", w.For, w.Who)
+		if w.Who == install.WhoUser && w.Next != "" {
+			line += "    Next: " + w.Next + "\n"
+		}
+		return line
 	})
 	section(&text, "Then", then, stepText)
 	section(&text, "To know", plan.Warnings, func(w install.Warning) string {
