@@ -76,12 +76,3 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 // addNodeHint is how the library speaks of this command: it knows neither the
 // file nor where the results are.
 const addNodeHint = "oaictl add-node -f FILE"
-
-// addNodeLine is that command for the file at hand.
-func (o *runOptions) addNodeLine() string {
-	line := "oaictl add-node -f " + quoted(o.File)
-	if o.Dir != "." {
-		line += " --dir " + quoted(o.Dir)
-	}
-	return line
-}

@@ -57,7 +57,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		}
 	}
 	if failed != nil {
-		return o.resumable(failed)
+		return o.resumable(failed, cluster)
 	}
 	switch {
 	case result.Verdict == install.VerdictInstalled:
@@ -65,7 +65,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
-		if next := o.placed(result.Plan.Next, cluster, doc.Kubeconfig); next != "" {
+		if next := o.placed(result.Plan.Next, cluster); next != "" {
 			o.say("Next: %s", o.hint(next))
 		}
 	case o.Detach:
@@ -114,17 +114,8 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 		doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
 		doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
 	}
-	doc.Next = o.hint(o.placed(doc.Next, cluster, doc.Kubeconfig))
+	doc.Next = o.hint(o.placed(doc.Next, cluster))
 	return doc
-}
-
-// placed completes what to type next with the files that it speaks of: the
-// library knows no folders, so that its advice is for the current one.
-func (o *runOptions) placed(next string, cluster *spec.Cluster, kubeconfig string) string {
-	if kubeconfig != "" {
-		next = strings.ReplaceAll(next, cluster.Metadata.Name+"/auth/kubeconfig", quoted(kubeconfig))
-	}
-	return strings.ReplaceAll(next, addNodeHint, o.addNodeLine())
 }
 
 // firstThere is the first of the files that exists, "" if none does.
@@ -152,16 +143,12 @@ func resultOf(doc document.Result) printer.Result {
 
 // resumable puts the very command that goes on from here where the library can
 // only speak of "the same command".
-func (o *runOptions) resumable(failed error) error {
+func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
 	var fault *install.Fault
 	if !errors.As(failed, &fault) {
 		return failed
 	}
 	switch fault.Code {
-	case install.CodeDegraded, install.CodeInput, install.CodeNeedsUser:
-		named := *fault
-		named.Next = strings.ReplaceAll(fault.Next, addNodeHint, o.addNodeLine())
-		return &named
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
 		again := *fault
 		again.Next = o.commandLine()
@@ -170,7 +157,11 @@ func (o *runOptions) resumable(failed error) error {
 		}
 		return &again
 	}
-	return failed
+	placed := *fault
+	if placed.Next = o.placed(fault.Next, cluster); placed.Next == fault.Next {
+		return failed
+	}
+	return &placed
 }
 
 // commandLine is how this command was called, for a shell.

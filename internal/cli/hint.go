@@ -93,6 +93,12 @@ func (a *app) hinted(plan install.Plan) install.Plan {
 		warnings = append(warnings, w)
 	}
 	plan.Warnings = warnings
+	waits := make([]install.Wait, 0, len(plan.Waits))
+	for _, w := range plan.Waits {
+		w.Next = a.hint(w.Next)
+		waits = append(waits, w)
+	}
+	plan.Waits = waits
 	return plan
 }
 

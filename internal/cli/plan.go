@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,11 +105,14 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 	if err != nil {
 		return err
 	}
+	if err := unreleased(ctx, service, desired, &plan); err != nil {
+		return err
+	}
 	then := install.Then(desired, observed, plan)
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
-	plan = o.hinted(plan)
+	plan = o.hinted(o.placed(plan, desired.Spec))
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)
@@ -120,6 +125,31 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 			return err
 		},
 	})
+}
+
+// unreleased adds what registering a cluster would end with: that a hub has no release
+// for it. Nothing else of the hub's is needed to decide.
+func unreleased(ctx context.Context, service remote, desired *install.Desired, plan *install.Plan) error {
+	releases, has := service.(interface {
+		CheckRelease(ctx context.Context, c *spec.Cluster) error
+	})
+	if !has || !slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == install.RegisterCluster }) {
+		return nil
+	}
+	err := releases.CheckRelease(ctx, desired.Spec)
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is || fault.Code != install.CodeInput {
+		return err
+	}
+	field := "spec.openshift.version"
+	if desired.Spec.Spec.OpenShift.ImageSet != "" {
+		field = "spec.openshift.imageSet"
+	}
+	plan.Blockers = append(plan.Blockers, install.Blocker{
+		Key: "cluster/release", Scope: install.ScopeCluster, Reason: "NoClusterImageSet", Cure: install.CureNow,
+		Message: fault.Err.Error(), Field: field, Remedy: fault.Next,
+	})
+	return nil
 }
 
 // unserved warns of what would keep create cluster from beginning: that it cannot
@@ -151,18 +181,23 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
 	var text strings.Builder
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
-	fmt.Fprintf(&text, "%s: %s", name, plan.Verdict)
-	if of, waits := strings.CutPrefix(plan.Message, string(install.VerdictWaiting)+" for "); waits && plan.Verdict == install.VerdictWaiting {
-		text.WriteString(" for " + of)
-	} else if plan.Message != "" {
-		fmt.Fprintf(&text, ", %s", plan.Message)
+	says := plan.Message
+	switch verdict := string(plan.Verdict); {
+	case says == "":
+		says = verdict
+	case !strings.HasPrefix(says, verdict): // the message may well begin with that word
+		says = verdict + ", " + says
 	}
-	text.WriteString("\n")
+	fmt.Fprintf(&text, "%s: %s\n", name, says)
 	section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
 	section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
 	section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
 	section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
-		return fmt.Sprintf("  … %s (%s)\n", w.For, w.Who)
+		line := fmt.Sprintf("  … %s (%s)\n", w.For, w.Who)
+		if w.Who == install.WhoUser && w.Next != "" {
+			line += "    Next: " + w.Next + "\n"
+		}
+		return line
 	})
 	section(&text, "Then", then, stepText)
 	section(&text, "To know", plan.Warnings, func(w install.Warning) string {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -83,7 +82,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 			return err
 		}
 		defer stop()
-		return (&planOptions{app: o.app, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
+		return (&planOptions{app: o.app, File: o.File, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
 	}
 	log, err := o.openLog(ctx, cluster)
 	if err != nil {
@@ -151,7 +150,7 @@ func (o *runOptions) install(ctx context.Context, service remote, desired *insta
 		install.WithPollInterval(o.PollInterval),
 		install.WithTimeouts(o.Timeout, o.UserTimeout),
 		install.WithEvents(func(e install.Event) {
-			e.Next = strings.ReplaceAll(e.Next, addNodeHint, o.addNodeLine())
+			e.Next = o.placed(e.Next, desired.Spec)
 			tell(e)
 		}),
 	}

@@ -39,6 +39,7 @@ type run struct {
 	telling  sync.Mutex
 	quiet    time.Duration // how long nothing has changed
 	had      possession
+	silence  silence
 }
 
 // now is the present moment on the service's clock.
@@ -54,6 +55,7 @@ func (r *run) tell(e Event) {
 	if e.Severity == "" {
 		e.Severity = SeverityInfo
 	}
+	r.silence.hears(e, r.clock.Now())
 	r.emit(e)
 }
 
@@ -136,6 +138,7 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 			r.quiet = 0
 			continue
 		}
+		r.stillThere(plan)
 		if err := r.clock.Sleep(ctx, r.pause(changed)); err != nil {
 			return result, r.left(ctx, err)
 		}
@@ -176,6 +179,7 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 			return nil, fmt.Errorf("%w; the service does not answer: %w", late, err)
 		}
 		r.watch.silent(err)
+		r.stillSilent(err)
 		if err := r.clock.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}

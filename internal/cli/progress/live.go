@@ -92,6 +92,8 @@ func keep(e install.Event) bool {
 	switch e.Type {
 	case install.EventStage, install.EventProgress:
 		return false
+	case install.EventHint:
+		return e.Key != "run/quiet" // what is waited for, and for how long, is in the table
 	case install.EventHost:
 		return e.Severity == install.SeverityError || e.Severity == install.SeverityWarning
 	}

@@ -215,3 +215,16 @@ func TestWidths(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestNothingNewIsForPlainOutput: a table shows by itself what is waited for.
+func TestNothingNewIsForPlainOutput(t *testing.T) {
+	e := install.Event{Type: install.EventHint, Key: "run/quiet", Reason: "NothingNew", Message: "nothing new for 5m: waiting for cp-0"}
+	var out strings.Builder
+	Plain(&out, time.UTC, false).Event(e)
+	if !strings.Contains(out.String(), "nothing new for 5m: waiting for cp-0") {
+		t.Errorf("plain: %q", out.String())
+	}
+	if keep(e) {
+		t.Error("kept above a table")
+	}
+}

@@ -25,6 +25,7 @@ type imageSetRecord struct {
 	name    string
 	release string    // pull spec of the release image
 	version string    // "4.20.33", "" where neither tag nor name tells
+	arch    spec.Arch // "" where neither tag nor name tells
 	missing time.Time // when there was none of that name, zero if there is one
 }
 
@@ -35,18 +36,48 @@ const missingFor = time.Minute
 // versionText is a version as it stands in tags and names of releases.
 var versionText = regexp.MustCompile(`(\d+)\.(\d+)(?:\.(\d+))?(-(?:rc|fc|ec|0\.nightly|0\.ci)[.0-9-]*[0-9])?`)
 
-// recordOf reads a ClusterImageSet. Its version is that of the release image's
-// tag or, where that is a digest, of its name.
+// recordOf reads a ClusterImageSet. Its version and architecture are those of the
+// release image's tag or, where that is a digest, of its name.
 func recordOf(u *unstructured.Unstructured) imageSetRecord {
 	release, _, _ := unstructured.NestedString(u.Object, "spec", "releaseImage")
 	record := imageSetRecord{name: u.GetName(), release: release}
 	if at := strings.LastIndexAny(release, ":/"); at >= 0 && release[at] == ':' && !strings.Contains(release, "@") {
-		record.version = versionText.FindString(release[at:])
+		record.version, record.arch = versionText.FindString(release[at:]), archIn(release[at:])
 	}
 	if record.version == "" && u.GetLabels()[hubapi.LabelCluster] == "" {
-		record.version = versionText.FindString(u.GetName())
+		record.version, record.arch = versionText.FindString(u.GetName()), archIn(u.GetName())
 	}
 	return record
+}
+
+// archIn is the architecture that stands in a release's tag or name, "" for none.
+func archIn(text string) spec.Arch {
+	for word, arch := range map[string]spec.Arch{
+		"-x86_64": spec.X86, "-x86-64": spec.X86, "-aarch64": spec.ARM, "-arm64": spec.ARM, "-ppc64le": spec.Power, "-s390x": spec.Z, "-multi": spec.Multi,
+	} {
+		if strings.Contains(text, word) {
+			return arch
+		}
+	}
+	return ""
+}
+
+// suits says how well a release is for the architecture that a file asks for: 0 not
+// at all. A file that says none may get another than the usual, but as the last.
+func (r *imageSetRecord) suits(o spec.OpenShift) int {
+	want := cmp.Or(o.Arch, spec.X86)
+	if strings.HasSuffix(o.Version, "-multi") {
+		want = spec.Multi
+	}
+	switch {
+	case r.arch == want:
+		return 3
+	case r.arch == "" || r.arch == spec.Multi:
+		return 2
+	case o.Arch == "" && want != spec.Multi:
+		return 1
+	}
+	return 0
 }
 
 // imageSet is the ClusterImageSet of that name. It is asked for once: its
@@ -77,9 +108,17 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	return record, nil
 }
 
+// CheckRelease is an error where the hub has no release to register a cluster with:
+// what registering it would end with.
+func (p *Plane) CheckRelease(ctx context.Context, c *spec.Cluster) error {
+	_, err := p.chooseImageSet(ctx, c)
+	return err
+}
+
 // chooseImageSet is the name of the ClusterImageSet that a cluster is to be
 // installed from: the one that the file names, else "" where the file names a
-// release image, of which one is made, else the newest of the file's version.
+// release image, of which one is made, else the newest of the file's version and
+// architecture.
 func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, error) {
 	o := c.Spec.OpenShift
 	if o.ImageSet == "" && o.ReleaseImage != "" {
@@ -102,13 +141,13 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 		switch {
 		case o.ImageSet != "" && record.name == o.ImageSet:
 			return o.ImageSet, nil
-		case o.ImageSet == "" && found.Items[i].GetLabels()[hubapi.LabelCluster] == "" && satisfies(record.version, o.Version):
+		case o.ImageSet == "" && found.Items[i].GetLabels()[hubapi.LabelCluster] == "" && satisfies(record.version, o.Version) && record.suits(o) > 0:
 			fitting = append(fitting, record)
 		}
 	}
 	if len(fitting) > 0 {
 		return slices.MaxFunc(fitting, func(a, b imageSetRecord) int {
-			return cmp.Or(compareVersions(a.version, b.version), strings.Compare(a.name, b.name))
+			return cmp.Or(cmp.Compare(min(2, a.suits(o)), min(2, b.suits(o))), compareVersions(a.version, b.version), cmp.Compare(a.suits(o), b.suits(o)), strings.Compare(a.name, b.name))
 		}).name, nil
 	}
 	slices.Sort(names)
@@ -123,13 +162,20 @@ func noImageSet(o spec.OpenShift, names []string) *install.Fault {
 	}
 	f := &install.Fault{Code: install.CodeInput, Op: "choose the ClusterImageSet", Permanent: true}
 	f.Next = "write spec.openshift.imageSet with one of them, or spec.openshift.releaseImage to have one made"
+	if len(names) == 0 {
+		f.Next = "write spec.openshift.releaseImage, and one is made of it, or have somebody who may make ClusterImageSets do it"
+	}
 	switch {
 	case o.ImageSet != "":
 		f.Err = fmt.Errorf("spec.openshift.imageSet is %s, and there is no such ClusterImageSet: %s", o.ImageSet, there)
 	case o.Version == "":
 		f.Err = errors.New("the file names neither a version nor an image set nor a release image")
 	default:
-		f.Err = fmt.Errorf("no ClusterImageSet is of version %s: %s", o.Version, there)
+		of := o.Version
+		if o.Arch != "" {
+			of += " for " + string(o.Arch)
+		}
+		f.Err = fmt.Errorf("no ClusterImageSet is of version %s: %s", of, there)
 	}
 	return f
 }

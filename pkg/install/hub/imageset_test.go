@@ -3,7 +3,12 @@ package hub
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // A release is newer than every candidate, the tenth candidate newer than the
@@ -15,5 +20,57 @@ func TestCompareVersions(t *testing.T) {
 	slices.SortFunc(got, compareVersions)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A release is told by its tag, or by its name where that is a digest, and is taken
+// only for the architecture that the file asks for. One that the file does not ask for
+// is better than none where it asks for none.
+func TestArchitectureOfReleases(t *testing.T) {
+	const digest = "quay.io/ocp/release@sha256:1111"
+	sets := map[string]imageSetRecord{}
+	for name, release := range map[string]string{
+		"x86": "quay.io/ocp/release:4.20.33-x86_64", "arm": "quay.io/ocp/release:4.20.33-aarch64", "multi": "quay.io/ocp/release:4.20.33-multi",
+		"img4.20.33-ppc64le-appsub": digest, "openshift-4.20.33": digest,
+	} {
+		sets[name] = recordOf(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{"releaseImage": release}}})
+		if sets[name].version != "4.20.33" {
+			t.Errorf("%s is %+v", name, sets[name])
+		}
+	}
+	for name, test := range map[string]struct {
+		asks spec.OpenShift
+		want []string // the best first; what is left out does not suit
+	}{
+		"nothing": {spec.OpenShift{Version: "4.20"}, []string{"x86", "multi openshift-4.20.33", "arm img4.20.33-ppc64le-appsub"}},
+		"x86_64":  {spec.OpenShift{Version: "4.20", Arch: spec.X86}, []string{"x86", "multi openshift-4.20.33"}},
+		"arm64":   {spec.OpenShift{Version: "4.20", Arch: spec.ARM}, []string{"arm", "multi openshift-4.20.33"}},
+		"multi":   {spec.OpenShift{Version: "4.20", Arch: spec.Multi}, []string{"multi", "openshift-4.20.33"}},
+		"by name": {spec.OpenShift{Version: "4.20-multi"}, []string{"multi", "openshift-4.20.33"}},
+	} {
+		want := map[string]int{}
+		for i, names := range test.want {
+			for _, set := range strings.Fields(names) {
+				want[set] = 3 - i
+			}
+		}
+		for set, record := range sets {
+			if got := record.suits(test.asks); got != want[set] {
+				t.Errorf("%s suits who asks for %s by %d, not %d", set, name, got, want[set])
+			}
+		}
+	}
+}
+
+// Where there is none at all, none of them can be named.
+func TestNoImageSet(t *testing.T) {
+	for there, want := range map[string]bool{"": false, "img4.19.1": true} {
+		f := noImageSet(spec.OpenShift{Version: "4.20", Arch: spec.ARM}, strings.Fields(there))
+		if strings.Contains(f.Next, "one of them") != want || !strings.Contains(f.Next, "spec.openshift.releaseImage") {
+			t.Errorf("%q: %s", there, f.Next)
+		}
+		if !strings.Contains(f.Err.Error(), "of version 4.20 for arm64: ") {
+			t.Errorf("%v", f.Err)
+		}
 	}
 }

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// place is where a cluster's file and its results are. The library knows no folders,
+// and of the file at most its name: what it advises is completed with them.
+type place struct{ file, dir string }
+
+// complete puts the file and the folder into what to type next for a cluster.
+func (p place) complete(next string, cluster *spec.Cluster) string {
+	if next == "" {
+		return ""
+	}
+	name := cluster.Metadata.Name
+	auth := filepath.Join(p.dir, name, "auth")
+	if kubeconfig := firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress")); kubeconfig != "" {
+		next = strings.ReplaceAll(next, "--kubeconfig "+name+"/auth/kubeconfig", "--kubeconfig "+quoted(kubeconfig))
+	}
+	if p.file == "" {
+		return next
+	}
+	addNode := "oaictl add-node -f " + quoted(p.file)
+	if p.dir != "." {
+		addNode += " --dir " + quoted(p.dir)
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+quoted(p.file))
+}
+
+// placed completes what a run advises.
+func (o *runOptions) placed(next string, cluster *spec.Cluster) string {
+	return place{o.File, o.Dir}.complete(next, cluster)
+}
+
+// placed completes what a plan advises.
+func (o *planOptions) placed(plan install.Plan, cluster *spec.Cluster) install.Plan {
+	at := place{o.File, o.Dir}
+	plan.Next = at.complete(plan.Next, cluster)
+	for i := range plan.Blockers {
+		plan.Blockers[i].Remedy = at.complete(plan.Blockers[i].Remedy, cluster)
+	}
+	for i := range plan.Warnings {
+		plan.Warnings[i].Next = at.complete(plan.Warnings[i].Next, cluster)
+	}
+	for i := range plan.Waits {
+		plan.Waits[i].Next = at.complete(plan.Waits[i].Next, cluster)
+	}
+	return plan
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestAdviceNamesWhereThingsAre: what is to be typed works from the current folder.
+func TestAdviceNamesWhereThingsAre(t *testing.T) {
+	here(t)
+	for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
+		path := filepath.Join("out", "lab", "auth", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name+" of c1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	service := lab()
+	service.looks = looksOf(install.ClusterInstalled)
+	service.looks[0].Cluster.Kubeconfig = true
+	got := run(t, service, "", "plan", "-f", "cluster.yaml", "--dir", "out")
+	for _, words := range []string{"lab.example.com: installed\n", "Next: oc --kubeconfig out/lab/auth/kubeconfig get nodes\n"} {
+		if !strings.Contains(got.out, words) {
+			t.Errorf("plan does not say %q: %+v", words, got)
+		}
+	}
+	service = lab()
+	service.clusters[0].Owned = false
+	const next = "oaictl create cluster -f cluster.yaml --adopt c1, or another metadata.name"
+	if got := run(t, service, "", "plan", "-f", "cluster.yaml"); !strings.Contains(got.out, next) {
+		t.Errorf("plan does not say %q: %+v", next, got)
+	}
+	if got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml"); got.code != 5 || !strings.Contains(got.errors, next) {
+		t.Errorf("create does not say %q: %+v", next, got)
+	}
+	service.looks = looksOf(install.ClusterReady)
+	if got := run(t, service, "", "add-node", "-f", "cluster.yaml"); !strings.Contains(got.errors, "Next: oaictl create cluster -f cluster.yaml\n") {
+		t.Errorf("add-node does not name the file: %+v", got)
+	}
+}
