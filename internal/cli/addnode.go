@@ -28,7 +28,7 @@ yet: workers that did not come to the install or were lost in it, and hosts that
 were written into the file since.
 
 The service is told that the cluster takes more hosts, and makes a discovery image
-for them: it takes none from the image that the cluster was installed with. Each
+for them: it need not take any from the image that the cluster was installed with. Each
 host is installed as soon as it is ready, and waits for no other. A machine that the
 file does not name is left alone. A cluster that something else installed (spec.import)
 is made known to the service first. Where the service has lost records of the control

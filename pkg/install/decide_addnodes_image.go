@@ -8,8 +8,9 @@ import (
 )
 
 // lateImages makes and keeps the discovery images that hosts boot to be added.
-// The service takes no new host from an image that the cluster was installed
-// with; a pool belongs to no cluster, and goes on serving.
+// A service that is reached by REST takes no new host from an image that the
+// cluster was installed with, and on a hub one of their own does no harm; a pool
+// belongs to no cluster, and goes on serving.
 func (p *planner) lateImages(unnamed bool) {
 	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
 		p.poolOf(ref)
@@ -45,7 +46,7 @@ func (p *planner) lateImage(image InfraEnvPlan, intended []InfraEnvPlan) {
 	name, _ := p.lateName(image, intended)
 	p.act(Action{
 		Key: "infraenv/" + name + "/register", Scope: InfraEnvScope(name), Kind: RegisterInfraEnv, Name: name, Target: p.bindTo(),
-		Reason: "hosts cannot be added with the image that the cluster was installed with", Settings: image.Settings, Changes: allChanges("", image.Settings),
+		Reason: "hosts that are added boot an image of their own", Settings: image.Settings, Changes: allChanges("", image.Settings),
 	})
 }
 
