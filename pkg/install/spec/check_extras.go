@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 var (
@@ -84,11 +86,11 @@ func manifestError(m Manifest) string {
 		}
 		return ""
 	}
-	docs, problems := parseTrees([]byte(m.Content))
+	docs, problems := yamltree.Parse([]byte(m.Content))
 	if len(problems) > 0 {
-		return fmt.Sprintf("cannot be read: line %d %s", problems[0].at.line, problems[0].message)
+		return fmt.Sprintf("cannot be read: line %d %s", problems[0].At.Line, problems[0].Message)
 	}
-	if strings.Contains(m.Name, ".patch") && (len(docs) != 1 || docs[0].kind != listNode) {
+	if strings.Contains(m.Name, ".patch") && (len(docs) != 1 || docs[0].Kind != yamltree.List) {
 		return "is not a list of JSON patch operations"
 	}
 	return ""

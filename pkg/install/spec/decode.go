@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // textual is a type that may be written as plain text.
@@ -15,7 +17,7 @@ type textual interface {
 // collects what does not fit.
 type decoder struct {
 	file     string
-	places   map[string]place
+	places   map[string]yamltree.Place
 	problems *Problems
 	failed   map[string]bool // fields whose value could not be taken
 }
@@ -26,21 +28,21 @@ const maxProblems = 500
 // full says whether enough problems were found.
 func (d *decoder) full() bool { return len(d.problems.List) >= maxProblems }
 
-func (d *decoder) report(at place, field, message, remedy string) {
+func (d *decoder) report(at yamltree.Place, field, message, remedy string) {
 	d.failed[field] = true
-	d.problems.List = append(d.problems.List, Problem{File: d.file, Line: at.line, Column: at.col, Field: field, Message: message, Remedy: remedy})
+	d.problems.List = append(d.problems.List, Problem{File: d.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
 }
 
 // value decodes n, which stands at the given place, into v. An empty value
 // counts as not there.
-func (d *decoder) value(n *node, at place, field string, v reflect.Value) {
-	if n.kind == nullNode {
+func (d *decoder) value(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+	if n.Kind == yamltree.Null {
 		return
 	}
 	if field != "" {
 		d.places[field] = at
 	}
-	if n.kind == brokenNode {
+	if n.Kind == yamltree.Broken {
 		d.failed[field] = true
 		return
 	}
@@ -58,12 +60,12 @@ func (d *decoder) value(n *node, at place, field string, v reflect.Value) {
 	case reflect.Map:
 		d.mapping(n, at, field, v)
 	case reflect.String:
-		if d.want(n, textNode, at, field) {
-			v.SetString(n.text)
+		if d.want(n, yamltree.Text, at, field) {
+			v.SetString(n.Text)
 		}
 	case reflect.Bool:
-		if d.want(n, boolNode, at, field) {
-			v.SetBool(n.value.(bool))
+		if d.want(n, yamltree.Bool, at, field) {
+			v.SetBool(n.Value.(bool))
 		}
 	case reflect.Int:
 		d.integer(n, at, field, v)
@@ -73,7 +75,7 @@ func (d *decoder) value(n *node, at place, field string, v reflect.Value) {
 }
 
 // special handles the types that have a notation of their own.
-func (d *decoder) special(n *node, at place, field string, v reflect.Value) bool {
+func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) bool {
 	if !v.CanAddr() {
 		return false
 	}
@@ -82,19 +84,19 @@ func (d *decoder) special(n *node, at place, field string, v reflect.Value) bool
 		d.document(n, at, field, to)
 		return true
 	case *Source, *Credentials:
-		if n.kind == mapNode {
+		if n.Kind == yamltree.Map {
 			return false
 		}
 		d.report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
 		return true
 	case textual:
-		if n.kind == mapNode && v.Kind() == reflect.Struct || n.kind == listNode && v.Kind() == reflect.Slice {
+		if n.Kind == yamltree.Map && v.Kind() == reflect.Struct || n.Kind == yamltree.List && v.Kind() == reflect.Slice {
 			return false
 		}
-		if !d.want(n, textNode, at, field) {
+		if !d.want(n, yamltree.Text, at, field) {
 			return true
 		}
-		if err := to.fromText(n.text); err != nil {
+		if err := to.fromText(n.Text); err != nil {
 			d.report(at, field, err.Error(), "")
 		}
 		return true
@@ -103,39 +105,39 @@ func (d *decoder) special(n *node, at place, field string, v reflect.Value) bool
 }
 
 // want reports n unless it is of the given kind.
-func (d *decoder) want(n *node, kind nodeKind, at place, field string) bool {
-	if n.kind == kind {
+func (d *decoder) want(n *yamltree.Node, kind yamltree.Kind, at yamltree.Place, field string) bool {
+	if n.Kind == kind {
 		return true
 	}
-	message := fmt.Sprintf("has to be %s, but is %s", kind, n.kind)
+	message := fmt.Sprintf("has to be %s, but is %s", kind, n.Kind)
 	remedy := ""
-	scalar := n.kind == intNode || n.kind == floatNode || n.kind == boolNode
+	scalar := n.Kind == yamltree.Int || n.Kind == yamltree.Float || n.Kind == yamltree.Bool
 	switch {
-	case kind == textNode && field == "spec.openshift.version" && scalar:
-		message = fmt.Sprintf("%s without quotes is a number, and as a number 4.20 is 4.2", n.text)
-		remedy = fmt.Sprintf("put the version in quotes: version: %q", n.text)
-	case kind == textNode && scalar:
+	case kind == yamltree.Text && field == "spec.openshift.version" && scalar:
+		message = fmt.Sprintf("%s without quotes is a number, and as a number 4.20 is 4.2", n.Text)
+		remedy = fmt.Sprintf("put the version in quotes: version: %q", n.Text)
+	case kind == yamltree.Text && scalar:
 		remedy = "put it in quotes"
-	case kind == boolNode && n.kind == textNode:
+	case kind == yamltree.Bool && n.Kind == yamltree.Text:
 		remedy = "write true or false, without quotes"
-	case kind == intNode && n.kind == textNode:
+	case kind == yamltree.Int && n.Kind == yamltree.Text:
 		remedy = "write the number without quotes"
-	case kind == listNode && field == "spec.hosts" && n.kind == intNode:
+	case kind == yamltree.List && field == "spec.hosts" && n.Kind == yamltree.Int:
 		remedy = `list the machines, each as "- {name: cp-0, role: control-plane, match: {mac: MAC}}", or count them in topology and write acceptUnknownHosts: true`
-	case kind == listNode && n.kind == mapNode:
+	case kind == yamltree.List && n.Kind == yamltree.Map:
 		remedy = "put a dash before each item"
-	case kind == listNode:
+	case kind == yamltree.List:
 		remedy = "write it in brackets, as [ITEM], or put a dash before each item"
 	}
 	d.report(at, field, message, remedy)
 	return false
 }
 
-func (d *decoder) integer(n *node, at place, field string, v reflect.Value) {
-	if !d.want(n, intNode, at, field) {
+func (d *decoder) integer(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+	if !d.want(n, yamltree.Int, at, field) {
 		return
 	}
-	switch number := n.value.(type) {
+	switch number := n.Value.(type) {
 	case int64:
 		v.SetInt(number)
 	case uint64:
@@ -149,49 +151,49 @@ func (d *decoder) integer(n *node, at place, field string, v reflect.Value) {
 	}
 }
 
-func (d *decoder) structure(n *node, at place, field string, v reflect.Value) {
-	if !d.want(n, mapNode, at, field) {
+func (d *decoder) structure(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+	if !d.want(n, yamltree.Map, at, field) {
 		return
 	}
-	for _, e := range n.entries {
+	for _, e := range n.Entries {
 		if d.full() {
 			return
 		}
-		child := join(field, e.key)
-		target, ok := fieldByKey(v, e.key)
+		child := join(field, e.Key)
+		target, ok := fieldByKey(v, e.Key)
 		if !ok {
-			message := fmt.Sprintf("the field %q is not known here", e.key)
-			d.report(e.at, child, message, didYouMean(e.key, v.Type(), field))
+			message := fmt.Sprintf("the field %q is not known here", e.Key)
+			d.report(e.At, child, message, didYouMean(e.Key, v.Type(), field))
 			continue
 		}
-		d.value(e.value, valuePlace(e), child, target)
+		d.value(e.Value, valuePlace(e), child, target)
 	}
 }
 
 // valuePlace is where a problem with a field is shown: at the value if it is a
 // scalar, else at the key, where lines of YAML begin to be about it.
-func valuePlace(e entry) place {
-	if e.value.kind == mapNode || e.value.kind == listNode || e.value.kind == nullNode {
-		return e.at
+func valuePlace(e yamltree.Entry) yamltree.Place {
+	if e.Value.Kind == yamltree.Map || e.Value.Kind == yamltree.List || e.Value.Kind == yamltree.Null {
+		return e.At
 	}
-	return e.value.at
+	return e.Value.At
 }
 
-func (d *decoder) list(n *node, at place, field string, v reflect.Value) {
-	if !d.want(n, listNode, at, field) {
+func (d *decoder) list(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+	if !d.want(n, yamltree.List, at, field) {
 		return
 	}
-	list := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
-	for i, item := range n.items {
+	list := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
 		if d.full() {
 			return
 		}
 		child := fmt.Sprintf("%s[%d]", field, i)
-		itemAt := item.at
-		if itemAt.line == 0 {
+		itemAt := item.At
+		if itemAt.Line == 0 {
 			itemAt = at
 		}
-		if item.kind == nullNode {
+		if item.Kind == yamltree.Null {
 			d.report(itemAt, child, "is an empty list entry", "remove it or fill it in")
 			continue
 		}
@@ -200,75 +202,75 @@ func (d *decoder) list(n *node, at place, field string, v reflect.Value) {
 	v.Set(list)
 }
 
-func (d *decoder) mapping(n *node, at place, field string, v reflect.Value) {
-	if !d.want(n, mapNode, at, field) {
+func (d *decoder) mapping(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+	if !d.want(n, yamltree.Map, at, field) {
 		return
 	}
 	if v.Type().Elem().Kind() == reflect.Interface {
 		v.Set(reflect.ValueOf(d.plainMap(n, field)))
 		return
 	}
-	result := reflect.MakeMapWithSize(v.Type(), len(n.entries))
-	for _, e := range n.entries {
-		child := join(field, e.key)
+	result := reflect.MakeMapWithSize(v.Type(), len(n.Entries))
+	for _, e := range n.Entries {
+		child := join(field, e.Key)
 		value := reflect.New(v.Type().Elem()).Elem()
-		d.value(e.value, valuePlace(e), child, value)
-		result.SetMapIndex(reflect.ValueOf(e.key), value)
+		d.value(e.Value, valuePlace(e), child, value)
+		result.SetMapIndex(reflect.ValueOf(e.Key), value)
 	}
 	v.Set(result)
 }
 
 // plainMap is n in the types that encoding/json would give, with integers kept
 // whole, and its places noted.
-func (d *decoder) plainMap(n *node, field string) map[string]any {
-	result := make(map[string]any, len(n.entries))
-	for _, e := range n.entries {
-		child := join(field, e.key)
+func (d *decoder) plainMap(n *yamltree.Node, field string) map[string]any {
+	result := make(map[string]any, len(n.Entries))
+	for _, e := range n.Entries {
+		child := join(field, e.Key)
 		d.places[child] = valuePlace(e)
-		result[e.key] = d.plain(e.value, child)
+		result[e.Key] = d.plain(e.Value, child)
 	}
 	return result
 }
 
-func (d *decoder) plain(n *node, field string) any {
-	switch n.kind {
-	case mapNode:
+func (d *decoder) plain(n *yamltree.Node, field string) any {
+	switch n.Kind {
+	case yamltree.Map:
 		return d.plainMap(n, field)
-	case listNode:
-		list := make([]any, len(n.items))
-		for i, item := range n.items {
+	case yamltree.List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
 			child := fmt.Sprintf("%s[%d]", field, i)
-			d.places[child] = item.at
+			d.places[child] = item.At
 			list[i] = d.plain(item, child)
 		}
 		return list
-	case nullNode, brokenNode:
+	case yamltree.Null, yamltree.Broken:
 		return nil
 	default:
 		return plainScalar(n)
 	}
 }
 
-func plainScalar(n *node) any {
-	if number, ok := n.value.(uint64); ok && number <= 1<<63-1 {
+func plainScalar(n *yamltree.Node) any {
+	if number, ok := n.Value.(uint64); ok && number <= 1<<63-1 {
 		return int64(number)
 	}
-	return n.value
+	return n.Value
 }
 
 // document takes {file: PATH}, or the document itself. Text is taken for the
 // document too, for Ignition is often at hand as JSON.
-func (d *decoder) document(n *node, at place, field string, to *Document) {
-	if n.kind != mapNode {
-		d.report(at, field, fmt.Sprintf("has to be a map, but is %s", n.kind), "write the document itself, or {file: PATH}")
+func (d *decoder) document(n *yamltree.Node, at yamltree.Place, field string, to *Document) {
+	if n.Kind != yamltree.Map {
+		d.report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
 		return
 	}
-	if file, ok := n.get("file"); ok && len(n.entries) == 1 {
-		d.value(file, valuePlace(n.entries[0]), join(field, "file"), reflect.ValueOf(&to.File).Elem())
+	if file, ok := n.Get("file"); ok && len(n.Entries) == 1 {
+		d.value(file, valuePlace(n.Entries[0]), join(field, "file"), reflect.ValueOf(&to.File).Elem())
 		return
 	}
 	to.Inline = d.plainMap(n, field)
-	to.order = []byte(yamlOfNode(n))
+	to.order = []byte(n.YAML())
 }
 
 func join(field, key string) string {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // JSON is the document as JSON, whether it was written as YAML or as JSON. It
@@ -24,13 +26,13 @@ func (d *Document) object() (map[string]any, error) {
 	root, problems := parseTree([]byte(d.Text()))
 	switch {
 	case len(problems) > 0:
-		return nil, fmt.Errorf("the document cannot be read: line %d %s", problems[0].at.line, problems[0].message)
-	case root.kind != mapNode:
+		return nil, fmt.Errorf("the document cannot be read: line %d %s", problems[0].At.Line, problems[0].Message)
+	case root.Kind != yamltree.Map:
 		return nil, errors.New("the document is no map")
-	case root.size > maxNodes:
+	case root.TooLarge():
 		return nil, errors.New("the document is too large")
 	}
-	reader := &decoder{places: map[string]place{}}
+	reader := &decoder{places: map[string]yamltree.Place{}}
 	return reader.plainMap(root, ""), nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // Whatever stands in a file, Load ends with a cluster or with problems that
@@ -61,9 +63,9 @@ func FuzzStaticNetwork(f *testing.F) {
 		if len(problems) > 0 {
 			t.Fatalf("cannot be read back: %v\n%s", problems, text)
 		}
-		interfaces, _ := root.get("interfaces")
+		interfaces, _ := root.Get("interfaces")
 		for i, mac := range macs {
-			if got := textOf(interfaces.items[i], "name"); got != mac.LogicalName && utf8.ValidString(mac.LogicalName) {
+			if got := textOf(interfaces.Items[i], "name"); got != mac.LogicalName && utf8.ValidString(mac.LogicalName) {
 				t.Errorf("interface %d is %q, want %q", i, got, mac.LogicalName)
 			}
 		}
@@ -72,7 +74,7 @@ func FuzzStaticNetwork(f *testing.F) {
 
 // Input that is made to be slow is refused in time.
 func TestHostileInputIsRefusedSoon(t *testing.T) {
-	const size = maxDocumentSize - 100
+	const size = yamltree.MaxSize - 100
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for _, pair := range []string{"ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"} {
 		bomb += string(pair[1]) + ": &" + string(pair[1]) + " [" + strings.TrimSuffix(strings.Repeat("*"+string(pair[0])+",", 9), ",") + "]\n"
@@ -89,7 +91,7 @@ func TestHostileInputIsRefusedSoon(t *testing.T) {
 		"aliases":        bomb,
 		"keys":           keys.String(),
 		"networks":       strings.Replace(good, machine, "    machine: ["+strings.Repeat("10.0.0.0/24,", 4000)+"]\n", 1),
-		"too large":      strings.Repeat("#", maxDocumentSize+1),
+		"too large":      strings.Repeat("#", yamltree.MaxSize+1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()

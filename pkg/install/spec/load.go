@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // Load reads the cluster in the file at path; "-" is standard input. Whatever
@@ -34,7 +36,7 @@ func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 // relative paths are relative to; "-" stands for standard input and the current
 // folder.
 func Read(ctx context.Context, name string, r io.Reader, env Env) (*Cluster, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxDocumentSize+1))
+	data, err := io.ReadAll(io.LimitReader(r, yamltree.MaxSize+1))
 	if err != nil {
 		return nil, fileProblem(name, "cannot be read: "+reason(err))
 	}
@@ -46,15 +48,15 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 	problems := &Problems{}
 	root, syntax := parseTree(data)
 	for _, p := range syntax {
-		problems.List = append(problems.List, Problem{File: name, Line: p.at.line, Column: p.at.col, Message: p.message, Remedy: p.remedy})
+		problems.List = append(problems.List, Problem{File: name, Line: p.At.Line, Column: p.At.Column, Message: p.Message, Remedy: p.Remedy})
 	}
-	if root == nil || root.size > maxNodes {
+	if root == nil || root.TooLarge() {
 		return nil, problems.sorted()
 	}
-	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", places: map[string]place{}}}
+	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", places: map[string]yamltree.Place{}}}
 	d := &decoder{file: name, places: c.source.places, problems: problems, failed: map[string]bool{}}
-	d.value(root, root.at, "", reflect.ValueOf(c).Elem())
-	if root.kind != mapNode || !ours(c, problems) || d.full() {
+	d.value(root, root.At, "", reflect.ValueOf(c).Elem())
+	if root.Kind != yamltree.Map || !ours(c, problems) || d.full() {
 		return nil, problems.sorted()
 	}
 	if err := c.resolve(ctx, env, problems, d.failed); err != nil {
@@ -64,6 +66,20 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 		return nil, err
 	}
 	return c, nil
+}
+
+// parseTree reads one YAML document.
+func parseTree(data []byte) (*yamltree.Node, []yamltree.Problem) {
+	docs, problems := yamltree.Parse(data)
+	switch {
+	case len(problems) > 0 && len(docs) == 0:
+		return nil, problems
+	case len(docs) == 0 || docs[0].Kind == yamltree.Null && len(problems) == 0:
+		return nil, []yamltree.Problem{{At: yamltree.Place{Line: 1, Column: 1}, Message: "is empty"}}
+	case len(docs) > 1:
+		return nil, []yamltree.Problem{{At: docs[1].At, Message: "a second document starts here", Remedy: "keep one cluster in a file"}}
+	}
+	return docs[0], problems
 }
 
 // ours says whether the document is one of ours at all. If it is not, every
@@ -92,7 +108,7 @@ func ours(c *Cluster, problems *Problems) bool {
 // everything. A cluster from Load is finished already.
 func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 	if c.source == nil {
-		c.source = &source{dir: dir, places: map[string]place{}}
+		c.source = &source{dir: dir, places: map[string]yamltree.Place{}}
 		notePresent(c.source.places, reflect.ValueOf(c).Elem(), "")
 	}
 	problems := &Problems{}
@@ -114,12 +130,12 @@ func (c *Cluster) resolve(ctx context.Context, env Env, problems *Problems, fail
 }
 
 // notePresent notes the fields that are not zero.
-func notePresent(places map[string]place, v reflect.Value, path string) {
+func notePresent(places map[string]yamltree.Place, v reflect.Value, path string) {
 	if v.IsZero() {
 		return
 	}
 	if path != "" {
-		places[path] = place{}
+		places[path] = yamltree.Place{}
 	}
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // MACInterface ties a name that a host's network speaks of to a MAC address.
@@ -34,7 +36,7 @@ func (c *Cluster) StaticNetwork(h *Host) (nmstate string, macs []MACInterface, o
 		return h.Net.NMState.Text(), macs, true
 	}
 	plan := c.planNetwork(h)
-	return yamlOfNode(plan.nmstate()), plan.macs(), true
+	return plan.nmstate().YAML(), plan.macs(), true
 }
 
 // netPlan is the short form with every default filled in.
@@ -188,102 +190,103 @@ func (p *netPlan) top() string {
 }
 
 // nmstate is the whole document. See nmstate.io for its words.
-func (p *netPlan) nmstate() *node {
-	doc := newMap(pair("interfaces", p.interfaces()))
+func (p *netPlan) nmstate() *yamltree.Node {
+	doc := yamltree.NewMap(yamltree.Pair("interfaces", p.interfaces()))
 	if len(p.dns) > 0 || len(p.search) > 0 {
-		config := newMap()
+		config := yamltree.NewMap()
 		if len(p.dns) > 0 {
-			config.entries = append(config.entries, pair("server", texts(p.dns)))
+			config.Add("server", texts(p.dns))
 		}
 		if len(p.search) > 0 {
-			config.entries = append(config.entries, pair("search", texts(p.search)))
+			config.Add("search", texts(p.search))
 		}
-		doc.entries = append(doc.entries, pair("dns-resolver", newMap(pair("config", config))))
+		doc.Add("dns-resolver", yamltree.NewMap(yamltree.Pair("config", config)))
 	}
-	if routes := p.routeList(); len(routes.items) > 0 {
-		doc.entries = append(doc.entries, pair("routes", newMap(pair("config", routes))))
+	if routes := p.routeList(); len(routes.Items) > 0 {
+		doc.Add("routes", yamltree.NewMap(yamltree.Pair("config", routes)))
 	}
 	return doc
 }
 
-func texts(list []string) *node {
-	n := newList()
+func texts(list []string) *yamltree.Node {
+	n := yamltree.NewList()
 	for _, text := range list {
-		n.items = append(n.items, newText(text))
+		n.Append(text)
 	}
 	return n
 }
 
-func (p *netPlan) interfaces() *node {
-	list := newList()
+func (p *netPlan) interfaces() *yamltree.Node {
+	list := yamltree.NewList()
 	for _, nic := range p.nics {
-		list.items = append(list.items, p.layer(nic.Name, "ethernet", p.bond == nil && p.vlan == 0))
+		list.Append(p.layer(nic.Name, "ethernet", p.bond == nil && p.vlan == 0))
 	}
 	if p.bond != nil {
-		list.items = append(list.items, p.layer(p.bondName, "bond", p.vlan == 0, pair("link-aggregation", p.aggregation())))
+		list.Append(p.layer(p.bondName, "bond", p.vlan == 0, yamltree.Pair("link-aggregation", p.aggregation())))
 	}
 	if p.vlan != 0 {
 		base := p.bondName
 		if p.bond == nil {
 			base = p.nics[0].Name
 		}
-		list.items = append(list.items, p.layer(p.top(), "vlan", true, pair("vlan", newMap(pair("base-iface", newText(base)), pair("id", newInt(p.vlan))))))
+		list.Append(p.layer(p.top(), "vlan", true, yamltree.Pair("vlan", yamltree.NewMap(yamltree.Pair("base-iface", base), yamltree.Pair("id", p.vlan)))))
 	}
 	return list
 }
 
 // layer is one interface. Only the topmost has addresses.
-func (p *netPlan) layer(name, kind string, top bool, details ...entry) *node {
-	n := newMap(pair("name", newText(name)), pair("type", newText(kind)), pair("state", newText("up")))
-	n.entries = append(n.entries, details...)
+func (p *netPlan) layer(name, kind string, top bool, details ...yamltree.Entry) *yamltree.Node {
+	n := yamltree.NewMap(yamltree.Pair("name", name), yamltree.Pair("type", kind), yamltree.Pair("state", "up"))
+	n.Entries = append(n.Entries, details...)
 	if p.mtu != 0 {
-		n.entries = append(n.entries, pair("mtu", newInt(p.mtu)))
+		n.Add("mtu", p.mtu)
 	}
-	ipv4, ipv6 := newMap(pair("enabled", newBool(false))), newMap(pair("enabled", newBool(false)))
+	ipv4, ipv6 := yamltree.NewMap(yamltree.Pair("enabled", false)), yamltree.NewMap(yamltree.Pair("enabled", false))
 	if top {
 		ipv4, ipv6 = p.family4(), p.family6()
 	}
-	n.entries = append(n.entries, pair("ipv4", ipv4), pair("ipv6", ipv6))
+	n.Add("ipv4", ipv4)
+	n.Add("ipv6", ipv6)
 	return n
 }
 
-func (p *netPlan) family4() *node {
+func (p *netPlan) family4() *yamltree.Node {
 	switch {
 	case p.ip4.IsValid():
-		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(false)), pair("address", addressList(p.ip4)))
+		return yamltree.NewMap(yamltree.Pair("enabled", true), yamltree.Pair("dhcp", false), yamltree.Pair("address", addressList(p.ip4)))
 	case p.dhcp4:
-		return p.automatic(pair("dhcp", newBool(true)))
+		return p.automatic(yamltree.Pair("dhcp", true))
 	default:
-		return newMap(pair("enabled", newBool(false)))
+		return yamltree.NewMap(yamltree.Pair("enabled", false))
 	}
 }
 
-func (p *netPlan) family6() *node {
+func (p *netPlan) family6() *yamltree.Node {
 	switch {
 	case p.ip6.IsValid():
-		return newMap(pair("enabled", newBool(true)), pair("dhcp", newBool(false)), pair("autoconf", newBool(false)), pair("address", addressList(p.ip6)))
+		return yamltree.NewMap(yamltree.Pair("enabled", true), yamltree.Pair("dhcp", false), yamltree.Pair("autoconf", false), yamltree.Pair("address", addressList(p.ip6)))
 	case p.auto6:
-		return p.automatic(pair("dhcp", newBool(true)), pair("autoconf", newBool(true)))
+		return p.automatic(yamltree.Pair("dhcp", true), yamltree.Pair("autoconf", true))
 	default:
-		return newMap(pair("enabled", newBool(false)))
+		return yamltree.NewMap(yamltree.Pair("enabled", false))
 	}
 }
 
 // automatic is a family whose address comes from the network. DNS servers that
 // are named here replace those that come with it.
-func (p *netPlan) automatic(how ...entry) *node {
-	n := newMap(append([]entry{pair("enabled", newBool(true))}, how...)...)
+func (p *netPlan) automatic(how ...yamltree.Entry) *yamltree.Node {
+	n := yamltree.NewMap(append([]yamltree.Entry{yamltree.Pair("enabled", true)}, how...)...)
 	if len(p.dns) > 0 {
-		n.entries = append(n.entries, pair("auto-dns", newBool(false)))
+		n.Add("auto-dns", false)
 	}
 	return n
 }
 
-func addressList(ip netip.Prefix) *node {
-	return newList(newMap(pair("ip", newText(ip.Addr().String())), pair("prefix-length", newInt(ip.Bits()))))
+func addressList(ip netip.Prefix) *yamltree.Node {
+	return yamltree.NewList(yamltree.NewMap(yamltree.Pair("ip", ip.Addr().String()), yamltree.Pair("prefix-length", ip.Bits())))
 }
 
-func (p *netPlan) aggregation() *node {
+func (p *netPlan) aggregation() *yamltree.Node {
 	mode := p.bond.Mode
 	switch mode {
 	case "":
@@ -295,30 +298,30 @@ func (p *netPlan) aggregation() *node {
 	if p.bond.Options != nil {
 		options = p.bond.Options
 	}
-	n := newMap(pair("mode", newText(string(mode))))
+	n := yamltree.NewMap(yamltree.Pair("mode", string(mode)))
 	if len(options) > 0 {
-		list := newMap()
+		list := yamltree.NewMap()
 		for _, key := range slices.Sorted(maps.Keys(options)) {
-			list.entries = append(list.entries, pair(key, newText(options[key])))
+			list.Add(key, options[key])
 		}
-		n.entries = append(n.entries, pair("options", list))
+		n.Add("options", list)
 	}
-	ports := newList()
+	ports := yamltree.NewList()
 	for _, nic := range p.nics {
-		ports.items = append(ports.items, newText(nic.Name))
+		ports.Append(nic.Name)
 	}
-	n.entries = append(n.entries, pair("port", ports))
+	n.Add("port", ports)
 	return n
 }
 
-func (p *netPlan) routeList() *node {
-	list := newList()
+func (p *netPlan) routeList() *yamltree.Node {
+	list := yamltree.NewList()
 	add := func(destination, gateway string, metric int) {
-		route := newMap(pair("destination", newText(destination)), pair("next-hop-address", newText(gateway)), pair("next-hop-interface", newText(p.top())))
+		route := yamltree.NewMap(yamltree.Pair("destination", destination), yamltree.Pair("next-hop-address", gateway), yamltree.Pair("next-hop-interface", p.top()))
 		if metric != 0 {
-			route.entries = append(route.entries, pair("metric", newInt(metric)))
+			route.Add("metric", metric)
 		}
-		list.items = append(list.items, route)
+		list.Append(route)
 	}
 	if p.gateway4 != "" {
 		add("0.0.0.0/0", p.gateway4, 0)

@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // readNMState finds what an nmstate document says about names: the interfaces
@@ -11,10 +13,10 @@ import (
 func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
 	root, problems := parseTree([]byte(n.NMState.Text()))
 	if len(problems) > 0 {
-		return nil, nil, fmt.Errorf("line %d %s", problems[0].at.line, problems[0].message)
+		return nil, nil, fmt.Errorf("line %d %s", problems[0].At.Line, problems[0].Message)
 	}
-	if root.kind != mapNode {
-		return nil, nil, fmt.Errorf("has to be a map, but is %s", root.kind)
+	if root.Kind != yamltree.Map {
+		return nil, nil, fmt.Errorf("has to be a map, but is %s", root.Kind)
 	}
 	doc = &nmstateDoc{}
 	doc.read(root)
@@ -39,12 +41,12 @@ type nmstateDoc struct {
 	addresses []netip.Prefix
 }
 
-func (doc *nmstateDoc) read(root *node) {
-	interfaces, _ := root.get("interfaces")
+func (doc *nmstateDoc) read(root *yamltree.Node) {
+	interfaces, _ := root.Get("interfaces")
 	if interfaces == nil {
 		return
 	}
-	for _, item := range interfaces.items {
+	for _, item := range interfaces.Items {
 		name, kind, mac := textOf(item, "name"), textOf(item, "type"), textOf(item, "mac-address")
 		if name != "" && (kind == "ethernet" || kind == "" || kind == "infiniband") {
 			doc.nics = append(doc.nics, NIC{Name: name, MAC: mac})
@@ -55,25 +57,25 @@ func (doc *nmstateDoc) read(root *node) {
 	}
 }
 
-func (doc *nmstateDoc) addressesOf(item *node, family string) {
-	settings, ok := item.get(family)
+func (doc *nmstateDoc) addressesOf(item *yamltree.Node, family string) {
+	settings, ok := item.Get(family)
 	if !ok {
 		return
 	}
-	list, ok := settings.get("address")
+	list, ok := settings.Get("address")
 	if !ok {
 		return
 	}
-	for _, address := range list.items {
+	for _, address := range list.Items {
 		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil {
 			doc.addresses = append(doc.addresses, prefix)
 		}
 	}
 }
 
-func textOf(n *node, key string) string {
-	if value, ok := n.get(key); ok {
-		return value.text
+func textOf(n *yamltree.Node, key string) string {
+	if value, ok := n.Get(key); ok {
+		return value.Text
 	}
 	return ""
 }

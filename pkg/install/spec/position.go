@@ -1,13 +1,17 @@
 package spec
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
+)
 
 // source is where a cluster came from.
 type source struct {
-	file   string           // name for messages; "-" is standard input
-	dir    string           // what relative paths are relative to
-	stdin  bool             // whether the document itself came from standard input
-	places map[string]place // of every field that is there
+	file   string                    // name for messages; "-" is standard input
+	dir    string                    // what relative paths are relative to
+	stdin  bool                      // whether the document itself came from standard input
+	places map[string]yamltree.Place // of every field that is there
 
 	manifests []Manifest // read
 }
@@ -22,7 +26,7 @@ func (c *Cluster) Position(field string) (file string, line, col int) {
 	}
 	for {
 		if at, ok := c.source.places[field]; ok {
-			return c.source.file, at.line, at.col
+			return c.source.file, at.Line, at.Column
 		}
 		cut := strings.LastIndexAny(field, ".[")
 		if cut < 0 {

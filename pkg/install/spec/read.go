@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // origin is one way to get at a text; exactly one of its fields is set.
@@ -168,7 +170,7 @@ func (r *sourceReader) userAndPassword(c *Credentials, field string) {
 func (r *sourceReader) document(d *Document, field string) {
 	if d.Inline != nil {
 		if d.order == nil {
-			d.order = []byte(yamlOfAny(d.Inline))
+			d.order = []byte(yamltree.Of(d.Inline).YAML())
 		}
 		d.content = string(d.order)
 		return

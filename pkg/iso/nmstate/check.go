@@ -12,7 +12,7 @@ func (r *reader) check(s *State) {
 	names := map[string]*iface{}
 	for _, i := range s.interfaces {
 		if first, again := names[i.name]; again {
-			r.report(i.at, i.field+".name", "%s stands here a second time, first in line %d", i.name, first.at.line)
+			r.report(i.at, i.field+".name", "%s stands here a second time, first in line %d", i.name, first.at.Line)
 			continue
 		}
 		names[i.name] = i

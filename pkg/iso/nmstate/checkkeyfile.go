@@ -3,6 +3,8 @@ package nmstate
 import (
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // profileTypes are the values of connection.type (nm-settings(5)).
@@ -22,9 +24,9 @@ func CheckKeyfile(name string, data []byte) error {
 	r := &reader{name: name}
 	switch {
 	case strings.ContainsAny(name, "/\\\x00\n") || strings.HasPrefix(name, "."):
-		r.report(place{}, "", "a keyfile's name is that of a file without a folder, and starts with no dot")
+		r.report(yamltree.Place{}, "", "a keyfile's name is that of a file without a folder, and starts with no dot")
 	case !strings.HasSuffix(name, keyfileSuffix):
-		r.report(place{}, "", "NetworkManager reads only files that end in %s", keyfileSuffix)
+		r.report(yamltree.Place{}, "", "NetworkManager reads only files that end in %s", keyfileSuffix)
 	}
 	p := readProfile(r, data)
 	if len(r.problems) == 0 {
@@ -35,7 +37,7 @@ func CheckKeyfile(name string, data []byte) error {
 
 func (r *reader) checkProfile(p *profile) {
 	if p.groups["connection"] == nil {
-		r.report(place{1, 1}, "", "has no group [connection]")
+		r.report(yamltree.Place{Line: 1, Column: 1}, "", "has no group [connection]")
 		return
 	}
 	if w := p.get("connection", "type"); w.text == "" {

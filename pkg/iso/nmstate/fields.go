@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // reader collects the problems of a document while it is read.
@@ -14,36 +16,36 @@ type reader struct {
 	problems Problems
 }
 
-func (r *reader) report(at place, field, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Name: r.name, Line: at.line, Column: at.column, Field: field, Message: fmt.Sprintf(format, args...)})
+func (r *reader) report(at yamltree.Place, field, format string, args ...any) {
+	r.problems = append(r.problems, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // object is a map that is being read. Every key that is asked for counts as
 // understood; end refuses those that nobody asked for.
 type object struct {
 	r     *reader
-	at    place
+	at    yamltree.Place
 	path  string
-	left  map[string]entry
+	left  map[string]yamltree.Entry
 	order []string
 	// hints are what to write instead of keys that are refused.
 	hints map[string]string
 }
 
 // object reads a node as a map. A missing or empty node is an empty map.
-func (r *reader) object(n *node, path string) *object {
-	o := &object{r: r, path: path, left: map[string]entry{}}
+func (r *reader) object(n *yamltree.Node, path string) *object {
+	o := &object{r: r, path: path, left: map[string]yamltree.Entry{}}
 	if n == nil {
 		return o
 	}
-	o.at = n.at
-	if n.kind != mapNode && n.kind != nullNode {
-		r.report(n.at, path, "has to be a map, but is %s", n.what())
+	o.at = n.At
+	if n.Kind != yamltree.Map && n.Kind != yamltree.Null {
+		r.report(n.At, path, "has to be a map, but is %s", what(n))
 		return o
 	}
-	for _, e := range n.entries {
-		o.left[e.key] = e
-		o.order = append(o.order, e.key)
+	for _, e := range n.Entries {
+		o.left[e.Key] = e
+		o.order = append(o.order, e.Key)
 	}
 	return o
 }
@@ -58,19 +60,19 @@ func (o *object) field(key string) string {
 
 // get is the value of a key, or nil; a key with nothing behind it counts as
 // missing.
-func (o *object) get(key string) *node {
+func (o *object) get(key string) *yamltree.Node {
 	e, ok := o.left[key]
 	delete(o.left, key)
-	if !ok || e.value.kind == nullNode {
+	if !ok || e.Value.Kind == yamltree.Null {
 		return nil
 	}
-	return e.value
+	return e.Value
 }
 
 // need reports keys that are missing or empty. It comes before they are read.
 func (o *object) need(keys ...string) {
 	for _, key := range keys {
-		if e, ok := o.left[key]; !ok || e.value.kind == nullNode || e.value.kind == scalarNode && e.value.text == "" {
+		if e, ok := o.left[key]; !ok || e.Value.Kind == yamltree.Null || e.Value.Scalar() && e.Value.Text == "" {
 			o.r.report(o.at, o.field(key), "is missing")
 		}
 	}
@@ -87,7 +89,7 @@ func (o *object) end() {
 		if hint := o.hints[key]; hint != "" {
 			message += ": " + hint
 		}
-		o.r.report(e.at, o.field(key), "%s", message)
+		o.r.report(e.At, o.field(key), "%s", message)
 	}
 }
 
@@ -104,22 +106,30 @@ func (o *object) objects(key string) []*object {
 	return list
 }
 
-func (o *object) list(key string) []*node {
+func (o *object) list(key string) []*yamltree.Node {
 	n := o.get(key)
 	if n == nil {
 		return nil
 	}
-	if n.kind != listNode {
-		o.r.report(n.at, o.field(key), "has to be a list, but is %s", n.what())
+	if n.Kind != yamltree.List {
+		o.r.report(n.At, o.field(key), "has to be a list, but is %s", what(n))
 		return nil
 	}
-	return n.items
+	return n.Items
+}
+
+// what is a node in a user's words.
+func what(n *yamltree.Node) string {
+	if n.Scalar() {
+		return fmt.Sprintf("%q", n.Text)
+	}
+	return n.Kind.String()
 }
 
 // word is a piece of text and where it stands.
 type word struct {
 	text string
-	at   place
+	at   yamltree.Place
 }
 
 // text is the text of a key, empty if there is none.
@@ -131,16 +141,16 @@ func (o *object) text(key string) word {
 	return o.r.word(n, o.field(key))
 }
 
-func (r *reader) word(n *node, field string) word {
+func (r *reader) word(n *yamltree.Node, field string) word {
 	switch {
-	case n.kind != scalarNode:
-		r.report(n.at, field, "has to be text, but is %s", n.what())
-	case strings.ContainsFunc(n.text, func(c rune) bool { return c < ' ' || c == 0x7f }):
-		r.report(n.at, field, "has a control character in it")
+	case !n.Scalar():
+		r.report(n.At, field, "has to be text, but is %s", what(n))
+	case strings.ContainsFunc(n.Text, func(c rune) bool { return c < ' ' || c == 0x7f }):
+		r.report(n.At, field, "has a control character in it")
 	default:
-		return word{n.text, n.at}
+		return word{n.Text, n.At}
 	}
-	return word{at: n.at}
+	return word{at: n.At}
 }
 
 // texts are the texts of a list.
@@ -148,8 +158,8 @@ func (o *object) texts(key string) []word {
 	var list []word
 	for i, item := range o.list(key) {
 		field := fmt.Sprintf("%s[%d]", o.field(key), i)
-		if item.kind == nullNode {
-			o.r.report(item.at, field, "is empty")
+		if item.Kind == yamltree.Null {
+			o.r.report(item.At, field, "is empty")
 			continue
 		}
 		if w := o.r.word(item, field); w.text != "" {
@@ -213,7 +223,7 @@ func (o *object) number(key string, lo, hi int64) *int64 {
 }
 
 // ip is an address; ok is false where there is none, or a wrong one.
-func (o *object) ip(key string) (ip netip.Addr, at place, ok bool) {
+func (o *object) ip(key string) (ip netip.Addr, at yamltree.Place, ok bool) {
 	w := o.text(key)
 	if w.text == "" {
 		return netip.Addr{}, w.at, false

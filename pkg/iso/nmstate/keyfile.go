@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // Keyfile is a connection profile of NetworkManager (nm-settings-keyfile(5)).
@@ -107,7 +109,7 @@ func (w *writer) resolve(macs map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
 		mac, ok := canonicalMAC(macs[name])
 		if !ok {
-			w.r.report(place{}, "", "%q, the MAC address of %s, is not one", macs[name], name)
+			w.r.report(yamltree.Place{}, "", "%q, the MAC address of %s, is not one", macs[name], name)
 			continue
 		}
 		given[name] = mac

@@ -3,21 +3,19 @@ package nmstate
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // Parse reads an nmstate document, YAML or JSON. The name is the file's, for
 // messages. The error is Problems: all that is wrong, with line and column, and
 // everything that is not supported by its name.
 func Parse(name string, data []byte) (*State, error) {
-	root, problems := parseYAML(data)
-	if len(problems) > 0 {
-		for i := range problems {
-			problems[i].Name = name
-		}
-		return nil, problems.err()
-	}
 	r := &reader{name: name}
-	s := r.state(root)
+	s := &State{name: name}
+	if root := r.tree(data); root != nil {
+		s = r.state(root)
+	}
 	if len(r.problems) == 0 {
 		r.check(s)
 	}
@@ -27,7 +25,26 @@ func Parse(name string, data []byte) (*State, error) {
 	return s, nil
 }
 
-func (r *reader) state(root *node) *State {
+// tree is the one document of the data, nil where it cannot be read.
+func (r *reader) tree(data []byte) *yamltree.Node {
+	docs, problems := yamltree.Parse(data)
+	for _, p := range problems {
+		r.report(p.At, "", "%s", p.Message)
+	}
+	switch {
+	case len(problems) > 0:
+		return nil
+	case len(docs) == 0:
+		r.report(yamltree.Place{Line: 1, Column: 1}, "", "is empty")
+		return nil
+	case len(docs) > 1:
+		r.report(docs[1].At, "", "a second document starts here: one describes one machine")
+		return nil
+	}
+	return docs[0]
+}
+
+func (r *reader) state(root *yamltree.Node) *State {
 	s := &State{name: r.name}
 	doc := r.object(root, "")
 	doc.hints = map[string]string{
@@ -57,19 +74,19 @@ func (r *reader) state(root *node) *State {
 // them.
 func (o *object) ignoreEmpty(keys ...string) {
 	for _, key := range keys {
-		if e, ok := o.left[key]; ok && e.value.saysNothing() {
+		if e, ok := o.left[key]; ok && saysNothing(e.Value) {
 			delete(o.left, key)
 		}
 	}
 }
 
-func (n *node) saysNothing() bool {
-	for _, e := range n.entries {
-		if !e.value.saysNothing() {
+func saysNothing(n *yamltree.Node) bool {
+	for _, e := range n.Entries {
+		if !saysNothing(e.Value) {
 			return false
 		}
 	}
-	return n.kind != scalarNode && len(n.items) == 0
+	return !n.Scalar() && len(n.Items) == 0
 }
 
 // mainTable is the number of the kernel's main routing table (RT_TABLE_MAIN).

@@ -24,9 +24,9 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ document, want string }{
 		"not YAML":             {"interfaces: [", "x.yaml:1:13: is not valid YAML: sequence end token ']' not found"},
 		"empty":                {"", "x.yaml:1:1: is empty"},
-		"two documents":        {"interfaces: []\n---\nroutes: {}\n", "x.yaml:3:7: a second document starts here: one describes one machine"},
+		"two documents":        {"interfaces: []\n---\nroutes: {}\n", "x.yaml:3:1: a second document starts here: one describes one machine"},
 		"not a map":            {"[]", "x.yaml:1:1: has to be a map, but is a list"},
-		"twice a key":          {"routes: {}\nroutes: {}\n", `x.yaml:2:1: the key "routes" stands here a second time`},
+		"twice a key":          {"routes: {}\nroutes: {}\n", `x.yaml:2:1: the key "routes" stands here a second time, first in line 1`},
 		"unknown at the top":   {nic + "ovs-db: {external_ids: {a: b}}\n", "x.yaml:6:1: ovs-db: is not supported"},
 		"routing rules":        {nic + "route-rules:\n  config: [{ip-from: 10.0.0.0/8}]\n", "x.yaml:6:1: route-rules: is not supported: there are no routing rules in the profiles that are made here"},
 		"hostname":             {nic + "hostname: {config: a}\n", "x.yaml:6:1: hostname: is not supported: a host's name goes with the machine, not with its network"},
@@ -80,8 +80,8 @@ func TestRefusals(t *testing.T) {
 		"DNS":                  {nic + "dns-resolver:\n  config: {server: [dns.example.com]}\n", `x.yaml:7:21: dns-resolver.config.server: "dns.example.com" is not an IP address`},
 		"DNS without family":   {nic + "dns-resolver:\n  config: {server: ['fd00::53']}\n", "x.yaml:7:21: dns-resolver.config.server: no interface can ask fd00::53: none has addresses of its family"},
 		"running routes":       {nic + "routes:\n  running: [{destination: 0.0.0.0/0}]\n", "x.yaml:7:3: routes.running: is not supported"},
-		"alias bomb":           {"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e]\n", "x.yaml:5:29: grows too large when its aliases are followed"},
-		"depth":                {strings.Repeat("[", 200), "x.yaml:1:51: is nested more than 50 levels deep"},
+		"alias bomb":           {"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e]\n", "x.yaml:1:1: grows too large when its aliases are followed"},
+		"depth":                {strings.Repeat("[", 200), "x.yaml:1:101: is nested more than 100 levels deep"},
 		"control character":    {"interfaces:\n- name: a\n  description: \"a\\nb\"\n", "x.yaml:3:16: interfaces[0].description: has a control character in it"},
 	} {
 		t.Run(name, func(t *testing.T) {

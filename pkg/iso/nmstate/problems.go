@@ -7,11 +7,6 @@ import (
 	"strings"
 )
 
-// place is where something stands in a document, counted from 1.
-type place struct {
-	line, column int
-}
-
 // Problem is one thing that is wrong with a document.
 type Problem struct {
 	// Name of the document, as it was given to the reader.

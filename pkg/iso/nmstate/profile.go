@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // profile is a keyfile that was read: what nm-settings-keyfile(5) calls a
@@ -13,7 +15,7 @@ import (
 type profile struct {
 	name   string // of the file
 	groups map[string]map[string]word
-	lines  map[string]place // where the groups start
+	lines  map[string]yamltree.Place // where the groups start
 }
 
 // maxKeyfile is how large a profile may be; certificates fit in.
@@ -21,13 +23,13 @@ const maxKeyfile = 1 << 20 // bytes
 
 // readProfile reads groups of keys as GLib's key files have them.
 func readProfile(r *reader, data []byte) *profile {
-	p := &profile{name: r.name, groups: map[string]map[string]word{}, lines: map[string]place{}}
+	p := &profile{name: r.name, groups: map[string]map[string]word{}, lines: map[string]yamltree.Place{}}
 	switch {
 	case len(data) > maxKeyfile:
-		r.report(place{}, "", "is larger than 1 MiB")
+		r.report(yamltree.Place{}, "", "is larger than 1 MiB")
 		return p
 	case !utf8.Valid(data) || slices.Contains(data, 0):
-		r.report(place{}, "", "is not text in UTF-8")
+		r.report(yamltree.Place{}, "", "is not text in UTF-8")
 		return p
 	}
 	var group map[string]word
@@ -37,7 +39,7 @@ func readProfile(r *reader, data []byte) *profile {
 		n++
 		line = strings.TrimSuffix(line, "\r")
 		text := strings.TrimSpace(line)
-		at := place{n, 1 + len(line) - len(strings.TrimLeft(line, " \t"))}
+		at := yamltree.Place{Line: n, Column: 1 + len(line) - len(strings.TrimLeft(line, " \t"))}
 		switch {
 		case text == "" || text[0] == '#':
 		case text[0] == '[':
@@ -52,7 +54,7 @@ func readProfile(r *reader, data []byte) *profile {
 	return p
 }
 
-func (p *profile) addGroup(r *reader, at place, text string) (string, map[string]word) {
+func (p *profile) addGroup(r *reader, at yamltree.Place, text string) (string, map[string]word) {
 	title, closed := strings.CutSuffix(text[1:], "]")
 	if !closed || title == "" || strings.ContainsAny(title, "[]") {
 		r.report(at, "", "is not the title of a group, such as [connection]")
@@ -76,7 +78,7 @@ func groupName(title string) string {
 }
 
 // key adds a key. Values are never part of a message: they may be secrets.
-func (r *reader) key(group map[string]word, title string, at place, text string) {
+func (r *reader) key(group map[string]word, title string, at yamltree.Place, text string) {
 	key, value, found := strings.Cut(text, "=")
 	key = strings.TrimSpace(key)
 	switch _, again := group[key]; {

@@ -30,7 +30,7 @@ func (o *object) iface() *iface {
 	i.description = o.text("description").text
 	i.promiscuous = o.flag("accept-all-mac-addresses")
 	if wait, ok := o.left["wait-ip"]; ok {
-		i.waitAt = wait.value.at
+		i.waitAt = wait.Value.At
 	}
 	i.wait = o.oneOf("wait-ip", "", "any", "ipv4", "ipv6", "ipv4+ipv6")
 	i.controller = o.text("controller")

@@ -1,6 +1,10 @@
 package nmstate
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/oaictl/oaictl/internal/yamltree"
+)
 
 // State is the network of one machine: the desired state of an nmstate document
 // that was read without a problem. It is not changed after Parse.
@@ -32,7 +36,7 @@ const (
 // iface is an interface, or what is to become one.
 type iface struct {
 	name    string // nmstate's name; of a physical interface it is only logical
-	at      place
+	at      yamltree.Place
 	field   string // path in the document
 	profile string // name of the profile, if it has one of its own
 	kind    kind
@@ -46,7 +50,7 @@ type iface struct {
 	promiscuous *bool
 	lldp        *bool
 	wait        string // families that have to be there before the profile counts as up
-	waitAt      place
+	waitAt      yamltree.Place
 	link        link
 	ip4, ip6    family
 
@@ -103,7 +107,7 @@ type bridge struct {
 
 // family is how an interface gets addresses of IPv4 or IPv6.
 type family struct {
-	at             place
+	at             yamltree.Place
 	field          string
 	enabled        bool
 	dhcp, autoconf bool
@@ -132,7 +136,7 @@ func (f *family) static() bool {
 
 type address struct {
 	netip.Prefix
-	at    place
+	at    yamltree.Place
 	field string
 }
 
@@ -143,7 +147,7 @@ type route struct {
 	source      netip.Addr
 	metric      *int64
 	table       *int64
-	at          place
+	at          yamltree.Place
 	field       string
 }
 
@@ -156,13 +160,13 @@ type resolver struct {
 	servers []server
 	search  []string
 	options []string
-	at      place
+	at      yamltree.Place
 }
 
 type server struct {
 	netip.Addr // without zone
 	zone       string
-	at         place
+	at         yamltree.Place
 	field      string
 }
 

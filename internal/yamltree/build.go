@@ -1,0 +1,198 @@
+package yamltree
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// builder turns the library's syntax tree into nodes.
+type builder struct {
+	anchors  map[string]*Node
+	merged   int // entries that merge keys brought in, which are copies
+	problems []Problem
+}
+
+func (b *builder) report(at Place, message, remedy string) {
+	b.problems = append(b.problems, Problem{at, message, remedy})
+}
+
+// build turns a syntax node into a node. It always returns one.
+func (b *builder) build(from ast.Node, depth int) *Node {
+	if from == nil {
+		return &Node{Kind: Null, size: 1}
+	}
+	n := &Node{At: placeOf(from.GetToken()), size: 1}
+	if depth > maxDepth {
+		b.report(n.At, fmt.Sprintf("is nested more than %d levels deep", maxDepth), "")
+		n.Kind = Broken
+		return n
+	}
+	switch from := from.(type) {
+	case *ast.AnchorNode:
+		target := b.build(from.Value, depth+1)
+		b.anchors[nodeName(from.Name)] = target
+		return target
+	case *ast.AliasNode:
+		return b.alias(from, n)
+	case *ast.TagNode:
+		return b.tagged(from, depth)
+	case *ast.MappingNode:
+		b.fillMap(n, from.Values, depth)
+	case *ast.MappingValueNode:
+		b.fillMap(n, []*ast.MappingValueNode{from}, depth)
+	case *ast.SequenceNode:
+		n.Kind = List
+		for _, value := range from.Values {
+			item := b.build(value, depth+1)
+			n.Items = append(n.Items, item)
+			n.grow(item)
+		}
+	default:
+		b.fillScalar(n, from)
+	}
+	return n
+}
+
+// grow counts a child, up to a number that is refused anyway: aliases of
+// aliases grow without bound.
+func (n *Node) grow(child *Node) {
+	n.size = min(n.size+child.size, maxNodes+1)
+}
+
+func nodeName(from ast.Node) string {
+	if from == nil || from.GetToken() == nil {
+		return ""
+	}
+	return from.GetToken().Value
+}
+
+func (b *builder) alias(from *ast.AliasNode, n *Node) *Node {
+	name := nodeName(from.Value)
+	target, ok := b.anchors[name]
+	if !ok {
+		b.report(n.At, fmt.Sprintf("the alias *%s has no anchor before it", name), "")
+		n.Kind = Broken
+		return n
+	}
+	return target
+}
+
+// tagged honours the tag that makes text of anything; the others say what YAML
+// finds out by itself.
+func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
+	n := b.build(from.Value, depth+1)
+	tag := ""
+	if from.Start != nil {
+		tag = from.Start.Value
+	}
+	switch tag {
+	case "!!str":
+		if n.Kind != Map && n.Kind != List {
+			n.Kind, n.Value = Text, n.Text
+		}
+	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!":
+	default:
+		b.report(placeOf(from.Start), fmt.Sprintf("the tag %s means nothing here", tag), "")
+		return &Node{Kind: Broken, At: n.At, size: 1}
+	}
+	return n
+}
+
+func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
+	n.Kind = Map
+	if len(values) > 0 {
+		n.At = placeOf(values[0].Key.GetToken())
+	}
+	var merged []*Node
+	seen := make(map[string]Place, len(values))
+	for _, value := range values {
+		child := b.build(value.Value, depth+1)
+		n.grow(child)
+		at := placeOf(value.Key.GetToken())
+		if value.Key.IsMergeKey() {
+			merged = append(merged, b.mergeSources(child, at)...)
+			continue
+		}
+		key := b.keyText(value.Key)
+		if first, again := seen[key]; again {
+			b.report(at, fmt.Sprintf("the key %q stands here a second time, first in line %d", key, first.Line), "keep one of them")
+			continue
+		}
+		seen[key] = at
+		n.Entries = append(n.Entries, Entry{key, at, child})
+	}
+	for _, from := range merged {
+		b.merge(n, from, seen)
+	}
+}
+
+// merge adds the entries of a map that are not there yet.
+func (b *builder) merge(n, from *Node, seen map[string]Place) {
+	if b.merged += len(from.Entries); b.merged > maxNodes {
+		n.size = maxNodes + 1
+		return
+	}
+	for _, e := range from.Entries {
+		if _, has := seen[e.Key]; !has {
+			seen[e.Key] = e.At
+			n.Entries = append(n.Entries, e)
+			n.grow(e.Value)
+		}
+	}
+}
+
+// mergeSources is the maps that a merge key brings in: one, or a list of them.
+func (b *builder) mergeSources(from *Node, at Place) []*Node {
+	sources := []*Node{from}
+	if from.Kind == List {
+		sources = from.Items
+	}
+	for _, source := range sources {
+		if source.Kind != Map {
+			b.report(at, "<< takes a map, or a list of maps", "")
+			return nil
+		}
+	}
+	return sources
+}
+
+// keyText is a key as text. A key that is no plain scalar cannot be one of
+// ours.
+func (b *builder) keyText(key ast.MapKeyNode) string {
+	scalar, ok := ast.Node(key).(ast.ScalarNode)
+	if wrapped, is := ast.Node(key).(*ast.MappingKeyNode); is {
+		scalar, ok = wrapped.Value.(ast.ScalarNode)
+	}
+	if !ok {
+		b.report(placeOf(key.GetToken()), "a key has to be plain text", "")
+		return ""
+	}
+	n := &Node{At: placeOf(key.GetToken())}
+	b.fillScalar(n, scalar)
+	return n.Text
+}
+
+func (b *builder) fillScalar(n *Node, from ast.Node) {
+	if tk := from.GetToken(); tk != nil {
+		n.Text = tk.Value
+	}
+	switch from := from.(type) {
+	case *ast.NullNode:
+		n.Kind = Null
+	case *ast.BoolNode:
+		n.Kind, n.Value = Bool, from.Value
+	case *ast.IntegerNode:
+		n.Kind, n.Value = Int, from.Value
+	case *ast.FloatNode:
+		n.Kind, n.Value = Float, from.Value
+	case *ast.StringNode:
+		n.Kind, n.Text, n.Value = Text, from.Value, from.Value
+	case *ast.LiteralNode:
+		n.Kind, n.Text, n.Value = Text, from.Value.Value, from.Value.Value
+	default:
+		n.Kind = Broken
+		b.report(n.At, fmt.Sprintf("%s means nothing here", strings.ToLower(from.Type().YAMLName())), "")
+	}
+}

@@ -1,0 +1,95 @@
+package yamltree
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Parse reads YAML documents; empty ones are left out. What is wrong with
+// them comes back as errors, never as a panic: the YAML library is kept behind
+// a recover, for its input may be anything.
+func Parse(data []byte) (docs []*Node, problems []Problem) {
+	defer func() {
+		if recover() != nil {
+			docs, problems = nil, []Problem{{At: Place{1, 1}, Message: "cannot be read as YAML"}}
+		}
+	}()
+	if len(data) > MaxSize {
+		return nil, []Problem{{At: Place{1, 1}, Message: "is larger than 1 MiB"}}
+	}
+	tokens := lexer.Tokenize(string(data))
+	if bad := tooDeep(tokens); bad != nil {
+		return nil, []Problem{{At: placeOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, []Problem{syntaxError(err)}
+	}
+	for _, doc := range file.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		b := &builder{anchors: map[string]*Node{}}
+		root := b.build(doc.Body, 0)
+		switch doc.Body.(type) {
+		case *ast.AliasNode, *ast.TagNode:
+			// A password may look like one: what is no document is not repeated.
+			if root.Kind == Broken {
+				b.problems = []Problem{{At: root.At, Message: "is not a document: it has neither fields nor entries"}}
+			}
+		}
+		if root.size > maxNodes {
+			b.report(root.At, "grows too large when its aliases are followed", "")
+		}
+		docs, problems = append(docs, root), append(problems, b.problems...)
+	}
+	return docs, problems
+}
+
+// tooDeep is the first token below the deepest allowed level, counted without
+// recursion: the parser itself recurses and must not be let near such input.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow, line, onLine := 0, 0, 0
+	for _, tk := range tokens {
+		if tk.Position != nil && tk.Position.Line != line {
+			line, onLine = tk.Position.Line, 0
+		}
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType, token.TagType, token.AnchorType:
+			if flow == 0 {
+				onLine++
+			}
+		}
+		if flow > maxDepth || onLine > maxDepth {
+			return tk
+		}
+	}
+	return nil
+}
+
+func placeOf(tk *token.Token) Place {
+	if tk == nil || tk.Position == nil {
+		return Place{1, 1}
+	}
+	return Place{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+}
+
+func syntaxError(err error) Problem {
+	var at interface {
+		GetMessage() string
+		GetToken() *token.Token
+	}
+	if !errors.As(err, &at) {
+		return Problem{At: Place{1, 1}, Message: "cannot be read as YAML"}
+	}
+	return Problem{At: placeOf(at.GetToken()), Message: "is not valid YAML: " + at.GetMessage()}
+}

@@ -1,0 +1,141 @@
+package yamltree
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"scalars":          {"a: 1\nb: 4.20\nc: yes\nd: true\ne: ~\nf: \"4.20\"\n", "a: 1\nb: 4.2\nc: \"yes\"\nd: true\ne: null\nf: \"4.20\"\n"},
+		"octal is decimal": {"a: 0o17\n", "a: 15\n"},
+		"block text":       {"a: |\n  b\n  c\n", "a: \"b\\nc\\n\"\n"},
+		"anchors":          {"a: &x {b: 1}\nc: *x\n", "a:\n  b: 1\nc:\n  b: 1\n"},
+		"merged":           {"a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  b: 3\n", "a:\n  b: 1\n  c: 2\nd:\n  b: 3\n  c: 2\n"},
+		"merged several":   {"a: &x {b: 1}\nc: &y {b: 2, d: 3}\ne: {<<: [*x, *y]}\n", "a:\n  b: 1\nc:\n  b: 2\n  d: 3\ne:\n  b: 1\n  d: 3\n"},
+		"text by its tag":  {"a: !!str 4.20\n", "a: \"4.20\"\n"},
+		"JSON":             {`{"a": [1, {"b": null}], "c": {}}`, "a:\n- 1\n- b: null\nc: {}\n"},
+		"two documents":    {"a: 1\n---\n- b\n", "a: 1\n---\n- b\n"},
+		"nothing":          {"# a\n---\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			docs, problems := Parse([]byte(c.text))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			var texts []string
+			for _, doc := range docs {
+				texts = append(texts, doc.YAML())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(texts, "---\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	docs, _ := Parse([]byte("a:\n  b: [x,\n      y]\n---\nc: 1\n"))
+	b, _ := docs[0].Entries[0].Value.Get("b")
+	got := fmt.Sprint(docs[0].At, docs[0].Entries[0].At, b.At, b.Items[1].At, docs[1].Entries[0].Value.At)
+	if want := "{1 1} {1 1} {2 6} {3 7} {5 4}"; got != want {
+		t.Errorf("places %s, want %s", got, want)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"no YAML":       {"a: [1", "1:4: is not valid YAML: sequence end token ']' not found"},
+		"twice a key":   {"a: 1\na: 2\n", `2:1: the key "a" stands here a second time, first in line 1`},
+		"no anchor":     {"a: *b\n", "1:4: the alias *b has no anchor before it"},
+		"own tag":       {"a: !mine b\n", "1:4: the tag !mine means nothing here"},
+		"merged scalar": {"<<: 1\n", "1:1: << takes a map, or a list of maps"},
+		"merged lists":  {"a: &a [[{}]]\nb: {<<: *a}\n", "2:5: << takes a map, or a list of maps"},
+		"depth":         {strings.Repeat("[", 200), "1:101: is nested more than 100 levels deep"},
+		"a tag alone":   {"!secret x", "1:8: is not a document: it has neither fields nor entries"},
+		"size":          {strings.Repeat("#", MaxSize+1), "1:1: is larger than 1 MiB"},
+		"all of them":   {"a: *b\nc: *d\n", "1:4: the alias *b has no anchor before it\n2:4: the alias *d has no anchor before it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := Parse([]byte(c.text))
+			var lines []string
+			for _, p := range problems {
+				lines = append(lines, fmt.Sprintf("%d:%d: %s", p.At.Line, p.At.Column, p.Message))
+			}
+			if diff := cmp.Diff(c.want, strings.Join(lines, "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What aliases and merge keys make of a small file may not fill the memory.
+func TestGrowth(t *testing.T) {
+	var keys strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&keys, "k%d: 1, ", i)
+	}
+	nested := "a0: &a0 [x]\n"
+	for i := range 10 {
+		nested += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 10), ", "))
+	}
+	for name, text := range map[string]string{
+		"merged again and again": "a: &a {" + keys.String() + "}\nb:\n" + strings.Repeat("- {<<: *a}\n", 2000),
+		"one map, many sources":  "a: &a {" + keys.String() + "}\nb: {<<: [" + strings.Repeat("*a, ", 2000) + "]}\n",
+		"aliases of aliases":     nested,
+	} {
+		t.Run(name, func(t *testing.T) {
+			docs, problems := Parse([]byte(text))
+			if len(problems) != 1 || !strings.Contains(problems[0].Message, "grows too large") || !docs[0].TooLarge() {
+				t.Errorf("too large: %v, problems %v", docs[0].TooLarge(), problems)
+			}
+			entries := 0
+			for _, e := range docs[0].Entries {
+				for _, item := range e.Value.Items {
+					entries += len(item.Entries)
+				}
+			}
+			if entries > maxNodes {
+				t.Errorf("%d entries were made", entries)
+			}
+		})
+	}
+}
+
+// FuzzParse: every problem has a place, and what is read without one is written so
+// that it is read as the same again.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"a: &x {b: 1}\nc: [*x, ~, 'd', \"e\\n\"]\n", "a: |\n b\n", "? a\n: b\n", "- - 1\n  - 2.5e3\n", "<<: {a: 1}\n", "!!str 1", "a: 0x1f\nb: .inf\n", "{\"a\": [1]}", "---\n---\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		docs, problems := Parse(data)
+		for _, p := range problems {
+			if p.At.Line < 1 || p.At.Column < 1 || p.Message == "" {
+				t.Fatalf("%+v has no place or no message", p)
+			}
+		}
+		if len(problems) > 0 || !utf8.Valid(data) {
+			return
+		}
+		for _, doc := range docs {
+			if doc.Kind != Map && doc.Kind != List {
+				continue
+			}
+			text := doc.YAML()
+			again, problems := Parse([]byte(text))
+			if len(problems) > 0 || len(again) != 1 {
+				t.Fatalf("%d documents, %v when read again:\n%s", len(again), problems, text)
+			}
+			if diff := cmp.Diff(text, again[0].YAML()); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
