@@ -237,11 +237,16 @@ func (p *planner) usableImage(env *InfraEnv) {
 	switch {
 	case env.Image.State == ImageFailed:
 		p.block(Blocker{
-			Key: "infraenv/" + env.Name + "/image", Scope: scope, Reason: "ImageFailed", Cure: CureNone,
-			Message: fmt.Sprintf("the service could not make the discovery image %s: %s", env.Name, env.Image.Info), Remedy: "oaictl get events",
+			Key: "infraenv/" + env.Name + "/image", Scope: scope, Reason: "ImageFailed", Cure: CureFile, // faults of the service's own pass
+			Message: fmt.Sprintf("the service could not make the discovery image %s: %s", env.Name, env.Image.Info),
+			Remedy:  "correct what it names, mostly a host's network or the pull secret, and run the same command again",
 		})
 	case env.Image.State == ImagePending:
-		p.wait(Wait{Key: "infraenv/" + env.Name + "/image", Scope: scope, For: "the discovery image " + env.Name, Since: env.Created, Who: WhoService})
+		what := "the discovery image " + env.Name
+		if env.Image.Info != "" {
+			what += " (" + env.Image.Info + ")"
+		}
+		p.wait(Wait{Key: "infraenv/" + env.Name + "/image", Scope: scope, For: what, Since: env.Created, Who: WhoService})
 	case !env.Image.Expires.IsZero() && env.Image.Expires.Before(p.now.Add(renewAhead)):
 		p.act(Action{
 			Key: "infraenv/" + env.Name + "/renew", Scope: scope, Kind: RenewImage, Target: env.ID, Name: env.Name,

@@ -155,7 +155,7 @@ type Image struct {
 	// where it registered before. Zero: not known. A fresh URL is no new image.
 	Created time.Time
 	Expires time.Time // zero: never
-	Info    string
+	Info    string    // why there is none, "" where that is not known
 }
 
 // Host is the service's record of a machine.

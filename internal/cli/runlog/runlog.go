@@ -12,12 +12,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -173,28 +173,12 @@ type redactor struct {
 func (r *redactor) Write(line []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	text := r.replace.Replace(string(line))
-	for _, pattern := range secretPatterns() {
-		text = pattern.ReplaceAllString(text, "${1}[redacted]")
-	}
+	text := redact.Text(r.replace.Replace(string(line)))
 	if _, err := io.WriteString(r.w, text); err != nil {
 		return 0, err
 	}
 	return len(line), nil
 }
-
-// secretPatterns are the shapes of secrets that a service may send back: JSON
-// web tokens, authorisation headers, keys in URLs, and the auths of a pull
-// secret.
-var secretPatterns = sync.OnceValue(func() []*regexp.Regexp {
-	return []*regexp.Regexp{
-		regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){1,2}`),
-		regexp.MustCompile(`(?i)\b((?:bearer|basic) )[A-Za-z0-9+/=._~-]{8,}`),
-		regexp.MustCompile(`(?i)\b((?:api_key|image_token|access_token|refresh_token|client_secret|password|token)=)[^&\s"\\]+`),
-		regexp.MustCompile(`(/(?:bytoken|byapikey)/)[^/\s"\\]+`),
-		regexp.MustCompile(`(\\?"auth\\?"\s*:\s*\\?")[^"\\]+`),
-	}
-})
 
 // shortest is the length below which a secret is not looked for: replacing
 // every "a" would hide the log, not the secret.

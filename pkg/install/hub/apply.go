@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
@@ -222,7 +223,7 @@ func (w *writer) displaced(ctx context.Context, k kind, config *unstructured.Uns
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "apply " + k.name, On: attempt{namespace: config.GetNamespace(), name: config.GetName()}.on(), Status: http.StatusConflict,
-		Err: fmt.Errorf("it was made or deleted by somebody else just now: %s", short(scrub(refusal.Error()))), Next: "run the same command again",
+		Err: fmt.Errorf("it was made or deleted by somebody else just now: %s", short(redact.Text(refusal.Error()))), Next: "run the same command again",
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -46,7 +47,7 @@ func (c *caller) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case err != nil:
-		call.Error = scrub(err.Error())
+		call.Error = redact.Text(err.Error())
 	default:
 		call.Status = response.StatusCode
 		c.time.saw(response.Header.Get("Date"))

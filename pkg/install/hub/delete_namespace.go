@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
@@ -24,7 +25,7 @@ func (w *writer) shared(ctx context.Context) string {
 	}
 	kinds, err := w.deletable(ctx)
 	if err != nil {
-		return "the hub does not say what there may be in it: " + short(scrub(err.Error()))
+		return "the hub does not say what there may be in it: " + short(redact.Text(err.Error()))
 	}
 	for _, k := range kinds {
 		if why := w.othersOf(ctx, k); why != "" {
@@ -44,7 +45,7 @@ func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) st
 		case apierrors.IsForbidden(err):
 			return "these credentials may not see whether others have " + k.GroupResource().String() + " in it"
 		case err != nil:
-			return "the hub does not say whether others have " + k.GroupResource().String() + " in it: " + short(scrub(err.Error()))
+			return "the hub does not say whether others have " + k.GroupResource().String() + " in it: " + short(redact.Text(err.Error()))
 		}
 		for i := range list.Items {
 			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.cluster {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
@@ -31,7 +32,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	}
 	response, err := open(p.http, request)
 	if err != nil {
-		return fail(0, errors.New(short(scrub(cause(err).Error()))))
+		return fail(0, errors.New(short(redact.Text(cause(err).Error()))))
 	}
 	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusPartialContent {
 		return response, nil
@@ -45,7 +46,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	if decode(text, &shape) != nil {
 		shape.Reason = http.StatusText(response.StatusCode)
 	}
-	return fail(response.StatusCode, fmt.Errorf("%s (%d)", short(scrub(firstOf(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
+	return fail(response.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(firstOf(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
 }
 
 // hostOfURL is the host in a URL, which is no secret.
@@ -65,7 +66,7 @@ func (p *Plane) download(ctx context.Context, op, on, address string, out io.Wri
 	}
 	defer response.Body.Close()
 	if _, err := io.Copy(out, response.Body); err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(short(scrub(cause(err).Error()))), Next: "run the same command again"}
+		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(short(redact.Text(cause(err).Error()))), Next: "run the same command again"}
 	}
 	return nil
 }

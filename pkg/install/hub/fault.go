@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -44,7 +45,7 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 	if errors.As(err, &made) {
 		return made
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: a.op, On: a.on(), Err: errors.New(short(scrub(err.Error())))}
+	f := &install.Fault{Code: install.CodeFailure, Op: a.op, On: a.on(), Err: errors.New(short(redact.Text(err.Error())))}
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
 		p.noAnswer(f, a, err)
@@ -52,7 +53,7 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 	}
 	status := answer.Status()
 	f.Status = int(status.Code)
-	f.Err = errors.New(short(scrub(status.Message)))
+	f.Err = errors.New(short(redact.Text(status.Message)))
 	if details := status.Details; details != nil {
 		f.RetryAfter = time.Duration(details.RetryAfterSeconds) * time.Second
 	}
@@ -135,7 +136,7 @@ func (p *Plane) refused(f *install.Fault, a attempt, status metav1.Status) {
 	if fields := causesOf(status); fields != "" && !strings.Contains(text, fields) {
 		text = fields
 	}
-	f.Err = errors.New(short(scrub(text)))
+	f.Err = errors.New(short(redact.Text(text)))
 	f.Next = "run the same command with -vv to see what was asked"
 	if a.ofFile {
 		f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
@@ -213,7 +214,7 @@ func conflicts(status metav1.Status) string {
 // noAnswer fills in a fault for a call that was not answered.
 func (p *Plane) noAnswer(f *install.Fault, a attempt, err error) {
 	f.Ambiguous = a.verb != "" && a.verb != "get" && a.verb != "list" && a.verb != "watch"
-	f.Err = errors.New(short(scrub(cause(err).Error())))
+	f.Err = errors.New(short(redact.Text(cause(err).Error())))
 	var (
 		unknown   x509.UnknownAuthorityError
 		name      x509.HostnameError

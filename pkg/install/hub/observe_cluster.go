@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
@@ -42,7 +43,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 	status := &aci.Status
 	cluster := &install.Cluster{
 		State:       stateOf(aci, installed(cd)),
-		StatusInfo:  debugOf(aci).StateInfo,
+		StatusInfo:  redact.Text(debugOf(aci).StateInfo),
 		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
 		Settings:    clusterSettings(aci, made.GetAnnotations(), made.GetLabels(), image, ca),
 		Manifests:   manifestsOf(at, aci),

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
@@ -25,7 +26,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	status := &wire.Status
 	host := install.Host{
 		ID: u.GetName(), InfraEnvID: id(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
-		State: install.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: status.DebugInfo.StateInfo,
+		State: install.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  install.RoleOf(wire.Spec.Role), Suggested: install.RoleOf(status.Role), Bootstrap: status.Bootstrap,
 		Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
@@ -98,7 +99,7 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 	var out []install.Validation
 	for _, category := range slices.Sorted(maps.Keys(wire)) {
 		for _, v := range wire[category] {
-			out = append(out, install.Validation{ID: v.ID, Category: category, Status: v.Status, Message: v.Message})
+			out = append(out, install.Validation{ID: v.ID, Category: category, Status: v.Status, Message: redact.Text(v.Message)})
 		}
 	}
 	return out

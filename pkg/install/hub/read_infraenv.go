@@ -128,12 +128,16 @@ func selected(objects []*unstructured.Unstructured, labels map[string]string) []
 // imageOf is the discovery image of an InfraEnv.
 func imageOf(wire *agentinstall.InfraEnv) install.Image {
 	c := find(wire.Status.Conditions, hubapi.ConditionImageCreated)
-	image := install.Image{State: install.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Info: c.Message, Expires: expiry(wire.Status.ISODownloadURL)}
+	image := install.Image{State: install.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
 	switch {
 	case c.isTrue() && wire.Status.ISODownloadURL != "":
 		image.State = install.ImageReady
+	case c.isTrue() && c.Reason == hubapi.ReasonInfraEnvAvailable:
+		image.Info = "the hub makes none: its AgentServiceConfig switches the image service off, by " + hubapi.AnnotationEnableImageService
 	case c.isFalse() && c.Reason == hubapi.ReasonImageCreationError:
-		image.State = install.ImageFailed
+		image.State, image.Info = install.ImageFailed, c.Message
+	case !c.isTrue():
+		image.Info = c.Message
 	}
 	return image
 }

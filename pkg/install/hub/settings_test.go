@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
@@ -187,8 +188,8 @@ func TestExpiry(t *testing.T) {
 		if (want == 0) != got.IsZero() || want != 0 && got.Unix() != want {
 			t.Errorf("%s ends %s", address, got)
 		}
-		if strings.Contains(scrub(address), token) {
-			t.Errorf("the token stands in %s", scrub(address))
+		if strings.Contains(redact.Text(address), token) {
+			t.Errorf("the token stands in %s", redact.Text(address))
 		}
 	}
 }

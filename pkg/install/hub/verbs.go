@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
@@ -190,7 +191,7 @@ func readEvents(response *http.Response, on string) (EventPage, error) {
 	}
 	for _, e := range wire {
 		page.Events = append(page.Events, Event{
-			Time: e.Time, Name: e.Name, Severity: e.Severity, Category: e.Category, Message: e.Message,
+			Time: e.Time, Name: e.Name, Severity: e.Severity, Category: e.Category, Message: redact.Text(e.Message),
 			ClusterID: e.Cluster, HostID: e.Host, InfraEnvID: e.InfraEnv, Props: e.Props,
 		})
 	}

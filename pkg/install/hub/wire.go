@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
@@ -37,7 +38,9 @@ type condition struct{ hubapi.Condition }
 
 func find(conditions []hubapi.Condition, kind string) condition {
 	if c := hubapi.FindCondition(conditions, kind); c != nil {
-		return condition{*c}
+		found := condition{*c}
+		found.Message = redact.Text(found.Message)
+		return found
 	}
 	return condition{}
 }

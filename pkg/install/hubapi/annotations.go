@@ -77,6 +77,10 @@ const (
 	AnnotationBMHInspect  = "inspect.metal3.io"
 )
 
+// AnnotationEnableImageService of an AgentServiceConfig, "false", leaves the hub
+// without images.
+const AnnotationEnableImageService = "agent-install.openshift.io/enable-image-service"
+
 // Finalizers, by the object that they hold and the controller that has to let go.
 const (
 	FinalizerClusterDeployment   = "clusterdeployments.agent-install.openshift.io/ai-deprovision"

@@ -57,6 +57,10 @@ const (
 // the service has it.
 const ReasonPreparationPending = "Cluster preparation has never been performed for this cluster"
 
-// ReasonImageCreationError of an InfraEnv's ImageCreated: there will be none until
-// something changes.
-const ReasonImageCreationError = "ImageCreationError"
+// Reasons of an InfraEnv's ImageCreated. It is available also where the hub makes no
+// images, without a URL. After an error there will be none until something changes;
+// faults of the service itself it tries again.
+const (
+	ReasonInfraEnvAvailable  = "InfraEnvAvailable"
+	ReasonImageCreationError = "ImageCreationError"
+)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -180,7 +181,7 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	req.Header.Set("Accept", "application/json")
 	resp, err := e.Client.Do(req)
 	if err != nil {
-		reason := errors.New(short(scrub(cause(err).Error())))
+		reason := errors.New(short(redact.Text(cause(err).Error())))
 		if text, next := distrust(err, hostOf(e.url), e.CAFile); next != "" {
 			_, _, fault := fail(true, install.CodeFailure, 0, fmt.Errorf("%s: %w", text, reason))
 			fault.Next = next
@@ -202,15 +203,15 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	decodeErr := json.Unmarshal(body, &answer)
 	switch {
 	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || speaksTLS(readError(resp, body, e.Clock.Now()))):
-		return fail(true, install.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %s (%d)", short(scrub(title(body))), resp.StatusCode))
+		return fail(true, install.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %s (%d)", short(redact.Text(title(body))), resp.StatusCode))
 	case resp.StatusCode >= 400 && resp.StatusCode < 500 && !passing(resp.StatusCode):
 		text := strings.Trim(answer.Error+": "+answer.Description, ": ")
 		if text == "" {
 			text = title(body)
 		}
-		return fail(true, install.CodeAuth, resp.StatusCode, fmt.Errorf("%s (%d)", short(scrub(text)), resp.StatusCode))
+		return fail(true, install.CodeAuth, resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(text)), resp.StatusCode))
 	case resp.StatusCode != http.StatusOK:
-		return fail(false, install.CodeFailure, resp.StatusCode, fmt.Errorf("%s (%d)", short(scrub(title(body))), resp.StatusCode))
+		return fail(false, install.CodeFailure, resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(title(body))), resp.StatusCode))
 	case decodeErr != nil || answer.AccessToken == "":
 		return fail(false, install.CodeFailure, resp.StatusCode, errors.New("the answer holds no access token"))
 	}

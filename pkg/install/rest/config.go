@@ -20,6 +20,7 @@ import (
 	"github.com/openshift/assisted-service/client/manifests"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -144,7 +145,7 @@ func serviceURL(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errors.New("it cannot be read: " + scrub(err.Error()))
+		return nil, errors.New("it cannot be read: " + redact.Text(err.Error()))
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":

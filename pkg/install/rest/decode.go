@@ -8,6 +8,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -28,12 +29,12 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 	out := &install.Cluster{
 		ClusterRef:  clusterRef(c, run),
 		State:       install.ClusterStateOf(status),
-		StatusInfo:  value(c.StatusInfo),
+		StatusInfo:  redact.Text(value(c.StatusInfo)),
 		StatusSince: moment(c.StatusUpdatedAt),
 		Settings:    t.cluster.settings(c),
 		Validations: readValidations(c.ValidationsInfo),
 		Preparation: install.Preparation{
-			Status: c.LastInstallationPreparation.Status, Reason: c.LastInstallationPreparation.Reason,
+			Status: c.LastInstallationPreparation.Status, Reason: redact.Text(c.LastInstallationPreparation.Reason),
 		},
 		InstallStarted:   moment(c.InstallStartedAt),
 		InstallCompleted: moment(c.InstallCompletedAt),
@@ -52,7 +53,7 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 	for _, o := range c.MonitoredOperators {
 		if o != nil {
 			out.Operators = append(out.Operators, install.Operator{
-				Name: o.Name, Status: string(o.Status), Info: o.StatusInfo, Version: o.Version, Builtin: o.OperatorType == models.OperatorTypeBuiltin,
+				Name: o.Name, Status: string(o.Status), Info: redact.Text(o.StatusInfo), Version: o.Version, Builtin: o.OperatorType == models.OperatorTypeBuiltin,
 			})
 		}
 	}
@@ -67,7 +68,7 @@ func (t *tables) hostOf(h *hostWire) install.Host {
 		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
 		Day2:   value(h.Kind) == "AddToExistingClusterHost",
 		State:  install.HostStateOf(status),
-		Status: status, StatusInfo: value(h.StatusInfo), Since: moment(h.StatusUpdatedAt),
+		Status: status, StatusInfo: redact.Text(value(h.StatusInfo)), Since: moment(h.StatusUpdatedAt),
 		Role: install.RoleOf(string(h.Role)), Suggested: install.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
 		CheckedIn: moment(h.CheckedInAt), Registered: moment(h.RegisteredAt),
 		Settings:    t.host.settings(h),
@@ -134,7 +135,7 @@ func readValidations(text string) []install.Validation {
 			continue
 		}
 		for _, check := range checks {
-			out = append(out, install.Validation{ID: check.ID, Category: category, Status: check.Status, Message: check.Message})
+			out = append(out, install.Validation{ID: check.ID, Category: category, Status: check.Status, Message: redact.Text(check.Message)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b install.Validation) int {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openshift/assisted-service/client/installer"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -171,7 +172,7 @@ func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (imag
 	}
 	resp, err := p.images.Do(req)
 	if err != nil {
-		return fail(0, errors.New(short(scrub(cause(err).Error()))))
+		return fail(0, errors.New(short(redact.Text(cause(err).Error()))))
 	}
 	switch {
 	case resp.StatusCode == http.StatusPartialContent && offset > 0:
@@ -182,7 +183,7 @@ func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (imag
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // what was read of an error is enough
 	_, reason := errorShape(text)
-	return fail(resp.StatusCode, fmt.Errorf("%s (%d)", short(scrub(reason)), resp.StatusCode))
+	return fail(resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(reason)), resp.StatusCode))
 }
 
 // totalOf is the size of the whole of a partial answer.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -104,7 +105,7 @@ func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (Eve
 
 func eventOf(e *models.Event) Event {
 	return Event{
-		Time: moment(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: value(e.Message),
+		Time: moment(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: redact.Text(value(e.Message)),
 		ClusterID: value(e.ClusterID).String(), HostID: value(e.HostID).String(), InfraEnvID: value(e.InfraEnvID).String(), Props: e.Props,
 	}
 }

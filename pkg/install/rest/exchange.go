@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/redact"
 )
 
 // largestAnswer bounds what is read of an answer in JSON to a question: 500
@@ -119,12 +121,12 @@ func (e *exchanger) report(req *http.Request, resp *http.Response, err error, tr
 	if e.plane.trace == nil {
 		return
 	}
-	x := Exchange{Method: req.Method, URL: scrubURL(req.URL), Attempt: try.number, Duration: e.plane.clock.Now().Sub(began)}
+	x := Exchange{Method: req.Method, URL: redact.URL(req.URL), Attempt: try.number, Duration: e.plane.clock.Now().Sub(began)}
 	if resp != nil {
 		x.Status = resp.StatusCode
 	}
 	if err != nil {
-		x.Error = short(scrub(err.Error()))
+		x.Error = short(redact.Text(err.Error()))
 		var answer *answerError
 		if errors.As(err, &answer) {
 			x.Status = answer.status

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-openapi/runtime"
 
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -29,7 +30,7 @@ func readError(resp *http.Response, body []byte, now time.Time) *answerError {
 	e.kind, e.reason = errorShape(body)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e.kind = notAnAnswer
-		e.reason = "the service sends elsewhere, to " + short(scrub(resp.Header.Get("Location")))
+		e.reason = "the service sends elsewhere, to " + short(redact.Text(resp.Header.Get("Location")))
 	}
 	if e.reason == "" {
 		e.reason = http.StatusText(resp.StatusCode)
@@ -37,7 +38,7 @@ func readError(resp *http.Response, body []byte, now time.Time) *answerError {
 	if e.reason == "" {
 		e.reason = "status " + strconv.Itoa(resp.StatusCode)
 	}
-	e.reason = short(scrub(e.reason))
+	e.reason = short(redact.Text(e.reason))
 	return e
 }
 
@@ -222,7 +223,7 @@ func unknownField(reason string) string {
 // noAnswer fills in a fault for a request that was not answered.
 func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err error) {
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
-	f.Err = errors.New(short(scrub(cause(err).Error())))
+	f.Err = errors.New(short(redact.Text(cause(err).Error())))
 	host := p.base.Host
 	if text, next := distrust(err, host, p.caFile); next != "" {
 		f.Permanent, f.Next, f.Err = true, next, fmt.Errorf("%s: %w", text, f.Err)

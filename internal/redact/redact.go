@@ -1,0 +1,55 @@
+// Package redact takes out of texts that people will read what looks like a
+// secret: a service repeats in its answers what it was sent, and more.
+package redact
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// shape is one in which a secret may turn up.
+type shape struct {
+	// hints are what stands in every text that has it. They are looked for first:
+	// thousands of texts of the service have none.
+	hints []string
+	of    *regexp.Regexp
+	by    string // what is put in its place
+}
+
+// shapes are query parameters of presigned URLs, tokens in the paths of image
+// URLs, JSON web tokens anywhere, authorisation headers, the auths of a pull
+// secret, and users of URLs, such as that of a proxy. They are compiled when first
+// needed: most commands have none to look for.
+var shapes = sync.OnceValue(func() []shape {
+	return []shape{
+		{
+			[]string{"="}, regexp.MustCompile(`(?i)\b(api_key|(?:image_|access_|refresh_)?token|client_secret|secret|password|signature|x-amz-(?:signature|credential|security-token))=[^&\s"'\\]+`),
+			"$1=[redacted]",
+		},
+		{[]string{"/by"}, regexp.MustCompile(`/(bytoken|byapikey)/[^/\s"'\\]+`), "/$1/[redacted]"},
+		{[]string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){0,2}`), "[redacted]"},
+		{[]string{"earer ", "EARER ", "asic ", "ASIC "}, regexp.MustCompile(`(?i)\b(bearer|basic) [A-Za-z0-9+/=._~-]{8,}`), "$1 [redacted]"},
+		{[]string{`auth"`, `auth\"`}, regexp.MustCompile(`(auth\\?"\s*:\s*\\?")[^"\\]+`), "${1}[redacted]"},
+		{[]string{"@"}, regexp.MustCompile(`://[^/\s@"'\\]+@`), "://[redacted]@"},
+	}
+})
+
+// Text is a text without what looks like a secret.
+func Text(text string) string {
+	for _, s := range shapes() {
+		if slices.ContainsFunc(s.hints, func(hint string) bool { return strings.Contains(text, hint) }) {
+			text = s.of.ReplaceAllString(text, s.by)
+		}
+	}
+	return text
+}
+
+// URL is a URL for people: no user, no token.
+func URL(u *url.URL) string {
+	clean := *u
+	clean.User = nil
+	return Text(clean.String())
+}

@@ -1,0 +1,40 @@
+package redact
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"GET https://h/x?api_key=abc&cluster_id=1":              "GET https://h/x?api_key=[redacted]&cluster_id=1",
+		"GET https://x?X-Amz-Signature=abc&a=b":                 "GET https://x?X-Amz-Signature=[redacted]&a=b",
+		"https://u:p@proxy.example.com:3128/":                   "https://[redacted]@proxy.example.com:3128/",
+		"https://i/bytoken/eyJhbGci.eyJzdWIi.abc/4.20/full.iso": "https://i/bytoken/[redacted]/4.20/full.iso",
+		"http://x/byapikey/abc.def/4.20/full.iso":               "http://x/byapikey/[redacted]/4.20/full.iso",
+		"http://x/images/1/pxe-initrd?image_token=abc":          "http://x/images/1/pxe-initrd?image_token=[redacted]",
+		`Invalid value: "http://me:hunter2@proxy:3128"`:         `Invalid value: "http://[redacted]@proxy:3128"`,
+		"Authorization: Bearer abcdefgh.ijk":                    "Authorization: Bearer [redacted]",
+		"eyJhbGciOiJIUzI1.eyJzdWIi.c2ln is expired":             "[redacted] is expired",
+		`{"auths":{"quay.io":{"auth":"dTpw"}}}`:                 `{"auths":{"quay.io":{"auth":"[redacted]"}}}`,
+		`{\"auths\":{\"q\":{\"auth\":\"c2VjcmV0\"}}}`:           `{\"auths\":{\"q\":{\"auth\":\"[redacted]\"}}}`,
+		`{"url":"http://x?token=abc\"","n":1}`:                  `{"url":"http://x?token=[redacted]\"","n":1}`,
+		"the host name localhost is forbidden":                  "the host name localhost is forbidden",
+		"basic setup":                                           "basic setup",
+	} {
+		if got := Text(text); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestURL(t *testing.T) {
+	u, _ := url.Parse("https://user:word@h/x?token=abc#part")
+	if got := URL(u); !strings.HasPrefix(got, "https://h/x?token=[redacted]") || strings.Contains(got, "word") {
+		t.Errorf("got %s", got)
+	}
+	if u.User == nil {
+		t.Error("the URL itself was changed")
+	}
+}

@@ -1,0 +1,42 @@
+package hub
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+)
+
+// Every row that the service has of an InfraEnv's image, and what is said of it.
+func TestImageOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		status              metav1.ConditionStatus
+		reason, message     string
+		url                 string
+		want                install.ImageState
+		says, doesNotRepeat string
+	}{
+		"not looked at":     {want: install.ImagePending},
+		"no cluster yet":    {status: metav1.ConditionUnknown, reason: "MissingClusterDeployment", message: "ClusterDeployment not found", want: install.ImagePending, says: "not found"},
+		"in progress":       {status: metav1.ConditionTrue, reason: "ImageCreated", message: "Image has been created", want: install.ImagePending},
+		"there":             {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", url: "http://x/full.iso", want: install.ImageReady},
+		"no image service":  {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", want: install.ImagePending, says: "enable-image-service"},
+		"refused":           {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "bad nmstate", want: install.ImageFailed, says: "bad nmstate"},
+		"a password in it":  {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "proxy http://me:hunter2@proxy:3128 is no URL", want: install.ImageFailed, says: "proxy:3128", doesNotRepeat: "hunter2"},
+		"unknown to oaictl": {status: metav1.ConditionFalse, reason: "Other", message: "what", want: install.ImagePending, says: "what"},
+	} {
+		env := &agentinstall.InfraEnv{}
+		env.Status.ISODownloadURL = test.url
+		if test.status != "" {
+			env.Status.Conditions = []hubapi.Condition{{Type: hubapi.ConditionImageCreated, Status: test.status, Reason: test.reason, Message: test.message}}
+		}
+		got := imageOf(env)
+		if got.State != test.want || !strings.Contains(got.Info, test.says) || (got.Info == "") != (test.says == "") || test.doesNotRepeat != "" && strings.Contains(got.Info, test.doesNotRepeat) {
+			t.Errorf("%s: got %s, %q", name, got.State, got.Info)
+		}
+	}
+}
