@@ -95,6 +95,9 @@ func New(config Config) (*Plane, error) {
 	if err != nil {
 		return fail(err)
 	}
+	if renews(kube) {
+		client.Transport = &refresher{next: client.Transport}
+	}
 	if p.dynamic, err = dynamic.NewForConfigAndClient(kube, client); err != nil {
 		return fail(err)
 	}
