@@ -11,6 +11,7 @@ import (
 
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -51,6 +52,31 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 		"errors of the backend":              {"compact", simulated.Config{Hive: true, Trouble: simulated.Trouble{BackendErrors: 2}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) { installSimulated(t, exampleOf(t, test.example), test.config, test.kinds) })
+	}
+}
+
+// A cluster that was registered with an arbiter gets a third machine of the control
+// plane in its place, and is installed so; a second run writes nothing.
+func TestControlPlaneThatChanges(t *testing.T) {
+	cluster, before := exampleOf(t, "compact"), exampleOf(t, "compact")
+	two, one := 2, 1
+	before.Spec.Topology.ControlPlane, before.Spec.Topology.Arbiters, before.Spec.Hosts[2].Role = &two, &one, spec.Arbiter
+	s := newStage(t, cluster, simulated.Config{Webhooks: true})
+	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	register := install.Action{Key: "cluster/register", Kind: install.RegisterCluster, Name: before.Metadata.Name}
+	if err := plane.Act(t.Context(), &install.Desired{Spec: before}, register); err != nil {
+		t.Fatal(err)
+	}
+	result, writes := s.run(t, &install.Desired{Spec: cluster}, nil)
+	if result.Verdict != install.VerdictInstalled || s.done[install.UpdateCluster] != 1 {
+		t.Errorf("verdict %s, done %v, writes %v", result.Verdict, s.done, writes)
+	}
+	if _, writes := s.run(t, &install.Desired{Spec: cluster}, nil); len(writes) > 0 {
+		t.Errorf("a second run writes %v", writes)
 	}
 }
 
