@@ -193,7 +193,7 @@ func (p *planner) configureCluster() {
 		Reason: "the cluster differs from the file", Settings: Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
-		if rules(d.setting).cluster == immutable {
+		if p.fixed(d) {
 			if d.known {
 				p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")
 			}

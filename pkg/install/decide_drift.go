@@ -43,10 +43,14 @@ func (p *planner) driftAfterStart() {
 }
 
 // clusterDifferences compares the cluster with the file. What its service keeps
-// with the images only is compared there.
+// with the images only is compared there. Workers are counted when the install
+// starts: those that are not required may not have come.
 func (p *planner) clusterDifferences(want Settings) []difference {
 	for _, setting := range p.cluster.ImageOnly {
 		delete(want, setting)
+	}
+	if slices.Contains(p.cluster.Changeable, SetArbiters) && !p.spec.Imported() {
+		want[SetArbiters] = ValueOf(p.spec.ArbiterCount())
 	}
 	return slices.DeleteFunc(differences(want, p.cluster.Settings), func(d difference) bool {
 		if d.setting != SetHyperthreads || !d.known || p.spec.ArbiterCount() > 0 {
@@ -57,6 +61,17 @@ func (p *planner) clusterDifferences(want Settings) []difference {
 		delete(h, arbiters)
 		return maps.Equal(w, h)
 	})
+}
+
+// fixed says whether a setting of the cluster is what it was registered with for
+// good. To be a single node is, wherever the number of machines may change: the
+// service has another kind of cluster for it (REST field high_availability_mode).
+func (p *planner) fixed(d difference) bool {
+	if rules(d.setting).cluster != immutable {
+		return false
+	}
+	one := ValueOf(1)
+	return !slices.Contains(p.cluster.Changeable, d.setting) || d.setting == SetControlPlane && (d.want == one) != (d.have == one)
 }
 
 func (p *planner) manifestDrift() {

@@ -168,6 +168,67 @@ func TestCountsAtTheStart(t *testing.T) {
 	}
 }
 
+// How many machines of the control plane there are may change until the install
+// starts where the service takes it, and nowhere else.
+func TestControlPlaneThatChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		registered, file [3]int // control plane, arbiters, workers
+		rest             bool
+		state            install.ClusterState
+		want             string // the change, "" for none
+		told             []string
+	}{
+		"more":                        {registered: [3]int{3, 0, 0}, file: [3]int{5, 0, 0}, want: "spec.topology.controlPlane: 3 → 5"},
+		"less":                        {registered: [3]int{5, 0, 1}, file: [3]int{3, 0, 1}, want: "spec.topology.controlPlane: 5 → 3"},
+		"no arbiter":                  {registered: [3]int{2, 1, 0}, file: [3]int{3, 0, 0}, want: "spec.topology.arbiters: 1 → 0, spec.topology.controlPlane: 2 → 3"},
+		"an arbiter":                  {registered: [3]int{3, 0, 0}, file: [3]int{2, 1, 0}, want: "spec.topology.arbiters: 0 → 1, spec.topology.controlPlane: 3 → 2"},
+		"fencing, and no arbiter":     {registered: [3]int{2, 1, 0}, file: [3]int{2, 0, 0}, want: "spec.topology.arbiters: 1 → 0"},
+		"workers, which start counts": {registered: [3]int{3, 0, 2}, file: [3]int{3, 0, 1}},
+		"to a single node":            {registered: [3]int{3, 0, 0}, file: [3]int{1, 0, 0}, told: []string{"spec.topology.controlPlane is 1 in the file and 3 in the service; it cannot be changed after the cluster was registered"}},
+		"from a single node":          {registered: [3]int{1, 0, 0}, file: [3]int{3, 0, 0}, told: []string{"spec.topology.controlPlane is 3 in the file and 1 in the service; it cannot be changed after the cluster was registered"}},
+		"over REST":                   {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{5, 0, 0}, told: []string{"spec.topology.controlPlane is 5 in the file and 3 in the service; it cannot be changed after the cluster was registered"}},
+		"over REST, an arbiter":       {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{3, 1, 0}},
+		"after the start": {registered: [3]int{2, 1, 0}, file: [3]int{3, 0, 0}, state: install.ClusterInstalling, told: []string{
+			"spec.topology.arbiters is 0 in the file and 1 in the service; it cannot be changed after the installation was started",
+			"spec.topology.controlPlane is 3 in the file and 2 in the service; it cannot be changed after the installation was started",
+		}},
+	} {
+		w := newWorld(&install.Desired{Spec: sample(test.registered[0], test.registered[2])})
+		w.hub = !test.rest
+		if err := comeToRest(w); err != nil {
+			t.Fatal(err)
+		}
+		have := w.observed.Cluster.Settings
+		have[install.SetArbiters], have[install.SetWorkers] = install.ValueOf(test.registered[1]), install.ValueOf(test.registered[2])
+		if test.rest {
+			delete(have, install.SetArbiters)
+			delete(have, install.SetWorkers)
+		}
+		c := sample(test.file[0], test.file[2])
+		c.Spec.Topology.Arbiters, c.Spec.Network.VIPs = &test.file[1], w.desired.Spec.Spec.Network.VIPs
+		w.desired = &install.Desired{Spec: c}
+		if test.state != "" {
+			w.observed.Cluster.State = test.state
+		}
+		plan := w.decide()
+		var changed, told []string
+		for _, a := range plan.Actions {
+			for _, x := range a.Changes {
+				changed = append(changed, x.Field+": "+x.From+" → "+x.To)
+			}
+		}
+		for _, x := range plan.Warnings {
+			told = append(told, x.Message)
+		}
+		if got := strings.Join(changed, ", "); got != test.want || !slices.Equal(told, test.told) {
+			t.Errorf("%s: changes %q, warnings %q", name, got, told)
+		}
+		if err := comeToRest(w); err != nil {
+			t.Errorf("%s: a second look: %v", name, err)
+		}
+	}
+}
+
 // A service that was told to start is not told again; where it does not notice
 // that it can, it is helped on, but not at once.
 func TestReleasedAndStalled(t *testing.T) {

@@ -74,7 +74,10 @@ type Cluster struct {
 	Manifests map[string]string
 	// ImageOnly are settings of clusters that this service keeps with the InfraEnvs
 	// only: they are compared, and written, there.
-	ImageOnly   []Setting
+	ImageOnly []Setting
+	// Changeable are settings that this service takes until the install starts, and
+	// others only when a cluster is registered.
+	Changeable  []Setting
 	Validations []Validation
 	Progress    ClusterProgress
 	// Preparation is how the last preparation for an install ended.

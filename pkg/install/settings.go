@@ -20,7 +20,7 @@ const (
 	SetArch          Setting = "spec.openshift.arch"          // string (image)
 	SetControlPlane  Setting = "spec.topology.controlPlane"   // int
 	SetWorkers       Setting = "spec.topology.workers"        // int, of StartInstall only
-	SetArbiters      Setting = "spec.topology.arbiters"       // int, of StartInstall only
+	SetArbiters      Setting = "spec.topology.arbiters"       // int, of StartInstall, and of clusters where Cluster.Changeable has it
 	SetSSHKeys       Setting = "spec.sshKeys"                 // string, one key a line (image)
 	SetNetworkType   Setting = "spec.network.type"            // string
 	SetMachineNet    Setting = "spec.network.machine"         // []string of CIDRs

@@ -25,6 +25,12 @@ func (w *world) release(a install.Action) {
 	}
 }
 
+// counted are the settings of a cluster that such a service takes until the
+// install starts, and others do not.
+func counted() []install.Setting {
+	return []install.Setting{install.SetControlPlane, install.SetArbiters}
+}
+
 // mayApprove refuses approvals that must never be asked for: of machines that
 // the file does not name, and where the service knows no approval.
 func (w *world) mayApprove(host *install.Host, a install.Action) error {
@@ -81,6 +87,10 @@ func (w *world) disturbHub(random *rand.Rand) {
 		o.Cluster.Settings[install.SetWorkers] = install.ValueOf(random.IntN(4))
 	case 4:
 		o.Cluster.Unrecorded = true
+	case 5:
+		o.Cluster.Settings[install.SetControlPlane] = install.ValueOf([]int{1, 3, 5}[random.IntN(3)])
+	case 6:
+		o.Cluster.Settings[install.SetArbiters] = install.ValueOf(random.IntN(2))
 	}
 	for i := range o.Hosts {
 		if random.IntN(8) == 0 {

@@ -45,6 +45,9 @@ func (w *world) apply(a install.Action) error {
 			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
 			State:      install.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
 		}
+		if w.hub {
+			o.Cluster.Changeable = counted()
+		}
 	case install.ImportCluster:
 		o.Cluster = &install.Cluster{
 			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},

@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,13 +44,17 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		return err
 	}
 	agent := h.agentWith(k.space, spec.BootMACAddress)
+	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil && nested(env, "spec", "clusterRef", "name") != "" {
+		// From there on nothing is done: neither for the Agent, nor to let go of the host.
+		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
+	}
 	if err := h.boot(ctx, host, env, agent); err != nil {
 		return err
 	}
 	if err := h.power(ctx, host); err != nil || agent == nil {
 		return err
 	}
-	return h.instruct(ctx, host, agent, &spec, nested(env, "spec", "clusterRef", "name") != "")
+	return h.instruct(ctx, host, agent, &spec)
 }
 
 // agentWith finds the Agent with a network card; of several, the newest.
@@ -122,7 +127,7 @@ func (h *hub) cool(env, host *object) bool {
 
 // instruct makes an Agent say what the annotations of its host say, and approves
 // it. It is done at every look, so that what is said here always wins.
-func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.BareMetalHostSpec, bound bool) error {
+func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.BareMetalHostSpec) error {
 	before := toJSON(agent.Object)
 	notes := host.GetAnnotations()
 	fields, _, _ := unstructured.NestedMap(agent.Object, "spec")
@@ -135,7 +140,7 @@ func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.Ba
 			fields[name] = text
 		}
 	}
-	if ref, said := notes[hubapi.AnnotationBMACClusterReference]; said && !bound {
+	if ref, said := notes[hubapi.AnnotationBMACClusterReference]; said {
 		delete(fields, "clusterDeploymentName")
 		if space, name, ok := strings.Cut(ref, "/"); ok {
 			fields["clusterDeploymentName"] = map[string]any{"namespace": space, "name": name}

@@ -228,6 +228,54 @@ func TestPool(t *testing.T) {
 	w.deleteAll()
 }
 
+// TestReferenceOfABoundInfraEnv: a BareMetalHost that names a cluster, although its
+// InfraEnv is bound to one, is not looked after until it names none.
+func TestReferenceOfABoundInfraEnv(t *testing.T) {
+	w := newWorld(t, "compact", hub.Config{})
+	refused := w.cluster.Spec.Hosts[0].Name
+	w.apply()
+	for i, h := range w.cluster.Spec.Hosts[:2] {
+		notes := map[string]any{hubapi.AnnotationBMACHostname: h.Name}
+		if i == 0 {
+			notes[hubapi.AnnotationBMACClusterReference] = w.space + "/" + w.name
+		}
+		w.applyOne(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+			"metadata": map[string]any{"name": h.Name, "namespace": w.space, "labels": map[string]any{hubapi.LabelAgentInfraEnv: w.name}, "annotations": notes},
+			"spec":     map[string]any{"online": true, "bootMACAddress": h.Match.MAC, "bmc": map[string]any{"address": "redfish://x", "credentialsName": "x"}},
+		}})
+	}
+	// seen says how many Agents have an inventory, and which BareMetalHosts have one.
+	seen := func() (known int, hosts []string) {
+		list, err := w.client.Resource(hubapi.Agents()).Namespace(w.space).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			if text(&list.Items[i], "status", "inventory", "hostname") != "" {
+				known++
+			}
+			if owner := list.Items[i].GetLabels()[hubapi.LabelAgentBMH]; owner != "" {
+				hosts = append(hosts, owner)
+			}
+		}
+		return known, hosts
+	}
+	w.until("every Agent, and one that is looked after", func() bool {
+		known, hosts := seen()
+		return known == len(w.cluster.Spec.Hosts) && len(hosts) > 0
+	})
+	if _, hosts := seen(); slices.Contains(hosts, refused) {
+		t.Errorf("%s is looked after, although it names a cluster", refused)
+	}
+	if err := w.patch(hubapi.BareMetalHosts(), refused, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationBMACClusterReference: nil}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the one that names none any more", func() bool { _, hosts := seen(); return slices.Contains(hosts, refused) })
+	w.deleteAll()
+}
+
 // passesOn checks that an Agent has the node label of its InfraEnv, and only as long
 // as that passes it on.
 func (w *world) passesOn(agent string) {

@@ -23,15 +23,17 @@ func (a *actor) registerHost(ctx context.Context) error {
 	if live := a.at.shelf(bareMetalHosts()).get(host.Name); live != nil {
 		return a.mine(bareMetalHosts(), live)
 	}
-	boots, err := a.bootedFrom(host)
+	env, err := a.bootedFrom()
 	if err != nil {
 		return err
 	}
-	set := ""
-	if _, live, err := a.current(); err == nil {
-		set = currentImageSet(live)
+	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[install.SetArch].Text()), Hosts: []string{host.Name}}
+	options := manifest.HubOptions{InfraEnvs: []install.InfraEnvPlan{boots}}
+	if deployment, live, err := a.current(); err == nil {
+		options.ImageSet = currentImageSet(live)
+		options.Bound = env.ClusterID == id(deployment.GetNamespace(), deployment.GetName())
 	}
-	made, err := a.objects(manifest.HubOptions{ImageSet: set, InfraEnvs: []install.InfraEnvPlan{boots}})
+	made, err := a.objects(options)
 	if err != nil {
 		return err
 	}
@@ -48,21 +50,17 @@ func (a *actor) registerHost(ctx context.Context) error {
 	return errors.New("the file does not have the hub boot it: spec.boot.method is not metal3, or the host has no bmc")
 }
 
-// bootedFrom is the InfraEnv whose image a host boots, for that host alone.
-func (a *actor) bootedFrom(host *spec.Host) (install.InfraEnvPlan, error) {
+// bootedFrom is the InfraEnv whose image the host boots.
+func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	_, name := parts(a.action.InfraEnv, a.at.namespace)
 	live := a.at.shelf(infraEnvs()).get(name)
 	if live == nil {
-		return install.InfraEnvPlan{}, &install.Fault{
+		return install.InfraEnv{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "find InfraEnv", On: id(a.at.namespace, name), Permanent: true,
 			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get infraenvs",
 		}
 	}
-	env, err := infraEnvOf(live, nil, a.cluster)
-	if err != nil {
-		return install.InfraEnvPlan{}, err
-	}
-	return install.InfraEnvPlan{Name: name, Arch: spec.Arch(env.Settings[install.SetArch].Text()), Hosts: []string{host.Name}}, nil
+	return infraEnvOf(live, nil, a.cluster)
 }
 
 // enrolled are the machines that the hub was given to boot.

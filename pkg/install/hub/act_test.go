@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -143,6 +144,49 @@ func TestUpdate(t *testing.T) {
 	}
 	if fields["sshPublicKey"] == nil || fields["networking"].(map[string]any)["userManagedNetworking"] != false || fields["holdInstallation"] != true {
 		t.Errorf("fields were lost: %v", fields)
+	}
+}
+
+// How many machines there are of the control plane, and beside it, is written in
+// one piece: the service has no cluster with only the one changed.
+func TestCountsThatChange(t *testing.T) {
+	text, requirements := "", func(s *stage) map[string]any {
+		got, _, _ := unstructured.NestedMap(s.get(agentInstalls(), s.namespace).Object, "spec", "provisionRequirements")
+		return got
+	}
+	s := newStage(t)
+	for line := range strings.Lines(fmt.Sprintf(clusterText, s.namespace)) {
+		if !strings.Contains(line, "name: w-0") {
+			text += strings.Replace(line, ", workers: 1", ", arbiters: 0", 1)
+		}
+	}
+	two := strings.NewReplacer("controlPlane: 3, arbiters: 0", "controlPlane: 2, arbiters: 1", "{name: cp-2, role: control-plane", "{name: cp-2, role: arbiter").Replace(text)
+	five := strings.Replace(text, "controlPlane: 3", "controlPlane: 5", 1) +
+		"  - {name: cp-3, role: control-plane, match: {mac: \"52:54:00:00:00:03\"}}\n  - {name: cp-4, role: control-plane, match: {mac: \"52:54:00:00:00:04\"}}\n"
+	s.desired.Spec = parseCluster(t, text)
+	s.settle()
+	s.says("insufficient")
+	s.calls.take()
+	for _, test := range []struct {
+		text string
+		want map[string]any
+	}{
+		{five, map[string]any{"controlPlaneAgents": int64(5), "workerAgents": int64(0)}},
+		{text, map[string]any{"controlPlaneAgents": int64(3), "workerAgents": int64(0)}},
+		{two, map[string]any{"controlPlaneAgents": int64(2), "workerAgents": int64(0), "arbiterAgents": int64(1)}},
+		{text, map[string]any{"controlPlaneAgents": int64(3), "workerAgents": int64(0)}},
+	} {
+		s.desired.Spec = parseCluster(t, test.text)
+		if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
+			t.Errorf("%v: done %v", test.want, done)
+		}
+		s.wantWrites("agentclusterinstalls/C")
+		if diff := cmp.Diff(test.want, requirements(s)); diff != "" {
+			t.Error(diff)
+		}
+		if done := s.settle(); len(done) > 0 {
+			t.Errorf("%v: a second run does %v", test.want, done)
+		}
 	}
 }
 

@@ -9,8 +9,13 @@ import (
 	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -54,17 +59,81 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 	}
 }
 
+// A cluster that was registered with an arbiter gets a third machine of the control
+// plane in its place, and is installed so; a second run writes nothing.
+func TestControlPlaneThatChanges(t *testing.T) {
+	cluster, before := exampleOf(t, "compact"), exampleOf(t, "compact")
+	two, one := 2, 1
+	before.Spec.Topology.ControlPlane, before.Spec.Topology.Arbiters, before.Spec.Hosts[2].Role = &two, &one, spec.Arbiter
+	s := newStage(t, cluster, simulated.Config{Webhooks: true})
+	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plane.Close()
+	register := install.Action{Key: "cluster/register", Kind: install.RegisterCluster, Name: before.Metadata.Name}
+	if err := plane.Act(t.Context(), &install.Desired{Spec: before}, register); err != nil {
+		t.Fatal(err)
+	}
+	result, writes := s.run(t, &install.Desired{Spec: cluster}, nil)
+	if result.Verdict != install.VerdictInstalled || s.done[install.UpdateCluster] != 1 {
+		t.Errorf("verdict %s, done %v, writes %v", result.Verdict, s.done, writes)
+	}
+	if _, writes := s.run(t, &install.Desired{Spec: cluster}, nil); len(writes) > 0 {
+		t.Errorf("a second run writes %v", writes)
+	}
+}
+
 // Machines that the hub boots are what the file says by their BareMetalHosts, and
 // install as any. The simulated ones boot by themselves: one that has registered
 // before it could be given to the hub is not given to it any more.
 func TestInstallMachinesThatTheHubBoots(t *testing.T) {
+	installSimulated(t, bootedByHub(t), simulated.Config{Webhooks: true}, nil)
+}
+
+// bootedByHub is a cluster whose machines the hub boots.
+func bootedByHub(t *testing.T) *spec.Cluster {
+	t.Helper()
 	cluster := exampleOf(t, "compact")
 	cluster.Spec.Boot.Method = spec.BootMetal3
 	credentials := exampleOf(t, "redfish").Spec.Hosts[0].BMC.Credentials
 	for i := range cluster.Spec.Hosts {
 		cluster.Spec.Hosts[i].BMC = &spec.BMC{Address: "redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1", Credentials: credentials}
 	}
-	installSimulated(t, cluster, simulated.Config{Webhooks: true}, nil)
+	return cluster
+}
+
+// Machines that boot an InfraEnv that somebody else has bound to the cluster are not
+// told which cluster is theirs: the hub refuses that, and does not look after them.
+func TestMachinesOfABoundInfraEnv(t *testing.T) {
+	cluster := bootedByHub(t)
+	s := newStage(t, cluster, simulated.Config{Webhooks: true})
+	cluster.Spec.InfraEnv.Ref = "rack"
+	env := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"clusterRef": map[string]any{"name": cluster.Metadata.Name, "namespace": s.config.Namespace}, "pullSecretRef": map[string]any{"name": cluster.Metadata.Name + "-pull-secret"},
+	}}}
+	env.SetAPIVersion("agent-install.openshift.io/v1beta1")
+	env.SetKind("InfraEnv")
+	env.SetName("rack")
+	if _, err := s.admin.Resource(hubapi.InfraEnvs()).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled || s.done[install.RegisterHost] == 0 {
+		t.Fatalf("verdict %s, done %v", result.Verdict, s.done)
+	}
+	machines, err := s.admin.Resource(hubapi.BareMetalHosts()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range machines.Items {
+		agents, err := s.admin.Resource(hubapi.Agents()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelAgentBMH + "=" + m.GetName()})
+		if err != nil || len(agents.Items) != 1 {
+			t.Errorf("the hub does not look after %s, annotations %v: %v", m.GetName(), m.GetAnnotations(), err)
+		}
+		if m.GetAnnotations()[hubapi.AnnotationBMHDetached] == "" {
+			t.Errorf("the hub does not let go of %s, which is installed", m.GetName())
+		}
+	}
 }
 
 func exampleOf(t *testing.T, name string) *spec.Cluster {

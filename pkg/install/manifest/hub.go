@@ -34,6 +34,10 @@ type HubOptions struct {
 	// InfraEnvs say which hosts boot which image; nil for what
 	// install.InfraEnvPlans makes of the file alone.
 	InfraEnvs []install.InfraEnvPlan
+	// Bound says that the InfraEnv which the hosts boot is bound to the cluster.
+	// BareMetalHosts do not name the cluster then: the service refuses those that
+	// do. Otherwise one that spec.infraEnv.ref names is taken for a pool.
+	Bound bool
 }
 
 // HubObjects are the objects of a cluster on a hub.

@@ -181,7 +181,7 @@ func (h *hub) hostAnnotations(host *spec.Host) map[string]string {
 	set(hubapi.AnnotationBMACMachineConfigPool, host.MachineConfigPool)
 	set(hubapi.AnnotationBMACInstallerArgs, installerArgs(host))
 	set(hubapi.AnnotationBMACIgnitionOverrides, h.hostIgnition(host))
-	if late := h.cluster.Spec.InfraEnv; late.Bind == spec.BindLate || late.Ref != "" {
+	if late := h.cluster.Spec.InfraEnv; !h.options.Bound && (late.Bind == spec.BindLate || late.Ref != "") {
 		set(hubapi.AnnotationBMACClusterReference, h.options.Namespace+"/"+h.cluster.Metadata.Name)
 	}
 	set(hubapi.AnnotationBMACFencingSecret, FencingSecretName(h.cluster, host))

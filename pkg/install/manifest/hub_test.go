@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/manifest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -101,6 +102,36 @@ func TestHubRefuses(t *testing.T) {
 				t.Errorf("%s is not named: %v", tc.field, err)
 			}
 		})
+	}
+}
+
+// TestMachinesNameTheirCluster where nothing else says it: not where the InfraEnv
+// that they boot is bound to it, which the service refuses.
+func TestMachinesNameTheirCluster(t *testing.T) {
+	for name, test := range map[string]struct {
+		infraEnv string
+		bound    bool
+		want     string
+	}{
+		"an InfraEnv of their own":   {},
+		"late binding":               {infraEnv: "infraEnv: {bind: late}, ", want: "lab/lab"},
+		"late, and bound all along":  {infraEnv: "infraEnv: {bind: late}, ", bound: true},
+		"a pool":                     {infraEnv: "infraEnv: {ref: pool}, ", want: "lab/lab"},
+		"somebody's, that is bound":  {infraEnv: "infraEnv: {ref: rack}, ", bound: true},
+		"one of their own, observed": {bound: true},
+	} {
+		c := parse(t, `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec: {openshift: {version: "4.20"}, baseDomain: example.com, pullSecret: {env: PULL}, network: {machine: [192.168.127.0/24]}, topology: {controlPlane: 1}, `+
+			test.infraEnv+`boot: {method: metal3}, hosts: [{name: a, match: {mac: "52:54:00:00:00:01"}, bmc: {address: "https://10.0.0.1/redfish/v1/Systems/1", credentials: {env: BMC}}}]}`)
+		objects, err := manifest.Hub(c, manifest.HubOptions{Bound: test.bound})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := objects.Hosts[0].BareMetalHost.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; got != test.want {
+			t.Errorf("%s: they name %q, want %q", name, got, test.want)
+		}
 	}
 }
 
