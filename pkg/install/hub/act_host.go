@@ -176,7 +176,7 @@ func noPlace(setting install.Setting) error {
 }
 
 // labels are the labels that a node shall have; those that it shall not have any
-// more are taken away.
+// more are taken away, but for what it inherits.
 func (a *actor) labels(live *unstructured.Unstructured, value install.Value) (map[string]any, error) {
 	var labels map[string]string
 	if err := value.Decode(&labels); err != nil {
@@ -184,8 +184,10 @@ func (a *actor) labels(live *unstructured.Unstructured, value install.Value) (ma
 	}
 	out := anyMap(labels)
 	have, _, _ := unstructured.NestedStringMap(live.Object, "spec", "nodeLabels")
+	inherited := inheritedLabels(live)
 	for key := range have {
-		if _, wanted := labels[key]; !wanted {
+		_, wanted := labels[key]
+		if _, stays := inherited[key]; !wanted && !stays {
 			out[key] = nil
 		}
 	}

@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // A cluster is made with each object written once; another run, which remembers
@@ -146,74 +144,6 @@ func TestUpdate(t *testing.T) {
 	if fields["sshPublicKey"] == nil || fields["networking"].(map[string]any)["userManagedNetworking"] != false || fields["holdInstallation"] != true {
 		t.Errorf("fields were lost: %v", fields)
 	}
-}
-
-// Labels that are passed on to nodes are not in the image, and no machine has to
-// boot anew for them. What is applied later neither loses them nor brings back
-// those that went, and a label that is another's as well stays.
-func TestNodeLabels(t *testing.T) {
-	s := newStage(t)
-	hub := &s.desired.Spec.Spec.Hub
-	hub.NodeLabels = map[string]string{"example.com/site": "north", "example.com/row": "1", "example.com/hall": "a"}
-	s.settle()
-	s.imageReady()
-	for i := range 4 {
-		s.boots(i)
-	}
-	s.says("insufficient")
-	o := s.until("hosts", func(o *install.Observed) bool { return len(o.Hosts) == 4 && o.Cluster.Status == "insufficient" })
-	s.settle()
-	s.another(infraEnvs(), `{"metadata":{"labels":{"example.com/hall":"b"}}}`)
-	s.until("the other's label", func(o *install.Observed) bool {
-		return strings.Contains(string(o.InfraEnvs[0].Settings[install.SetNodeLabels]), `"b"`)
-	})
-	last := slices.MaxFunc(o.Hosts, func(a, b install.Host) int { return a.Registered.Compare(b.Registered) })
-	s.eventually("the next second: times on a hub have no parts of it", func() bool { return time.Now().Unix() > last.Registered.Unix() })
-	labels := func(want, keys string) {
-		t.Helper()
-		live := s.get(infraEnvs(), s.namespace)
-		var got []string
-		for key, value := range live.GetLabels() {
-			if name, is := strings.CutPrefix(key, "example.com/"); is {
-				got = append(got, name+"="+value)
-			}
-		}
-		slices.Sort(got)
-		if text := strings.Join(got, " "); text != want || live.GetAnnotations()[hubapi.AnnotationPropagateNodeLabels] != keys || live.GetLabels()[hubapi.LabelCluster] != s.namespace {
-			t.Errorf("labels %v, annotations %v, want %q and %q", live.GetLabels(), live.GetAnnotations(), want, keys)
-		}
-	}
-	update := func(want ...string) {
-		t.Helper()
-		s.calls.take()
-		done := s.settle()
-		done = slices.DeleteFunc(done, func(kind string) bool { return kind != "UpdateInfraEnv" })
-		if !slices.Equal(done, want) {
-			t.Errorf("done %v, want %v", done, want)
-		}
-	}
-	hub.NodeLabels = map[string]string{"example.com/site": "south"}
-	update("UpdateInfraEnv")
-	labels("hall=b site=south", "example.com/site")
-	o = s.observe()
-	for _, wait := range install.Decide(s.desired, o, o.At).Waits {
-		if strings.HasSuffix(wait.Key, "/new-image") {
-			t.Errorf("waits for %s", wait.For)
-		}
-	}
-	s.desired.Options.Reimage = true
-	s.desired.Spec.Spec.Discovery.KernelArgs = []string{"console=ttyS1"}
-	update("UpdateInfraEnv")
-	labels("hall=b site=south", "example.com/site")
-	s.desired.Spec.Spec.Discovery.KernelArgs, hub.NodeLabels = []string{}, map[string]string{"example.com/site": "west", "example.com/row": ""}
-	update("UpdateInfraEnv")
-	labels("hall=b row= site=west", "example.com/row,example.com/site")
-	hub.NodeLabels = map[string]string{}
-	update("UpdateInfraEnv")
-	labels("hall=b", "")
-	s.desired.Spec.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
-	update("UpdateInfraEnv")
-	labels("hall=b", "")
 }
 
 // another has another manager change the object of a kind that has the cluster's
