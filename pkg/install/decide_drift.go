@@ -156,7 +156,7 @@ func (p *planner) hostDrift() {
 			id = disk.ID // a disk that has been installed on may fit no more
 		}
 		keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
-		settings := hostSettings(want, id, keep)
+		settings := p.ofHost(want, have, id, keep)
 		if err != nil {
 			delete(settings, SetKeepDisks)
 		}

@@ -194,7 +194,7 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 		Key: "host/" + want.Name + "/update", Scope: HostScope(want.Name), Kind: UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
 		Reason: "the host differs from the file", Settings: Settings{},
 	}
-	settings := p.approval(have, everyHost(p.spec, want, hostSettings(want, id, keep)))
+	settings := p.approval(have, p.ofHost(want, have, id, keep))
 	for _, d := range worthWriting(differences(settings, have.Settings)) {
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(field))

@@ -164,16 +164,19 @@ func hostSettings(h *spec.Host, disk string, keep []string) Settings {
 // tokenSet is what can be said of a token: that there is one.
 const tokenSet = "set"
 
-// everyHost adds what the file says of every host: labels of its node, and what
-// is in the service's own words.
-func everyHost(c *spec.Cluster, h *spec.Host, s Settings) Settings {
-	if shared := c.Spec.Hub.NodeLabels; len(shared) > 0 && h.Labels != nil {
-		// A hub puts them on each host by itself; they are not to be taken away.
-		labels := maps.Clone(shared)
-		maps.Copy(labels, h.Labels)
-		s[SetLabels] = ValueOf(labels)
+// ofHost are the settings of a host of the file as the service would hold them of
+// its machine, and what the file says of every host in the service's own words.
+func (p *planner) ofHost(want *spec.Host, have *Host, disk string, keep []string) Settings {
+	s := hostSettings(want, disk, keep)
+	if want.Labels != nil && len(have.Inherited) > 0 {
+		own := maps.Clone(want.Labels)
+		maps.DeleteFunc(own, func(key, value string) bool {
+			inherited, does := have.Inherited[key]
+			return does && inherited == value
+		})
+		s[SetLabels] = ValueOf(own)
 	}
-	if extra := c.Spec.Overrides.Host; len(extra) > 0 {
+	if extra := p.spec.Spec.Overrides.Host; len(extra) > 0 {
 		s[SetHostExtra] = ValueOf(extra)
 	}
 	return s

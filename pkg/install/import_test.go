@@ -97,21 +97,42 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	}
 }
 
-// TestSharedNodeLabels stay where a host has labels of its own, and changing them
-// makes no new image.
+// TestSharedNodeLabels are not a host's own where it has labels of its own, and
+// changing them makes no new image.
 func TestSharedNodeLabels(t *testing.T) {
 	c := sample(1, 0)
 	c.Spec.Hub.NodeLabels, c.Spec.Hosts[0].Labels = map[string]string{"site": "north"}, map[string]string{"rack": "a"}
 	w := readyWorld(t, c)
-	if got := w.observed.Hosts[0].Settings[install.SetLabels]; got != install.ValueOf(map[string]string{"site": "north", "rack": "a"}) {
+	if got := w.observed.Hosts[0].Settings[install.SetLabels]; got != install.ValueOf(map[string]string{"rack": "a"}) {
 		t.Errorf("labels %s", got)
 	}
 	c.Spec.Hub.NodeLabels = map[string]string{"site": "south"}
-	if plan := w.decide(); len(plan.Blockers) > 0 || !slices.Contains(keys(plan.Actions), "infraenv/lab/update") {
+	if plan := w.decide(); len(plan.Blockers) > 0 || !slices.Equal(keys(plan.Actions), []string{"infraenv/lab/update"}) {
 		t.Errorf("plan %+v", plan)
 	}
 	c.Spec.Hub.AgentLabels = map[string]string{"zone": "a"}
 	if plan := w.decide(); !hasReason(plan, "NewImageNeeded") {
 		t.Errorf("plan %+v", plan)
+	}
+}
+
+// TestInheritedLabels that the file says of a host as well are there already;
+// another value is a difference, before the install and after it.
+func TestInheritedLabels(t *testing.T) {
+	c := sample(1, 0)
+	c.Spec.Hosts[0].Labels = map[string]string{"rack": "a"}
+	w := readyWorld(t, c)
+	w.observed.Hosts[0].Inherited = map[string]string{"site": "north"}
+	for _, state := range []install.ClusterState{install.ClusterReady, install.ClusterInstalling} {
+		w.observed.Cluster.State = state
+		for site, differs := range map[string]bool{"north": false, "south": true} {
+			c.Spec.Hosts[0].Labels = map[string]string{"rack": "a", "site": site}
+			plan := w.decide()
+			written := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == install.UpdateHost })
+			told := slices.ContainsFunc(plan.Warnings, func(w install.Warning) bool { return strings.Contains(w.Key, "labels") })
+			if (written || told) != differs {
+				t.Errorf("%s, site %s: plan %+v", state, site, plan)
+			}
+		}
 	}
 }

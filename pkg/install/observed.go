@@ -179,6 +179,9 @@ type Host struct {
 	Registered time.Time
 	Inventory  Inventory
 	Settings   Settings
+	// Inherited are the labels of its node that it has from its InfraEnv. They come
+	// and go with that, and Settings leave them out.
+	Inherited map[string]string
 	// Validations are empty before the first evaluation.
 	Validations []Validation
 	Progress    HostProgress

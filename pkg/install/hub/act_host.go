@@ -176,7 +176,7 @@ func noPlace(setting install.Setting) error {
 }
 
 // labels are the labels that a node shall have; those that it shall not have any
-// more are taken away.
+// more are taken away, but for what it inherits.
 func (a *actor) labels(live *unstructured.Unstructured, value install.Value) (map[string]any, error) {
 	var labels map[string]string
 	if err := value.Decode(&labels); err != nil {
@@ -184,8 +184,10 @@ func (a *actor) labels(live *unstructured.Unstructured, value install.Value) (ma
 	}
 	out := anyMap(labels)
 	have, _, _ := unstructured.NestedStringMap(live.Object, "spec", "nodeLabels")
+	inherited := inheritedLabels(live)
 	for key := range have {
-		if _, wanted := labels[key]; !wanted {
+		_, wanted := labels[key]
+		if _, stays := inherited[key]; !wanted && !stays {
 			out[key] = nil
 		}
 	}
@@ -235,7 +237,8 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 }
 
 // agentOnly writes on the Agent what a BareMetalHost has no word for and its
-// controller leaves alone.
+// controller leaves alone: among that are the labels that go, since it only ever
+// adds labels.
 func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured) error {
 	all, err := a.agentFields(agent)
 	if err != nil {
@@ -245,6 +248,12 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 	for _, field := range []string{"ignitionEndpointHTTPHeaders", "ignitionEndpointTokenReference"} {
 		if value, there := all[field]; there {
 			own[field] = value
+		}
+	}
+	if labels, said := all["nodeLabels"].(map[string]any); said {
+		maps.DeleteFunc(labels, func(_ string, value any) bool { return value != nil })
+		if len(labels) > 0 {
+			own["nodeLabels"] = labels
 		}
 	}
 	if a.action.Kind == install.InstallHost {
@@ -289,8 +298,8 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (notes, fields
 	return notes, fields, nil
 }
 
-// labelNotes are annotations for the labels of a node. Those of before go, but
-// the controller only ever adds labels.
+// labelNotes are annotations for the labels of a node. Those of before go, or the
+// controller would add them again.
 func labelNotes(notes map[string]any, machine *unstructured.Unstructured, value install.Value) error {
 	var labels map[string]string
 	if err := value.Decode(&labels); err != nil {

@@ -3,7 +3,10 @@ package hub
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -156,7 +159,56 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, labels := a.action.Settings[install.SetNodeLabels]; labels {
+		if live, err = a.passOn(ctx, live, want.InfraEnv); err != nil {
+			return err
+		}
+	}
 	return a.agreedInfraEnv(live)
+}
+
+// passOn brings the labels that an InfraEnv passes on to its nodes to what they
+// shall be. They are not in the image, but an apply gives all that oaictl owns the
+// time of now, and the image would count as made anew ([specChanged]): they are
+// patched. A patch asks nobody, so whose they are is looked at here, and that the
+// object is still the one that was looked at is left to the API server.
+func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	const note = hubapi.AnnotationPropagateNodeLabels
+	var theirs []string
+	ask := func(field, key string) {
+		if owner := otherOwner(live, "metadata", field, key); owner != "" {
+			theirs = append(theirs, fmt.Sprintf("metadata.%s.%s is owned by %s", field, key, owner))
+		}
+	}
+	labels, wanted := map[string]any{}, want.GetLabels()
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		labels[key] = wanted[key]
+		if live.GetLabels()[key] != wanted[key] {
+			ask("labels", key)
+		}
+	}
+	for _, key := range list(live.GetAnnotations()[note]) {
+		if _, stays := wanted[key]; !stays && otherOwner(live, "metadata", "labels", key) == "" {
+			labels[key] = nil
+		}
+	}
+	notes := map[string]any{note: nil} // which takes it away
+	if keys := want.GetAnnotations()[note]; keys != "" {
+		notes[note] = keys
+	}
+	if live.GetAnnotations()[note] != want.GetAnnotations()[note] {
+		ask("annotations", note)
+	}
+	if len(theirs) > 0 {
+		return nil, &install.Fault{
+			Code: install.CodeNotFound, Op: "change InfraEnv", On: id(live.GetNamespace(), live.GetName()), Permanent: true,
+			Err:  fmt.Errorf("others have set what the file says otherwise: %s", strings.Join(theirs, ", ")),
+			Next: "take these fields out of the file, or have whoever set them give them up",
+		}
+	}
+	return a.patched(ctx, infraEnvs(), live, map[string]any{"metadata": map[string]any{
+		"labels": labels, "annotations": notes, "resourceVersion": live.GetResourceVersion(),
+	}})
 }
 
 // networks has the InfraEnv select just the networks of its hosts.

@@ -190,24 +190,65 @@ func TestCountsThatChange(t *testing.T) {
 	}
 }
 
+// another has another manager change the object of a kind that has the cluster's
+// name.
+func (s *stage) another(k kind, text string) {
+	s.Helper()
+	if _, err := s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
+		s.Fatal(err)
+	}
+}
+
 // What somebody else has set is theirs.
 func TestConflictNamesTheOther(t *testing.T) {
-	s := newStage(t)
-	s.settle()
-	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"apiVIPs":["192.168.127.7"]}}`), metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
-		t.Fatal(err)
-	}
-	o := s.until("the other's field", func(o *install.Observed) bool {
-		return strings.Contains(string(o.Cluster.Settings[install.SetAPIVIPs]), "127.7")
-	})
-	plan := install.Decide(s.desired, o, o.At)
-	if len(plan.Actions) != 1 {
-		t.Fatalf("actions %+v", plan.Actions)
-	}
-	err := s.plane.Act(t.Context(), s.desired, plan.Actions[0])
-	var fault *install.Fault
-	if !errors.As(err, &fault) || fault.Code != install.CodeNotFound || !fault.Permanent || !strings.Contains(err.Error(), "spec.apiVIPs is owned by argocd") {
-		t.Errorf("got %v", err)
+	for name, test := range map[string]struct {
+		kind  kind
+		patch string
+		seen  func(*install.Observed) bool
+		says  string
+	}{
+		"a field": {
+			agentInstalls(), `{"spec":{"apiVIPs":["192.168.127.7"]}}`,
+			func(o *install.Observed) bool {
+				return strings.Contains(string(o.Cluster.Settings[install.SetAPIVIPs]), "127.7")
+			},
+			"spec.apiVIPs is owned by argocd",
+		},
+		"a label of nodes": {
+			infraEnvs(), `{"metadata":{"labels":{"example.com/site":"south"}}}`,
+			func(o *install.Observed) bool {
+				return strings.Contains(string(o.InfraEnvs[0].Settings[install.SetNodeLabels]), "south")
+			},
+			"metadata.labels.example.com/site is owned by argocd",
+		},
+		"which labels nodes get": {
+			infraEnvs(), `{"metadata":{"annotations":{"infraenv.agent-install.openshift.io/propagate-node-labels":"example.com/row"}}}`,
+			func(o *install.Observed) bool {
+				return strings.Contains(string(o.InfraEnvs[0].Settings[install.SetNodeLabels]), "row")
+			},
+			"metadata.annotations.infraenv.agent-install.openshift.io/propagate-node-labels is owned by argocd",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.desired.Spec.Spec.Hub.NodeLabels = map[string]string{"example.com/site": "north"}
+			s.settle()
+			s.another(test.kind, test.patch)
+			before := s.get(test.kind, s.namespace)
+			o := s.until("the other's field", test.seen)
+			plan := install.Decide(s.desired, o, o.At)
+			if len(plan.Actions) != 1 {
+				t.Fatalf("actions %+v", plan.Actions)
+			}
+			err := s.plane.Act(t.Context(), s.desired, plan.Actions[0])
+			var fault *install.Fault
+			if !errors.As(err, &fault) || fault.Code != install.CodeNotFound || !fault.Permanent || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v", err)
+			}
+			if after := s.get(test.kind, s.namespace); after.GetResourceVersion() != before.GetResourceVersion() {
+				t.Error("it was written nevertheless")
+			}
+		})
 	}
 }
 
@@ -218,19 +259,13 @@ func TestHold(t *testing.T) {
 	if o := s.observe(); o.Cluster.Hold != "" {
 		t.Errorf("our own hold is somebody else's: %q", o.Cluster.Hold)
 	}
-	patch := func(k kind, text string) {
-		t.Helper()
-		if _, err := s.client(k).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	patch(agentInstalls(), `{"spec":{"holdInstallation":false}}`)
-	patch(agentInstalls(), `{"spec":{"holdInstallation":true}}`)
+	s.another(agentInstalls(), `{"spec":{"holdInstallation":false}}`)
+	s.another(agentInstalls(), `{"spec":{"holdInstallation":true}}`)
 	s.until("held by argocd", func(o *install.Observed) bool { return o.Cluster.Hold == "argocd" })
 	if o, want := s.observe(), "kubectl patch agentclusterinstall -n "+s.namespace+" "+s.namespace+" "; !strings.Contains(o.Cluster.Unhold, want) {
 		t.Errorf("does not say how to let it start: %q", o.Cluster.Unhold)
 	}
-	patch(clusterDeployments(), `{"metadata":{"annotations":{"hive.openshift.io/reconcile-pause":"true"}}}`)
+	s.another(clusterDeployments(), `{"metadata":{"annotations":{"hive.openshift.io/reconcile-pause":"true"}}}`)
 	s.until("paused", func(o *install.Observed) bool { return strings.Contains(o.Cluster.Hold, "reconcile-pause") })
 	if o, want := s.observe(), "kubectl annotate clusterdeployment -n "+s.namespace+" "+s.namespace+" hive.openshift.io/reconcile-pause-"; !strings.HasSuffix(o.Cluster.Unhold, want) {
 		t.Errorf("does not say how to end the pause: %q", o.Cluster.Unhold)

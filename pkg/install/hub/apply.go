@@ -227,24 +227,30 @@ func (w *writer) displaced(ctx context.Context, k kind, config *unstructured.Uns
 	}
 }
 
-// patch changes fields of an object that others own too: a JSON merge patch,
-// unless all of it is so already.
+// patch is patched for who has no use for what the object is then.
 func (w *writer) patch(ctx context.Context, k kind, live *unstructured.Unstructured, fields map[string]any) error {
+	_, err := w.patched(ctx, k, live, fields)
+	return err
+}
+
+// patched changes fields of an object that others own too: a JSON merge patch,
+// unless all of it is so already. It gives the object as it is then.
+func (w *writer) patched(ctx context.Context, k kind, live *unstructured.Unstructured, fields map[string]any) (*unstructured.Unstructured, error) {
 	if within(fields, live.Object) {
-		return nil
+		return live, nil
 	}
 	data, err := json.Marshal(fields)
 	if err != nil {
-		return fmt.Errorf("write a patch of %s %s: %w", k.name, live.GetName(), err)
+		return nil, fmt.Errorf("write a patch of %s %s: %w", k.name, live.GetName(), err)
 	}
 	ctx, cancel := brief(ctx)
 	defer cancel()
 	written, err := w.client(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
 	if err != nil {
-		return w.fault(attempt{op: "change " + k.name, verb: "patch", kind: k, namespace: live.GetNamespace(), name: live.GetName(), ofFile: w.ofFile}, err)
+		return nil, w.fault(attempt{op: "change " + k.name, verb: "patch", kind: k, namespace: live.GetNamespace(), name: live.GetName(), ofFile: w.ofFile}, err)
 	}
 	w.kept(k, written)
-	return nil
+	return written, nil
 }
 
 // kept puts what was just written on its shelf, so that the next observation

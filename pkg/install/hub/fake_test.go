@@ -26,6 +26,13 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 		dynamic: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...), have: have,
 		places: map[string]*place{}, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
 	}
+	at := filledPlace(p, namespace)
+	t.Cleanup(p.Close)
+	return p, at
+}
+
+// filledPlace is another namespace of such a plane.
+func filledPlace(p *Plane, namespace string) *place {
 	at := &place{namespace: namespace, shelves: map[string]*shelf{}, news: make(chan struct{})}
 	for _, k := range watched() {
 		s := newShelf(k, at.changed)
@@ -33,8 +40,7 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 		at.shelves[k.name] = s
 	}
 	p.places[namespace] = at
-	t.Cleanup(p.Close)
-	return p, at
+	return at
 }
 
 // put has a watch bring objects.

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -57,6 +58,28 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		if notes[key] != want {
 			t.Errorf("%s is %q, want %q", key, notes[key], want)
 		}
+	}
+	// The controller adds labels, and never takes one away.
+	patch := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"site"}},"spec":{"nodeLabels":{"rack":"a","site":"north"}}}`
+	if _, err := s.client(agents()).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the labels", func(o *install.Observed) bool {
+		return strings.Contains(string(o.Hosts[0].Settings[install.SetLabels]), "rack")
+	})
+	action.Settings = install.Settings{install.SetLabels: install.ValueOf(map[string]string{"row": "1"})}
+	for range 2 {
+		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.wantWrites("baremetalhosts/metal", "agents/"+name)
+	notes = s.get(bareMetalHosts(), "metal").GetAnnotations()
+	if _, there := notes["bmac.agent-install.openshift.io.node-label.rack"]; there || notes["bmac.agent-install.openshift.io.node-label.row"] != "1" {
+		t.Errorf("annotations %v", notes)
+	}
+	if left, _, _ := unstructured.NestedStringMap(s.get(agents(), name).Object, "spec", "nodeLabels"); left["site"] != "north" || len(left) != 1 {
+		t.Errorf("labels that are left: %v", left)
 	}
 }
 

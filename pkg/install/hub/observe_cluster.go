@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
@@ -61,7 +60,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 	ends(cluster, cd, aci)
 	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
 	if cluster.Released {
-		cluster.Stalled = stalledSince(status.Conditions, debugOf(aci).State, at, observed.Hosts)
+		cluster.Stalled = p.stalledSince(ctx, aci, id(deployment.GetNamespace(), deployment.GetName()), observed.Hosts)
 	}
 	if status.Progress != nil {
 		cluster.Progress.Percent = int(status.Progress.TotalPercentage)
@@ -187,29 +186,34 @@ func otherOwner(u *unstructured.Unstructured, path ...string) string {
 }
 
 // stalledSince is since when the service takes Agents for not synced although
-// all of them are, zero where it does not.
-func stalledSince(conditions []hubapi.Condition, state string, at *place, hosts []install.Host) time.Time {
-	c := find(conditions, hubapi.ConditionRequirementsMet)
-	if state != "ready" || !c.isFalse() || c.Reason != hubapi.ReasonUnsyncedAgents || len(hosts) == 0 {
+// all of the cluster's are, zero where it does not. Machines of a pool that nobody
+// uses say nothing of that, and an Agent may stand in the namespace of its pool.
+func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall, cluster string, hosts []install.Host) time.Time {
+	c := find(aci.Status.Conditions, hubapi.ConditionRequirementsMet)
+	if debugOf(aci).State != "ready" || !c.isFalse() || c.Reason != hubapi.ReasonUnsyncedAgents {
 		return time.Time{}
 	}
-	since := c.since()
+	since, bound := c.since(), false
 	for i := range hosts {
-		u := at.shelf(agents()).get(hosts[i].ID)
-		if u == nil {
-			return time.Time{}
+		if hosts[i].ClusterID != cluster {
+			continue
 		}
-		wire, err := read[agentinstall.Agent](u)
+		bound = true
+		namespace, _ := parts(hosts[i].InfraEnvID, "")
+		agent, err := p.agentOf(ctx, namespace, hosts[i].ID)
 		if err != nil {
 			return time.Time{}
 		}
-		synced := find(wire.Status.Conditions, hubapi.ConditionSpecSynced)
+		synced := find(agent.Status.Conditions, hubapi.ConditionSpecSynced)
 		if !synced.isTrue() {
 			return time.Time{}
 		}
 		if synced.since().After(since) {
 			since = synced.since()
 		}
+	}
+	if !bound {
+		return time.Time{}
 	}
 	return since
 }

@@ -50,7 +50,8 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 		host.Inventory.Known = false // of the boot before, if any
 	}
 	host.Hostname = firstOf(wire.Spec.Hostname, status.Inventory.Hostname)
-	host.Settings = hostSettings(wire)
+	host.Inherited = inheritedLabels(u)
+	host.Settings = hostSettings(wire, host.Inherited)
 	if text, standing := refused(status.Conditions, now); text != "" {
 		host.Validations = append(host.Validations, specCheck(text, standing))
 		if standing && host.State == install.HostReady { // for the service, with what it was told before
@@ -60,9 +61,19 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	return host, nil
 }
 
+// inheritedLabels are the labels of a node that its Agent was given by the service,
+// since its InfraEnv passes them on. Which they are stands in an annotation; taken
+// away, they would come back.
+func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
+	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	inherited := list(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
+	maps.DeleteFunc(labels, func(key, _ string) bool { return !slices.Contains(inherited, key) })
+	return labels
+}
+
 // hostSettings are what an Agent holds, by the fields they come from. What it
-// does not say is left out.
-func hostSettings(wire *agentinstall.Agent) install.Settings {
+// does not say is left out, and so is what it inherits.
+func hostSettings(wire *agentinstall.Agent, inherited map[string]string) install.Settings {
 	spec := &wire.Spec
 	s := install.Settings{
 		install.SetApproved: install.ValueOf(spec.Approved),
@@ -73,7 +84,9 @@ func hostSettings(wire *agentinstall.Agent) install.Settings {
 	text(s, install.SetPool, spec.MachineConfigPool)
 	text(s, install.SetIgnition, spec.IgnitionConfigOverrides)
 	if spec.NodeLabels != nil {
-		s[install.SetLabels] = install.ValueOf(spec.NodeLabels)
+		own := maps.Clone(spec.NodeLabels)
+		maps.DeleteFunc(own, func(key, _ string) bool { _, is := inherited[key]; return is })
+		s[install.SetLabels] = install.ValueOf(own)
 	}
 	var args []string
 	if json.Unmarshal([]byte(spec.InstallerArgs), &args) == nil {

@@ -60,13 +60,11 @@ func installPaths(setting install.Setting) []path {
 	return nil
 }
 
-// infraEnvPaths are the fields of an InfraEnv that a setting comes to.
+// infraEnvPaths are the fields of an InfraEnv that a setting comes to, but for
+// the labels of nodes, which are not applied ([actor.passOn]).
 func infraEnvPaths(setting install.Setting) []path {
 	annotation := func(name string) path { return path{"metadata", "annotations", name} }
-	switch setting {
-	case install.SetNodeLabels: // the labels as a whole: those that go are known by what is left
-		return []path{{"metadata", "labels"}, annotation(hubapi.AnnotationPropagateNodeLabels)}
-	case install.SetIronic:
+	if setting == install.SetIronic {
 		return []path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage), annotation(hubapi.AnnotationIPFamily)}
 	}
 	field := map[install.Setting]string{

@@ -204,6 +204,61 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// The service loses sight of Agents in the namespace of a pool as well; those of
+// the pool that the cluster does not use say nothing of it.
+func TestStallOfAPool(t *testing.T) {
+	synced, unsynced := conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("SpecSynced", "False", "InputError")
+	for name, test := range map[string]struct {
+		ours, spare, elsewhere map[string]any // condition of the cluster's Agent in a pool, of one of nobody's, and of one of another cluster
+		stalls                 bool
+	}{
+		"in sync":                         {ours: synced, stalls: true},
+		"in sync, beside one of nobody's": {ours: synced, spare: unsynced, stalls: true},
+		"in sync, beside another's":       {ours: synced, elsewhere: unsynced, stalls: true},
+		"not in sync":                     {ours: unsynced, spare: synced},
+		"none of its own":                 {spare: synced},
+	} {
+		p, at := filledPlane(t, "lab")
+		pool := filledPlace(p, "racks")
+		for _, u := range made(t, p, at, parseCluster(t, singleNode())).Cluster {
+			if u.GetKind() != "AgentClusterInstall" {
+				continue
+			}
+			u = u.DeepCopy()
+			u.SetResourceVersion("100")
+			u.Object["spec"].(map[string]any)["holdInstallation"] = false
+			u.Object["status"] = map[string]any{
+				"conditions": []any{conditionOf("RequirementsMet", "False", "UnsyncedAgents")}, "debugInfo": map[string]any{"state": "ready"},
+			}
+			put(t, at, u)
+		}
+		env := object("agent-install.openshift.io/v1beta1", "InfraEnv", "racks", "pool", map[string]any{"spec": map[string]any{}})
+		env.SetResourceVersion("1")
+		put(t, pool, env)
+		for id, agent := range map[string]struct {
+			cluster   string
+			condition map[string]any
+		}{"ours": {"lab", test.ours}, "spare": {"", test.spare}, "elsewhere": {"other", test.elsewhere}} {
+			if agent.condition == nil {
+				continue
+			}
+			u := agentWith(agent.condition)
+			u.SetNamespace("racks")
+			u.SetName(id)
+			u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": "pool"})
+			u.Object["spec"].(map[string]any)["clusterDeploymentName"] = map[string]any{"name": agent.cluster, "namespace": agent.cluster}
+			put(t, pool, u)
+		}
+		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com", InfraEnv: "racks/pool"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := !o.Cluster.Stalled.IsZero(); got != test.stalls {
+			t.Errorf("%s: stalled %v", name, got)
+		}
+	}
+}
+
 // A namespace that is on its way out is named, and what holds it.
 func TestTerminatingNamespace(t *testing.T) {
 	s := newStage(t)
