@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -210,8 +211,12 @@ func TestStallOfAPool(t *testing.T) {
 	synced, unsynced := conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("SpecSynced", "False", "InputError")
 	for name, test := range map[string]struct {
 		ours, spare, elsewhere map[string]any // condition of the cluster's Agent in a pool, of one of nobody's, and of one of another cluster
+		reason, state          string         // UnsyncedAgents and ready unless given
 		stalls                 bool
 	}{
+		"too few":                         {ours: synced, reason: "InsufficientAgents"},
+		"not approved":                    {ours: synced, reason: "UnapprovedAgents"},
+		"not ready":                       {ours: synced, state: "insufficient"},
 		"in sync":                         {ours: synced, stalls: true},
 		"in sync, beside one of nobody's": {ours: synced, spare: unsynced, stalls: true},
 		"in sync, beside another's":       {ours: synced, elsewhere: unsynced, stalls: true},
@@ -228,7 +233,8 @@ func TestStallOfAPool(t *testing.T) {
 			u.SetResourceVersion("100")
 			u.Object["spec"].(map[string]any)["holdInstallation"] = false
 			u.Object["status"] = map[string]any{
-				"conditions": []any{conditionOf("RequirementsMet", "False", "UnsyncedAgents")}, "debugInfo": map[string]any{"state": "ready"},
+				"conditions": []any{conditionOf("RequirementsMet", "False", cmp.Or(test.reason, "UnsyncedAgents"))},
+				"debugInfo":  map[string]any{"state": cmp.Or(test.state, "ready")},
 			}
 			put(t, at, u)
 		}
