@@ -47,20 +47,3 @@ func (j *jsonLines) Event(e install.Event) {
 }
 
 func (j *jsonLines) Close() {}
-
-// All shows every event in each of the sinks.
-func All(sinks ...Sink) Sink { return several(sinks) }
-
-type several []Sink
-
-func (s several) Event(e install.Event) {
-	for _, sink := range s {
-		sink.Event(e)
-	}
-}
-
-func (s several) Close() {
-	for _, sink := range s {
-		sink.Close()
-	}
-}

@@ -120,16 +120,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestAll(t *testing.T) {
-	var one, two strings.Builder
-	sink := All(JSON(&one), JSON(&two), None())
-	sink.Event(events()[0])
-	sink.Close()
-	if one.String() == "" || one.String() != two.String() {
-		t.Errorf("the sinks got %q and %q", one.String(), two.String())
-	}
-}
-
 // picture is a cluster of five hosts in the middle of an install.
 func picture() *install.View {
 	host := func(name string, role install.Role, state install.HostState, stage string, percent int, since time.Duration) install.HostView {

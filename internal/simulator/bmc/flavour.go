@@ -1,9 +1,7 @@
 package bmc
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -21,14 +19,6 @@ const (
 
 // Flavours is every one of them.
 func Flavours() []Flavour { return []Flavour{Sushy, IDRAC, ILO, XCC, Supermicro} }
-
-// ParseFlavour reads a flavour's name.
-func ParseFlavour(text string) (Flavour, error) {
-	if slices.Contains(Flavours(), Flavour(text)) {
-		return Flavour(text), nil
-	}
-	return "", fmt.Errorf("no kind of BMC is called %q: there are %v", text, Flavours())
-}
 
 // flavourOf guesses from an address as files have it: from the scheme that metal3
 // uses for a maker, or from the id that iDRACs give their system.

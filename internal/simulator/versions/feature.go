@@ -143,26 +143,6 @@ func FeatureUnavailable(id string, q Query) string {
 	return ""
 }
 
-// FeaturesConflict is the reason of the service's 400 for a cluster that uses
-// two features which exclude each other; it is empty where all go together.
-func FeaturesConflict(openshiftVersion string, ids []string) string {
-	names := map[string]string{}
-	for _, f := range features() {
-		names[f.id] = f.name
-	}
-	for _, f := range features() {
-		if !slices.Contains(ids, f.id) {
-			continue
-		}
-		for _, other := range f.excludes(openshiftVersion) {
-			if slices.Contains(ids, other) {
-				return fmt.Sprintf("cannot use %s because it's not compatible with %s", f.name, names[other])
-			}
-		}
-	}
-	return ""
-}
-
 func orX86(arch string) string {
 	if arch == "" {
 		return X86

@@ -1,11 +1,8 @@
 package versions_test
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -80,14 +77,6 @@ func TestExclusionsNameFeatures(t *testing.T) {
 				t.Errorf("%s excludes %q, which is no feature", f.ID, other)
 			}
 		}
-	}
-	for _, pair := range [][2]string{{"SNO", "ODF"}, {"LVM", "ODF"}, {"SDN_NETWORK_TYPE", "OVN_NETWORK_TYPE"}} {
-		if versions.FeaturesConflict("4.21", pair[:]) == "" {
-			t.Errorf("%v go together", pair)
-		}
-	}
-	if got := versions.FeaturesConflict("4.21", []string{"CNV", "LSO", "MTV"}); got != "" {
-		t.Errorf("CNV, LSO and MTV: %s", got)
 	}
 }
 
@@ -213,41 +202,5 @@ func TestRoleHardware(t *testing.T) {
 	with := versions.HostHardware("4.21", "master", []string{"cnv", "lso", "zzz"})
 	if with.CPUCores != 8 || with.RAMMiB != 16534 {
 		t.Errorf("a control plane host with virtualization: %+v", with)
-	}
-}
-
-func TestPreflightShape(t *testing.T) {
-	text, err := json.Marshal(versions.Preflight("4.21.28", false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		OCP       map[string]map[string]any `json:"ocp"`
-		Operators []map[string]any          `json:"operators"`
-	}
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]map[string]any{
-		"master": {"qualitative": nil, "quantitative": map[string]any{
-			"cpu_cores": 4.0, "disk_size_gb": 100.0, "installation_disk_speed_threshold_ms": 10.0,
-			"network_latency_threshold_ms": 100.0, "packet_loss_percentage": 0.0, "ram_mib": 16384.0,
-		}},
-		"worker": {"qualitative": nil, "quantitative": map[string]any{
-			"cpu_cores": 2.0, "disk_size_gb": 100.0, "installation_disk_speed_threshold_ms": 10.0,
-			"network_latency_threshold_ms": 1000.0, "packet_loss_percentage": 10.0, "ram_mib": 8192.0,
-		}},
-	}
-	if diff := cmp.Diff(want, got.OCP); diff != "" {
-		t.Errorf("ocp (-want +got):\n%s", diff)
-	}
-	at := slices.IndexFunc(got.Operators, func(o map[string]any) bool { return o["operator_name"] == "pipelines" })
-	empty := map[string]any{"qualitative": nil, "quantitative": map[string]any{}}
-	pipelines := map[string]any{"dependencies": []any{}, "operator_name": "pipelines", "requirements": map[string]any{"master": empty, "worker": empty}}
-	if diff := cmp.Diff(pipelines, got.Operators[at]); diff != "" {
-		t.Errorf("pipelines (-want +got):\n%s", diff)
-	}
-	if single := versions.Preflight("4.21", true).OCP.Master.Quantitative.CPUCores; single != 8 {
-		t.Errorf("a single node needs %d cores", single)
 	}
 }
