@@ -88,6 +88,9 @@ func create[T any](ctx context.Context, send func() error, find func() (*T, erro
 // cluster is the one cluster of the service on a medium, nil while there is none.
 func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 	found, err := c.Service.ListClusters(ctx)
+	if err == nil {
+		found, err = c.withoutDuplicates(ctx, found)
+	}
 	return only("cluster", found, err, func(c *install.Cluster) string { return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status) })
 }
 

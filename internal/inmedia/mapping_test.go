@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,7 +76,7 @@ func TestClusterRequest(t *testing.T) {
 	}
 	want := decode(t, `{
 		"name": "lab", "base_dns_domain": "example.com", "openshift_version": "4.20.33", "cpu_architecture": "multi",
-		"ocp_release_image": "quay.io/openshift-release-dev/ocp-release:4.20.33-x86_64", "pull_secret": "", "tags": "oaictl,installer",
+		"ocp_release_image": "quay.io/openshift-release-dev/ocp-release:4.20.33-x86_64", "pull_secret": "", "tags": "oaictl,oaictl_run_R,installer",
 		"api_vips": [{"ip": "192.168.127.240"}, {"ip": "fd00::240"}], "ingress_vips": [{"ip": "192.168.127.241"}],
 		"cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 23}], "service_networks": [{"cidr": "172.30.0.0/16"}],
 		"machine_networks": [{"cidr": "192.168.127.0/24"}, {"cidr": "fd00::/64"}], "network_type": "OVNKubernetes", "user_managed_networking": false,
@@ -86,6 +87,8 @@ func TestClusterRequest(t *testing.T) {
 		"disk_encryption": {"enable_on": "all", "mode": "tang", "tang_servers": "[{\"url\":\"http://tang.example.com\",\"thumbprint\":\"abc\"}]"}
 	}`)
 	want["pull_secret"] = pullSecret
+	tags, _ := made[0].Body["tags"].(string)
+	made[0].Body["tags"] = regexp.MustCompile(`,oaictl_run_[A-Z2-7]{26},`).ReplaceAllString(tags, ",oaictl_run_R,") // another in every run
 	if diff := cmp.Diff(write{"POST", "/clusters", want}, made[0]); diff != "" {
 		t.Errorf("the request (-want +got):\n%s", diff)
 	}

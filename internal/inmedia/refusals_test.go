@@ -189,13 +189,13 @@ func TestReadEnvironmentRefuses(t *testing.T) {
 
 func TestSeveralOfAKind(t *testing.T) {
 	m := newMedium(t, auth.None)
-	for range 2 {
+	for _, name := range []string{"lab", "other"} {
 		for _, kind := range []install.Action{
-			{Kind: install.RegisterCluster, Name: "lab", Settings: install.Settings{install.SetVersion: install.ValueOf("4.20")}},
-			{Kind: install.RegisterInfraEnv, Name: "lab", Settings: install.Settings{install.SetVersion: install.ValueOf("4.20")}},
+			{Kind: install.RegisterCluster, Name: name, Settings: install.Settings{install.SetVersion: install.ValueOf("4.20")}},
+			{Kind: install.RegisterInfraEnv, Name: name, Settings: install.Settings{install.SetVersion: install.ValueOf("4.20")}},
 		} {
 			desired := byID()
-			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = "lab", spec.SourceOf(spec.NewSecret(pullSecret))
+			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.SourceOf(spec.NewSecret(pullSecret))
 			if err := m.client().Service.Act(t.Context(), desired, kind); err != nil {
 				t.Fatal(err)
 			}

@@ -80,7 +80,14 @@ func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*ins
 	}
 	c.Say("registering cluster %s, OpenShift %s for %s", m.name(), info.Version, info.Architecture())
 	action := install.Action{Kind: install.RegisterCluster, Scope: install.ScopeCluster, Name: m.name(), Settings: settings}
-	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) }, func() (*install.Cluster, error) { return c.cluster(ctx) })
+	desired := m.desired()
+	desired.Options.Run = newRun()
+	return create(ctx, func() error { return c.Service.Act(ctx, desired, action) }, func() (*install.Cluster, error) {
+		if err := c.withdraw(ctx, desired); err != nil {
+			return nil, err
+		}
+		return c.cluster(ctx)
+	})
 }
 
 // readRelease finds out which version and architectures the release image is of.

@@ -33,6 +33,9 @@ func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
 // none. That it cannot be asked for does not mean that there is none.
 func (c *Client) infraEnv(ctx context.Context) (*install.InfraEnv, error) {
 	found, err := c.Service.ListInfraEnvs(ctx, "")
+	if err == nil {
+		found, err = c.withoutEmpty(ctx, found)
+	}
 	return only("infraenv", found, err, func(e *install.InfraEnv) string { return e.ID + " (" + e.Name + ")" })
 }
 

@@ -1,0 +1,107 @@
+package inmedia
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// newRun is the mark of the cluster that one run registers: by it the run knows what
+// it may take back.
+func newRun() string { return rand.Text() }
+
+// withdraw takes back the cluster that this run has registered, if another was there
+// first: two runs at once both find none. Whether ours is still empty, the service
+// plane makes sure of.
+func (c *Client) withdraw(ctx context.Context, desired *install.Desired) error {
+	found, err := c.Service.ListClusters(ctx)
+	if err != nil {
+		return err
+	}
+	own := slices.IndexFunc(found, func(l install.Cluster) bool { return l.Run != "" && l.Run == desired.Options.Run })
+	if own < 0 || found[own].ID == eldestCluster(found).ID {
+		return nil
+	}
+	c.Say("taking cluster %s (%s) back: the service has an older one", found[own].Name, found[own].ID)
+	return c.Service.Act(ctx, desired, install.Action{
+		Kind: install.WithdrawCluster, Scope: install.ScopeCluster, Target: found[own].ID, Name: found[own].Name, Destructive: true,
+	})
+}
+
+// withoutDuplicates is the eldest of several clusters, where the others are nothing
+// but what requests left whose runs did not live to hear of them: made by oaictl, of
+// the same name, and empty. Else it is all of them.
+func (c *Client) withoutDuplicates(ctx context.Context, found []install.Cluster) ([]install.Cluster, error) {
+	if len(found) < 2 {
+		return found, nil
+	}
+	infraEnvs, err := c.Service.ListInfraEnvs(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	eldest := eldestCluster(found)
+	for i := range found {
+		other := &found[i]
+		used := other.Hosts > 0 || slices.ContainsFunc(infraEnvs, func(e install.InfraEnv) bool { return e.ClusterID == other.ID })
+		if !other.Owned || other.Name != eldest.Name || other.BaseDomain != eldest.BaseDomain || used && other.ID != eldest.ID {
+			return found, nil
+		}
+	}
+	c.Warn("the service has %d clusters %s, and all but the oldest are empty: %s is used; the others can be deleted", len(found), eldest.Name, eldest.ID)
+	return []install.Cluster{*eldest}, nil
+}
+
+// withoutEmpty is the one of several InfraEnvs of the same name that machines have
+// registered with, the eldest as long as none have. Where they have with more than
+// one, it is all of them.
+func (c *Client) withoutEmpty(ctx context.Context, found []install.InfraEnv) ([]install.InfraEnv, error) {
+	if len(found) < 2 {
+		return found, nil
+	}
+	eldest := eldestOf(found, func(e *install.InfraEnv) (time.Time, string) { return e.Created, e.ID })
+	var used []install.InfraEnv
+	for _, env := range found {
+		if env.Name != eldest.Name {
+			return found, nil
+		}
+		hosts, err := c.Service.ListHosts(ctx, env.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(hosts) > 0 {
+			used = append(used, env)
+		}
+	}
+	switch len(used) {
+	case 0:
+		used = append(used, *eldest)
+	case 1:
+	default:
+		return found, nil
+	}
+	c.Warn("the service has %d InfraEnvs %s, and all but one without hosts: %s is used; the others can be deleted", len(found), eldest.Name, used[0].ID)
+	return used, nil
+}
+
+func eldestCluster(found []install.Cluster) *install.Cluster {
+	return eldestOf(found, func(c *install.Cluster) (time.Time, string) { return c.Created, c.ID })
+}
+
+// eldestOf orders what was made in the same moment by id, so that every run comes to
+// the same.
+func eldestOf[T any](found []T, born func(*T) (time.Time, string)) *T {
+	eldest := &found[0]
+	for i := range found {
+		at, id := born(&found[i])
+		first, firstID := born(eldest)
+		if cmp.Or(at.Compare(first), strings.Compare(id, firstID)) < 0 {
+			eldest = &found[i]
+		}
+	}
+	return eldest
+}
