@@ -51,8 +51,9 @@ says. A record that is there already is found by the cluster's id, and completed
 		}, (*inmedia.Client).ImportCluster},
 		{agentText{
 			use: "start-install", short: "Start the installation once all required hosts are ready",
-			long: `Wait until exactly as many hosts are ready as are required, and start the
-installation. Their number is that of REQUIRED_MASTER_NODES, REQUIRED_ARBITER_NODES
+			long: `Wait for the cluster, and until exactly as many hosts are ready as are required,
+and start the installation. Hosts whose InfraEnv was registered before the cluster are
+bound to it. The number of hosts is that of REQUIRED_MASTER_NODES, REQUIRED_ARBITER_NODES
 and REQUIRED_WORKER_NODES, else that of the AgentClusterInstall. While hosts cannot be
 configured, nothing is started. A preparation that fails is tried again three times.
 The command ends once the installation runs.`,

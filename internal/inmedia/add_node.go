@@ -35,10 +35,10 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 		host, err := c.ownHost(ctx, infraEnv, macs)
 		var on wait
 		switch {
-		case err != nil && (!passing(err) || context.Cause(ctx) != nil):
-			return Result{}, err
 		case err != nil:
-			on = wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}
+			if on, err = waitOut(ctx, err); err != nil {
+				return Result{}, err
+			}
 		default:
 			var next step
 			if next, on, err = addStep(host, tries); err != nil {

@@ -26,6 +26,7 @@ type Service interface {
 	Manifests(ctx context.Context, clusterID string, system bool) ([]rest.Manifest, error)
 	DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error
 	UploadManifest(ctx context.Context, clusterID, folder, name string, content []byte) error
+	BindHost(ctx context.Context, infraEnvID, hostID, clusterID string) error
 	ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error)
 	ImportCluster(ctx context.Context, i rest.Import) error
 }
@@ -94,16 +95,23 @@ func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 	return only("cluster", found, err, func(c *install.Cluster) string { return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status) })
 }
 
-// needCluster is cluster where there has to be one.
-func (c *Client) needCluster(ctx context.Context) (*install.Cluster, error) {
-	found, err := c.cluster(ctx)
-	if err == nil && found == nil {
-		err = &install.Fault{
-			Code: install.CodeNotFound, Op: "find cluster", Permanent: true, Err: errors.New("the service has none"),
-			Next: "oaictl agent register-cluster",
+// awaitCluster is cluster, once there is one.
+func (c *Client) awaitCluster(ctx context.Context, until *deadline, pause time.Duration) (*install.Cluster, error) {
+	for {
+		found, err := c.cluster(ctx)
+		on := wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "oaictl agent register-cluster"}
+		switch {
+		case err != nil:
+			if on, err = waitOut(ctx, err); err != nil {
+				return nil, err
+			}
+		case found != nil:
+			return found, nil
+		}
+		if err := until.pause(ctx, on, pause); err != nil {
+			return nil, err
 		}
 	}
-	return found, err
 }
 
 // only is the one object of a kind, nil for none. Several are nobody's to choose
@@ -139,7 +147,7 @@ func (c *Client) infraEnvID() (string, error) {
 	}
 	if noted[variable] == "" {
 		return "", &install.Fault{
-			Code: install.CodeUsage, Op: "find InfraEnv", Permanent: true, Next: "oaictl agent register-infraenv",
+			Code: install.CodeNotFound, Op: "find InfraEnv", Next: "oaictl agent register-infraenv", // it may be noted yet
 			Err: fmt.Errorf("%s is not set, and %s does not say it", variable, c.Env.ClientConfig),
 		}
 	}
@@ -181,6 +189,15 @@ func (d *deadline) pause(ctx context.Context, on wait, length time.Duration) err
 		}
 	}
 	return d.client.Clock.Sleep(ctx, length)
+}
+
+// waitOut has an error waited for that may be gone a little later; others it hands
+// back.
+func waitOut(ctx context.Context, err error) (wait, error) {
+	if !passing(err) || context.Cause(ctx) != nil {
+		return wait{}, err
+	}
+	return wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}, nil
 }
 
 // passing says whether an error may be gone a little later.

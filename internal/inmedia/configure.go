@@ -47,10 +47,10 @@ func (c *Client) Configure(ctx context.Context) (Result, error) {
 		}
 		on := waitFor(failures)
 		switch {
-		case err != nil && (!passing(err) || context.Cause(ctx) != nil):
-			return Result{}, err
 		case err != nil:
-			on = wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}
+			if on, err = waitOut(ctx, err); err != nil {
+				return Result{}, err
+			}
 		case len(failures) == 0:
 			return result, removeFile(c.Env.Failures)
 		default:

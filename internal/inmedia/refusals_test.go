@@ -68,8 +68,8 @@ func TestRefusals(t *testing.T) {
 		{"a kernel argument that is taken away", (*Client).RegisterInfraEnv, func(m *medium) {
 			m.edit("infraenv.yaml", "  pullSecretRef", "  kernelArguments: [{operation: delete, value: quiet}]\n  pullSecretRef")
 		}, install.CodeInput, "not delete quiet"},
-		{"no InfraEnv named", (*Client).Configure, func(*medium) {}, install.CodeUsage, "INFRA_ENV_ID is not set"},
-		{"no InfraEnv named for a node", (*Client).AddNode, func(m *medium) { m.macs = []string{"52:54:00:aa:00:01"} }, install.CodeUsage, "INFRA_ENV_ID is not set"},
+		{"no InfraEnv named", (*Client).Configure, func(*medium) {}, install.CodeNotFound, "INFRA_ENV_ID is not set"},
+		{"no InfraEnv named for a node", (*Client).AddNode, func(m *medium) { m.macs = []string{"52:54:00:aa:00:01"} }, install.CodeNotFound, "INFRA_ENV_ID is not set"},
 		{"a machine without addresses", (*Client).AddNode, func(m *medium) { m.env.InfraEnvID = "x" }, install.CodeFailure, "no interface with a MAC address"},
 		{"no addresses of a host", (*Client).Configure, func(m *medium) { m.put("hostconfig/a/role", "master"); m.env.InfraEnvID = "x" }, install.CodeInput, "mac_addresses: no such file"},
 		{"an address that is none", (*Client).Configure, func(m *medium) { m.put("hostconfig/a/mac_addresses", "52:54\n"); m.env.InfraEnvID = "x" }, install.CodeInput, `"52:54" is no MAC address`},
@@ -103,7 +103,6 @@ func TestRefusals(t *testing.T) {
 			m.put("clusterconfig/import-cluster-config.json", `{"networking":{}}`)
 			m.put("clusterconfig/worker-ignition-endpoint.json", `{"ca_certificate":"eA=="}`)
 		}, install.CodeInput, "url is missing"},
-		{"no cluster to start", (*Client).StartInstall, func(*medium) {}, install.CodeNotFound, "the service has none"},
 		{"no number of hosts", (*Client).StartInstall, func(m *medium) { m.env.AgentClusterInstall += "x" }, install.CodeUsage, "REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES are not set"},
 	}
 	m := newMedium(t, auth.None)
@@ -307,7 +306,7 @@ func TestNobodyAnswers(t *testing.T) {
 		"cluster":   {(*Client).RegisterCluster, install.CodeFailure, 4},
 		"infraenv":  {(*Client).RegisterInfraEnv, install.CodeFailure, 4},
 		"import":    {(*Client).ImportCluster, install.CodeFailure, 4},
-		"start":     {(*Client).StartInstall, install.CodeFailure, 4},
+		"start":     {(*Client).StartInstall, install.CodeTimeout, 800},
 		"configure": {(*Client).Configure, install.CodeTimeout, 200},
 		"add-node":  {(*Client).AddNode, install.CodeTimeout, 400},
 	}

@@ -24,9 +24,24 @@ func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		done = "registered"
+	} else if err := c.warnUnbound(ctx, env); err != nil {
+		return Result{}, err
 	}
 	result := Result{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: done}
 	return result, writeWhole(c.Env.ClientConfig, []byte("INFRA_ENV_ID="+env.ID+"\n"))
+}
+
+// warnUnbound names an InfraEnv that was registered before the cluster: the service
+// does not let it be given one later, only its hosts.
+func (c *Client) warnUnbound(ctx context.Context, env *install.InfraEnv) error {
+	if env.ClusterID != "" {
+		return nil
+	}
+	cluster, err := c.cluster(ctx)
+	if err == nil && cluster != nil {
+		c.Warn("InfraEnv %s was registered before cluster %s and does not belong to it: start-install binds its hosts", env.Name, cluster.Name)
+	}
+	return err
 }
 
 // infraEnv is the one InfraEnv of the service on a medium, nil while there is

@@ -20,29 +20,30 @@ const (
 	startPause = 30 * time.Second
 )
 
-// StartInstall waits until exactly the required number of hosts is ready and
-// starts the installation. A preparation that fails is tried again a few times. It
-// returns once the installation runs.
+// StartInstall waits for the cluster, and until exactly the required number of hosts
+// is ready, and starts the installation. Hosts that belong to no cluster it binds
+// before. A preparation that fails is tried again a few times. It returns once the
+// installation runs.
 func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	required, err := c.required()
 	if err != nil {
 		return Result{}, err
 	}
-	cluster, err := c.needCluster(ctx)
+	deadline := c.deadline("start the installation")
+	cluster, err := c.awaitCluster(ctx, deadline, cmp.Or(c.Poll, pollInterval))
 	if err != nil {
 		return Result{}, err
 	}
 	result := Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: unchanged}
-	deadline := c.deadline("start the installation")
 	for tries, rested := 0, 0; ; {
 		pause := cmp.Or(c.Poll, pollInterval)
 		observed, err := c.Service.Observe(ctx, install.Query{ID: cluster.ID}, nil)
 		var on wait
 		switch {
-		case err != nil && (!passing(err) || context.Cause(ctx) != nil):
-			return Result{}, err
 		case err != nil:
-			on = wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}
+			if on, err = waitOut(ctx, err); err != nil {
+				return Result{}, err
+			}
 		case observed.Cluster == nil:
 			return Result{}, &install.Fault{Code: install.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
 		case observed.Stale != "":
@@ -53,6 +54,13 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 				return result, err
 			}
 			switch {
+			case next == stepWait && registered(observed) < required:
+				if on, err = c.bindHosts(ctx, observed.Cluster, on); err != nil {
+					on, err = waitOut(ctx, err)
+				}
+				if err != nil {
+					return Result{}, err
+				}
 			case next == stepWait:
 			case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
 				rested, pause = tries, startPause
@@ -120,7 +128,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 			what: "hosts to be configured: " + failures[0], code: install.CodeBlocked, next: "oaictl agent status",
 		}, nil
 	}
-	known, registered := 0, len(o.Hosts)
+	known := 0
 	for i := range o.Hosts {
 		if o.Hosts[i].State == install.HostReady {
 			known++
@@ -129,12 +137,12 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	switch {
 	case known > required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%d hosts to be taken away: %d are ready where %d are to be installed", known-required, known, required),
+			what: fmt.Sprintf("%s to be taken away: %d are ready where %d are to be installed", count(known-required, "host"), known, required),
 			code: install.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
 		}, nil
-	case known < required && registered < required:
+	case known < required && registered(o) < required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%d hosts to be ready: %d are, %d have registered", required, known, registered), code: install.CodeTimeout,
+			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", count(required, "host"), known, registered(o)), code: install.CodeTimeout,
 			next: "boot the machines from the medium, and run the same command again",
 		}, nil
 	case known < required || cluster.State != install.ClusterReady:
@@ -151,6 +159,10 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	}
 	return stepStart, wait{}, nil
 }
+
+// registered is how many hosts the cluster has, without those of its pool that belong
+// to no cluster yet.
+func registered(o *install.Observed) int { return len(o.Hosts) - len(unbound(o.Hosts)) }
 
 func preparationReason(cluster *install.Cluster) string {
 	if cluster.Preparation.Reason != "" {

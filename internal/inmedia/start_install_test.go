@@ -2,8 +2,10 @@ package inmedia
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +131,58 @@ func TestStartLooksAgainBeforeAnotherAttempt(t *testing.T) {
 	result, err := client.StartInstall(t.Context())
 	if err != nil || result.Done != "started" || service.starts != 1 {
 		t.Errorf("%s after %d starts: %v; want one", result.Done, service.starts, err)
+	}
+}
+
+// TestStartWaitsForTheCluster starts before there is one: it is waited for, and for
+// no longer than for anything else.
+func TestStartWaitsForTheCluster(t *testing.T) {
+	m := newMedium(t, auth.None)
+	client := m.client()
+	client.Timeout = time.Minute
+	_, err := client.StartInstall(t.Context())
+	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "waited for 1m0s for a cluster to be registered") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	client = m.client()
+	pauses := 0
+	client.Clock = &watching{m.clock, func(time.Duration) {
+		if pauses++; pauses == 1 {
+			m.must((*Client).RegisterCluster, "registered")
+			m.must((*Client).RegisterInfraEnv, "registered")
+			m.boot(host.Day1)
+		}
+	}}
+	if result, err := client.StartInstall(t.Context()); err != nil || result.Done != "started" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// TestInfraEnvBeforeItsCluster registers them the wrong way round: that is said, and
+// start-install binds the hosts.
+func TestInfraEnvBeforeItsCluster(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.must((*Client).RegisterCluster, "registered")
+	m.told = nil
+	m.quiet((*Client).RegisterInfraEnv)
+	if want := "warning: InfraEnv lab was registered before cluster lab and does not belong to it: start-install binds its hosts"; !slices.Contains(m.told, want) {
+		t.Errorf("told %q, not %q", m.told, want)
+	}
+	for i, name := range []string{"cp-0", "cp-1", "cp-2"} {
+		m.put("hostconfig/"+name+"/mac_addresses", fmt.Sprintf("52:54:00:aa:00:%02d\n", i+1))
+		m.put("hostconfig/"+name+"/role", "master")
+	}
+	m.boot(host.Day1)
+	m.must((*Client).Configure, "configured")
+	status, err := m.client().Status(t.Context())
+	if trouble := status.Trouble(); err != nil || install.CodeOf(trouble) != install.CodeBlocked || trouble == nil || !strings.Contains(trouble.Error(), "3 hosts without a cluster") {
+		t.Errorf("%v, %v", trouble, err)
+	}
+	m.must((*Client).StartInstall, "started")
+	m.quiet((*Client).StartInstall)
+	if status, err = m.client().Status(t.Context()); err != nil || status.Trouble() != nil {
+		t.Errorf("%v, %v", status.Trouble(), err)
 	}
 }
 

@@ -138,6 +138,18 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string) error
 	return p.remove(ctx, label{"delete host", hostID}, hostPath, map[string]string{"infra_env_id": infraEnvID, "host_id": hostID})
 }
 
+// BindHost gives a host of an InfraEnv that is bound to no cluster to one. The
+// service takes hosts that are known-unbound; their agents start anew.
+func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID string) error {
+	touched := func() { p.stale("", "", clusterID, func(n *needs) { raise(&n.hosts, overdue) }) }
+	defer touched() // once more: an observation may have run meanwhile
+	touched()
+	return p.do(ctx, request{
+		label: label{"bind host", hostID}, method: http.MethodPost, path: hostPath + "/actions/bind",
+		in: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, body: body{"cluster_id": clusterID},
+	}, nil)
+}
+
 // remove deletes; what is gone after a try that may have done it was deleted.
 func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]string) error {
 	repeated := 0
