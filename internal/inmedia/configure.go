@@ -26,8 +26,21 @@ const (
 	lastPause  = 32 * time.Second
 )
 
+// tooEarly is what is noted of a host that takes no settings while its installation is
+// prepared; it does again if that fails, and start-install leaves it alone meanwhile.
+const tooEarly = "Its installation is being prepared with another configuration"
+
 // failure is why a host is not configured.
 type failure struct{ host, text string }
+
+// round is what going over all hosts once came to.
+type round struct {
+	failures []failure
+	// settled are hosts that are not as the medium says, and what of them, and whose
+	// installation has begun.
+	settled []string
+	changed bool
+}
 
 // Configure gives the hosts their roles, installation disks and fencing
 // credentials, again and again until all of them have what the medium says. What
@@ -41,26 +54,41 @@ func (c *Client) Configure(ctx context.Context) (Result, error) {
 	result := Result{Kind: "infraenv", Name: id, ID: id, Done: unchanged}
 	deadline := c.deadline("configure hosts")
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		failures, changed, err := c.configureOnce(ctx, id)
-		if changed {
+		came, err := c.configureOnce(ctx, id)
+		if came.changed {
 			result.Done = "configured"
 		}
-		on := waitFor(failures)
+		on := waitFor(came.failures)
 		switch {
 		case err != nil:
 			if on, err = waitOut(ctx, err); err != nil {
 				return Result{}, err
 			}
-		case len(failures) == 0:
-			return result, removeFile(c.Env.Failures)
+		case len(came.failures) == 0:
+			return result, errors.Join(tooLate(came.settled), removeFile(c.Env.Failures))
 		default:
-			if err := writeWhole(c.Env.Failures, failuresText(failures)); err != nil {
+			if err := writeWhole(c.Env.Failures, failuresText(came.failures)); err != nil {
 				return Result{}, err
 			}
+		}
+		if err := tooLate(came.settled); err != nil {
+			return Result{}, err
 		}
 		if err := deadline.pause(ctx, on, pause); err != nil {
 			return Result{}, err
 		}
+	}
+}
+
+// tooLate is the error for hosts that cannot be changed any more, nil for none.
+func tooLate(settled []string) error {
+	if len(settled) == 0 {
+		return nil
+	}
+	return &install.Fault{
+		Code: install.CodeBlocked, Op: "configure hosts", Permanent: true,
+		Err:  fmt.Errorf("too late, since their installation has begun with another configuration: %s", strings.Join(settled, "; ")),
+		Next: "give the hosts in the folder of host configurations what they have, or cancel and reset the installation",
 	}
 }
 
@@ -89,24 +117,31 @@ func waitFor(failures []failure) wait {
 }
 
 // configureOnce goes over all hosts once.
-func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (failures []failure, changed bool, err error) {
+func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came round, err error) {
 	configs, err := c.ownConfigs()
 	if err != nil || len(configs) == 0 {
-		return nil, false, err
+		return came, err
 	}
 	hosts, err := c.Service.ListHosts(ctx, infraEnvID)
 	if err != nil {
-		return nil, false, err
+		return came, err
 	}
 	for i := range configs {
 		config := &configs[i]
 		host := config.machine(hosts)
 		if host == nil {
-			failures = append(failures, failure{config.name, notRegistered})
+			came.failures = append(came.failures, failure{config.name, notRegistered})
 			continue
 		}
 		settings := config.wanted(host)
-		if len(settings) == 0 {
+		switch {
+		case len(settings) == 0:
+			continue
+		case begun(host.State):
+			came.settled = append(came.settled, config.name+": "+differences(settings))
+			continue
+		case host.State == install.HostPreparing:
+			came.failures = append(came.failures, failure{config.name, tooEarly})
 			continue
 		}
 		err := c.Service.Act(ctx, config.desired(), install.Action{
@@ -115,14 +150,38 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (failures
 		switch text, conflict := refusal(err, host, settings); {
 		case err == nil:
 			c.Say("configured host %s", config.name)
-			changed = true
+			came.changed = true
 		case conflict:
-			failures = append(failures, failure{config.name, text})
+			came.failures = append(came.failures, failure{config.name, text})
 		default:
-			return failures, changed, err
+			return came, err
 		}
 	}
-	return failures, changed, nil
+	return came, nil
+}
+
+// begun says whether a host's installation has begun, so that the service takes no
+// settings for it.
+func begun(state install.HostState) bool {
+	switch state {
+	case install.HostInstalling, install.HostNeedsUser, install.HostInstalled, install.HostAdded, install.HostFailed, install.HostCancelled:
+		return true
+	}
+	return false
+}
+
+// differences names what a host does not have as the medium says.
+func differences(settings install.Settings) string {
+	var names []string
+	for _, known := range []struct {
+		setting install.Setting
+		name    string
+	}{{install.SetRole, "role"}, {install.SetDisk, "installation disk"}, {install.SetFencing, "fencing credentials"}} {
+		if _, differs := settings[known.setting]; differs {
+			names = append(names, known.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // ownConfigs are the configurations that count: all of them, or, where each node
@@ -153,7 +212,9 @@ func (c *Client) machineMACs() ([]string, error) {
 // wanted is what the host does not have yet.
 func (c *hostConfig) wanted(host *install.Host) install.Settings {
 	settings := install.Settings{}
-	if c.role != "" && c.role != host.Role {
+	// What auto-assign came to stands in its place once the installation is prepared.
+	decided := c.role == install.RoleAuto && (begun(host.State) || host.State == install.HostPreparing)
+	if c.role != "" && c.role != host.Role && !decided {
 		settings[install.SetRole] = install.ValueOf(c.role)
 	}
 	if disk := c.disk(host); disk != host.Disk {

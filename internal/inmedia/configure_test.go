@@ -165,3 +165,69 @@ func TestWanted(t *testing.T) {
 		t.Errorf("a host that has everything is given %v", got)
 	}
 }
+
+// TestConfigureOnceItInstalls has the roles that the service chose be right where the
+// medium leaves them to it, and says of what else differs that it is too late.
+func TestConfigureOnceItInstalls(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.must((*Client).RegisterCluster, "registered")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	m.put("hostconfig/master-0/mac_addresses", "52:54:00:aa:00:01\n")
+	m.put("hostconfig/master-0/role", "auto-assign")
+	m.boot(host.Day1)
+	m.must((*Client).Configure, unchanged)
+	m.must((*Client).StartInstall, "started")
+	m.quiet((*Client).Configure)
+	m.put("hostconfig/master-0/role", "worker")
+	m.put("hostconfig/master-0/root-device-hints.yaml", "deviceName: /dev/sdz\n")
+	m.put("run/host-config-failures", "old: trouble\n")
+	m.wire.made()
+	_, err := m.client().Configure(t.Context())
+	if install.CodeOf(err) != install.CodeBlocked || !strings.Contains(err.Error(), "too late") || !strings.Contains(err.Error(), "master-0: role, installation disk") {
+		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	}
+	if made := m.wire.made(); len(made) > 0 {
+		t.Errorf("written in spite of that: %v", made)
+	}
+	if _, err := os.Stat(m.env.Failures); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file of failures says that the installation cannot proceed: %v", err)
+	}
+}
+
+// TestConfigureWhileItIsPrepared notes what cannot be set just now, and sets it once
+// it can.
+func TestConfigureWhileItIsPrepared(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.env.InfraEnvID = "e"
+	m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
+	m.put("hostconfig/a/role", "worker")
+	service := &preparing{host: install.Host{State: install.HostPreparing, Role: install.RoleControlPlane, Inventory: install.Inventory{Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}}}}
+	client := m.client()
+	client.Service = service
+	noted := ""
+	client.Clock = &watching{&patient{at: time.Unix(1e9, 0)}, func(time.Duration) {
+		noted, service.host.State = m.read("run/host-config-failures"), install.HostReady
+	}}
+	result, err := client.Configure(t.Context())
+	if err != nil || result.Done != "configured" || noted != "a: "+tooEarly+"\n" {
+		t.Errorf("%+v, %v, noted %q", result, err, noted)
+	}
+}
+
+// preparing is a service with one host.
+type preparing struct {
+	Service
+	host install.Host
+}
+
+func (p *preparing) ListHosts(context.Context, string) ([]install.Host, error) {
+	return []install.Host{p.host}, nil
+}
+
+func (p *preparing) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+	if p.host.State != install.HostReady {
+		return errors.New("the host takes no settings now")
+	}
+	p.host.Role = install.Role(action.Settings[install.SetRole].Text())
+	return nil
+}
