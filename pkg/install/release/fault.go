@@ -1,6 +1,7 @@
 package release
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/url"
@@ -28,6 +29,10 @@ func unreadable(ref string, failures []error) error {
 		case status != http.StatusNotFound:
 			missing = false
 		}
+		var certificate *tls.CertificateVerificationError
+		if errors.As(failure, &certificate) && fault.Next == "" {
+			fault.Next = "check the certificate of the registry, and give the one that signed it with --registry-ca-file"
+		}
 	}
 	if missing {
 		fault.Code, fault.Permanent = install.CodeNotFound, true
@@ -35,6 +40,18 @@ func unreadable(ref string, failures []error) error {
 	}
 	fault.Err = errors.New(strings.Join(texts, "; "))
 	return fault
+}
+
+// distrust is the error of the request whose certificate was not believed, if that is
+// what went wrong: the library goes on to ask without TLS, which nothing here allows,
+// and what comes of that explains nothing.
+func distrust(err error) error {
+	var certificate *tls.CertificateVerificationError
+	var asked *url.Error
+	if errors.As(err, &certificate) && errors.As(err, &asked) {
+		return asked // the first: with TLS
+	}
+	return err
 }
 
 func statusOf(err error) int {

@@ -33,7 +33,7 @@ func (c *client) open(ctx context.Context, at place) (*repository, error) {
 	}
 	signed, err := transport.NewWithContext(ctx, in.Registry, login, &bounded{next: base, plain: at.insecure}, []string{in.Scope(transport.PullScope)})
 	if err != nil {
-		return nil, err
+		return nil, distrust(err)
 	}
 	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", in.Scheme(), in.RegistryStr(), in.RepositoryStr()), client: &http.Client{Transport: signed}}, nil
 }

@@ -227,6 +227,19 @@ func TestReadRefusals(t *testing.T) {
 	}
 }
 
+// TestUnknownCertificate shows why a registry at a private address is not read: the
+// library asks such places without TLS, too.
+func TestUnknownCertificate(t *testing.T) {
+	shelf := newShelf(t, false)
+	_, err := Read(t.Context(), shelf.host()+"/ocp/release:1", Options{Clock: &patient{}})
+	if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") || strings.Contains(err.Error(), "without TLS") {
+		t.Errorf("got %v", err)
+	}
+	if next := install.NextOf(err); !strings.Contains(next, "--registry-ca-file") {
+		t.Errorf("next is %q", next)
+	}
+}
+
 func TestReadIsBounded(t *testing.T) {
 	shelf := newShelf(t, false)
 	huge := make([]byte, largestAnswer+1)
