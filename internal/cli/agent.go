@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"net"
-	"os"
 	"os/exec"
 	"slices"
 	"time"
@@ -139,17 +138,20 @@ func (o *agentOptions) client() (*inmedia.Client, error) {
 		return nil, usagef("a time is never negative")
 	}
 	env.ClientConfig, env.Failures = o.ClientConfig, o.Failures
+	macs, err := readMACs(o.MACs)
+	if err != nil {
+		return nil, err
+	}
 	service, err := o.service()
 	if err != nil {
 		return nil, err
 	}
 	client := &inmedia.Client{
-		Service: service, Clock: o.clock, Env: env, Release: release.Read, Timeout: o.Timeout, Poll: o.PollInterval, Say: o.say, Warn: o.warn, MACs: o.machineMACs,
+		Service: service, Clock: o.clock, Env: env, Release: release.Read, Timeout: o.Timeout, Poll: o.PollInterval, Say: o.say, Warn: o.warn,
+		RegistryCA: o.RegistryCA, NoteOptional: o.identity.name == mediaName, MACs: machineMACs,
 	}
-	if o.RegistryCA != "" {
-		if client.RegistryCA, err = os.ReadFile(o.RegistryCA); err != nil {
-			return nil, fileFault("read", o.RegistryCA, err)
-		}
+	if len(macs) > 0 {
+		client.MACs = func() ([]string, error) { return macs, nil }
 	}
 	if oc, err := exec.LookPath("oc"); err == nil {
 		client.OC = oc
@@ -185,11 +187,21 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	return line{connection: to, clock: o.clock, trace: o.tracer(nil)}.service(raw)
 }
 
-// machineMACs are the addresses of this machine.
-func (o *agentOptions) machineMACs() ([]string, error) {
-	if len(o.MACs) > 0 {
-		return o.MACs, nil
+// readMACs are the addresses that were given, in the form in which hosts report theirs.
+func readMACs(given []string) ([]string, error) {
+	var macs []string
+	for _, text := range given {
+		mac, err := net.ParseMAC(text)
+		if err != nil {
+			return nil, usagef("--mac %q is no MAC address", text)
+		}
+		macs = append(macs, mac.String())
 	}
+	return macs, nil
+}
+
+// machineMACs are the addresses of this machine's interfaces.
+func machineMACs() ([]string, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return nil, err

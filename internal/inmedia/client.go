@@ -38,10 +38,13 @@ type Client struct {
 	Env     Environment
 	// Release reads the release image that is installed.
 	Release func(ctx context.Context, ref string, o release.Options) (release.Info, error)
-	// RegistryCA holds certificates (PEM) to trust registries by, beside the
-	// system's; OC is the program oc, "" for none.
-	RegistryCA []byte
+	// RegistryCA is a file of certificates (PEM) to trust registries by, beside the
+	// system's; OC is the program oc. "" for none of either.
+	RegistryCA string
 	OC         string
+	// NoteOptional has a CLUSTER_ID that cannot be noted warned of only, as the client
+	// that existing units know ignores it: no step reads it.
+	NoteOptional bool
 	// MACs are the addresses of this machine's interfaces.
 	MACs func() ([]string, error)
 	// Timeout is how long a step waits for hosts and service, on the clock.

@@ -226,6 +226,21 @@ func TestAnotherClusterIsThere(t *testing.T) {
 	}
 }
 
+// TestOverridesThatAreRefused has a key that the service does not know.
+func TestOverridesThatAreRefused(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.edit("agent-cluster-install.yaml", `{"fips": true}`, `{"fipsx": true}`)
+	for range 2 { // the second finds the cluster there
+		_, err := m.client().RegisterCluster(t.Context())
+		if install.CodeOf(err) != install.CodeInput || !strings.HasPrefix(err.Error(), "read "+m.env.AgentClusterInstall+": the service refuses the annotation agent-install.openshift.io/install-config-overrides: ") ||
+			!strings.Contains(err.Error(), "fipsx") || strings.Contains(install.NextOf(err), "too old") {
+			t.Errorf("code %d: %v\nNext: %s", install.CodeOf(err), err, install.NextOf(err))
+		}
+	}
+	m.edit("agent-cluster-install.yaml", `{"fipsx": true}`, `{"fips": true}`)
+	m.must((*Client).RegisterCluster, "completed")
+}
+
 func TestManifestOfAnotherContent(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.put("extra/a.yaml", "a: 1\n")

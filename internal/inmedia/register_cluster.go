@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -65,7 +67,12 @@ func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 	if done == unchanged && (changed || added) {
 		done = "completed"
 	}
-	return Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: done}, c.noteCluster(cluster.ID)
+	if err := c.noteCluster(cluster.ID); err != nil && !c.NoteOptional {
+		return Result{}, err
+	} else if err != nil {
+		c.Warn("CLUSTER_ID is not noted: %v", err)
+	}
+	return Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: done}, nil
 }
 
 // registerCluster makes the cluster.
@@ -92,7 +99,13 @@ func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*ins
 
 // readRelease finds out which version and architectures the release image is of.
 func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.Info, error) {
-	options := release.Options{PullSecret: m.pullSecret, Mirror: c.Env.ReleaseMirror, CA: c.RegistryCA, OC: c.OC, Clock: c.Clock}
+	options := release.Options{PullSecret: m.pullSecret, Mirror: c.Env.ReleaseMirror, OC: c.OC, Clock: c.Clock}
+	if c.RegistryCA != "" {
+		var err error
+		if options.CA, err = readFile(c.RegistryCA); err != nil {
+			return release.Info{}, err
+		}
+	}
 	data, err := readFile(c.Env.Registries)
 	switch {
 	case missing(err):
@@ -121,10 +134,17 @@ func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster 
 		return false, nil
 	}
 	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
-	return true, c.Service.Act(ctx, m.desired(), install.Action{
+	err := c.Service.Act(ctx, m.desired(), install.Action{
 		Kind: install.SetOverrides, Scope: install.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
 		Settings: install.Settings{install.SetInstallConfig: install.ValueOf(overrides)},
 	})
+	var fault *install.Fault
+	if errors.As(err, &fault) && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {
+		// The keys are those of install-config.yaml, and an unknown one is more likely
+		// mistyped than too new for the service.
+		err = badFile(m.files.AgentClusterInstall, fmt.Errorf("the service refuses the annotation %s: %w", hubapi.AnnotationInstallConfigOverrides, fault.Err))
+	}
+	return true, err
 }
 
 func sameJSON(a, b string) bool {
