@@ -66,9 +66,14 @@ func (m *clusterManifests) noteUnused() {
 		{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
 	} {
 		if field.set {
-			m.unused = append(m.unused, fmt.Sprintf("%s: spec.%s has no effect in agent-based media", m.files.AgentClusterInstall, field.name))
+			m.unused = append(m.unused, noEffect(m.files.AgentClusterInstall, field.name))
 		}
 	}
+}
+
+// noEffect warns of a field of a spec that goes nowhere.
+func noEffect(path, field string) string {
+	return fmt.Sprintf("%s: spec.%s has no effect in agent-based media", path, field)
 }
 
 func (m *clusterManifests) check() error {

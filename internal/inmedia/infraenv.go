@@ -20,6 +20,8 @@ type infraEnvManifests struct {
 	infraEnv   *agentinstall.InfraEnv
 	networks   []install.StaticNetwork
 	pullSecret spec.Secret
+	// unused are fields that stand there and go nowhere.
+	unused []string
 }
 
 func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
@@ -33,8 +35,29 @@ func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
 	if m.infraEnv.Name == "" {
 		return nil, badFile(files.InfraEnv, errors.New("metadata.name is missing"))
 	}
+	m.noteUnused()
 	m.networks, err = readNetworks(files.NMStateConfig, m.infraEnv, files.InfraEnv)
 	return m, err
+}
+
+// noteUnused notes what a hub would heed: this service has no Agents, and knows no
+// ConfigMaps. Of the type of image, a variable of the medium says which.
+func (m *infraEnvManifests) noteUnused() {
+	s := m.infraEnv.Spec
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{
+		{"osImageVersion", s.OSImageVersion != ""},
+		{"imageType", s.ImageType != ""},
+		{"ipxeScriptType", s.IPXEScriptType != ""},
+		{"agentLabels", len(s.AgentLabels) > 0},
+		{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
+	} {
+		if field.set {
+			m.unused = append(m.unused, noEffect(m.files.InfraEnv, field.name))
+		}
+	}
 }
 
 // readNetworks reads the static networks, none where there is no file of them.

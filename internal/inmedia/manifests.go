@@ -62,11 +62,19 @@ func (d document) object(kind string, value any) (unknown []string, err error) {
 	want := groupOf(kind)
 	switch have := meta.GroupVersionKind(); {
 	case meta.Kind == "" || meta.APIVersion == "":
-		return nil, badFile(d.path, fmt.Errorf("%sit has no apiVersion and kind; a %s is expected", d.place(""), kind))
+		return nil, badFile(d.path, fmt.Errorf("%sit has no apiVersion and kind; %s is expected", d.place(""), one(kind)))
 	case have.Kind != kind || have.Group != want.Group:
-		return nil, badFile(d.path, fmt.Errorf("%sit is a %s of %s; a %s of %s is expected", d.place("kind"), meta.Kind, meta.APIVersion, kind, want.GroupVersion()))
+		return nil, badFile(d.path, fmt.Errorf("%sit is %s of %s; %s of %s is expected", d.place("kind"), one(meta.Kind), meta.APIVersion, one(kind), want.GroupVersion()))
 	}
 	return d.into(value)
+}
+
+// one is a kind with its article, as it is spoken: an NMStateConfig.
+func one(kind string) string {
+	if strings.ContainsAny(kind[:1], "AEIOaeio") || strings.HasPrefix(kind, "NMState") {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 func groupOf(kind string) schema.GroupVersionKind {

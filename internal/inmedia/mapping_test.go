@@ -154,6 +154,25 @@ spec:
 	}
 }
 
+// TestUnusedOfTheInfraEnv has each field that goes nowhere named, and no other.
+func TestUnusedOfTheInfraEnv(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.edit("infraenv.yaml", "  pullSecretRef", `  agentLabels: {rack: a}
+  imageType: minimal-iso
+  ipxeScriptType: BootOrderControl
+  mirrorRegistryRef: {name: mirror, namespace: x}
+  osImageVersion: "4.19"
+  pullSecretRef`)
+	m.must((*Client).RegisterInfraEnv, "registered")
+	var want []string
+	for _, field := range []string{"osImageVersion", "imageType", "ipxeScriptType", "agentLabels", "mirrorRegistryRef"} {
+		want = append(want, "warning: "+m.env.InfraEnv+": spec."+field+" has no effect in agent-based media")
+	}
+	if diff := cmp.Diff(want, m.told[:min(len(want), len(m.told))]); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
 func TestPullSecretInData(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.put("pull-secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ntype: kubernetes.io/dockerconfigjson\ndata:\n  .dockerconfigjson: "+base64.StdEncoding.EncodeToString([]byte(pullSecret))+"\n")

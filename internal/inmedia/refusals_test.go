@@ -35,9 +35,10 @@ func TestRefusals(t *testing.T) {
 			m.edit("agent-cluster-install.yaml", "controlPlaneAgents: 3", "controlPlaneAgents: three")
 		},
 			install.CodeInput, "line 24, column 27: spec.provisionRequirements.controlPlaneAgents is a string where it should be a whole number"},
-		{"another kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", infraEnvYAML) }, install.CodeInput, "line 2, column 1: it is a InfraEnv"},
+		{"another kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", infraEnvYAML) }, install.CodeInput, "line 2, column 1: it is an InfraEnv of agent-install.openshift.io/v1beta1; a ClusterImageSet of "},
 		{"another group", (*Client).RegisterCluster, func(m *medium) { m.edit("cluster-deployment.yaml", "hive.openshift.io/v1", "hive.example.com/v1") }, install.CodeInput, "hive.openshift.io"},
-		{"no kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", "a: 1\n") }, install.CodeInput, "it has no apiVersion and kind"},
+		{"no kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", "a: 1\n") }, install.CodeInput, "it has no apiVersion and kind; a ClusterImageSet is expected"},
+		{"no kind of another", (*Client).RegisterCluster, func(m *medium) { m.put("agent-cluster-install.yaml", "a: 1\n") }, install.CodeInput, "; an AgentClusterInstall is expected"},
 		{"two documents", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", imageSetYAML+"---\n"+imageSetYAML) }, install.CodeInput, "it has a second document"},
 		{"no release", (*Client).RegisterCluster, func(m *medium) {
 			m.put("cluster-image-set.yaml", "apiVersion: hive.openshift.io/v1\nkind: ClusterImageSet\nmetadata: {name: x}\nspec: {}\n")

@@ -14,6 +14,9 @@ func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	for _, text := range m.unused {
+		c.Warn("%s", text)
+	}
 	done := unchanged
 	env, err := c.infraEnv(ctx)
 	if err != nil {

@@ -137,7 +137,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	switch {
 	case known > required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be taken away: %d are ready where %d are to be installed", count(known-required, "host"), known, required),
+			what: fmt.Sprintf("%s to be taken away: %d ready where %d should be", count(known-required, "host"), known, required),
 			code: install.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
 		}, nil
 	case known < required && registered(o) < required:

@@ -204,6 +204,20 @@ func TestStartWaitsForHosts(t *testing.T) {
 	}
 }
 
+// TestCount has no single host called hosts.
+func TestCount(t *testing.T) {
+	client := &Client{Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}}}
+	for want, ready := range map[string]int{"1 host to be ready: 0 ready, 0 registered": 0, "1 host to be taken away: 2 ready where 1 should be": 2, "2 hosts to be taken away: 3 ready where 1 should be": 3} {
+		observed := &install.Observed{Cluster: &install.Cluster{State: install.ClusterReady}}
+		for range ready {
+			observed.Hosts = append(observed.Hosts, install.Host{State: install.HostReady})
+		}
+		if _, on, err := client.startStep(observed, 1, 0); err != nil || on.what != want {
+			t.Errorf("%q, %v; want %q", on.what, err, want)
+		}
+	}
+}
+
 func TestRequired(t *testing.T) {
 	m := newMedium(t, auth.None)
 	for _, tt := range []struct {
