@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -174,6 +175,32 @@ func FuzzReadZTP(f *testing.F)             { fuzzOne(f, "ztp") }
 func FuzzReadClusterInstance(f *testing.F) { fuzzOne(f, "clusterinstance") }
 func FuzzReadAICLI(f *testing.F)           { fuzzOne(f, "aicli") }
 func FuzzReadCAPI(f *testing.F)            { fuzzOne(f, "capi") }
+
+// FuzzReadInner reads whatever comes inside of an input: registries.conf, and JSON
+// in a text.
+func FuzzReadInner(f *testing.F) {
+	f.Add([]byte("unqualified-search-registries = [\n\"a\", # b\n]\n[[registry]]\nlocation = 'a.io/b'\n[[registry.mirror]]\nlocation = \"c.io\"\n"))
+	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"a":["\/","\ud83d\ude00",1e3,null,true]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, err := json.Marshal(string(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := strings.Replace(oneNode+oneMachine, "spec: {clusterRef:", "spec: {ignitionConfigOverride: "+string(text)+", clusterRef:", 1)
+		for _, files := range []memory{
+			{"in/cluster-manifests/a.yaml": []byte(oneNode + oneMachine), "in/mirror/registries.conf": data},
+			{"in/cluster-manifests/a.yaml": []byte(objects)},
+		} {
+			c, err := manifest.Read(t.Context(), "in", manifest.ReadOptions{Env: files.env()})
+			if err != nil {
+				continue
+			}
+			if _, err := spec.Parse(t.Context(), "cluster.yaml", c.Document, c.Env("cluster.yaml", spec.Env{})); err != nil {
+				t.Fatalf("the document does not load:\n%v\n%s", err, c.Document)
+			}
+		}
+	})
+}
 
 // thousand is an agent-config of a thousand hosts with static networks.
 func thousand() memory {
