@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -151,8 +152,18 @@ func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (
 	}
 	if how.Format == "" {
 		format, err := manifest.Detect(file, how.Data)
-		if _, none := env.ReadDir(file); err != nil && none == nil {
+		_, none := env.ReadDir(file)
+		switch foreign, is := errors.AsType[*manifest.Foreign](err); {
+		case is:
+			return nil, foreign.Err
+		case none != nil:
+		case err != nil:
 			return nil, err // no folder is a cluster.yaml
+		case format == manifest.FormatCluster: // as convert writes it
+			return nil, &install.Fault{
+				Code: install.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
+				Next: "give -f " + quoted(filepath.Join(file, "cluster.yaml")),
+			}
 		}
 		if err != nil || format == manifest.FormatCluster {
 			cluster, err := spec.Load(ctx, file, env)

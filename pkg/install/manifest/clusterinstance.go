@@ -33,6 +33,9 @@ func ClusterInstance(c *spec.Cluster, o FileOptions) ([]*unstructured.Unstructur
 	w.loseAll(lostByClusterInstance())
 	w.namespace()
 	w.imageSet()
+	if image := c.Spec.OpenShift.ReleaseImage; image != "" && w.out.ImageSet == nil {
+		w.lose("spec.openshift.releaseImage", image, "the ClusterImageSet "+w.hub.options.ImageSet+" says which release is installed")
+	}
 	w.pullSecret()
 	manifests := w.manifestMaps()
 	objects := []*unstructured.Unstructured{w.out.Namespace}

@@ -208,6 +208,20 @@ func TestLossesAreTold(t *testing.T) {
 	}
 }
 
+// TestClusterInstanceTellsOfReleaseImage: it names a ClusterImageSet, and has no
+// place for an image beside it.
+func TestClusterInstanceTellsOfReleaseImage(t *testing.T) {
+	c := parse(t, everyField)
+	c.Spec.OpenShift.ImageSet, c.Spec.OpenShift.ReleaseImage = "stable", "quay.io/a/ocp-release:4.20.1"
+	_, lost, err := manifest.ClusterInstance(c, manifest.FileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(paths(lost), "spec.openshift.releaseImage") {
+		t.Errorf("lost %v", paths(lost))
+	}
+}
+
 // TestFormatsRefuseAnImportedCluster: they describe clusters that are to be
 // installed.
 func TestFormatsRefuseAnImportedCluster(t *testing.T) {

@@ -7,8 +7,9 @@ type Loss struct {
 	// spec.hosts[2].disk.keep; behind a file's name and a colon where the source
 	// is several files.
 	Path string `json:"path"`
-	// Value that is left behind, as encoding/json would decode it. A secret is
-	// told by the text "[redacted]".
+	// Value that is left behind, as encoding/json would decode it, with a number as a
+	// json.Number where it is written as JSON has it. A secret is told by the text
+	// "[redacted]".
 	Value any `json:"value"`
 	// Why it is left behind, and what to do about it.
 	Why string `json:"why"`

@@ -26,6 +26,7 @@ func isAICLI(n *node) bool {
 // drops, without a word; here each is told.
 func (r *reader) aicli(in *input) {
 	r.nowhere = "neither oaictl nor aicli knows it"
+	r.bareRedfish = true
 	if len(in.docs) != 1 {
 		r.problem(in.path, 0, 0, "", fmt.Sprintf("there are %d documents, and parameters stand in one", len(in.docs)), "merge them as aicli does, the later over the earlier")
 		return
@@ -50,12 +51,12 @@ func (r *reader) aicli(in *input) {
 
 func (r *reader) aicliCluster(n *node) {
 	c := r.cluster
-	setText(r, "metadata.name", &c.Metadata.Name, first(n, "name", "cluster"))
+	setText(r, "metadata.name", &c.Metadata.Name, r.oneWord(n, "name", "cluster"))
 	if c.Metadata.Name == "" {
 		c.Metadata.Name = r.options.Name
 	}
-	setText(r, "spec.baseDomain", &c.Spec.BaseDomain, first(n, "base_dns_domain", "domain"))
-	version := first(n, "openshift_version", "version")
+	setText(r, "spec.baseDomain", &c.Spec.BaseDomain, r.oneWord(n, "base_dns_domain", "domain"))
+	version := r.oneWord(n, "openshift_version", "version")
 	c.Spec.OpenShift.Version = r.scalar(version)
 	r.from("spec.openshift.version", version)
 	setText(r, "spec.openshift.releaseImage", &c.Spec.OpenShift.ReleaseImage, n.get("ocp_release_image"))
@@ -85,6 +86,23 @@ func (r *reader) aicliCluster(n *node) {
 		r.from(fmt.Sprintf("spec.bundles[%d]", len(c.Spec.Bundles)), bundle)
 		c.Spec.Bundles = append(c.Spec.Bundles, spec.Bundle{ID: r.text(id)})
 	}
+}
+
+// oneWord is the first of some keys that is there. The others are words for the
+// same, of which one is enough.
+func (r *reader) oneWord(n *node, keys ...string) *node {
+	chosen := first(n, keys...)
+	for _, key := range keys {
+		other := n.get(key)
+		if other == nil || other == chosen {
+			continue
+		}
+		if equalJSON(other.plain(), chosen.plain()) {
+			r.means(other, "says what "+chosen.key+" does")
+		}
+		r.lose(other, "is another word for "+chosen.key+", which is taken")
+	}
+	return chosen
 }
 
 // commaList takes a list, or a text with commas.
@@ -198,7 +216,7 @@ func (r *reader) aicliNetworks(n *node) {
 		setText(r, "spec.network.loadBalancer", &net.LoadBalancer, kind)
 	}
 	r.setNumber("spec.network.mtu", &net.MTU, n.get("mtu"))
-	if ntp := first(n, "additional_ntp_sources", "additional_ntp_source"); ntp != nil {
+	if ntp := r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"); ntp != nil {
 		net.Defaults.NTP = r.commaList(ntp)
 		r.from("spec.network.defaults.ntp", ntp)
 	}
@@ -210,7 +228,7 @@ func (r *reader) aicliNetworks(n *node) {
 
 // aicliVIPs carries virtual addresses over: texts, or maps with an ip.
 func (r *reader) aicliVIPs(field string, to *[]string, n *node, keys ...string) {
-	at := first(n, keys...)
+	at := r.oneWord(n, keys...)
 	if at == nil {
 		return
 	}
@@ -233,7 +251,7 @@ func (r *reader) aicliProxy(n *node) {
 	to := &r.cluster.Spec.Proxy
 	r.proxyURL("spec.proxy.http", &to.HTTP, n.get("http_proxy"))
 	r.proxyURL("spec.proxy.https", &to.HTTPS, n.get("https_proxy"))
-	r.noProxy(first(n, "no_proxy", "noproxy"))
+	r.noProxy(r.oneWord(n, "no_proxy", "noproxy"))
 	p := n.get("proxy")
 	switch {
 	case p == nil:
@@ -287,11 +305,14 @@ func (r *reader) aicliEncryption(n *node) {
 
 func (r *reader) aicliImage(n *node) {
 	r.imageType(n.get("image_type"))
-	if minimal := n.get("minimal"); minimal != nil && r.cluster.Spec.Boot.Image == "" {
-		if isTrue(r.boolean(minimal)) {
-			r.cluster.Spec.Boot.Image = spec.ImageMinimal
-			r.from("spec.boot.image", minimal)
-		}
+	image, minimal := &r.cluster.Spec.Boot.Image, n.get("minimal")
+	switch small := isTrue(r.boolean(minimal)); {
+	case *image != "" && small != (*image == spec.ImageMinimal) && minimal != nil:
+		minimal.taken = false
+		r.second("spec.boot.image", minimal)
+	case small:
+		*image = spec.ImageMinimal
+		r.from("spec.boot.image", minimal)
 	}
 	r.discoveryIgnition(n.get("ignition_config_override"))
 	if file := n.get("discovery_ignition_file"); file != nil {

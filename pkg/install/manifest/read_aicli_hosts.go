@@ -190,6 +190,10 @@ func (r *reader) aicliNetwork(n *node) {
 	}
 	macs := networkMACs(config, table)
 	i := r.hostWithMAC(macs...)
+	if i < 0 && r.anyUnaddressed() {
+		r.wrong(n, "it is not known which of the hosts this network is for", "write the MAC address of each machine into hosts[].mac")
+		return
+	}
 	if i < 0 {
 		i = r.addHost(n)
 		r.present[hostField(i, "hostname")] = true
@@ -207,6 +211,12 @@ func (r *reader) aicliNetwork(n *node) {
 	if table == nil && r.host(i).Net != nil && len(macs) == 0 && r.host(i).Match.MAC != "" {
 		r.nameInterface(i, &node{in: n.in, kind: textNode, text: r.host(i).Match.MAC})
 	}
+}
+
+// anyUnaddressed says whether there is a host that a network with an unknown
+// address may be for: taken for another machine it would stand there twice.
+func (r *reader) anyUnaddressed() bool {
+	return slices.ContainsFunc(r.cluster.Spec.Hosts, func(h spec.Host) bool { return h.Match.MAC == "" && h.Net == nil })
 }
 
 // networkTable carries over which interface has which address.

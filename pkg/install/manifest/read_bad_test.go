@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,7 +50,7 @@ func TestReadRefusals(t *testing.T) {
 		{"wrong values, all at once", memory{"in/install-config.yaml": []byte(strings.NewReplacer("10.0.0.0/24", "10.0.0.7/24", "name: c", "name: C_").Replace(installConfig)), "in/agent-config.yaml": []byte(strings.Replace(agentConfig, "52:54", "zz:54", 1))},
 			[]string{`in/install-config.yaml:2:18: metadata.name: "C_" cannot be`, "in/install-config.yaml:5:38: spec.network.machine[0]", `in/agent-config.yaml:3:58: spec.hosts[0].match.mac: "zz:54`}},
 		{"no version", memory{"in/install-config.yaml": []byte(installConfig), "in/agent-config.yaml": []byte(agentConfig)}, []string{"does not say which OpenShift is installed; say it beside the input"}},
-		{"unnamed machines", memory{"in/install-config.yaml": []byte(installConfig)}, []string{"names 0 hosts, but the cluster has 1 machines"}},
+		{"unnamed machines", memory{"in/install-config.yaml": []byte(installConfig)}, []string{"names 0 hosts, but the cluster has 1 machine:"}},
 		{"hosted", memory{"in/a.yaml": []byte("apiVersion: siteconfig.open-cluster-management.io/v1alpha1\nkind: ClusterInstance\nmetadata: {name: a}\nspec: {clusterName: a, clusterType: HostedControlPlane, nodes: []}\n")}, []string{"in/a.yaml:4:37", "has no control plane of its own"}},
 		{"overrides that are no JSON", memory{"in/a.yaml": []byte("apiVersion: siteconfig.open-cluster-management.io/v1alpha1\nkind: ClusterInstance\nmetadata: {name: a}\nspec: {clusterName: a, installConfigOverrides: '{', nodes: []}\n")}, []string{"has to be JSON in a text"}},
 		{"a private key", memory{"in/install-config.yaml": []byte(installConfig + "sshKey: '-----BEGIN OPENSSH PRIVATE KEY-----'\n"), "in/agent-config.yaml": []byte(agentConfig)}, []string{"is a private key"}},
@@ -155,7 +156,10 @@ func fuzzOne(f *testing.F, prefix string) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o := manifest.ReadOptions{Data: data, Version: "4.20", Name: "c", AcceptUnknownHosts: true, Env: memory{}.env()}
+		o := manifest.ReadOptions{Data: data, Name: "c", AcceptUnknownHosts: true, Env: memory{}.env()}
+		if prefix == "agent" { // which never says it; what the others say may win
+			o.Version = "4.20"
+		}
 		c, err := manifest.Read(t.Context(), "-", o)
 		if err != nil {
 			return
@@ -171,6 +175,32 @@ func FuzzReadZTP(f *testing.F)             { fuzzOne(f, "ztp") }
 func FuzzReadClusterInstance(f *testing.F) { fuzzOne(f, "clusterinstance") }
 func FuzzReadAICLI(f *testing.F)           { fuzzOne(f, "aicli") }
 func FuzzReadCAPI(f *testing.F)            { fuzzOne(f, "capi") }
+
+// FuzzReadInner reads whatever comes inside of an input: registries.conf, and JSON
+// in a text.
+func FuzzReadInner(f *testing.F) {
+	f.Add([]byte("unqualified-search-registries = [\n\"a\", # b\n]\n[[registry]]\nlocation = 'a.io/b'\n[[registry.mirror]]\nlocation = \"c.io\"\n"))
+	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"a":["\/","\ud83d\ude00",1e3,null,true]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, err := json.Marshal(string(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := strings.Replace(oneNode+oneMachine, "spec: {clusterRef:", "spec: {ignitionConfigOverride: "+string(text)+", clusterRef:", 1)
+		for _, files := range []memory{
+			{"in/cluster-manifests/a.yaml": []byte(oneNode + oneMachine), "in/mirror/registries.conf": data},
+			{"in/cluster-manifests/a.yaml": []byte(objects)},
+		} {
+			c, err := manifest.Read(t.Context(), "in", manifest.ReadOptions{Env: files.env()})
+			if err != nil {
+				continue
+			}
+			if _, err := spec.Parse(t.Context(), "cluster.yaml", c.Document, c.Env("cluster.yaml", spec.Env{})); err != nil {
+				t.Fatalf("the document does not load:\n%v\n%s", err, c.Document)
+			}
+		}
+	})
+}
 
 // thousand is an agent-config of a thousand hosts with static networks.
 func thousand() memory {

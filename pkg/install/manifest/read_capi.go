@@ -55,7 +55,7 @@ func (r *reader) capi(in *input) {
 			r.bootstrap(h, s)
 		}
 	}
-	r.capiHosts(h)
+	r.capiHosts(in, h)
 	r.capiRest(byKind)
 	r.restOfObjects(h)
 	r.restOfFiles(in)
@@ -243,11 +243,11 @@ func (r *reader) capiArguments(n *node) {
 
 // capiHosts carries machines over that stand beside Cluster API's objects as
 // BareMetalHosts with a network.
-func (r *reader) capiHosts(h *hubInput) {
+func (r *reader) capiHosts(in *input, h *hubInput) {
 	for _, list := range [][]*node{h.deployments, h.installs, h.infraEnvs, h.imageSets} {
 		for _, n := range list {
 			r.lose(n, "is what the providers make of their own objects, which are read instead")
 		}
 	}
-	r.hubHosts(h)
+	r.hubHosts(in, h)
 }

@@ -50,7 +50,8 @@ type ReadOptions struct {
 	// beside that path. nil to read the path.
 	Data []byte
 	// Version of OpenShift, for formats that do not say which one is installed
-	// ("4.20"). It wins over one that the input says.
+	// ("4.20"). It wins over one that the input says, which is told as a Loss, but not
+	// over a release that the input names by its image or by its ClusterImageSet.
 	Version string
 	// Name of the cluster, for aicli's parameters, which need not say it.
 	Name string
@@ -196,8 +197,18 @@ func Detect(path string, data []byte) (Format, error) {
 	if r.err() == nil {
 		r.unknown(path, in)
 	}
+	if r.foreign {
+		return "", &Foreign{r.err()}
+	}
 	return "", r.err()
 }
+
+// Foreign is that an input cannot be used which is no cluster.yaml either: its
+// words are those of another format.
+type Foreign struct{ Err error }
+
+func (e *Foreign) Error() string { return e.Err.Error() }
+func (e *Foreign) Unwrap() error { return e.Err }
 
 // err is every problem so far as a *spec.Problems in the order of the files, or
 // nil.
@@ -224,7 +235,7 @@ func (r *reader) finish(ctx context.Context, format Format, in *input) (*Convert
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	r.shrink()
+	r.moveDocuments()
 	out.Document = emit(r.cluster, r.present, r.written)
 	out.Cluster = r.cluster
 	out.Losses = sortLosses(r.losses, in.names())
@@ -239,9 +250,7 @@ func (r *reader) finish(ctx context.Context, format Format, in *input) (*Convert
 // nothing.
 func (r *reader) complete(out *Converted, in *input) {
 	s := &r.cluster.Spec
-	if r.options.Version != "" {
-		s.OpenShift.Version = r.options.Version
-	}
+	r.wantedVersion()
 	if s.PullSecret.IsZero() && r.options.PullSecret != "" {
 		s.PullSecret = spec.Source{File: r.options.PullSecret}
 	}
@@ -261,11 +270,32 @@ func (r *reader) complete(out *Converted, in *input) {
 	}
 }
 
+// wantedVersion puts the version of the options in the place of the input's. A
+// release that the input names by its image, or by its set, would be installed all
+// the same.
+func (r *reader) wantedVersion() {
+	o, wanted := &r.cluster.Spec.OpenShift, r.options.Version
+	if wanted == "" || wanted == o.Version {
+		return
+	}
+	at := r.origins["spec.openshift.version"]
+	release := cmp.Or(r.origins["spec.openshift.releaseImage"], r.origins["spec.openshift.imageSet"])
+	switch {
+	case at == nil:
+	case o.ReleaseImage != "" || o.ImageSet != "":
+		r.wrong(release, fmt.Sprintf("says which release is installed, %s, and --openshift-version %s does not change that", o.Version, wanted), "take --openshift-version away, or change the release here")
+		return
+	default:
+		r.losses = append(r.losses, lost{at: at, loss: Loss{Path: at.path(), Value: shown(at), Why: "--openshift-version says " + wanted}})
+	}
+	o.Version = wanted
+}
+
 // missingHosts has any machine taken for those that the input does not name, if
 // that is asked for.
 func (r *reader) missingHosts(out *Converted, in *input, hosts, wanted int) {
 	if !r.options.AcceptUnknownHosts {
-		message := fmt.Sprintf("names %d hosts, but the cluster has %d machines: any machine that boots the image would be taken for the others, and its disk wiped", hosts, wanted)
+		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", counted(hosts, "host"), counted(wanted, "machine"))
 		if wanted == 0 {
 			message = "names no hosts: any machine that boots the image would be taken, and its disk wiped"
 		}
@@ -273,38 +303,15 @@ func (r *reader) missingHosts(out *Converted, in *input, hosts, wanted int) {
 		return
 	}
 	r.cluster.Spec.AcceptUnknownHosts = true
-	out.Notes = append(out.Notes, fmt.Sprintf("the input names %d hosts: any other machine that boots the image is taken for one of the cluster and its disk is wiped", hosts))
+	out.Notes = append(out.Notes, fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped", counted(hosts, "host")))
 }
 
-// maxInline is how large a document may grow before the networks of its hosts
-// stand in files of their own, in bytes: spec.Load takes 1 MiB.
-const maxInline = 640 << 10
-
-// shrink moves the networks of the hosts into files where there are many.
-func (r *reader) shrink() {
-	size := 0
-	sizes := map[string][]byte{}
-	for i := range r.cluster.Spec.Hosts {
-		h := &r.cluster.Spec.Hosts[i]
-		size += 400
-		if h.Net == nil || h.Net.NMState == nil || h.Net.NMState.Inline == nil {
-			continue
-		}
-		e := &emitter{written: r.written}
-		e.document(h.Net.NMState, -2)
-		text := strings.TrimPrefix(e.out.String(), "\n")
-		sizes[h.Name] = []byte(text)
-		size += len(text) * 3 / 2
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
 	}
-	if size < maxInline {
-		return
-	}
-	for i := range r.cluster.Spec.Hosts {
-		h := &r.cluster.Spec.Hosts[i]
-		if text, ok := sizes[h.Name]; ok && h.Net != nil && h.Net.NMState != nil {
-			h.Net.NMState = &spec.Document{File: r.file("nmstate/"+h.Name+".yaml", text)}
-		}
-	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // check has the cluster checked as spec.Load does, and tells what is wrong where

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -306,6 +307,15 @@ func formatOf(doc *document) Format {
 	return ""
 }
 
+// foreignText matches texts that are in another format than cluster.yaml, broken
+// as they may be, and ownText those that are not.
+var (
+	foreignText = regexp.MustCompile(`(?m)^(?:(?:baseDomain|` + strings.Join(aicliKeys(), "|") + `):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
+	ownText     = regexp.MustCompile(`(?m)oaictl\.io/|^kind: *["']?Cluster["']? *$`)
+)
+
+func isForeign(data []byte) bool { return foreignText.Match(data) && !ownText.Match(data) }
+
 // unknown tells what was found where no format fits.
 func (r *reader) unknown(path string, in *input) {
 	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based installer, ClusterInstance, aicli's parameters, and Cluster API objects of OpenShift's assisted control plane"
@@ -317,6 +327,10 @@ func (r *reader) unknown(path string, in *input) {
 			message = fmt.Sprintf("has to be a map, but is %s", doc.root.kind)
 		case kind != "":
 			message = fmt.Sprintf("the kind %q does not describe a cluster", kind)
+		}
+		if kind == "SiteConfig" {
+			r.problem(doc.file, doc.root.line, doc.root.col, "", "SiteConfig is not read", "write it as a ClusterInstance, which has taken its place")
+			continue
 		}
 		r.problem(doc.file, doc.root.line, doc.root.col, "", message, remedy)
 	}

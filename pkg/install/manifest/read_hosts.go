@@ -202,26 +202,14 @@ func (r *reader) nic(i, j int, n *node) {
 	h.Net.Interfaces = append(h.Net.Interfaces, nic)
 }
 
-// document carries a structured text over in its own words.
-func (r *reader) document(field string, n *node) *spec.Document {
-	if n = r.mapOf(n); n == nil || len(n.children) == 0 {
-		return nil
-	}
-	inline, _ := n.plain().(map[string]any)
-	document := &spec.Document{Inline: inline}
-	r.written[document] = n
-	r.from(field, n)
-	n.take()
-	return document
-}
+// redfishURL matches addresses with a scheme that oaictl speaks.
+var redfishURL = regexp.MustCompile(`(?i)^(?:(?:redfish(?:-virtualmedia)?|(?:idrac|ilo4|ilo5)-virtualmedia)(?:\+https?)?|https?)://`)
 
-// sameDocument says whether n says what d does.
-func (r *reader) sameDocument(d *spec.Document, n *node) bool {
-	return d.Inline != nil && equalJSON(d.Inline, n.plain())
+// isRedfish says whether oaictl can speak to a BMC. metal3 takes an address
+// without a scheme for IPMI.
+func (r *reader) isRedfish(address string) bool {
+	return redfishURL.MatchString(address) || r.bareRedfish && !strings.Contains(address, "://")
 }
-
-// otherBMC matches addresses with a scheme that oaictl does not speak.
-var otherBMC = regexp.MustCompile(`^(ipmi|libvirt|irmc|idrac|ilo4|ilo5|ibmc)(\+https?)?://`)
 
 // bmc carries the address of a BMC and its flag over; false where it is one that
 // oaictl cannot speak to.
@@ -233,7 +221,7 @@ func (r *reader) bmc(i int, whole, address, insecure *node) bool {
 		return false
 	}
 	field := hostField(i, "bmc")
-	if otherBMC.MatchString(address.peek()) {
+	if !r.isRedfish(address.peek()) {
 		r.lose(whole, "oaictl speaks Redfish with virtual media only: write the BMC's Redfish address in "+field+", or boot the machine by hand")
 		return false
 	}

@@ -1,9 +1,7 @@
 package manifest
 
 import (
-	"fmt"
 	"path"
-	"strconv"
 	"strings"
 )
 
@@ -75,6 +73,10 @@ func (r *reader) registriesConf(n *node) {
 
 func (r *reader) registry(n *node) {
 	location, prefix := n.get("location"), n.get("prefix")
+	if strings.HasPrefix(prefix.peek(), "*.") {
+		r.lose(n, "stands for many registries: write each of them into spec.registry.mirrors")
+		return
+	}
 	if location == nil || location.peek() == "" {
 		r.text(location)
 		location, prefix = prefix, nil
@@ -114,130 +116,4 @@ func (r *reader) mirrorOf(source, target *node, insecure bool) {
 	list.children = []*node{&entry}
 	r.mirror(source, list, insecure)
 	target.taken = true
-}
-
-// parseTOML reads the part of TOML that containers-registries.conf(5) is written
-// in: tables, lists of tables, texts, booleans and lists of texts. nil where
-// there is more.
-func (r *reader) parseTOML(at *node, text string) *node {
-	root := &node{in: at.in, kind: mapNode, line: at.line, col: at.col}
-	table := root
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "" || strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, "[["):
-			name, _, _ := strings.Cut(strings.TrimPrefix(line, "[["), "]]")
-			table = root.tomlTable(strings.TrimSpace(name), number)
-		default:
-			key, value, found := strings.Cut(line, "=")
-			child := tomlValue(strings.TrimSpace(value))
-			if !found || child == nil || table == nil {
-				r.wrong(at, fmt.Sprintf("line %d of it is nothing that is known of registries.conf", number), "write [[registry]] with location and [[registry.mirror]]")
-				return nil
-			}
-			child.key = strings.Trim(strings.TrimSpace(key), `"`)
-			if table.child(child.key) != nil {
-				r.wrong(at, fmt.Sprintf("line %d of it says %s a second time", number, child.key), "")
-				return nil
-			}
-			table.add(child, number)
-		}
-	}
-	return root
-}
-
-// add puts a child into a map or list.
-func (n *node) add(child *node, line int) {
-	child.parent, child.index = n, len(n.children)
-	child.walk(func(c *node) {
-		c.in, c.line, c.col = n.in, n.line, n.col
-		if n.in.root != nil && n.in.root.line == 1 {
-			c.line = line
-		}
-	})
-	n.children = append(n.children, child)
-}
-
-// tomlTable begins another table of a list of tables, such as registry or
-// registry.mirror; nil for one below a table that is not there.
-func (n *node) tomlTable(name string, line int) *node {
-	parent := n
-	parts := strings.Split(name, ".")
-	for _, part := range parts[:len(parts)-1] {
-		list := parent.child(strings.TrimSpace(part))
-		if list == nil || len(list.children) == 0 {
-			return nil
-		}
-		parent = list.children[len(list.children)-1]
-	}
-	key := strings.TrimSpace(parts[len(parts)-1])
-	list := parent.child(key)
-	if list == nil {
-		list = &node{kind: listNode, key: key}
-		parent.add(list, line)
-	}
-	if list.kind != listNode {
-		return nil
-	}
-	table := &node{kind: mapNode}
-	list.add(table, line)
-	return table
-}
-
-// tomlValue reads a value; nil for one that is not known.
-func tomlValue(text string) *node {
-	switch {
-	case strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "'"):
-		quote := text[:1]
-		end := 1
-		for end < len(text) && text[end:end+1] != quote {
-			if text[end] == '\\' && quote == `"` {
-				end++
-			}
-			end++
-		}
-		if end >= len(text) || !commentOnly(text[end+1:]) {
-			return nil
-		}
-		value := text[1:end]
-		if quote == `"` {
-			unquoted, err := strconv.Unquote(text[:end+1])
-			if err != nil {
-				return nil
-			}
-			value = unquoted
-		}
-		return &node{kind: textNode, text: value}
-	case strings.HasPrefix(text, "["):
-		inner, after, closed := strings.Cut(text[1:], "]")
-		if !closed || !commentOnly(after) {
-			return nil
-		}
-		list := &node{kind: listNode}
-		for part := range strings.SplitSeq(inner, ",") {
-			if part = strings.TrimSpace(part); part == "" {
-				continue
-			}
-			item := tomlValue(part)
-			if item == nil {
-				return nil
-			}
-			item.parent, item.index = list, len(list.children)
-			list.children = append(list.children, item)
-		}
-		return list
-	}
-	word, after, _ := strings.Cut(text, " ")
-	if (word == "true" || word == "false") && commentOnly(after) {
-		return &node{kind: boolNode, text: word}
-	}
-	return nil
-}
-
-func commentOnly(text string) bool {
-	text = strings.TrimSpace(text)
-	return text == "" || strings.HasPrefix(text, "#")
 }

@@ -64,7 +64,7 @@ func TestReadOddValues(t *testing.T) {
 func tryToRead(t *testing.T, m memory, name string) {
 	t.Helper()
 	o := readOptions(name)
-	o.Env, o.AcceptUnknownHosts, o.Version, o.Name = m.env(), true, "4.20", "c"
+	o.Env, o.AcceptUnknownHosts, o.Name = m.env(), true, "c"
 	c, err := manifest.Read(t.Context(), readPath(t, name), o)
 	var problems *spec.Problems
 	switch {

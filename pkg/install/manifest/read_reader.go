@@ -33,6 +33,8 @@ type reader struct {
 	agentBased   bool       // whether it is the agent-based installer's, which has no namespaces
 	capiName     string     // of the Cluster of Cluster API
 	laterFencing []*node    // fencing credentials, for hosts that are read later
+	bareRedfish  bool       // whether a BMC's address without a scheme means Redfish
+	foreign      bool       // whether a file has words of another format than cluster.yaml
 }
 
 // lost is a Loss with its place, by which it is sorted.

@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -50,6 +52,9 @@ func shownBelow(n *node) any {
 		return l
 	case n.kind == textNode:
 		return shownText(n.text)
+	}
+	if n.kind == numberNode && json.Valid([]byte(n.text)) {
+		return json.Number(n.text) // 4.20 is a version, and not 4.2
 	}
 	return n.plain()
 }
@@ -124,8 +129,9 @@ func (r *reader) pullSecret(n *node) {
 }
 
 func (r *reader) pullSecretFrom(source spec.Source, n *node) {
-	if !r.cluster.Spec.PullSecret.IsZero() {
-		if r.cluster.Spec.PullSecret.File != source.File {
+	if have := r.cluster.Spec.PullSecret; !have.IsZero() {
+		if !reflect.DeepEqual(have, source) {
+			n.taken = false
 			r.second("spec.pullSecret", n)
 		}
 		return
@@ -146,7 +152,7 @@ func (r *reader) password(name string, n *node) *spec.Source {
 // login carries user and password over.
 func (r *reader) login(field, file string, user, password *node) (c spec.Credentials) {
 	if user != nil {
-		c.Username = r.text(user)
+		c.Username = strings.TrimRight(r.text(user), "\r\n") // which echo leaves in a Secret, and metal3 does not mind
 		r.from(field+".username", user)
 	}
 	if password != nil {

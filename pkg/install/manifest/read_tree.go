@@ -176,11 +176,14 @@ func (n *node) plain() any {
 	return nil
 }
 
-// numberOf is a number as YAML 1.2 writes it.
+// numberOf is a number as YAML 1.2 writes it. A leading zero makes it octal, save
+// where a digit is none of those: 08 is eight.
 func numberOf(text string) any {
 	clean := strings.ReplaceAll(text, "_", "")
-	if i, err := strconv.ParseInt(clean, 0, 64); err == nil {
-		return i
+	for _, base := range []int{0, 10} {
+		if i, err := strconv.ParseInt(clean, base, 64); err == nil {
+			return i
+		}
 	}
 	if f, err := strconv.ParseFloat(clean, 64); err == nil && f-f == 0 {
 		return f
@@ -227,6 +230,7 @@ func (r *reader) parse(file string, data []byte) (docs []*document) {
 		r.problem(file, 1, 1, "", fmt.Sprintf("is more than %d MiB, with what was read before", maxInput>>20), "")
 		return nil
 	}
+	r.foreign = r.foreign || isForeign(data)
 	remedy, template := "", bytes.Contains(data, []byte("{{"))
 	if template {
 		remedy = renderFirst
@@ -326,9 +330,17 @@ func scalarKind(from *yaml.Node) nodeKind {
 			return textNode // not a number that JSON has
 		}
 		return numberNode
+	case "!!str":
+		if from.Style == 0 && oldBool.MatchString(from.Value) {
+			return boolNode
+		}
 	}
 	return textNode
 }
+
+// oldBool matches what YAML 1.1 takes for true or false, and 1.2 for text. The
+// tools whose files these are read YAML 1.1.
+var oldBool = regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)
 
 // fill adds the keys of a map to n. Those that stand in the map itself win over
 // those that a merge key brings in.
@@ -383,27 +395,4 @@ func (p *parser) merge(n *node, from *yaml.Node, depth int, seen map[string]int)
 	default:
 		p.wrong(from, "<< takes a map, or a list of maps", "")
 	}
-}
-
-// embed reads the text of n, JSON or YAML, as if it stood in the file as a tree:
-// what is in it is carried over or told key by key.
-func (r *reader) embed(n *node) *node {
-	if n == nil || n.kind == mapNode || n.kind == listNode {
-		return n
-	}
-	inner := &reader{}
-	docs := inner.parse(n.in.file, []byte(n.text))
-	r.size += len(n.text)
-	if len(inner.problems) > 0 || len(docs) != 1 || docs[0].root.kind != mapNode && docs[0].root.kind != listNode {
-		n.taken = true
-		r.wrong(n, "has to be JSON in a text, but is not", "")
-		return nil
-	}
-	root := docs[0].root
-	root.walk(func(c *node) { c.in, c.line, c.col, c.keyLine, c.keyCol = n.in, n.line, n.col, n.line, n.col })
-	n.kind, n.children, n.text = root.kind, root.children, ""
-	for _, c := range n.children {
-		c.parent = n
-	}
-	return n
 }

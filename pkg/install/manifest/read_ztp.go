@@ -74,7 +74,7 @@ func (r *reader) ztp(in *input) {
 	if len(h.infraEnvs) == 0 {
 		r.problem(in.path, 0, 0, "", "there is no InfraEnv, from which machines boot", "put the InfraEnv beside the other objects")
 	}
-	r.hubHosts(h)
+	r.hubHosts(in, h)
 	r.folderHosts(in)
 	r.folderFiles(in)
 	r.mirrorFiles(in)
@@ -166,6 +166,8 @@ func (r *reader) header(n *node) {
 	}
 	r.means(n.get("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"), "is filled in by kubectl")
 	r.means(n.get("status"), "is what a controller found")
+	r.meansEmpty(n.get("metadata", "annotations"), "is empty")
+	r.meansEmpty(n.get("metadata", "labels"), "is empty")
 }
 
 // versions are those of each API group that are read.

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -242,6 +243,26 @@ func (r *reader) folderHosts(in *input) {
 	}
 }
 
+// fileAddresses are the MAC addresses of a machine, below the folder of its name.
+const fileAddresses = "mac_addresses"
+
+// folderOf is the name of the machine that has one of the addresses by its folder,
+// "" for none.
+func (in *input) folderOf(macs []string) string {
+	for _, name := range slices.Sorted(maps.Keys(in.raw)) {
+		dir, file := path.Split(name)
+		if file != fileAddresses || path.Dir(path.Clean(dir)) != dirHostConfig {
+			continue
+		}
+		for _, own := range strings.Fields(string(in.raw[name])) {
+			if slices.ContainsFunc(macs, func(mac string) bool { return sameMAC(mac, own) }) {
+				return path.Base(dir)
+			}
+		}
+	}
+	return ""
+}
+
 func (r *reader) folderHost(in *input, name string) {
 	folder := path.Join(dirHostConfig, name)
 	take := func(file string) (*node, bool) {
@@ -255,13 +276,16 @@ func (r *reader) folderHost(in *input, name string) {
 		r.docs = append(r.docs, doc)
 		return doc.root, true
 	}
-	addresses, ok := take("mac_addresses")
+	addresses, ok := take(fileAddresses)
 	if !ok || addresses.text == "" {
-		r.problem(joinPath(in.path, folder), 0, 0, "", "has no mac_addresses, by which the machine is known", "write its MAC addresses there, one a line")
+		r.problem(joinPath(in.path, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
 		return
 	}
 	macs := strings.Fields(r.text(addresses))
 	i := r.hostWithMAC(macs...)
+	if i < 0 {
+		i = r.hostNamed(name) // which may boot from another interface
+	}
 	if i < 0 {
 		i = r.addHost(addresses)
 	}

@@ -186,12 +186,12 @@ func (r *reader) networkDelay(n *node) {
 
 // hubHosts carries over what single machines have: a BareMetalHost, a static
 // network, an Agent.
-func (r *reader) hubHosts(h *hubInput) {
+func (r *reader) hubHosts(in *input, h *hubInput) {
 	for _, n := range h.machines {
 		r.hubMachine(h, n)
 	}
 	for _, n := range h.networks {
-		r.hubNetwork(n)
+		r.hubNetwork(in, n)
 	}
 	for _, n := range h.agents {
 		r.hubAgent(n)
@@ -199,7 +199,7 @@ func (r *reader) hubHosts(h *hubInput) {
 }
 
 // hubNetwork carries an NMStateConfig over, to the machine that it is for.
-func (r *reader) hubNetwork(n *node) {
+func (r *reader) hubNetwork(in *input, n *node) {
 	labels := n.get("metadata", "labels")
 	at := slices.IndexFunc(r.envs, func(e bootEnv) bool { return e.selects(labels) })
 	if at < 0 {
@@ -215,12 +215,16 @@ func (r *reader) hubNetwork(n *node) {
 	for _, nic := range interfaces.items() {
 		macs = append(macs, nic.child("macAddress").peek())
 	}
+	name := n.get("metadata", "name")
+	short := strings.TrimPrefix(name.peek(), r.cluster.Metadata.Name+"-")
 	i := r.hostWithMAC(macs...)
 	if i < 0 {
+		i = r.machineNamed(name.peek(), short, in.folderOf(macs))
+	}
+	if i < 0 {
 		i = r.addHost(n)
-		name := n.get("metadata", "name")
 		r.host(i).Name = r.text(name)
-		if short := strings.TrimPrefix(name.peek(), r.cluster.Metadata.Name+"-"); strings.Trim(short, "0123456789") != "" {
+		if strings.Trim(short, "0123456789") != "" {
 			r.host(i).Name = short
 		}
 		r.from(hostField(i, "name"), name)
@@ -229,6 +233,18 @@ func (r *reader) hubNetwork(n *node) {
 	r.objectNames(n, r.envs[at].name)
 	r.network(i, interfaces, s.get("config"))
 	r.hostArch(i, r.envs[at].arch)
+}
+
+// machineNamed is the machine without a network that has one of the names, -1
+// for none. A network is named as its machine, which may boot from another
+// interface than those of the network.
+func (r *reader) machineNamed(names ...string) int {
+	for _, name := range names {
+		if i := r.hostNamed(name); i >= 0 && r.host(i).Net == nil {
+			return i
+		}
+	}
+	return -1
 }
 
 // hostArch gives a host the architecture of the image that it boots, where the

@@ -103,7 +103,7 @@ func (k *checker) nmstate(i int, h *Host) []addressAt {
 		k.report(field, fmt.Sprintf("it is not known which interface of the machine %s is", name), fmt.Sprintf("give %s a mac-address, or write interfaces: [{name: %s, mac: ADDRESS}]", name, name))
 	}
 	if len(macs) == 0 && len(doc.unnamed) == 0 {
-		k.report(field, "names no interface of the machine", "describe at least one ethernet interface")
+		k.report(field, "names no interface of the machine", "describe at least one ethernet interface, or write interfaces: [{name: NAME, mac: ADDRESS}]")
 	}
 	var list []addressAt
 	for _, address := range doc.addresses {

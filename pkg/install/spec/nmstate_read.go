@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
@@ -29,6 +30,14 @@ func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
 			continue
 		}
 		macs = append(macs, MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name})
+	}
+	// A document may name a port only in its bond, its bridge or its VLAN: it is
+	// tied to the machine all the same.
+	for _, nic := range n.Interfaces {
+		tied := slices.ContainsFunc(macs, func(m MACInterface) bool { return m.LogicalName == nic.Name })
+		if nic.Name != "" && nic.MAC != "" && !tied {
+			macs = append(macs, MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name})
+		}
 	}
 	return doc, macs, nil
 }

@@ -18,6 +18,7 @@ func TestStaticNetworkGolden(t *testing.T) {
 		"dual":      "{ip: 192.168.10.9/24, ip6: \"fd10::9/64\", gateway6: \"fd10::1\"}",
 		"ipv6-only": "{ip: \"fd10::9/64\", gateway: \"fd10::1\", dns: [\"fd10::53\"]}",
 		"mixed":     "{ip: dhcp, ip6: \"fd10::9/64\"}",
+		"ports":     "{interfaces: [{name: eno1, mac: \"52:54:00:00:00:03\"}, {name: eno2, mac: \"52:54:00:00:00:23\"}], nmstate: {interfaces: [{name: bond0, type: bond, state: up, link-aggregation: {mode: active-backup, port: [eno1, eno2]}}]}}",
 		"nmstate":   "{nmstate: {interfaces: [{name: eth0, type: ethernet, state: up, mtu: 1500, mac-address: \"52:54:00:00:00:03\"}], routes: {}, dns-resolver: {config: {server: []}}}}",
 	} {
 		t.Run(name, func(t *testing.T) {

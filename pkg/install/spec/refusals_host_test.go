@@ -90,7 +90,7 @@ func TestRefusesHostNetworks(t *testing.T) {
 		{"same address", edit{cp1, strings.Replace(cp1, "}}", "}, net: {ip: 192.168.10.9/24}}", 1), more, "    net: {ip: 192.168.10.9/24}\n"}, "192.168.10.9 is the address of host cp-1 already"},
 		{"nmstate beside the short form", net("ip: 192.168.10.9/24, nmstate: {interfaces: [{name: a, type: ethernet, mac-address: \"52:54:00:00:00:03\"}]}"), "spec.hosts[2].net.ip: stands beside nmstate"},
 		{"nmstate without MAC", net("nmstate: {interfaces: [{name: a, type: ethernet}]}"), "give a a mac-address, or write interfaces: [{name: a, mac: ADDRESS}]"},
-		{"nmstate of nothing", net("nmstate: {interfaces: [{name: b0, type: bond}]}"), "names no interface of the machine"},
+		{"nmstate of nothing", net("nmstate: {interfaces: [{name: b0, type: bond}]}"), "names no interface of the machine; describe at least one ethernet interface, or write interfaces"},
 		{"nmstate with a VIP", net("nmstate: {interfaces: [{name: a, mac-address: \"52:54:00:00:00:03\", ipv4: {address: [{ip: 192.168.10.5, prefix-length: 24}]}}]}"), "192.168.10.5 is a virtual address of the cluster already"},
 		{"nmstate that is no YAML", net("nmstate: {file: bad.yaml}"), "the nmstate document cannot be read: line"},
 	}, map[string]string{"bad.yaml": "interfaces: [\n"})
