@@ -122,6 +122,15 @@ func TestWatchAsJSON(t *testing.T) {
 	}
 }
 
+// What is not there yet is no mistake, and ends no watch.
+func TestWatchOfWhatIsNotThereYet(t *testing.T) {
+	steps := []func(*fake) error{asIs, func(f *fake) error { f.clusters[0].InstallCompleted = noon(); return nil }}
+	got := follow(t, steps, "get", "cluster", "lab", "-w", "-o", "jsonpath={.name} {.installCompleted}")
+	if want := "lab \nlab 2026-08-01T12:00:00Z\n"; got.out != want || got.code != 130 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A check that comes to pass is shown once more; a host that only reports is not.
 func TestWatchOfChecksAndHosts(t *testing.T) {
 	steps := []func(*fake) error{

@@ -25,7 +25,7 @@ func Formats() []string {
 // Format is a parsed value of -o.
 type Format struct {
 	kind     string
-	template *jsonpath.JSONPath
+	template string // as the parser takes it
 	text     string // the template as it was given
 }
 
@@ -68,11 +68,10 @@ func parseTemplate(text string) (Format, error) {
 	// The parser takes a lone dot for a field without a name; the document as a
 	// whole is the current object.
 	text = wholeDocument().ReplaceAllString(text, "{@}")
-	template := jsonpath.New("output")
-	if err := template.Parse(text); err != nil {
+	if err := jsonpath.New("output").Parse(text); err != nil {
 		return Format{}, fmt.Errorf("read jsonpath template %q: %w", given, err)
 	}
-	return Format{kind: "jsonpath", template: template, text: given}, nil
+	return Format{kind: "jsonpath", template: text, text: given}, nil
 }
 
 // wholeDocument finds {.} in a template.
@@ -173,35 +172,3 @@ func printNames(w io.Writer, names []string) error {
 	}
 	return nil
 }
-
-// printTemplate searches the data as a program would see it: with the names
-// that its JSON form has.
-func (f Format) printTemplate(w io.Writer, data any) error {
-	text, err := json.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("encode output: %w", err)
-	}
-	var generic any
-	if err := json.Unmarshal(text, &generic); err != nil {
-		return fmt.Errorf("encode output: %w", err)
-	}
-	// Of a template that fails nothing is written, rather than its first half.
-	var found bytes.Buffer
-	if err := f.template.Execute(&found, generic); err != nil {
-		return &TemplateError{Template: f.text, Err: err}
-	}
-	_, err = w.Write(found.Bytes())
-	return err
-}
-
-// TemplateError is a jsonpath template that does not fit what was found.
-type TemplateError struct {
-	Template string // as it was given
-	Err      error
-}
-
-func (e *TemplateError) Error() string {
-	return fmt.Sprintf("apply jsonpath template %s: %v", e.Template, e.Err)
-}
-
-func (e *TemplateError) Unwrap() error { return e.Err }

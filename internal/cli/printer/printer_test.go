@@ -85,6 +85,87 @@ func TestTemplateThatFindsNothingIsAnError(t *testing.T) {
 	}
 }
 
+// thing is a type most of whose fields are left out while they are empty.
+type thing struct {
+	Name   string     `json:"name"`
+	Stage  string     `json:"stage,omitempty"`
+	Count  int        `json:"count,omitempty"`
+	Done   bool       `json:"done,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
+	Notes  []string   `json:"notes,omitempty"`
+	Detail *detail    `json:"detail,omitempty"`
+	Inner  *thing     `json:"inner,omitempty"`
+}
+
+type detail struct {
+	Parts []thing `json:"parts"`
+	Size  int     `json:"size"`
+}
+
+// What a type has is merely empty where it is left out; what it does not have is a
+// mistake.
+func TestTemplateThatNamesWhatIsEmpty(t *testing.T) {
+	type list struct {
+		Items []thing `json:"items"`
+	}
+	one := thing{Name: "lab"}
+	two := list{[]thing{{Name: "lab"}, {Name: "edge", Stage: "Rebooting", Count: 3, Detail: &detail{Parts: []thing{}}}}}
+	for _, tt := range []struct {
+		template string
+		data     any
+		want     string // "" with fails
+		fails    string
+	}{
+		{"{.name}|{.stage}|{.count}|{.done}|{.at}|{.notes}", one, "lab|||||", ""},
+		{"{.count}", thing{Count: 16 << 30}, "17179869184", ""},
+		{"{.detail}", one, "", ""},
+		{"{.detail.size}", &one, "", ""},
+		{"{.detail.parts[0].stage}", one, "", ""},
+		{"{.notes[0]}", one, "", ""},
+		{"{.inner.inner.stage}", thing{Inner: &thing{}}, "", ""},
+		{`{.items[?(@.count>2)].name}`, two, "edge", ""},
+		{`{range .items[*]}{.name}={.stage}{"\n"}{end}`, two, "lab=\nedge=Rebooting\n", ""},
+		{`{range .items[*]}{.name}{"\n"}{end}`, list{Items: []thing{}}, "", ""},
+		{`{range .items[1].detail.parts[*]}{.name}{end}`, two, "", ""},
+		{"{.}", one, `{"name":"lab"}`, ""},
+		{"{.stage}{.nosuch}", one, "", "nosuch is not found"},
+		{"{.at.nosuch}", one, "", "nosuch is not found"},
+		{"{.detail.nosuch}", one, "", "nosuch is not found"},
+		{"{range .items[*]}{.nosuch}{end}", list{Items: []thing{}}, "", "nosuch is not found"},
+		{"{.items[0].name}", list{Items: []thing{}}, "", "index 0, length 0"},
+	} {
+		format, err := Parse("jsonpath=" + tt.template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err = format.Print(&out, Result{Data: tt.data})
+		if out.String() != tt.want {
+			t.Errorf("%s: %q, want %q", tt.template, out.String(), tt.want)
+		}
+		if tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
+			t.Errorf("%s: %v", tt.template, err)
+		}
+	}
+}
+
+// A template does not wear out.
+func TestTemplateOfLinesIsTheSameForEach(t *testing.T) {
+	format, err := Parse("jsonpath={.name}:{range .notes[*]} {@}{end};")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for range 3 {
+		if err := format.PrintLine(&out, Result{Data: thing{Name: "lab", Notes: []string{"a", "b"}}}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := strings.Repeat("lab: a b;\n", 3); out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
 func TestPrintLine(t *testing.T) {
 	for format, want := range map[string]string{
 		"json":                   `{"items":[{"name":"lab","state":"Ready","note":"a < b"},{"name":"edge-42","state":"Installed"}]}` + "\n",
