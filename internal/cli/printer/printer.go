@@ -43,11 +43,11 @@ type Result struct {
 
 // Parse reads a value of -o. The empty value is table.
 func Parse(value string) (Format, error) {
-	kind, template, hasTemplate := strings.Cut(value, "=")
+	kind, template, _ := strings.Cut(value, "=")
 	switch {
 	case value == "":
 		return Format{kind: "table"}, nil
-	case kind == "jsonpath" && hasTemplate:
+	case kind == "jsonpath" && strings.TrimSpace(template) != "":
 		return parseTemplate(template)
 	case kind == "jsonpath":
 		return Format{}, fmt.Errorf("output format jsonpath needs a template: jsonpath={.items[*].name}")
@@ -121,10 +121,15 @@ func (f Format) PrintLine(w io.Writer, result Result, first bool) error {
 		}
 		return printYAML(w, result.Data)
 	case "jsonpath":
-		if err := f.printTemplate(w, result.Data); err != nil {
+		// A template may end its line itself.
+		var line bytes.Buffer
+		if err := f.printTemplate(&line, result.Data); err != nil {
 			return err
 		}
-		_, err := io.WriteString(w, "\n")
+		if !bytes.HasSuffix(line.Bytes(), []byte("\n")) {
+			line.WriteByte('\n')
+		}
+		_, err := w.Write(line.Bytes())
 		return err
 	case "name":
 		return printNames(w, result.Names)

@@ -63,7 +63,7 @@ func TestPrint(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, value := range []string{"xml", "JSON", "jsonpath", "jsonpath={.items[", "go-template={{.}}"} {
+	for _, value := range []string{"xml", "JSON", "jsonpath", "jsonpath=", "jsonpath= ", "jsonpath={.items[", "go-template={{.}}"} {
 		if _, err := Parse(value); err == nil {
 			t.Errorf("Parse(%q) accepted it", value)
 		}
@@ -170,7 +170,9 @@ func TestPrintLine(t *testing.T) {
 	for format, want := range map[string]string{
 		"json":                   `{"items":[{"name":"lab","state":"Ready","note":"a < b"},{"name":"edge-42","state":"Installed"}]}` + "\n",
 		"jsonpath=items[1].name": "edge-42\n",
-		"table":                  "lab           1   Ready\nedge-42      11   Installed\n",
+		// A template that ends its line gets no second end.
+		`jsonpath={.items[1].name}{"\n"}`: "edge-42\n",
+		"table":                           "lab           1   Ready\nedge-42      11   Installed\n",
 	} {
 		f, err := Parse(format)
 		if err != nil {
