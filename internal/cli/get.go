@@ -50,9 +50,10 @@ func (a *app) getClusters(ctx context.Context, t target, w watching) error {
 	if err != nil {
 		return err
 	}
+	one := &pin{name: t.Name}
 	return show(ctx, a, w, listing[document.Cluster]{
 		named: t.Name != "" || t.File != "",
-		read:  func(ctx context.Context) ([]document.Cluster, error) { return a.clustersOf(ctx, service, t) },
+		read:  func(ctx context.Context) ([]document.Cluster, error) { return a.clustersOf(ctx, service, t, one) },
 		key:   func(c document.Cluster) string { return c.ID },
 		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
 		table: a.clusterTable,
@@ -61,16 +62,16 @@ func (a *app) getClusters(ctx context.Context, t target, w watching) error {
 }
 
 // clustersOf are the target's cluster, or all.
-func (a *app) clustersOf(ctx context.Context, service remote, t target) ([]document.Cluster, error) {
+func (a *app) clustersOf(ctx context.Context, service remote, t target, one *pin) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
-		seen, err := a.look(ctx, service, t)
-		if err != nil {
+		seen, err := a.lookAgain(ctx, service, t, one)
+		if err != nil || seen == nil {
 			return nil, err
 		}
-		one := *seen.observed.Cluster
-		one.Hosts = len(seen.observed.Hosts)
-		found = append(found, one)
+		cluster := *seen.observed.Cluster
+		cluster.Hosts = len(seen.observed.Hosts)
+		found = append(found, cluster)
 	} else {
 		var err error
 		if found, err = service.ListClusters(ctx); err != nil {
@@ -135,8 +136,9 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watchin
 	if err != nil {
 		return err
 	}
+	of := &pin{name: firstOf(infraEnv, t.Name)}
 	return show(ctx, a, w, listing[document.Host]{
-		read:  func(ctx context.Context) ([]document.Host, error) { return a.hostsOf(ctx, service, t, infraEnv) },
+		read:  func(ctx context.Context) ([]document.Host, error) { return a.hostsOf(ctx, service, t, infraEnv, of) },
 		key:   func(h document.Host) string { return firstOf(h.ID, h.Name) },
 		name:  func(h document.Host) string { return "host/" + h.Name },
 		table: a.hostTable,
@@ -146,21 +148,21 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watchin
 }
 
 // hostsOf are the hosts of a cluster, of an InfraEnv, or all.
-func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv string) ([]document.Host, error) {
+func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv string, of *pin) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
 	switch {
 	case infraEnv != "":
-		env, failed := service.InfraEnvByNameOrID(ctx, infraEnv)
-		if failed != nil {
+		env, failed := service.InfraEnvByNameOrID(ctx, of.text())
+		if gone, failed := of.note(env.ID, failed); gone || failed != nil {
 			return nil, failed
 		}
 		hosts, err = service.ListHosts(ctx, env.ID)
 	case t.Name == "" && t.File == "":
 		hosts, err = allHosts(ctx, service)
 	default:
-		seen, failed := a.look(ctx, service, t)
-		if failed != nil {
+		seen, failed := a.lookAgain(ctx, service, t, of)
+		if failed != nil || seen == nil {
 			return nil, failed
 		}
 		return seen.hosts(), nil
@@ -234,10 +236,11 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching
 	if err != nil {
 		return err
 	}
+	by := &pin{name: firstOf(name, cluster)}
 	return show(ctx, a, w, listing[document.InfraEnv]{
 		named: name != "",
 		read: func(ctx context.Context) ([]document.InfraEnv, error) {
-			return infraEnvsOf(ctx, service, name, cluster)
+			return infraEnvsOf(ctx, service, name, cluster, by)
 		},
 		key:   func(e document.InfraEnv) string { return e.ID },
 		name:  func(e document.InfraEnv) string { return "infraenv/" + e.Name },
@@ -247,21 +250,22 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching
 	})
 }
 
-// infraEnvsOf are the one of a name, those of a cluster, or all.
-func infraEnvsOf(ctx context.Context, service remote, name, cluster string) ([]document.InfraEnv, error) {
+// infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
+// cluster.
+func infraEnvsOf(ctx context.Context, service remote, name, cluster string, by *pin) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
 	case name != "":
-		one, err := service.InfraEnvByNameOrID(ctx, name)
-		if err != nil {
+		one, err := service.InfraEnvByNameOrID(ctx, by.text())
+		if gone, err := by.note(one.ID, err); gone || err != nil {
 			return nil, err
 		}
 		found = append(found, one)
 	default:
 		id := ""
 		if cluster != "" {
-			ref, err := service.ClusterByNameOrID(ctx, cluster)
-			if err != nil {
+			ref, err := service.ClusterByNameOrID(ctx, by.text())
+			if gone, err := by.note(ref.ID, err); gone || err != nil {
 				return nil, err
 			}
 			id = ref.ID

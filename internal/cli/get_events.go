@@ -74,8 +74,18 @@ func (o *eventsOptions) run(ctx context.Context) error {
 	}
 	seen, first := 0, true
 	var all []document.Event
+	var of pin
+	var lasting outlast
 	for {
 		page, err := service.Events(ctx, filter, seen)
+		if o.Watch {
+			gone, failed := of.note("", err)
+			if gone && seen > 0 {
+				o.say("%v", err)
+				seen = 0 // what comes under that id is another one, with events of its own
+			}
+			err = lasting.bear(ctx, o.app, failed)
+		}
 		if err != nil {
 			return err
 		}

@@ -39,8 +39,9 @@ func (a *app) getValidations(ctx context.Context, t target, all bool, w watching
 	if err != nil {
 		return err
 	}
+	of := &pin{name: t.Name}
 	return show(ctx, a, w, listing[document.Validation]{
-		read:  func(ctx context.Context) ([]document.Validation, error) { return a.validationsOf(ctx, service, t) },
+		read:  func(ctx context.Context) ([]document.Validation, error) { return a.validationsOf(ctx, service, t, of) },
 		key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
 		name:  func(v document.Validation) string { return "validation/" + v.ID },
 		shown: func(v document.Validation) bool { return all || fails(v) },
@@ -50,9 +51,9 @@ func (a *app) getValidations(ctx context.Context, t target, all bool, w watching
 }
 
 // validationsOf are the checks of a cluster, and behind them those of its hosts.
-func (a *app) validationsOf(ctx context.Context, service remote, t target) ([]document.Validation, error) {
-	seen, err := a.look(ctx, service, t)
-	if err != nil {
+func (a *app) validationsOf(ctx context.Context, service remote, t target, of *pin) ([]document.Validation, error) {
+	seen, err := a.lookAgain(ctx, service, t, of)
+	if err != nil || seen == nil {
 		return nil, err
 	}
 	items := document.OfValidations("", seen.observed.Cluster.Validations)

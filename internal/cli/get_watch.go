@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 	"time"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // deleted is the state of what was there at the last look and is not any more.
@@ -83,16 +81,16 @@ type follower[T any] struct {
 	watching
 	listing[T]
 
+	outlast
 	before []T
 	begun  bool // something was printed
 	widths []int
-	silent time.Time // since when the service has not answered
 }
 
 func (f *follower[T]) run(ctx context.Context) error {
 	for first := true; ; first = false {
 		items, err := f.read(ctx)
-		if err = f.bear(ctx, err); err != nil {
+		if err = f.bear(ctx, f.app, err); err != nil {
 			return err
 		}
 		if f.silent.IsZero() {
@@ -108,26 +106,6 @@ func (f *follower[T]) run(ctx context.Context) error {
 			return watchEnded(ctx, err)
 		}
 	}
-}
-
-// bear lets a service be silent for a while, and says so once.
-func (f *follower[T]) bear(ctx context.Context, err error) error {
-	var fault *install.Fault
-	switch {
-	case err == nil:
-		f.silent = time.Time{}
-		return nil
-	case ctx.Err() != nil:
-		return watchEnded(ctx, err)
-	case !errors.As(err, &fault), fault.Permanent, fault.Code == install.CodeAuth:
-		return err
-	case f.silent.IsZero():
-		f.silent = f.clock.Now()
-		f.warn("the service does not answer: %v", err)
-	case f.clock.Now().Sub(f.silent) >= patience:
-		return err
-	}
-	return nil
 }
 
 // changed is what is new, what has changed, and what is gone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // following is a service that changes from look to look, and somebody who stops
@@ -44,6 +47,25 @@ func (f *following) Observe(ctx context.Context, query install.Query, prior *ins
 		return nil, err
 	}
 	return f.fake.Observe(ctx, query, prior)
+}
+
+// ClusterByNameOrID is the look itself where there is nothing to observe after it.
+func (f *following) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
+	ref, err := f.fake.ClusterByNameOrID(ctx, text)
+	if err == nil {
+		return ref, nil
+	}
+	if err := f.next(); err != nil {
+		return install.ClusterRef{}, err
+	}
+	return ref, err
+}
+
+func (f *following) Events(ctx context.Context, filter rest.EventFilter, offset int) (rest.EventPage, error) {
+	if err := f.next(); err != nil {
+		return rest.EventPage{}, err
+	}
+	return f.fake.Events(ctx, filter, offset)
 }
 
 func follow(t *testing.T, steps []func(*fake) error, arguments ...string) outcome {
@@ -165,6 +187,88 @@ func TestWatchGivesUp(t *testing.T) {
 		steps = append(steps, silent)
 	}
 	if got := follow(t, steps, "get", "clusters", "-w"); got.code != 1 || !strings.Contains(got.errors, "no answer") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// gone has the cluster, and with it its hosts and events, deleted.
+func gone(f *fake) error {
+	f.clusters, f.hosts = f.clusters[1:], nil
+	return nil
+}
+
+// again has a cluster made under the name of the one that is gone.
+func again(f *fake) error {
+	f.clusters = lab().clusters
+	f.clusters[0].ID = "c9"
+	return nil
+}
+
+// A watch of what was named goes on once that is gone, and tells of what comes under
+// its name later.
+func TestWatchGoesOnWhenTheNamedIsGone(t *testing.T) {
+	here(t)
+	if err := os.WriteFile("lab.yaml", []byte(installConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ line, want string }{
+		{"get cluster lab -o jsonpath={.id}:{.state}", "c1:Blocked c1:Deleted c9:Blocked"},
+		{"get cluster c1 -o jsonpath={.id}:{.state}", "c1:Blocked c1:Deleted"},
+		{"get cluster -f lab.yaml -o jsonpath={.id}:{.state}", "c1:Blocked c1:Deleted c9:Blocked"},
+		{"get hosts lab -o jsonpath={.name}:{.state}", "node-1:Blocked node-10:Blocked node-1:Deleted node-10:Deleted"},
+		{"get validations lab -o jsonpath={.host}:{.status}", ":failure node-1:failure node-1:failure node-10:failure node-10:failure " +
+			":Deleted node-1:Deleted node-1:Deleted node-10:Deleted node-10:Deleted :failure"},
+	} {
+		got := follow(t, []func(*fake) error{asIs, gone, asIs, again}, append(strings.Fields(tt.line), "-w")...)
+		if text := strings.Join(strings.Fields(got.out), " "); text != tt.want || got.code != 130 {
+			t.Errorf("%s: code %d\ngot  %s\nwant %s\n%s", tt.line, got.code, text, tt.want, got.errors)
+		}
+	}
+	if got := follow(t, []func(*fake) error{gone}, "get", "cluster", "lab", "-w"); got.code != 5 {
+		t.Errorf("one that was never there: %+v", got)
+	}
+}
+
+// Another cluster of the same name is not in the way of the one that is watched.
+func TestWatchFollowsByID(t *testing.T) {
+	steps := []func(*fake) error{asIs, func(f *fake) error {
+		twin := f.clusters[0]
+		twin.ID = "c9"
+		f.clusters = append([]install.Cluster{twin}, f.clusters...)
+		return nil
+	}, func(f *fake) error { f.clusters[1].State = install.ClusterReady; return nil }}
+	if got := follow(t, steps, "get", "cluster", "lab", "-w", "-o", "jsonpath={.id}:{.state}"); got.out != "c1:Blocked\nc1:Ready\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Events are followed through a silence, and past the end of what they are of.
+func TestWatchOfEventsGoesOn(t *testing.T) {
+	silent := func(*fake) error { return &install.Fault{Code: install.CodeFailure, Err: errors.New("no answer")} }
+	lost := func(*fake) error { return notFound("read events of", "c1", "there is none", "") }
+	one := func(f *fake) error { f.events = f.events[:1]; return nil }
+	got := follow(t, []func(*fake) error{one, silent, silent, asIs, lost, lost, asIs}, "get", "events", "lab", "-w", "-o", "jsonpath={.message}")
+	if got.out != "one\none\n" || got.code != 130 {
+		t.Errorf("%+v", got)
+	}
+	for _, text := range []string{"does not answer: no answer\n", "read events of c1: there is none\n"} {
+		if strings.Count(got.errors, text) != 1 {
+			t.Errorf("%q is not told once:\n%s", text, got.errors)
+		}
+	}
+}
+
+// A cluster that is being deleted is waited for, however long its deletion takes.
+func TestWatchOutlastsADeletion(t *testing.T) {
+	deleting := func(*fake) error {
+		return &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", hub.ErrDeleting)}
+	}
+	steps := []func(*fake) error{asIs}
+	for range 70 {
+		steps = append(steps, deleting)
+	}
+	got := follow(t, append(steps, gone), "get", "cluster", "lab", "-w", "-o", "jsonpath={.state}")
+	if got.out != "Blocked\nDeleted\n" || got.code != 130 || strings.Count(got.errors, "is being deleted") != 1 {
 		t.Errorf("%+v", got)
 	}
 }

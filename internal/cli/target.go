@@ -191,6 +191,9 @@ func allHosts(ctx context.Context, service remote) ([]install.Host, error) {
 	var all []install.Host
 	for _, env := range infraEnvs {
 		hosts, err := service.ListHosts(ctx, env.ID)
+		if install.CodeOf(err) == install.CodeNotFound {
+			continue // the InfraEnv has gone since they were listed
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
+)
+
+// outlast lets a watch go on where a look fails.
+type outlast struct {
+	silent time.Time // since when the service has not answered
+}
+
+// bear is nil for a failed look that a watch goes on after: at what is being deleted,
+// however long that takes, and at a service that is silent, for a while. It tells of
+// either once.
+func (o *outlast) bear(ctx context.Context, a *app, err error) error {
+	var fault *install.Fault
+	switch {
+	case err == nil:
+		o.silent = time.Time{}
+		return nil
+	case ctx.Err() != nil:
+		return watchEnded(ctx, err)
+	case !errors.As(err, &fault), fault.Permanent, fault.Code == install.CodeAuth:
+		return err
+	case errors.Is(err, hub.ErrDeleting):
+		if o.silent.IsZero() {
+			a.say("%v", err)
+		}
+		o.silent = a.clock.Now()
+	case o.silent.IsZero():
+		o.silent = a.clock.Now()
+		a.warn("the service does not answer: %v", err)
+	case a.clock.Now().Sub(o.silent) >= patience:
+		return err
+	}
+	return nil
+}
+
+// pin is by what something is looked for, look after look: by its name until there
+// is one, and then by its id. So another of the same name is neither taken for it,
+// nor in its way. Once it is gone, the name counts again.
+type pin struct {
+	name, id string
+	seen     bool
+}
+
+func (p *pin) text() string { return firstOf(p.id, p.name) }
+
+// note takes what a look came to. That there is none is an error only of the first.
+func (p *pin) note(id string, err error) (gone bool, _ error) {
+	switch {
+	case err == nil:
+		p.id, p.seen = id, true
+	case p.seen && install.CodeOf(err) == install.CodeNotFound:
+		p.id = ""
+		return true, nil
+	}
+	return false, err
+}
+
+// lookAgain is look for one whose looks repeat: nil, without an error, where what was
+// seen before is gone.
+func (a *app) lookAgain(ctx context.Context, service remote, t target, p *pin) (*sight, error) {
+	if t.File == "" {
+		t.Name = p.text()
+	}
+	seen, err := a.look(ctx, service, t)
+	if err != nil {
+		_, err = p.note("", err)
+		return nil, err
+	}
+	_, err = p.note(seen.ref.ID, nil)
+	return seen, err
+}
