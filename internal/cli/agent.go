@@ -75,6 +75,9 @@ func (a *app) mediaCommand() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	a.globals.declare(root.PersistentFlags(), a.identity.backend)
+	for _, name := range append([]string{"backend"}, kubeFlags[:]...) {
+		root.PersistentFlags().Lookup(name).Hidden = true // no step speaks to a hub
+	}
 	for _, s := range agentSteps() {
 		if s.media == "" {
 			continue
@@ -169,7 +172,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	typed := slices.Contains(o.globals.given, "service-url")
 	if to.ServiceURL == "" || o.identity.name == mediaName && !typed {
 		if url := o.env.Get(mediaServiceVariable); url != "" {
-			to.ServiceURL = url
+			to.ServiceURL, o.globals.mediaURL = url, url
 		}
 	}
 	if to.ServiceURL == "" {
@@ -179,10 +182,13 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 		o.warnInsecure(to.ServiceURL)
 	}
 	raw := func(given rest.Credentials) rest.TokenSource {
-		if token := o.env.Get(mediaTokenVariable); token != "" && given == (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
+		if given != (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
+			return nil
+		}
+		if token := o.env.Get(mediaTokenVariable); token != "" {
 			return inmedia.RawToken(spec.NewSecret(token))
 		}
-		return nil
+		return inmedia.NoToken()
 	}
 	return line{connection: to, clock: o.clock, trace: o.tracer(nil)}.service(raw)
 }

@@ -39,6 +39,7 @@ type globals struct {
 	typed    []string       // the flags of the connection that were typed, for hints
 	given    []string       // the names of the flags that were typed
 	vanishes bool           // the service ends with this command
+	mediaURL string         // the service, where only the steps of media know it from their variable
 }
 
 // connection is how a service is reached. No field holds a secret: tokens are

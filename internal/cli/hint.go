@@ -35,7 +35,7 @@ func typedConnection(command *cobra.Command) []string {
 // beginning, quoted, or after the words that lead to what is to be typed. What
 // stands elsewhere is prose about a command.
 var serviceCommands = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(^|`|[:;] |\\bthen |\\brun |, or )(oaictl)( (?:create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
+	return regexp.MustCompile("(^|`|[:;] |\\bthen |\\brun |, or )(oaictl)( (?:agent|create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
 })
 
 // lookAround is what to type where the service that a hint is about was
@@ -52,23 +52,43 @@ var commands = sync.OnceValue(func() *regexp.Regexp {
 // was typed, and without a service that has ended.
 func (a *app) hint(text string) string {
 	text = a.connected(text)
-	if a.identity.name == programName {
+	switch a.identity.name {
+	case programName:
 		return text
+	case mediaName:
+		return a.inMediaWords(text)
 	}
 	return commands().ReplaceAllString(text, "${1}"+a.identity.name+"${2}")
 }
 
+// inMediaWords calls the steps what the units of media call them. Whatever else is
+// to be typed only the program itself has, under its own name.
+func (a *app) inMediaWords(text string) string {
+	typed := strings.Join(append([]string{""}, a.globals.typed...), " ")
+	for _, s := range agentSteps() {
+		if s.media != "" {
+			text = strings.ReplaceAll(text, programName+typed+" agent "+s.use, mediaName+typed+" "+s.media)
+		}
+	}
+	return text
+}
+
 func (a *app) connected(text string) string {
 	switch {
-	case a.globals.typed == nil && !a.globals.vanishes, strings.HasPrefix(text, a.commandLine()):
+	case a.globals.typed == nil && a.globals.mediaURL == "" && !a.globals.vanishes, strings.HasPrefix(text, a.commandLine()):
 		return text // this very command line has its flags
 	case !serviceCommands().MatchString(text):
 		return text
 	case a.globals.vanishes:
 		return withoutService(text)
 	}
-	flags := strings.ReplaceAll(strings.Join(a.globals.typed, " "), "$", "$$")
-	return serviceCommands().ReplaceAllString(text, "${1}${2} "+flags+"${3}")
+	return serviceCommands().ReplaceAllStringFunc(text, func(command string) string {
+		words := append([]string{programName}, a.globals.typed...)
+		if a.globals.mediaURL != "" && !strings.HasSuffix(command, " agent") {
+			words = append(words, "--service-url", quoted(a.globals.mediaURL))
+		}
+		return strings.Replace(command, programName, strings.Join(words, " "), 1)
+	})
 }
 
 // withoutService keeps the parts of a hint that need no service.

@@ -19,6 +19,7 @@ func TestHint(t *testing.T) {
 		{"quoted in a sentence", "--insecure", "power it off and `oaictl delete host 1 --yes`", "power it off and `oaictl --insecure delete host 1 --yes`"},
 		{"after a sentence", "--insecure", "boot cp-0: oaictl download iso lab", "boot cp-0: oaictl --insecure download iso lab"},
 		{"a dollar", "--ca-file $1", "oaictl get hosts", "oaictl --ca-file '$1' get hosts"},
+		{"a step of media", "--service-url http://x", "oaictl agent status", "oaictl --service-url http://x agent status"},
 		{"no service needed", flags, "oaictl explain validation ntp-synced", "oaictl explain validation ntp-synced"},
 		{"another of those", flags, "oaictl validate -f FILE", "oaictl validate -f FILE"},
 		{"prose", flags, "cure what oaictl why lists", "cure what oaictl why lists"},

@@ -8,6 +8,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// noToken sends none, and says where a medium has one.
+type noToken struct{ rest.TokenSource }
+
+// NoToken sends no token, which is for services that want none.
+func NoToken() rest.TokenSource { return noToken{rest.NoAuth()} }
+
+func (noToken) Next() string { return rawToken{}.Next() }
+
 // rawToken is sent as it is, whatever kind of token it looks like.
 type rawToken struct{ secret spec.Secret }
 
