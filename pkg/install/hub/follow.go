@@ -19,12 +19,22 @@ func (p *Plane) follows() bool {
 	return p.views != nil
 }
 
-// followed is listedIn from watches.
-func (p *Plane) followed(ctx context.Context, namespace string, kinds ...kind) (map[string]*place, error) {
-	scope := namespace
-	if p.namespace == "" {
-		scope = "" // what is watched for one namespace is watched for all already
+// watchesAll says whether kinds are watched in all namespaces already.
+func (p *Plane) watchesAll(kinds []kind) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range kinds {
+		if p.views[viewName("", k)] == nil {
+			return false
+		}
 	}
+	return true
+}
+
+func viewName(scope string, k kind) string { return scope + "/" + k.name }
+
+// followed is listedIn from watches of a scope: of the namespace, or "" for all.
+func (p *Plane) followed(ctx context.Context, scope, namespace string, kinds ...kind) (map[string]*place, error) {
 	places := map[string]*place{}
 	for _, k := range kinds {
 		view, err := p.view(ctx, scope, k)
@@ -46,7 +56,7 @@ func (p *Plane) view(ctx context.Context, scope string, k kind) (*place, error) 
 	if err != nil {
 		return nil, err
 	}
-	name := scope + "/" + k.name
+	name := viewName(scope, k)
 	p.mu.Lock()
 	view, begun := p.views[name]
 	if !begun {

@@ -30,7 +30,11 @@ func (p *Plane) listedIn(ctx context.Context, namespace string, kinds ...kind) (
 		return nil, err
 	}
 	if p.follows() {
-		return p.followed(ctx, namespace, kinds...)
+		scope := namespace
+		if p.namespace == "" {
+			scope = "" // what is watched for one namespace is watched for all already
+		}
+		return p.followed(ctx, scope, namespace, kinds...)
 	}
 	ctx, cancel := brief(ctx)
 	defer cancel()
@@ -46,6 +50,22 @@ func (p *Plane) listedIn(ctx context.Context, namespace string, kinds ...kind) (
 		}
 	}
 	return places, nil
+}
+
+// listedOf is listed for what a person calls by an id or a name. An id says where it
+// is: who may look into that namespace alone finds it all the same.
+func (p *Plane) listedOf(ctx context.Context, text string, kinds ...kind) (map[string]*place, error) {
+	namespace, _ := parts(text, "")
+	switch {
+	case p.namespace != "" || namespace == "":
+		return p.listed(ctx, kinds...)
+	case !p.follows() || p.watchesAll(kinds):
+		return p.listedIn(ctx, namespace, kinds...)
+	}
+	if _, err := p.connect(ctx); err != nil {
+		return nil, err
+	}
+	return p.followed(ctx, namespace, namespace, kinds...)
 }
 
 // unlisted is the fault that objects cannot be listed.
@@ -134,6 +154,11 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 	if err != nil {
 		return nil, err
 	}
+	return infraEnvsAt(places, clusterID)
+}
+
+// infraEnvsAt are the InfraEnvs of places, or those of one cluster, by name and age.
+func infraEnvsAt(places map[string]*place, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
 	for _, at := range inOrder(places) {
 		configs := at.shelf(nmStateConfigs()).all()
@@ -180,7 +205,7 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 // NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
 // the ids.
 func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
-	places, err := p.listed(ctx, clusterDeployments(), agentInstalls())
+	places, err := p.listedOf(ctx, text, clusterDeployments(), agentInstalls())
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
@@ -205,7 +230,11 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 // InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
 // and several are faults with CodeNotFound, the latter naming the ids.
 func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
-	found, err := p.ListInfraEnvs(ctx, "")
+	places, err := p.listedOf(ctx, text, infraEnvs(), nmStateConfigs())
+	if err != nil {
+		return install.InfraEnv{}, err
+	}
+	found, err := infraEnvsAt(places, "")
 	if err != nil {
 		return install.InfraEnv{}, err
 	}

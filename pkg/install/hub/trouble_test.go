@@ -87,6 +87,38 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// Who may look into one namespace alone finds what an id says is there, once and
+// again; a name is looked for in all.
+func TestIDIsFoundWithoutTheWholeHub(t *testing.T) {
+	s := newStage(t)
+	if err := s.tryRegister(); err != nil {
+		t.Fatal(err)
+	}
+	c := server.Start(t)
+	user := "user-" + s.namespace
+	config := c.User(t, user)
+	c.Grant(t, config, user, s.namespace, smallestRole()...)
+	for _, follow := range []bool{false, true} {
+		plane := s.newPlane(Config{Kube: config})
+		if follow {
+			plane.Follow()
+		}
+		ref, err := plane.ClusterByNameOrID(t.Context(), s.namespace+"/"+s.namespace)
+		if err != nil || ref.Name != s.namespace {
+			t.Errorf("follow %v: cluster %v, %v", follow, ref, err)
+		}
+		if o, err := plane.Observe(t.Context(), install.Query{ID: ref.ID, Detail: true}, nil); err != nil || o.Cluster == nil {
+			t.Errorf("follow %v: observed %v, %v", follow, o, err)
+		}
+		if env, err := plane.InfraEnvByNameOrID(t.Context(), s.namespace+"/"+s.namespace); err != nil || env.Name != s.namespace {
+			t.Errorf("follow %v: InfraEnv %v, %v", follow, env, err)
+		}
+		if _, err := plane.ClusterByNameOrID(t.Context(), s.namespace); install.CodeOf(err) != install.CodeAuth {
+			t.Errorf("follow %v: by its name: %v", follow, err)
+		}
+	}
+}
+
 // tryRegister makes the cluster, as far as it gets.
 func (s *stage) tryRegister() error {
 	for range 5 {
