@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,15 +22,25 @@ import (
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 )
 
-// role is what docs/hub-role.yaml allows, in a cluster's namespace and in the hub
-// as a whole.
+// role is what a user may do in a cluster's namespace, and in the hub as a whole.
 type role struct {
 	within, wide []rbacv1.PolicyRule
 }
 
+// documentedRole is docs/hub-role.yaml.
 func documentedRole(t testing.TB) role {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "hub-role.yaml"))
+	r := readRole(t, "hub-role.yaml")
+	if len(r.within) < 5 || len(r.wide) < 1 {
+		t.Fatalf("docs/hub-role.yaml has %d and %d rules", len(r.within), len(r.wide))
+	}
+	return r
+}
+
+// readRole is what a file of docs allows.
+func readRole(t testing.TB, file string) role {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +53,6 @@ func documentedRole(t testing.TB) role {
 		err := decoder.Decode(&object)
 		switch {
 		case errors.Is(err, io.EOF):
-			if len(r.within) < 5 || len(r.wide) < 1 {
-				t.Fatalf("docs/hub-role.yaml has %d and %d rules", len(r.within), len(r.wide))
-			}
 			return r
 		case err != nil:
 			t.Fatal(err)
@@ -123,22 +131,23 @@ type rights struct {
 	done map[string]bool // "patch secrets"
 }
 
-// hear notes what a call needs: an apply is a patch, and a create as well where
-// there was nothing.
+// hear notes what a call that was allowed needs: an apply is a patch, and a create as
+// well where there was nothing.
 func (r *rights) hear(c hubplane.Call) {
 	parts := strings.Split(strings.Trim(c.Path, "/"), "/")
-	i := slices.Index(parts, "namespaces")
-	switch {
-	case i >= 0 && len(parts) > i+2:
-		parts = parts[i+2:]
-	case parts[0] == "apis" && len(parts) > 3:
-		parts = parts[3:]
-	default:
+	parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):] // group and version
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	if len(parts) == 0 || c.Status == 0 || c.Status == http.StatusUnauthorized || c.Status == http.StatusForbidden {
 		return
 	}
-	verbs := map[string][]string{"PATCH": {"patch", "create"}, "DELETE": {"delete"}, "WATCH": {"watch"}, "GET": {"get"}}[c.Method]
-	if c.Method == "GET" && len(parts) == 1 {
+	verbs := map[string][]string{"PATCH": {"patch"}, "DELETE": {"delete"}, "WATCH": {"watch"}, "GET": {"get"}}[c.Method]
+	switch {
+	case c.Method == http.MethodGet && len(parts) == 1:
 		verbs = []string{"list"}
+	case c.Status == http.StatusCreated:
+		verbs = []string{"patch", "create"}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,6 +192,20 @@ func without(rules []rbacv1.PolicyRule, resource string) []rbacv1.PolicyRule {
 		if len(rule.Resources) > 0 {
 			out = append(out, rule)
 		}
+	}
+	return out
+}
+
+// withoutVerb takes a verb of a resource out of rules.
+func withoutVerb(rules []rbacv1.PolicyRule, resource, verb string) []rbacv1.PolicyRule {
+	out := without(rules, resource)
+	for _, rule := range rules {
+		if !slices.Contains(rule.Resources, resource) {
+			continue
+		}
+		rule.Resources = []string{resource}
+		rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(v string) bool { return v == verb })
+		out = append(out, rule)
 	}
 	return out
 }
