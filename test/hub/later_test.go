@@ -96,7 +96,7 @@ func addsNode(t *testing.T, worker string, file func(t testing.TB, bind string) 
 					t.Errorf("create cluster, again: %v; writes %v", again.err, x.written())
 				}
 				both := first.trace
-				both.Hosts[worker] = added.trace.Hosts[worker]
+				both.Hosts[worker], both.Later = added.trace.Hosts[worker], added.trace.Kinds
 				return both
 			})
 		})
