@@ -139,9 +139,7 @@ func seesAll() rbacv1.PolicyRule {
 func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 	t.Helper()
 	plane := x.plane(t)
-	a = &attempt{}
-	desired := &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}
-	a.result, a.err = install.New(plane, install.WithClock(x.time), install.WithEvents(a.take)).Detach(t.Context(), desired)
+	a = x.detaches(t, plane)
 	if a.err == nil {
 		if len(x.ours(t, hubapi.InfraEnvs())) != 1 {
 			t.Fatalf("there is no InfraEnv\n%s", a.story())

@@ -169,6 +169,15 @@ func (x *site) runIn(ctx context.Context, t testing.TB, plane remote, desired *i
 	return a
 }
 
+// detaches does what needs no waiting.
+func (x *site) detaches(t testing.TB, plane remote) *attempt {
+	t.Helper()
+	a := &attempt{}
+	desired := &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}
+	a.result, a.err = install.New(plane, install.WithClock(x.time), install.WithEvents(a.take)).Detach(t.Context(), desired)
+	return a
+}
+
 // saved are the results in a folder. Nobody else may read them.
 func saved(t testing.TB, dir string) []string {
 	t.Helper()
