@@ -45,7 +45,7 @@ func exampleWith(t testing.TB, name string, changes ...string) *spec.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.NewReplacer(append(changes, "../shared", shared)...).Replace(string(text))
+	changed := strings.ReplaceAll(strings.NewReplacer(changes...).Replace(string(text)), "../shared", shared)
 	cluster, err := spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(changed), spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
