@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
@@ -20,7 +21,8 @@ import (
 // widerRole is docs/hub-role-more.yaml.
 func widerRole(t testing.TB) role {
 	t.Helper()
-	r := readRole(t, "hub-role-more.yaml")
+	var r role
+	r.within, r.wide = kubetest.DocumentedRole(t, "hub-role-more.yaml")
 	if len(r.within) > 0 || len(r.wide) < 3 {
 		t.Fatalf("docs/hub-role-more.yaml has %d and %d rules", len(r.within), len(r.wide))
 	}
