@@ -15,7 +15,7 @@ import (
 // every host, and the same kinds of actions. A second run writes nothing.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "cluster.yaml"))
-	if err != nil || len(files) < 7 {
+	if err != nil || len(files) < 8 {
 		t.Fatalf("examples: %v (%v)", files, err)
 	}
 	for _, file := range files {
