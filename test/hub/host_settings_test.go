@@ -48,6 +48,7 @@ func onMetal3() backend { return backend{name: "hub with metal3", hub: true, hiv
 // by way of BareMetalHosts: the service has been told the same of each. A second run
 // writes nothing.
 func TestHostSettings(t *testing.T) {
+	server.Start(t) // skips where there is none
 	for name, test := range map[string]struct {
 		file func(testing.TB) *spec.Cluster
 		said map[string]string // field of cp-1, or of the cluster → part of what it says

@@ -36,7 +36,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	t.Helper()
 	w := func() *wire { return &wire{} }
 	if !streams {
-		w = func() *wire { return &wire{strike: noStreams} }
+		w = withoutStreams
 	}
 	a := x.detaches(t, x.through(t, w()))
 	if a.err != nil {
@@ -67,12 +67,14 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	return nil
 }
 
-// noStreams is an API server that cannot list by watching.
-func noStreams(request *http.Request, _ func() (*http.Response, error)) (*http.Response, error, bool) {
-	if request.URL.Query().Get("sendInitialEvents") == "" {
-		return nil, nil, false
-	}
-	return refusal(request, http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled", ""), nil, true
+// withoutStreams has the API server be one that cannot list by watching.
+func withoutStreams() *wire {
+	return &wire{strike: func(request *http.Request, _ func() (*http.Response, error)) (*http.Response, error, bool) {
+		if request.URL.Query().Get("sendInitialEvents") == "" {
+			return nil, nil, false
+		}
+		return refusal(request, http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled", ""), nil, true
+	}}
 }
 
 // hasImage says of the InfraEnv what the service says once its image is there.
