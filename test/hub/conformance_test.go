@@ -2,6 +2,7 @@ package hub
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,11 +11,11 @@ import (
 )
 
 // TestExamples installs every example on every backend: with the same verdict,
-// the same states of the cluster one after the other, and the same stages and end
-// of every host. A second run writes nothing.
+// the same states of the cluster one after the other, the same stages and end of
+// every host, and the same kinds of actions. A second run writes nothing.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "cluster.yaml"))
-	if err != nil || len(files) < 7 {
+	if err != nil || len(files) < 8 {
 		t.Fatalf("examples: %v (%v)", files, err)
 	}
 	for _, file := range files {
@@ -31,6 +32,9 @@ func TestExamples(t *testing.T) {
 				first := x.run(t, dir)
 				if first.err != nil || first.result.Verdict != install.VerdictInstalled {
 					t.Fatalf("verdict %q: %v\n%s", first.result.Verdict, first.err, first.story())
+				}
+				if !slices.Contains(first.trace.Cluster, string(install.ClusterPreparing)) {
+					t.Errorf("it was not seen to be prepared: %v", first.trace.Cluster)
 				}
 				x.forget()
 				if again := x.run(t, dir); again.err != nil || len(x.written()) > 0 || len(again.actions()) > 0 {

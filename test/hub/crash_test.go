@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/oaictl/oaictl/pkg/install"
+	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 var errKilled = errors.New("killed")
@@ -15,33 +20,40 @@ var errKilled = errors.New("killed")
 // TestKilledAtEveryWrite installs with oaictl that is killed again and again: in
 // turns before and after the first write that it makes, so that each write of an
 // install is one that was never sent, and one whose answer was never heard. What
-// comes of it is one cluster, one InfraEnv and one installation.
+// comes of it is one cluster, one InfraEnv and one installation, and nobody is told
+// of a second.
 func TestKilledAtEveryWrite(t *testing.T) {
-	for _, name := range []string{"sno", "static-network"} {
+	for name, test := range map[string]struct {
+		backend
+		objects int // that oaictl writes, at least
+	}{
+		"sno":            {onHub(), 5}, // pull secret, ClusterDeployment, AgentClusterInstall, InfraEnv, Agent
+		"static-network": {onHub(), 9}, // three Agents, and their networks
+		"disconnected":   {bare(), 9},  // three Agents, ConfigMaps of mirrors and manifests
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, name)})
+			x := test.open(t, setup{cluster: example(t, name)})
 			untouched := x.strangers(t)
-			dir, deaths := t.TempDir(), 0
-			for run := 0; ; run++ {
-				if run > 200 {
-					t.Fatal("it does not come to an end")
-				}
-				killed, a := x.runKilled(t, dir, run)
-				if !killed {
-					if a.err != nil || a.result.Verdict != install.VerdictInstalled {
-						t.Fatalf("run %d: verdict %q: %v\n%s", run, a.result.Verdict, a.err, a.story())
-					}
-					break
-				}
-				deaths++
+			dir := t.TempDir()
+			var last *attempt
+			deaths := untilDone(t, func(run int) (killed bool) {
+				killed, last = x.runKilled(t, dir, run)
+				return killed
+			})
+			if last.err != nil || last.result.Verdict != install.VerdictInstalled {
+				t.Fatalf("verdict %q: %v\n%s", last.result.Verdict, last.err, last.story())
 			}
-			if deaths < 2*5 { // pull secret, ClusterDeployment, AgentClusterInstall, InfraEnv, Agent
+			if deaths < 2*test.objects {
 				t.Errorf("killed %d times only", deaths)
 			}
 			t.Logf("killed %d times", deaths)
 			x.once(t)
 			untouched()
+			deployment := x.ours(t, hubapi.ClusterDeployments())[0]
+			if installed, _, _ := unstructured.NestedBool(deployment.Object, "spec", "installed"); !installed && !test.hive {
+				t.Error("nobody has recorded that it is installed")
+			}
 			if files := saved(t, dir); len(files) != 3 {
 				t.Errorf("results: %v", files)
 			}
@@ -49,9 +61,60 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// runKilled runs oaictl until its first write, or to the end if it makes none.
-// Even runs die before it, odd ones after it.
+// TestKilledAtEveryDeletion does so with a deletion, on a hub where nobody looks
+// after the cluster: nothing of it is left.
+func TestKilledAtEveryDeletion(t *testing.T) {
+	t.Parallel()
+	x := onHub().open(t, setup{cluster: example(t, "static-network"), absent: true})
+	untouched := x.strangers(t)
+	a := x.detaches(t, x.plane(t))
+	if a.err != nil {
+		t.Fatalf("%s\n%s", a.says(), a.story())
+	}
+	id := a.result.Observed.Cluster.ID
+	var err error
+	deaths := untilDone(t, func(run int) bool {
+		return x.killed(t, run, func(ctx context.Context, plane *hubplane.Plane) { err = plane.DeleteCluster(ctx, id) })
+	})
+	if err != nil {
+		t.Fatalf("%v (next: %s)", err, install.NextOf(err))
+	}
+	if deaths < 2*7 { // pull secret, ClusterDeployment, AgentClusterInstall, InfraEnv, three NMStateConfigs
+		t.Errorf("killed %d times only", deaths)
+	}
+	x.nothingLeft(t)
+	untouched()
+}
+
+// untilDone does something until it is not killed any more, and says how often it was.
+func untilDone(t *testing.T, once func(run int) (killed bool)) (deaths int) {
+	t.Helper()
+	for once(deaths) {
+		if deaths++; deaths > 200 {
+			t.Fatal("it does not come to an end")
+		}
+	}
+	return deaths
+}
+
+// runKilled runs oaictl until its first write, or to the end if it makes none. What
+// the killed ones have half made is no second cluster.
 func (x *site) runKilled(t *testing.T, dir string, run int) (killed bool, a *attempt) {
+	t.Helper()
+	killed = x.killed(t, run, func(ctx context.Context, plane *hubplane.Plane) {
+		a = x.runIn(ctx, t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: fmt.Sprintf("run-%d", run)}}, dir)
+	})
+	for _, e := range a.events {
+		if strings.HasPrefix(e.Key, "cluster/duplicate/") {
+			t.Errorf("run %d: %s: %s", run, e.Key, e.Message)
+		}
+	}
+	return killed, a
+}
+
+// killed does something with a plane until its first write, or to the end if it makes
+// none. Even runs die before it, odd ones after it.
+func (x *site) killed(t *testing.T, run int, do func(context.Context, *hubplane.Plane)) bool {
 	t.Helper()
 	ctx, kill := context.WithCancelCause(t.Context())
 	defer kill(nil)
@@ -71,7 +134,6 @@ func (x *site) runKilled(t *testing.T, dir string, run int) (killed bool, a *att
 	}}
 	plane := x.through(t, w)
 	defer plane.Close()
-	desired := &install.Desired{Spec: x.cluster, Options: install.Options{Run: fmt.Sprintf("run-%d", run)}}
-	a = x.runIn(ctx, t, plane, desired, dir)
-	return errors.Is(context.Cause(ctx), errKilled), a
+	do(ctx, plane)
+	return errors.Is(context.Cause(ctx), errKilled)
 }

@@ -45,7 +45,7 @@ func exampleWith(t testing.TB, name string, changes ...string) *spec.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.NewReplacer(append(changes, "../shared", shared)...).Replace(string(text))
+	changed := strings.ReplaceAll(strings.NewReplacer(changes...).Replace(string(text)), "../shared", shared)
 	cluster, err := spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(changed), spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func addsNode(t *testing.T, worker string, file func(t testing.TB, bind string) 
 					t.Errorf("create cluster, again: %v; writes %v", again.err, x.written())
 				}
 				both := first.trace
-				both.Hosts[worker] = added.trace.Hosts[worker]
+				both.Hosts[worker], both.Later = added.trace.Hosts[worker], added.trace.Kinds
 				return both
 			})
 		})

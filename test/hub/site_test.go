@@ -36,6 +36,8 @@ type backend struct {
 	name string
 	hub  bool
 	hive bool // Hive's operator runs on the hub
+	// metal3 has the hub boot the machines.
+	metal3 bool
 }
 
 // backends are the ways to install the same cluster. The first is what the others

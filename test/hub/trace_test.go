@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // trace is what an install was like, without times, ids, and what only one
@@ -22,6 +23,8 @@ type trace struct {
 	Cluster []string // neutral states in their order
 	Hosts   map[string]hostTrace
 	Files   []string // results that were saved
+	Kinds   []string // kinds of actions that were done, without particular ones
+	Later   []string // those of add-node
 }
 
 // hostTrace is what became of a host, by its name in the file.
@@ -72,6 +75,40 @@ func (j *journal) actions() []string {
 		if e.Type == install.EventAction {
 			out = append(out, e.Key)
 		}
+	}
+	return out
+}
+
+// kinds are the kinds of the actions that were done, but for particular ones.
+func (j *journal) kinds(cluster *spec.Cluster) []string {
+	var out []string
+	for _, e := range j.events {
+		if e.Type == install.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
+			out = append(out, e.Reason)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// particular are the kinds of actions that not every backend asks for
+// (docs/architecture.md).
+func particular(cluster *spec.Cluster) []install.Kind {
+	kinds := []install.Kind{
+		install.WithdrawCluster, install.SetOverrides, install.UploadManifest, install.AllowAddHosts, // REST
+		install.NudgeCluster, install.RecordInstalled, install.RegisterHost, // hub
+	}
+	if roles(cluster)[spec.ControlPlane] == 1 {
+		kinds = append(kinds, install.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
+	}
+	return kinds
+}
+
+// roles counts the hosts of a file.
+func roles(cluster *spec.Cluster) map[spec.Role]int {
+	out := map[spec.Role]int{}
+	for i := range cluster.Spec.Hosts {
+		out[cluster.Spec.Hosts[i].Role]++
 	}
 	return out
 }
@@ -128,7 +165,16 @@ func (x *site) runIn(ctx context.Context, t testing.TB, plane remote, desired *i
 		install.WithClock(x.time), install.WithFiles(install.NewFiles(dir)), install.WithEvents(a.take), install.WithTimeouts(6*time.Hour, 0),
 	}, x.machines(t, plane)...), options...)
 	a.result, a.err = install.New(plane, options...).Run(ctx, desired)
-	a.trace.Verdict, a.trace.Code, a.trace.Files = a.result.Verdict, a.result.ExitCode, saved(t, dir)
+	a.trace.Verdict, a.trace.Code, a.trace.Files, a.trace.Kinds = a.result.Verdict, a.result.ExitCode, saved(t, dir), a.kinds(x.cluster)
+	return a
+}
+
+// detaches does what needs no waiting.
+func (x *site) detaches(t testing.TB, plane remote) *attempt {
+	t.Helper()
+	a := &attempt{}
+	desired := &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}
+	a.result, a.err = install.New(plane, install.WithClock(x.time), install.WithEvents(a.take)).Detach(t.Context(), desired)
 	return a
 }
 
@@ -150,10 +196,11 @@ func saved(t testing.TB, dir string) []string {
 	return names
 }
 
-// comparable takes out of two traces what is up to the service, not to the way it
-// is reached: which of the control plane hosts is the bootstrap, states that last
-// for moments and were missed between two looks of one of the runs, and, when an
-// installation fails, how far the hosts had come that it took with it.
+// comparable takes out of two traces what is up to the service, or to the moment of a
+// look, and not to the way it is reached (docs/architecture.md): which of the control
+// plane hosts is the bootstrap, the state before the first evaluation where one of the
+// runs missed it, and, when an installation fails, how far the hosts had come that it
+// took with it.
 func comparable(a, b trace) (trace, trace) {
 	if a.Verdict == install.VerdictFailed && b.Verdict == install.VerdictFailed {
 		a.Hosts, b.Hosts = stopped(a.Hosts, b.Hosts), stopped(b.Hosts, a.Hosts)
@@ -181,21 +228,19 @@ func stopped(hosts, others map[string]hostTrace) map[string]hostTrace {
 	return out
 }
 
-// seenInBoth leaves out the passing states that another list of states has not.
+// seenInBoth leaves out Draft where another list of states has it not, and Blocked
+// that comes back for a moment to a cluster that was ready.
 func seenInBoth(states, others []string) []string {
+	const draft, blocked, ready = string(install.ClusterDraft), string(install.ClusterBlocked), string(install.ClusterReady)
 	var out []string
-	for _, s := range states {
-		if slices.Contains(passing(), s) && !slices.Contains(others, s) {
+	for i, s := range states {
+		again := s == blocked && slices.Contains(states[:i], ready) && i < len(states)-1
+		if again || s == draft && !slices.Contains(others, s) {
 			continue
 		}
 		out = append(out, s)
 	}
 	return slices.Compact(out)
-}
-
-// passing are the states that a cluster may leave within a second.
-func passing() []string {
-	return []string{string(install.ClusterDraft), string(install.ClusterBlocked), string(install.ClusterPreparing)}
 }
 
 // bootstrap is the host that waits for the others of the control plane, "" if

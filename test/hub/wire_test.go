@@ -22,7 +22,7 @@ type wire struct {
 	strike func(request *http.Request, pass func() (*http.Response, error)) (*http.Response, error, bool)
 
 	mu      sync.Mutex
-	written map[string]int // "PATCH /apis/…" → how many were carried out, but for those that only touch
+	written map[string]int // path of an object → how many writes to it were carried out, but for those that only touch
 	touched map[string]int // the same of those that only have the service look again
 }
 
@@ -36,7 +36,7 @@ func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
 		response, err := w.next.RoundTrip(request)
 		if err == nil && writes(request) && response.StatusCode < 300 {
 			w.mu.Lock()
-			counted[placeOf(request)]++
+			counted[request.URL.Path]++
 			w.mu.Unlock()
 		}
 		return response, err

@@ -15,31 +15,14 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// smallestRole is what a client needs in a cluster's namespace, and smallestWide
-// what it needs in the hub as a whole.
-func smallestRole() []rbacv1.PolicyRule {
-	all := []string{"get", "list", "watch", "create", "patch", "delete"}
-	return []rbacv1.PolicyRule{
-		{APIGroups: []string{"hive.openshift.io"}, Resources: []string{"clusterdeployments"}, Verbs: all},
-		{APIGroups: []string{"extensions.hive.openshift.io"}, Resources: []string{"agentclusterinstalls"}, Verbs: all},
-		{APIGroups: []string{"agent-install.openshift.io"}, Resources: []string{"infraenvs", "nmstateconfigs", "agentclassifications"}, Verbs: all},
-		{APIGroups: []string{"agent-install.openshift.io"}, Resources: []string{"agents"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
-		{APIGroups: []string{"metal3.io"}, Resources: []string{"baremetalhosts"}, Verbs: all},
-		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
-		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: all},
-	}
-}
-
-func smallestWide() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{{APIGroups: []string{"hive.openshift.io"}, Resources: []string{"clusterimagesets"}, Verbs: []string{"get", "list"}}}
-}
-
-// With the smallest role a cluster can be made; without one of its rules the
+// With what docs/hub-role.yaml allows a cluster can be made; without one of its rules the
 // verb, the resource and the namespace are named.
 func TestPermissions(t *testing.T) {
+	within, wide := kubetest.DocumentedRole(t, "hub-role.yaml")
 	without := func(rules []rbacv1.PolicyRule, resource, verb string) []rbacv1.PolicyRule {
 		var out []rbacv1.PolicyRule
 		for _, rule := range rules {
@@ -73,8 +56,8 @@ func TestPermissions(t *testing.T) {
 			s := newStage(t)
 			c := server.Start(t)
 			user := "user-" + s.namespace
-			config := c.User(t, user, without(smallestWide(), test.resource, test.verb)...)
-			c.Grant(t, config, user, s.namespace, without(smallestRole(), test.resource, test.verb)...)
+			config := c.User(t, user, without(wide, test.resource, test.verb)...)
+			c.Grant(t, config, user, s.namespace, without(within, test.resource, test.verb)...)
 			s.plane = s.newPlane(Config{Kube: config, Log: s.calls.log})
 			err := s.tryRegister()
 			switch {

@@ -1,0 +1,164 @@
+package hub
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/pkg/install"
+	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+)
+
+// widerRole is docs/hub-role-more.yaml.
+func widerRole(t testing.TB) role {
+	t.Helper()
+	var r role
+	r.within, r.wide = kubetest.DocumentedRole(t, "hub-role-more.yaml")
+	if len(r.within) > 0 || len(r.wide) < 3 {
+		t.Fatalf("docs/hub-role-more.yaml has %d and %d rules", len(r.within), len(r.wide))
+	}
+	return r
+}
+
+// elsewhereOnHub is a site whose cluster has a name of its own, and a namespace that
+// is not there yet.
+func elsewhereOnHub(t testing.TB, releaseImage string) *site {
+	t.Helper()
+	x := onHub().open(t, setup{cluster: example(t, "sno"), absent: true})
+	x.namespace += "-made"
+	x.cluster.Metadata.Name = x.namespace
+	x.cluster.Spec.OpenShift.ReleaseImage = releaseImage
+	t.Cleanup(func() {
+		err := x.server.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), x.namespace, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Log(err)
+		}
+	})
+	return x
+}
+
+// TestNamespaceIsMade registers and deletes a cluster whose namespace and release the
+// hub does not have, with what docs/hub-role-more.yaml allows: nothing of it is used
+// for nothing. The namespace goes only if the user may see all that is in it.
+func TestNamespaceIsMade(t *testing.T) {
+	server.Start(t) // skips where there is none
+	wider := widerRole(t)
+	if diff := cmp.Diff(documentedRole(t).within, wider.wide[len(wider.wide)-len(documentedRole(t).within):]); diff != "" {
+		t.Errorf("docs/hub-role-more.yaml does not end with the rules of docs/hub-role.yaml: %s", diff)
+	}
+	used := &rights{done: map[string]bool{}}
+	t.Run("by", func(t *testing.T) {
+		for name, looks := range map[string]bool{"a user who may see it all": true, "another": false} {
+			t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+				t.Parallel()
+				x := elsewhereOnHub(t, releases()["img4.20.33-x86-64"])
+				all := wider
+				if looks {
+					all.wide = append(slices.Clone(all.wide), seesAll())
+				}
+				x.kube, x.heard = x.user(t, all), used.hear
+				a, notes := x.registersAndDeletes(t)
+				if a.err != nil || x.stands(t, hubapi.ClusterImageSets(), x.cluster.Metadata.Name+"-release") {
+					t.Fatalf("%s\n%s", a.says(), notes)
+				}
+				if kept := x.stands(t, hubapi.Namespaces(), x.namespace); kept == looks || strings.Contains(notes, "may not see whether others have") == looks {
+					t.Errorf("the namespace stays: %v; it is said:\n%s", kept, notes)
+				}
+			})
+		}
+	})
+	for _, right := range []string{
+		"get namespaces", "create namespaces", "patch namespaces", "delete namespaces",
+		"get clusterimagesets", "create clusterimagesets", "patch clusterimagesets", "delete clusterimagesets",
+	} {
+		if !used.done[right] {
+			t.Errorf("making and deleting a namespace does not %s", right)
+		}
+	}
+}
+
+// TestWithoutOneRightOfTheWholeHub takes one verb of docs/hub-role-more.yaml away: who
+// makes a namespace or a release is told which verb is missing; who deletes them, what
+// stays.
+func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
+	server.Start(t) // skips where there is none
+	wider := widerRole(t)
+	for right, test := range map[string]struct {
+		code install.Code // 0: registered and deleted
+		says string       // by the error, or by the notes of the deletion; NAMESPACE is the cluster's
+	}{
+		"get namespaces":          {install.CodeNotFound, "there is no namespace NAMESPACE"},
+		"create namespaces":       {install.CodeAuth, "may not create namespaces in the whole hub"},
+		"patch namespaces":        {install.CodeAuth, "may not patch namespaces in the whole hub"},
+		"delete namespaces":       {0, "the namespace NAMESPACE stays: these credentials may not delete it"},
+		"get clusterimagesets":    {install.CodeAuth, "may not get clusterimagesets.hive.openshift.io in the whole hub"},
+		"list clusterimagesets":   {install.CodeAuth, "may not list clusterimagesets.hive.openshift.io in the whole hub"},
+		"create clusterimagesets": {install.CodeAuth, "may not create clusterimagesets.hive.openshift.io in the whole hub"},
+		"patch clusterimagesets":  {install.CodeAuth, "may not patch clusterimagesets.hive.openshift.io in the whole hub"},
+		"delete clusterimagesets": {0, "the ClusterImageSet NAMESPACE-release stays if it is there"},
+	} {
+		t.Run(strings.ReplaceAll(right, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			image := releases()["img4.20.33-x86-64"]
+			if right == "list clusterimagesets" {
+				image = "" // a release of the file is made, and not looked for
+			}
+			x := elsewhereOnHub(t, image)
+			verb, resource, _ := strings.Cut(right, " ")
+			less := role{wide: withoutVerb(wider.wide, resource, verb)}
+			if right == "delete namespaces" {
+				less.wide = append(less.wide, seesAll())
+			}
+			x.kube = x.user(t, less)
+			a, notes := x.registersAndDeletes(t)
+			says, code := a.says()+notes, install.Code(0)
+			if a.err != nil {
+				code = install.CodeOf(a.err)
+			}
+			if code != test.code || !strings.Contains(says, strings.ReplaceAll(test.says, "NAMESPACE", x.namespace)) {
+				t.Errorf("ends with code %d: %s\n%s", code, says, a.story())
+			}
+		})
+	}
+}
+
+// seesAll is what an administrator of all namespaces may see of them.
+func seesAll() rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"list"}}
+}
+
+// registersAndDeletes does what needs no waiting, on a hub where nobody looks after a
+// cluster, and deletes it if it has come so far. It gives what the deletion notes.
+func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
+	t.Helper()
+	plane := x.plane(t)
+	a = x.detaches(t, plane)
+	if a.err == nil {
+		if len(x.ours(t, hubapi.InfraEnvs())) != 1 {
+			t.Fatalf("there is no InfraEnv\n%s", a.story())
+		}
+		ctx := hubplane.WithNotes(t.Context(), func(text string) { notes += text + "\n" })
+		a.err = plane.DeleteCluster(ctx, a.result.Observed.Cluster.ID)
+		x.nothingLeft(t)
+	}
+	return a, notes
+}
+
+// stands says whether the hub as a whole has an object that is not being deleted.
+func (x *site) stands(t testing.TB, kind schema.GroupVersionResource, name string) bool {
+	t.Helper()
+	u, err := x.client.Resource(kind).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil && u.GetDeletionTimestamp() == nil
+}
