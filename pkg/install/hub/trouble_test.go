@@ -80,7 +80,8 @@ func TestIDIsFoundWithoutTheWholeHub(t *testing.T) {
 	c := server.Start(t)
 	user := "user-" + s.namespace
 	config := c.User(t, user)
-	c.Grant(t, config, user, s.namespace, smallestRole()...)
+	within, _ := kubetest.DocumentedRole(t, "hub-role.yaml")
+	c.Grant(t, config, user, s.namespace, within...)
 	for _, follow := range []bool{false, true} {
 		plane := s.newPlane(Config{Kube: config})
 		if follow {
