@@ -3,6 +3,7 @@
 package redact
 
 import (
+	"errors"
 	"net/url"
 	"regexp"
 	"slices"
@@ -45,6 +46,16 @@ func Text(text string) string {
 		}
 	}
 	return text
+}
+
+// Error is what an error of a call says, without the method and the URL that net/http
+// puts before it, and without what looks like a secret.
+func Error(err error) string {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return Text(err.Error())
 }
 
 // URL is a URL for people: no user, no token.

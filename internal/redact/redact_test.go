@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -24,6 +26,18 @@ func TestText(t *testing.T) {
 		"basic setup":                                           "basic setup",
 	} {
 		if got := Text(text); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestError(t *testing.T) {
+	for want, err := range map[string]error{
+		"connection refused":                   &url.Error{Op: "Get", URL: "https://h/x?token=abc", Err: errors.New("connection refused")},
+		"stopped: connection refused":          errors.New("stopped: connection refused"),
+		"proxy https://[redacted]@proxy:3128/": fmt.Errorf("get image: %w", &url.Error{Op: "Get", URL: "https://h/x", Err: errors.New("proxy https://u:p@proxy:3128/")}),
+	} {
+		if got := Error(err); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

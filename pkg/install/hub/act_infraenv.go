@@ -200,11 +200,9 @@ func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructure
 		ask("annotations", note)
 	}
 	if len(theirs) > 0 {
-		return nil, &install.Fault{
-			Code: install.CodeNotFound, Op: "change InfraEnv", On: id(live.GetNamespace(), live.GetName()), Permanent: true,
-			Err:  fmt.Errorf("others have set what the file says otherwise: %s", strings.Join(theirs, ", ")),
-			Next: "take these fields out of the file, or have whoever set them give them up",
-		}
+		f := &install.Fault{Op: "change InfraEnv", On: id(live.GetNamespace(), live.GetName())}
+		ofOthers(f, strings.Join(theirs, ", "))
+		return nil, f
 	}
 	return a.patched(ctx, infraEnvs(), live, map[string]any{"metadata": map[string]any{
 		"labels": labels, "annotations": notes, "resourceVersion": live.GetResourceVersion(),

@@ -32,7 +32,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	}
 	response, err := open(p.http, request)
 	if err != nil {
-		return fail(0, errors.New(short(redact.Text(cause(err).Error()))))
+		return fail(0, errors.New(short(redact.Error(err))))
 	}
 	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusPartialContent {
 		return response, nil
@@ -66,7 +66,7 @@ func (p *Plane) download(ctx context.Context, op, on, address string, out io.Wri
 	}
 	defer response.Body.Close()
 	if _, err := io.Copy(out, response.Body); err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(short(redact.Text(cause(err).Error()))), Next: "run the same command again"}
+		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(short(redact.Error(err))), Next: "run the same command again"}
 	}
 	return nil
 }

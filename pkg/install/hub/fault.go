@@ -73,9 +73,7 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 		}
 		p.forbidden(f, a)
 	case apierrors.IsConflict(err) && hasCause(status, string(metav1.CauseTypeFieldManagerConflict)):
-		f.Code, f.Permanent = install.CodeNotFound, true
-		f.Err = fmt.Errorf("others have set what the file says otherwise: %s", conflicts(status))
-		f.Next = "take these fields out of the file, or have whoever set them give them up"
+		ofOthers(f, conflicts(status))
 	case apierrors.IsConflict(err):
 		f.Next = "run the same command again" // it changed meanwhile; the next look shows it
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
@@ -98,6 +96,13 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 		f.Next = "run the same command again in a while"
 	}
 	return f
+}
+
+// ofOthers makes f the fault of fields that others own.
+func ofOthers(f *install.Fault, fields string) {
+	f.Code, f.Permanent = install.CodeNotFound, true
+	f.Err = fmt.Errorf("others have set what the file says otherwise: %s", fields)
+	f.Next = "take these fields out of the file, or have whoever set them give them up"
 }
 
 // passing says whether an HTTP status may be another one a little later.
@@ -214,7 +219,7 @@ func conflicts(status metav1.Status) string {
 // noAnswer fills in a fault for a call that was not answered.
 func (p *Plane) noAnswer(f *install.Fault, a attempt, err error) {
 	f.Ambiguous = a.verb != "" && a.verb != "get" && a.verb != "list" && a.verb != "watch"
-	f.Err = errors.New(short(redact.Text(cause(err).Error())))
+	f.Err = errors.New(short(redact.Error(err)))
 	var (
 		unknown   x509.UnknownAuthorityError
 		name      x509.HostnameError

@@ -181,7 +181,7 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	req.Header.Set("Accept", "application/json")
 	resp, err := e.Client.Do(req)
 	if err != nil {
-		reason := errors.New(short(redact.Text(cause(err).Error())))
+		reason := errors.New(short(redact.Error(err)))
 		if text, next := distrust(err, hostOf(e.url), e.CAFile); next != "" {
 			_, _, fault := fail(true, install.CodeFailure, 0, fmt.Errorf("%s: %w", text, reason))
 			fault.Next = next

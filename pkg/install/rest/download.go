@@ -172,7 +172,7 @@ func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (imag
 	}
 	resp, err := p.images.Do(req)
 	if err != nil {
-		return fail(0, errors.New(short(redact.Text(cause(err).Error()))))
+		return fail(0, errors.New(short(redact.Error(err))))
 	}
 	switch {
 	case resp.StatusCode == http.StatusPartialContent && offset > 0:

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -223,7 +222,7 @@ func unknownField(reason string) string {
 // noAnswer fills in a fault for a request that was not answered.
 func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err error) {
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
-	f.Err = errors.New(short(redact.Text(cause(err).Error())))
+	f.Err = errors.New(short(redact.Error(err)))
 	host := p.base.Host
 	if text, next := distrust(err, host, p.caFile); next != "" {
 		f.Permanent, f.Next, f.Err = true, next, fmt.Errorf("%s: %w", text, f.Err)
@@ -275,13 +274,4 @@ func distrust(err error, host, caFile string) (text, next string) {
 		return fmt.Sprintf("the certificate of %s is not valid", host), "renew the certificate of " + host + ", and check this machine's clock"
 	}
 	return "", ""
-}
-
-// cause is an error without the method and URL that net/http puts before it.
-func cause(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
-	}
-	return err
 }
