@@ -171,6 +171,52 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	}
 }
 
+// minimalStatic is the static example with minimal images, where the service leaves
+// the networks out of the Ignition that nobody asks for by its image's type.
+func minimalStatic(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(staticExample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs("../../examples/shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	minimal := strings.NewReplacer("../shared", shared, "  hosts:\n", "  boot: {image: minimal}\n  hosts:\n").Replace(string(text))
+	if err := os.WriteFile(file, []byte(minimal), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestMinimalImagesWithStaticNetworks makes every image of a cluster of minimal ones,
+// each with its host's network in the Ignition too: the host needs it there once it
+// has left its initrd.
+func TestMinimalImagesWithStaticNetworks(t *testing.T) {
+	file := minimalStatic(t)
+	service := registeredAs(t, file)
+	netboot := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images", "--netboot")
+	if netboot.code != 0 {
+		t.Fatalf("create images --netboot ends with %d:\n%s", netboot.code, netboot.errors)
+	}
+	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
+	code, image := get(t, items[0].ISO)
+	if told := stop().errors; code != 200 || len(items) != 3 || strings.Contains(told, "warning") {
+		t.Fatalf("%d images are served, the first answers %d, with:\n%s", len(items), code, told)
+	}
+	if config := discovered(t, image); !strings.Contains(config, "/etc/assisted/network/host0/") {
+		t.Errorf("the minimal image's Ignition has no network:\n%s", config)
+	}
+	if got := runLive(t, service.URL, "", false, "download", "ignition", "--discovery", "static", "--to", "discovery.ign"); got.code != 0 {
+		t.Fatalf("download ignition ends with %d:\n%s", got.code, got.errors)
+	}
+	if config, err := os.ReadFile("discovery.ign"); err != nil || !strings.Contains(string(config), "/etc/assisted/network/host0/") {
+		t.Errorf("the downloaded Ignition has no network: %v", err)
+	}
+}
+
 // printedOnce hands over what was written to standard output, once it is there.
 type printedOnce struct {
 	mu   sync.Mutex
