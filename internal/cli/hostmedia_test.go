@@ -164,6 +164,16 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	if other.code == 0 || !strings.Contains(other.errors, "52:54:00:00:05:99") {
 		t.Errorf("another network than the service's ends with %d:\n%s", other.code, other.errors)
 	}
+	// Not only the MAC addresses: who has them gets one address in the initrd, and
+	// the same in the live system.
+	elsewhere := strings.Replace(there, "192.168.127.10/24", "192.168.127.77/24", 1)
+	if err := os.WriteFile("address.yaml", []byte(elsewhere), 0o600); err != nil || elsewhere == there {
+		t.Fatal("the example has other addresses now", err)
+	}
+	address := runLive(t, service.URL, "", false, "create", "images", "-f", "address.yaml", "--base", "base.iso", "-d", "other", "--netboot")
+	if address.code != 1 || !strings.Contains(address.errors, "the service has another static network for nic0 (52:54:00:00:05:00) than the file") {
+		t.Errorf("another address than the service's ends with %d:\n%s", address.code, address.errors)
+	}
 	// Images for a drive are served all the same.
 	items, stop := serving(t, service, "-f", "changed.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
 	if told := stop().errors; items[0].IPXE != "" || items[1].IPXE == "" || strings.Count(told, "warning: cp-0 cannot boot over the network: ") != 1 || strings.Contains(told, "cp-1 cannot") {
