@@ -46,8 +46,8 @@ func (o *object) iface() *iface {
 	i.ip4, i.ip6 = o.object("ipv4").family(true), o.object("ipv6").family(false)
 	i.ethtool = o.object("ethtool").ethtool()
 	o.details(i)
-	o.shown("permanent-mac-address", "min-mtu", "max-mtu", "driver", "pci-address", "mptcp")
-	o.ignoreEmpty("ovs-db")
+	o.shown("permanent-mac-address", "min-mtu", "max-mtu", "driver", "pci-address")
+	o.ignoreEmpty("ovs-db", "mptcp")
 	o.end()
 	if i.kind == loopback {
 		i.state = ignore
