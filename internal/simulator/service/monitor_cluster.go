@@ -14,6 +14,9 @@ func (s *Service) tickCluster(c *cluster) {
 		c.updateGroupsAndCollisions()
 	case oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing):
 		s.judgeCluster(c)
+		if !c.isSingle() { // whose hosts are looked at first
+			c.assignMachineNetworks()
+		}
 		c.updateGroupsAndCollisions()
 	}
 	switch c.Status {
@@ -28,8 +31,7 @@ func (s *Service) tickCluster(c *cluster) {
 	}
 }
 
-// judgeCluster evaluates the validations with the machine networks as they are,
-// and then keeps the networks up to date.
+// judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *cluster) {
 	broken, fixed := c.checks.set(s.evaluateCluster(c))
 	for _, o := range broken {
@@ -41,9 +43,6 @@ func (s *Service) judgeCluster(c *cluster) {
 	c.ValidationsInfo = c.checks.text
 	forced := c.ControlPlaneCount != 0 && c.workersAsked() < 2
 	c.SchedulableMastersForced = &forced
-	if !c.isSingle() {
-		c.deriveMachineNetworks()
-	}
 }
 
 // workersAsked counts the workers, chosen or suggested.
