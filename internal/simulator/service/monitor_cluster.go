@@ -28,11 +28,6 @@ func (s *Service) tickCluster(c *cluster) {
 	}
 }
 
-func (c *cluster) updateGroupsAndCollisions() {
-	c.findCollisions()
-	c.updateGroups()
-}
-
 // judgeCluster evaluates the validations with the machine networks as they are,
 // and then keeps the networks up to date.
 func (s *Service) judgeCluster(c *cluster) {
