@@ -62,10 +62,7 @@ func (s *Service) setIgnored(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p wireIgnored
-	if err := decode(c.body, "ignored-validations", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[wireIgnored](c)
 	hosts, clusters := value(p.HostIDs), value(p.ClusterIDs)
 	if err := checkIgnored("host", hosts, hostValidationIDs(), neverIgnoredHost()); err != nil {
 		return reply{}, err
