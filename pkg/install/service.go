@@ -33,6 +33,9 @@ type Query struct {
 	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
 	Run        string // this run's mark
 	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
+	// Ignored asks which validations may fail, of a service that shows that apart:
+	// the file says it.
+	Ignored bool
 	// Detail asks for everything to be read anew: inventories, manifests,
 	// images. Otherwise the plane reads what may have changed.
 	Detail bool
