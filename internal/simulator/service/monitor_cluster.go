@@ -31,11 +31,6 @@ func (s *Service) tickCluster(c *cluster) {
 	}
 }
 
-func (c *cluster) updateGroupsAndCollisions() {
-	c.findCollisions()
-	c.updateGroups()
-}
-
 // judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *cluster) {
 	broken, fixed := c.checks.set(s.evaluateCluster(c))

@@ -29,6 +29,7 @@ type cluster struct {
 	checks     checks
 	groups     majority
 	collisions map[string][]string
+	reached    reachability // what groups and collisions were computed from
 	// before is the cluster as the tick that is running found it.
 	before struct {
 		state      string
