@@ -23,9 +23,8 @@ type cluster struct {
 	// credentials is made when the installation starts.
 	credentials *credentials
 	ingressCert string
-	// preparedAt is when the running preparation began.
+	// preparedAt is when the preparation began whose files are still being made.
 	preparedAt time.Time
-	ignited    bool
 	// userNetworks says that the machine networks are the user's own and not
 	// derived from the VIPs.
 	userNetworks bool

@@ -209,7 +209,7 @@ func (w *watch) picture() *install.Observed {
 	cluster.Hosts = len(out.Hosts)
 	cluster.State = cluster.State.Refined(cluster.Validations, out.Hosts)
 	cluster.Manifests = maps.Clone(w.manifests)
-	cluster.Preparation.FailedAt = slices.Clone(w.log.failed)
+	w.tellPreparations(&cluster)
 	out.Cluster = &cluster
 	return out
 }
