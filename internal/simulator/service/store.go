@@ -25,12 +25,10 @@ type cluster struct {
 	ingressCert string
 	// preparedAt is when the preparation began whose files are still being made.
 	preparedAt time.Time
-	// userNetworks says that the machine networks are the user's own and not
-	// derived from the VIPs.
-	userNetworks bool
-	checks       checks
-	groups       majority
-	collisions   map[string][]string
+	checks     checks
+	groups     majority
+	collisions map[string][]string
+	reached    reachability // what groups and collisions were computed from
 	// before is the cluster as the tick that is running found it.
 	before struct {
 		state      string
