@@ -109,6 +109,9 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		}
 		if r.desired.Options.Started.IsZero() {
 			r.desired.Options.Started = observed.At
+			if observed.Cluster != nil {
+				r.desired.Options.cancelled = observed.Cluster.Preparation.Cancelled
+			}
 		}
 		observed.Standing = standing(r.desired, result.Observed, observed)
 		plan := Decide(r.desired, observed, observed.At)

@@ -23,9 +23,8 @@ type cluster struct {
 	// credentials is made when the installation starts.
 	credentials *credentials
 	ingressCert string
-	// preparedAt is when the running preparation began.
+	// preparedAt is when the preparation began whose files are still being made.
 	preparedAt time.Time
-	ignited    bool
 	checks     checks
 	groups     majority
 	collisions map[string][]string
