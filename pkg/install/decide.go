@@ -193,14 +193,10 @@ func (p *planner) configureCluster() {
 		Reason: "the cluster differs from the file", Settings: Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
-		if p.fixed(d) {
-			if d.known {
-				p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")
-			}
-			continue
+		if p.toWrite(d) {
+			update.Settings[d.setting] = d.want
+			update.Changes = append(update.Changes, d.change(""))
 		}
-		update.Settings[d.setting] = d.want
-		update.Changes = append(update.Changes, d.change(""))
 	}
 	if bundles := want[SetBundles]; bundles != "" && update.Settings[SetOperators] != "" {
 		update.Settings[SetBundles] = bundles // both together are what there shall be

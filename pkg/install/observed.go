@@ -77,7 +77,10 @@ type Cluster struct {
 	ImageOnly []Setting
 	// Changeable are settings that this service takes until the install starts, and
 	// others only when a cluster is registered.
-	Changeable  []Setting
+	Changeable []Setting
+	// Keeping says of settings what this service does with them now, where that is
+	// something else than what the drift table has for every service.
+	Keeping     map[Setting]Keeping
 	Validations []Validation
 	Progress    ClusterProgress
 	// Preparation is how the last preparation for an install ended.

@@ -138,8 +138,8 @@ func diskOf(host *restHost, spec *agentSpec) (string, error) {
 
 // addFencing adds the credentials that fence a host.
 func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, change map[string]any) error {
-	ref := spec.FencingCredentialsSecretRef
-	if ref == nil {
+	secret := spec.FencingCredentialsSecretRef
+	if secret == "" {
 		return nil
 	}
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
@@ -147,13 +147,13 @@ func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, c
 	for _, at := range []struct{ field, name string }{
 		{hubapi.KeyFencingAddress, "address"}, {hubapi.KeyUsername, "username"}, {hubapi.KeyPassword, "password"},
 	} {
-		text, err := h.secretText(ctx, k.space, ref.Name, at.field)
+		text, err := h.secretText(ctx, k.space, secret, at.field)
 		if err != nil {
 			return err
 		}
 		credentials[at.name] = text
 	}
-	if text, err := h.secretText(ctx, k.space, ref.Name, hubapi.KeyFencingVerify); err == nil && text != "" {
+	if text, err := h.secretText(ctx, k.space, secret, hubapi.KeyFencingVerify); err == nil && text != "" {
 		credentials["certificate_verification"] = text
 	}
 	if !sameJSON(toJSON(credentials), host.Fencing) {

@@ -185,9 +185,6 @@ func (s *Service) deleteHost(c *call) (reply, error) {
 
 // forgetHost drops a host and marks its events as those of a host that is gone.
 func (s *Service) forgetHost(h *host) {
-	if h.cluster != nil {
-		h.cluster.groups.stale = true
-	}
 	s.dropHost(h)
 	for i := range s.events {
 		if s.events[i].HostID == h.ID {

@@ -235,13 +235,7 @@ func (s *Service) takeInventory(h *host, output string) error {
 	}
 	need := requirementsFor(h.cluster, h.role())
 	inv.judgeDisks(need.DiskGB)
-	text := inString(inv)
-	if text != h.Inventory {
-		if h.cluster != nil {
-			h.cluster.groups.stale = true
-		}
-	}
-	h.inv, h.Inventory = inv, text
+	h.inv, h.Inventory = inv, inString(inv)
 	h.MediaStatus = ""
 	s.chooseDisk(h)
 	return nil

@@ -14,6 +14,9 @@ func (s *Service) tickCluster(c *cluster) {
 		c.updateGroupsAndCollisions()
 	case oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing):
 		s.judgeCluster(c)
+		if !c.isSingle() { // whose hosts are looked at first
+			c.assignMachineNetworks()
+		}
 		c.updateGroupsAndCollisions()
 	}
 	switch c.Status {
@@ -28,13 +31,7 @@ func (s *Service) tickCluster(c *cluster) {
 	}
 }
 
-func (c *cluster) updateGroupsAndCollisions() {
-	c.findCollisions()
-	c.updateGroups()
-}
-
-// judgeCluster evaluates the validations with the machine networks as they are,
-// and then keeps the networks up to date.
+// judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *cluster) {
 	broken, fixed := c.checks.set(s.evaluateCluster(c))
 	for _, o := range broken {
@@ -46,9 +43,6 @@ func (s *Service) judgeCluster(c *cluster) {
 	c.ValidationsInfo = c.checks.text
 	forced := c.ControlPlaneCount != 0 && c.workersAsked() < 2
 	c.SchedulableMastersForced = &forced
-	if !c.isSingle() {
-		c.deriveMachineNetworks()
-	}
 }
 
 // workersAsked counts the workers, chosen or suggested.

@@ -26,12 +26,10 @@ type cluster struct {
 	// preparedAt is when the running preparation began.
 	preparedAt time.Time
 	ignited    bool
-	// userNetworks says that the machine networks are the user's own and not
-	// derived from the VIPs.
-	userNetworks bool
-	checks       checks
-	groups       majority
-	collisions   map[string][]string
+	checks     checks
+	groups     majority
+	collisions map[string][]string
+	reached    reachability // what groups and collisions were computed from
 	// before is the cluster as the tick that is running found it.
 	before struct {
 		state      string
