@@ -1,7 +1,9 @@
 package service
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -14,7 +16,7 @@ func (s *Service) knowledgeRoutes(r *router) {
 	r.on("GET /v2/support-levels/features", s.features)
 	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures)
 	r.on("GET /v2/support-levels/architectures", s.architectures)
-	r.on("GET /v2/supported-operators", func(*call) (reply, error) { return ok(versions.Operators()) })
+	r.on("GET /v2/supported-operators", s.operators)
 	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
 	r.on("GET /v2/operators/bundles", s.bundles)
 	r.on("GET /v2/operators/bundles/{id}", s.bundle)
@@ -55,7 +57,9 @@ func (s *Service) features(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(map[string]any{"features": versions.FeatureLevels(q)})
+	levels := versions.FeatureLevels(q)
+	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
+	return ok(map[string]any{"features": levels})
 }
 
 func (s *Service) detailedFeatures(c *call) (reply, error) {
@@ -63,7 +67,10 @@ func (s *Service) detailedFeatures(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(versions.DetailedFeatures(q))
+	answer := versions.DetailedFeatures(q)
+	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
+	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
+	return ok(answer)
 }
 
 func (s *Service) architectures(c *call) (reply, error) {
@@ -72,6 +79,10 @@ func (s *Service) architectures(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return ok(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
+}
+
+func (s *Service) operators(*call) (reply, error) {
+	return ok(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
 }
 
 func (s *Service) operatorProperties(c *call) (reply, error) {

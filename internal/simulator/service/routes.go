@@ -137,7 +137,13 @@ func (r *router) on(pattern string, h handler) {
 		}
 		r.s.mu.Lock()
 		r.s.settle()
-		answer, err := r.s.visible(req, func() (reply, error) { return h(&call{Request: req, body: body}) })
+		answer, err := r.s.visible(req, func() (reply, error) {
+			if err := r.s.unknown(pattern, req, body); err != nil {
+				return reply{}, err
+			}
+			return h(&call{Request: req, body: body})
+		})
+		answer.body = r.s.asOld(answer.body)
 		r.s.mu.Unlock()
 		if err != nil {
 			answer = errorReply(err)

@@ -144,7 +144,7 @@ func TestSettingsOfNothing(t *testing.T) {
 	cluster := slices.Sorted(maps.Keys(tables.cluster.settings(&clusterWire{})))
 	if diff := cmp.Diff([]install.Setting{
 		install.SetTags, install.SetAPIVIPs, install.SetClusterNet, install.SetMachineNet, install.SetServiceNet,
-		install.SetIngressVIPs, install.SetOperators, install.SetProxy,
+		install.SetIngressVIPs, install.SetLoadBalancer, install.SetOperators, install.SetProxy,
 	}, cluster, cmp.Transformer("sort", func(s []install.Setting) []string {
 		var out []string
 		for _, v := range s {
