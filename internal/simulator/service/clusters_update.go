@@ -28,10 +28,7 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p clusterUpdate
-	if err := decode(c.body, "clusterUpdateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[clusterUpdate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return reply{}, err
 	}

@@ -61,14 +61,7 @@ func (c *cluster) ignored() wireIgnored {
 
 // setIgnored replaces the lists of validations that are not to hinder.
 func (s *Service) setIgnored(c *call) (reply, error) {
-	var p wireIgnored
-	if err := decode(c.body, "ignoredValidations", &p); err != nil {
-		return reply{}, err
-	}
-	id := c.PathValue("cluster_id")
-	if err := pathUUID("cluster_id", id); err != nil {
-		return reply{}, err
-	}
+	p, id := taken[wireIgnored](c), c.PathValue("cluster_id")
 	cl := s.clusters[id]
 	if cl == nil {
 		return reply{}, refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)

@@ -98,7 +98,7 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if err := p.reads(ctx, w, wanted, false); err != nil {
 		return err
 	}
-	if w.probeDue() {
+	if w.log.due || w.probeDue() {
 		if err := p.probe(ctx, w); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if err := p.dateImages(ctx, w); err != nil {
 		return err
 	}
-	return p.readFailures(ctx, w)
+	return p.recall(ctx, w)
 }
 
 // reads reads the parts that are at least so urgent; those that are not

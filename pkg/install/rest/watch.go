@@ -215,7 +215,7 @@ func (w *watch) picture() *install.Observed {
 		cluster.Settings = maps.Clone(cluster.Settings)
 		cluster.Settings[install.SetIgnored] = w.ignored
 	}
-	cluster.Preparation.FailedAt = slices.Clone(w.log.failed)
+	w.tellPreparations(&cluster)
 	out.Cluster = &cluster
 	return out
 }
