@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -98,7 +99,7 @@ func (a *app) tracer(also func(rest.Exchange)) func(rest.Exchange) {
 		return also
 	}
 	return func(e rest.Exchange) {
-		fmt.Fprintln(a.io.Err, describeExchange(e))
+		escape.Fprintf(a.io.Err, "%s\n", describeExchange(e))
 		if also != nil {
 			also(e)
 		}
