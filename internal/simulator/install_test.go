@@ -3,6 +3,7 @@ package simulator_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -17,41 +18,58 @@ func TestLibraryInstalls(t *testing.T) {
 	for _, example := range []string{"sno", "compact", "ha-workers", "dual-stack", "static-network", "disconnected", "arbiter"} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
-			if err != nil {
-				t.Fatal(err)
-			}
-			time := clock.Scaled(300)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			plane, err := rest.New(rest.Config{URL: s.URL(), Clock: time})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for run := range 2 {
-				acted := 0
-				_, err = install.New(plane, install.WithClock(time), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
-					if e.Type == install.EventAction {
-						acted++
-					}
-					if e.Severity != install.SeverityInfo {
-						t.Logf("%s %s %s %s", e.Time.Format("15:04:05"), e.Type, e.Host, e.Message)
-					}
-				})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if run == 1 && acted > 3 { // the results, in another folder
-					t.Errorf("the second run acts %d times", acted)
-				}
-			}
+			installs(t, example, 0)
 		})
+	}
+}
+
+// TestLateHosts boots the machines six passes of the service's monitor after there
+// is an image for them: meanwhile the service looks at clusters without hosts.
+func TestLateHosts(t *testing.T) {
+	for _, example := range []string{"compact", "static-network", "arbiter"} {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			installs(t, example, time.Minute)
+		})
+	}
+}
+
+// installs runs an example to the end twice.
+func installs(t *testing.T, example string, late time.Duration) {
+	t.Helper()
+	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast := clock.Scaled(300)
+	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Late: late})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run := range 2 {
+		acted := 0
+		_, err = install.New(plane, install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
+			if e.Type == install.EventAction {
+				acted++
+			}
+			if e.Severity != install.SeverityInfo {
+				t.Logf("%s %s %s %s", e.Time.Format("15:04:05"), e.Type, e.Host, e.Message)
+			}
+		})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run == 1 && acted > 3 { // the results, in another folder
+			t.Errorf("the second run acts %d times", acted)
+		}
 	}
 }

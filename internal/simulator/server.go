@@ -134,6 +134,7 @@ func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string
 func (s *Service) source(_ context.Context, id string) (image.Source, bool) {
 	media, ok := s.api.Media(id)
 	return image.Source{
-		Ignition: media.Ignition, KernelArguments: media.KernelArguments, StaticNetwork: media.StaticNetwork, SigningKey: media.SigningKey, Updated: media.Updated,
+		Ignition: media.Ignition, MinimalIgnition: media.MinimalIgnition, NetbootIgnition: media.NetbootIgnition,
+		KernelArguments: media.KernelArguments, StaticNetwork: media.StaticNetwork, SigningKey: media.SigningKey, Updated: media.Updated,
 	}, ok
 }

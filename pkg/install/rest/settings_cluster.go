@@ -12,8 +12,8 @@ import (
 
 // clusterTable is what can be set on a cluster: the fields of
 // cluster-create-params and v2-cluster-update-params, and of the cluster that
-// shows them. Install-config overrides and ignored validations have requests of
-// their own but are shown by the cluster too.
+// shows them. Install-config overrides have a request of their own but are shown by
+// the cluster too; ignored validations are neither set nor shown here.
 func clusterTable() table[clusterWire] {
 	type wire = clusterWire
 	return append(clusterNetworkRows(),
@@ -21,7 +21,8 @@ func clusterTable() table[clusterWire] {
 		text(install.SetReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
 		text(install.SetArch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
 		row(install.SetControlPlane, func(n int) body { return body{"control_plane_count": n} }, func(c *wire) (int, bool) {
-			return int(c.ControlPlaneCount), c.ControlPlaneCount > 0
+			n := controlPlanes(c)
+			return n, n > 0
 		}),
 		text(install.SetSSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
 		row(install.SetPlatform, writePlatform, readPlatform),
@@ -40,7 +41,6 @@ func clusterTable() table[clusterWire] {
 			return bundles, c.OperatorBundles != nil
 		}),
 		text(install.SetInstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
-		row(install.SetIgnored, func(install.IgnoredValidations) body { return nil }, readIgnored),
 		row(install.SetTags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
 			_, _, users := readTags(c.Tags, "")
 			return append([]string{}, users...), true
@@ -56,7 +56,7 @@ func clusterNetworkRows() table[clusterWire] {
 		}),
 		row(install.SetMachineNet, func(l []string) body { return body{"machine_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
-		}),
+		}).kept(keepsMachineNetworks),
 		row(install.SetClusterNet, writeClusterNetworks, func(c *wire) ([]install.ClusterNetwork, bool) {
 			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) install.ClusterNetwork {
 				return install.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
@@ -67,10 +67,10 @@ func clusterNetworkRows() table[clusterWire] {
 		}),
 		row(install.SetAPIVIPs, func(l []string) body { return body{"api_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
-		}),
+		}).kept(keepsVIPs),
 		row(install.SetIngressVIPs, func(l []string) body { return body{"ingress_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.IngressVips, func(v *models.IngressVip) string { return string(v.IP) }), true
-		}),
+		}).kept(keepsVIPs),
 		row(install.SetLoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
 			if c.LoadBalancer == nil {
 				return "", false
@@ -220,10 +220,4 @@ func writeBundles(choices []install.BundleChoice) body {
 		bundles = append(bundles, bundle)
 	}
 	return body{"operator_bundles": bundles}
-}
-
-func readIgnored(c *clusterWire) (install.IgnoredValidations, bool) {
-	cluster, _ := inText[[]string](c.IgnoredClusterValidations)
-	hosts, _ := inText[[]string](c.IgnoredHostValidations)
-	return install.IgnoredValidations{Cluster: cluster, Hosts: hosts}, true
 }
