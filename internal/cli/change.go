@@ -23,6 +23,8 @@ type changeOptions struct {
 	Yes      bool
 	Orphan   bool
 	ejecting ejectOptions
+	// ReturnToPool and RemoveNode are what else becomes of machines that run.
+	ReturnToPool, RemoveNode bool
 }
 
 // read takes the target from the arguments, and refuses what a flag says before
