@@ -296,11 +296,7 @@ func (p *planner) manifests() {
 
 // ignored sets which validations may fail.
 func (p *planner) ignored() {
-	list := p.spec.Spec.IgnoreValidations
-	if list.Cluster == nil && list.Hosts == nil {
-		return
-	}
-	settings := Settings{SetIgnored: ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})}
+	settings := ignoredSettings(p.spec)
 	for _, d := range differences(settings, p.cluster.Settings) {
 		p.act(Action{
 			Key: "cluster/ignore", Scope: ScopeCluster, Kind: IgnoreValidations, Target: p.cluster.ID, Name: p.name(),

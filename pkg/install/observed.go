@@ -274,12 +274,12 @@ func (v *Validation) passes() bool {
 	return v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled"
 }
 
-// Results are the files that an install leaves, as they are on disk now.
+// Results are the files that an install leaves: which are on disk now, with the
+// content that the service has and the mode that they need.
 type Results struct {
-	NoIngress  bool // auth/kubeconfig-noingress exists
-	Kubeconfig bool // auth/kubeconfig exists
-	Password   bool // auth/kubeadmin-password exists
-	ClusterID  string
+	NoIngress  bool // auth/kubeconfig-noingress
+	Kubeconfig bool // auth/kubeconfig
+	Password   bool // auth/kubeadmin-password
 }
 
 // host returns the observed host with the given ID, or nil.

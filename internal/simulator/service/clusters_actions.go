@@ -2,7 +2,6 @@ package service
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
@@ -195,25 +194,21 @@ func (s *Service) allowAddHosts(c *call) (reply, error) {
 	return accepted(w)
 }
 
+// finalizingReport is what the controller says of its stage.
+type finalizingReport struct {
+	FinalizingStage string `json:"finalizing_stage"`
+}
+
 // reportFinalizing takes the controller's stage.
 func (s *Service) reportFinalizing(c *call) (reply, error) {
+	p := taken[finalizingReport](c)
+	at := finalizingIndex(p.FinalizingStage)
+	if at < 0 {
+		return reply{}, badRequest("invalid finaling stage '%s'", p.FinalizingStage)
+	}
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return reply{}, err
-	}
-	var p struct {
-		FinalizingStage string `json:"finalizing_stage"`
-	}
-	if err := decode(c.body, "finalizing-progress", &p); err != nil {
-		return reply{}, err
-	}
-	at := finalizingIndex(p.FinalizingStage)
-	if at < 0 {
-		var names []string
-		for _, f := range finalizingStages() {
-			names = append(names, f.name)
-		}
-		return reply{}, malformed("finalizing_stage in body should be one of [%s]", strings.Join(names, " "))
 	}
 	if cl.Status != clusterFinalizing {
 		return reply{}, conflict("Cluster %s in state %s, must be in state %s to update finalizing stage", cl.ID, cl.Status, clusterFinalizing)
@@ -241,10 +236,7 @@ func (s *Service) completeInstallation(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.CompletionParams
-	if err := decode(c.body, "completion-params", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.CompletionParams](c)
 	if !oneOf(cl.Status, clusterFinalizing, clusterInstalling, clusterPendingUser) {
 		return reply{}, conflict("cannot complete cluster %s in state %s", cl.ID, cl.Status)
 	}

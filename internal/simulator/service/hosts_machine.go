@@ -68,10 +68,7 @@ func (s *Service) stepReply(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.StepReply
-	if err := decode(c.body, "reply", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.StepReply](c)
 	if p.ExitCode != 0 {
 		if err := s.stepFailed(h, &p); err != nil {
 			return reply{}, err

@@ -9,6 +9,10 @@ import (
 
 // tickHost judges a host anew and moves it on.
 func (s *Service) tickHost(h *host, names map[string]int) {
+	if h.state == hostReclaiming {
+		s.checkReclaim(h)
+		return
+	}
 	if oneOf(h.state, hostResettingPending, hostUnbindingPending, hostBinding, hostUnbinding, hostAdded) {
 		return
 	}
@@ -24,6 +28,16 @@ func (s *Service) tickHost(h *host, names map[string]int) {
 		s.moveHost(h)
 	default:
 		s.moveInstalling(h)
+	}
+}
+
+// reclaimLimit is how long a node may take to boot into the discovery image.
+const reclaimLimit = time.Hour
+
+// checkReclaim gives up on a node that does not come back.
+func (s *Service) checkReclaim(h *host) {
+	if s.since(h.StatusUpdatedAt) > reclaimLimit {
+		s.setHost(h, hostUnbindingPending, infoUnbinding)
 	}
 }
 

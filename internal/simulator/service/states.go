@@ -40,6 +40,7 @@ const (
 	hostBinding             = "binding"
 	hostUnbinding           = "unbinding"
 	hostUnbindingPending    = "unbinding-pending-user-action"
+	hostReclaiming          = "reclaiming"
 	hostDiscoveringUnbound  = "discovering-unbound"
 	hostInsufficientUnbound = "insufficient-unbound"
 	hostKnownUnbound        = "known-unbound"

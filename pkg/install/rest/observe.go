@@ -46,6 +46,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	}
 	defer w.release()
 	w.run, w.ref = query.Run, query.InfraEnv
+	w.askIgnored(query.Ignored)
 	ctx = withCall(ctx, calling{
 		tries:  2,
 		charge: w.budget.spend,
@@ -75,7 +76,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
 		w.need(func(n *needs) {
-			*n = needs{lookup: overdue, cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, changed: n.changed}
+			*n = needs{lookup: overdue, cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, ignored: n.ignored, changed: n.changed}
 		})
 		w.inventory = map[string]bool{}
 		for id := range w.hosts {
@@ -127,6 +128,7 @@ func (p *Plane) reads(ctx context.Context, w *watch, least urgency, content bool
 		{func(n *needs) *urgency { return &n.manifests }, time.Time{}, 0, func(ctx context.Context, w *watch) error {
 			return p.readManifests(ctx, w, content)
 		}},
+		{func(n *needs) *urgency { return &n.ignored }, time.Time{}, 0, p.readIgnored},
 	}
 	for _, part := range parts {
 		n := w.current()
