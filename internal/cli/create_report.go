@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -106,26 +105,23 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 	if result.Observed != nil {
 		doc.State = string(install.HostAbsent)
 	}
-	// What lies there where the service has no such cluster is of one that is gone.
+	// What else lies there is of another cluster, or of one that is gone.
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		found := result.Observed.Cluster
 		doc.ID, doc.State, doc.Version = found.ID, string(found.State), found.Version
 		auth := filepath.Join(o.clusterDir(cluster), "auth")
-		doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
-		doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
+		switch results := result.Observed.Results; {
+		case results.Kubeconfig:
+			doc.Kubeconfig = filepath.Join(auth, "kubeconfig")
+		case results.NoIngress:
+			doc.Kubeconfig = filepath.Join(auth, "kubeconfig-noingress")
+		}
+		if result.Observed.Results.Password {
+			doc.Password = filepath.Join(auth, "kubeadmin-password")
+		}
 	}
 	doc.Next = o.hint(o.placed(doc.Next, cluster))
 	return doc
-}
-
-// firstThere is the first of the files that exists, "" if none does.
-func firstThere(paths ...string) string {
-	for _, path := range paths {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 func resultOf(doc document.Result) printer.Result {

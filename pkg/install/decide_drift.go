@@ -20,9 +20,7 @@ func (p *planner) driftAfterStart() {
 	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.Imported() {
 		want[SetInstallConfig] = ValueOf(overrides)
 	}
-	if list := p.spec.Spec.IgnoreValidations; list.Cluster != nil || list.Hosts != nil {
-		want[SetIgnored] = ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})
-	}
+	maps.Copy(want, ignoredSettings(p.spec))
 	told := map[Setting]bool{}
 	for _, d := range p.clusterDifferences(want) {
 		if d.known {

@@ -64,10 +64,7 @@ func roleChoice(name, value string) error {
 }
 
 func (s *Service) registerCluster(c *call) (reply, error) {
-	var p clusterCreate
-	if err := decode(c.body, "newClusterParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[clusterCreate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return reply{}, err
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/openshift/assisted-service/models"
@@ -27,16 +28,12 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p clusterUpdate
-	if err := decode(c.body, "clusterUpdateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[clusterUpdate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return reply{}, err
 	}
-	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {
-		return reply{}, conflict("Cluster %s is in %s state, cluster can be updated only in one of %v", cl.ID, cl.Status,
-			[]string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts})
+	if !cl.updatable() {
+		return reply{}, conflict("%s", cl.notUpdatable())
 	}
 	changed := *cl
 	for _, change := range []func(*cluster, *clusterUpdate) error{
@@ -54,6 +51,17 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 	cl.UpdatedAt = micros(s.now())
 	s.refreshClusterNow(cl)
 	return created(s.printCluster(cl, clusterDetail{hosts: true}))
+}
+
+// updatableStates are those in which a cluster takes changes.
+func updatableStates() []string {
+	return []string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts}
+}
+
+func (c *cluster) updatable() bool { return oneOf(c.Status, updatableStates()...) }
+
+func (c *cluster) notUpdatable() string {
+	return fmt.Sprintf("Cluster %s is in %s state, cluster can be updated only in one of %v", c.ID, c.Status, updatableStates())
 }
 
 // refreshClusterNow judges a cluster and its hosts at once, after its user

@@ -4,19 +4,19 @@ import (
 	"slices"
 )
 
+// stageReport is what a host says of its stage.
+type stageReport struct {
+	CurrentStage string `json:"current_stage"`
+	ProgressInfo string `json:"progress_info"`
+}
+
 // reportProgress takes a stage that a host has reached.
 func (s *Service) reportProgress(c *call) (reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
 		return reply{}, err
 	}
-	var p struct {
-		CurrentStage string `json:"current_stage"`
-		ProgressInfo string `json:"progress_info"`
-	}
-	if err := decode(c.body, "host-progress", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[stageReport](c)
 	stage := p.CurrentStage
 	if err := bodyEnum("current_stage", stage, allStages()...); err != nil {
 		return reply{}, err

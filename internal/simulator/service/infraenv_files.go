@@ -19,15 +19,7 @@ func (s *Service) infraEnvFile(c *call) (reply, error) {
 	}
 	q := c.URL.Query()
 	isoType := q.Get("discovery_iso_type")
-	if isoType != "" {
-		if err := queryEnum("discovery_iso_type", isoType, fullISO, minimalISO, disconnectedISO); err != nil {
-			return reply{}, err
-		}
-	}
 	name := q.Get("file_name")
-	if err := queryEnum("file_name", name, "discovery.ign", "ipxe-script", "static-network-config"); err != nil {
-		return reply{}, err
-	}
 	if q.Has("ipxe_script_type") && name != "ipxe-script" {
 		return reply{}, badRequest(`"ipxe_script_type"" can be set only for "ipxe-script"`)
 	}
@@ -59,11 +51,6 @@ func (s *Service) infraEnvFile(c *call) (reply, error) {
 // back with the machine's MAC, and an installed machine is sent to its disk.
 func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 	kind, mac := q.Get("ipxe_script_type"), q.Get("mac")
-	if kind != "" {
-		if err := queryEnum("ipxe_script_type", kind, "discovery-image-always", "boot-order-control"); err != nil {
-			return "", err
-		}
-	}
 	base := s.cfg.PublicURL()
 	if kind == "boot-order-control" && mac == "" {
 		return fmt.Sprintf("#!ipxe\nchain %s%s/v2/infra-envs/%s/downloads/files?file_name=ipxe-script&mac=${net0/mac}\n", base, Base, e.ID), nil
@@ -146,9 +133,6 @@ func (s *Service) infraEnvPresigned(c *call) (reply, error) {
 	}
 	q := c.URL.Query()
 	name := q.Get("file_name")
-	if err := queryEnum("file_name", name, "discovery.ign", "ipxe-script"); err != nil {
-		return reply{}, err
-	}
 	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?file_name=%s", s.cfg.PublicURL(), Base, e.ID, name)
 	if kind := q.Get("ipxe_script_type"); kind != "" {
 		address += "&ipxe_script_type=" + kind

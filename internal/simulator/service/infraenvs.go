@@ -33,10 +33,7 @@ type infraEnvUpdate struct {
 }
 
 func (s *Service) registerInfraEnv(c *call) (reply, error) {
-	var p infraEnvCreate
-	if err := decode(c.body, "infraenvCreateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[infraEnvCreate](c)
 	if err := checkImageType(p.ImageType); err != nil {
 		return reply{}, err
 	}
@@ -242,10 +239,7 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p infraEnvUpdate
-	if err := decode(c.body, "infraEnvUpdateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[infraEnvUpdate](c)
 	if err := checkImageType(p.ImageType); err != nil {
 		return reply{}, err
 	}

@@ -162,12 +162,3 @@ func (s *Service) newID() string {
 	}
 	return id.String()
 }
-
-// pathUUID refuses an id in the path that is none, as the framework does.
-func pathUUID(name, id string) error {
-	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
-		return &frameError{status: http.StatusUnprocessableEntity,
-			message: fmt.Sprintf("%s in path must be of type uuid: %q", name, id)}
-	}
-	return nil
-}

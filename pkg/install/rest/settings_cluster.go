@@ -12,8 +12,8 @@ import (
 
 // clusterTable is what can be set on a cluster: the fields of
 // cluster-create-params and v2-cluster-update-params, and of the cluster that
-// shows them. Install-config overrides and ignored validations have requests of
-// their own but are shown by the cluster too.
+// shows them. Install-config overrides have a request of their own but are shown by
+// the cluster too; ignored validations are neither set nor shown here.
 func clusterTable() table[clusterWire] {
 	type wire = clusterWire
 	return append(clusterNetworkRows(),
@@ -41,7 +41,6 @@ func clusterTable() table[clusterWire] {
 			return bundles, c.OperatorBundles != nil
 		}),
 		text(install.SetInstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
-		row(install.SetIgnored, func(install.IgnoredValidations) body { return nil }, readIgnored),
 		row(install.SetTags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
 			_, _, users := readTags(c.Tags, "")
 			return append([]string{}, users...), true
@@ -221,10 +220,4 @@ func writeBundles(choices []install.BundleChoice) body {
 		bundles = append(bundles, bundle)
 	}
 	return body{"operator_bundles": bundles}
-}
-
-func readIgnored(c *clusterWire) (install.IgnoredValidations, bool) {
-	cluster, _ := inText[[]string](c.IgnoredClusterValidations)
-	hosts, _ := inText[[]string](c.IgnoredHostValidations)
-	return install.IgnoredValidations{Cluster: cluster, Hosts: hosts}, true
 }

@@ -51,7 +51,6 @@ func clusterCases() map[install.Setting]settingCase {
 			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
 		install.SetBundles:       {[]install.BundleChoice{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
 		install.SetInstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
-		install.SetIgnored:       {install.IgnoredValidations{Cluster: []string{"a"}, Hosts: []string{"b"}}, "", `{"ignored_cluster_validations":"[\"a\"]","ignored_host_validations":"[\"b\"]"}`},
 		install.SetTags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
 	}
 }
@@ -144,7 +143,7 @@ func TestSettingsOfNothing(t *testing.T) {
 	tables := newTables()
 	cluster := slices.Sorted(maps.Keys(tables.cluster.settings(&clusterWire{})))
 	if diff := cmp.Diff([]install.Setting{
-		install.SetTags, install.SetIgnored, install.SetAPIVIPs, install.SetClusterNet, install.SetMachineNet, install.SetServiceNet,
+		install.SetTags, install.SetAPIVIPs, install.SetClusterNet, install.SetMachineNet, install.SetServiceNet,
 		install.SetIngressVIPs, install.SetOperators, install.SetProxy,
 	}, cluster, cmp.Transformer("sort", func(s []install.Setting) []string {
 		var out []string
