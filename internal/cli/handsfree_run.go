@@ -219,7 +219,7 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 			}
 			return h.discovery.image(ctx, hosts[0].Name)
 		}}
-		images, err := machine.NewImages(machine.ImagesConfig{Spec: &part, Base: base.open, Ignition: h.discovery.ignition, Server: server})
+		images, err := machine.NewImages(machine.ImagesConfig{Spec: &part, Base: base.open, Ignition: h.discovery.ignition, Networks: h.discovery.networks, Server: server})
 		if err != nil {
 			return nil, fmt.Errorf("serve the images of the %s hosts: %w", arch, err)
 		}

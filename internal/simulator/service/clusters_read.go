@@ -1,7 +1,6 @@
 package service
 
 import (
-	"errors"
 	"net/http"
 )
 
@@ -47,12 +46,8 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 }
 
 func (s *Service) readCluster(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		var missing *apiError
-		if errors.As(err, &missing) {
-			err = notFound("record not found")
-		}
 		return reply{}, err
 	}
 	exclude := c.URL.Query().Get("exclude-hosts") == "true"
@@ -117,7 +112,7 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 }
 
 func (s *Service) readUISettings(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
@@ -125,14 +120,11 @@ func (s *Service) readUISettings(c *call) (reply, error) {
 }
 
 func (s *Service) setUISettings(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
-	var text string
-	if err := unmarshal(string(c.body), &text); err != nil {
-		text = string(c.body)
-	}
+	text := taken[string](c)
 	cl.uiSettings = text
 	return reply{status: http.StatusOK, body: []byte(text), rawType: "application/json"}, nil
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	ignition "github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -39,8 +41,10 @@ type discoveryProxy struct {
 	No    []string `json:"noProxy,omitempty"`
 }
 
-// discoveryIgnition configures the live system: it runs the agent.
-func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
+// discoveryIgnition configures the live system: it runs the agent. isoType is that
+// of the image it is for, "" for the infra-env's own.
+func (s *Service) discoveryIgnition(e *infraEnv, isoType string) (string, error) {
+	static := cmp.Or(isoType, e.Type) == fullISO && len(e.static) > 0
 	about := map[string]any{"version": discoverySpec}
 	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
 		about["proxy"] = discoveryProxy{p.HTTPProxy, p.HTTPSProxy, splitNames(p.NoProxy)}
@@ -48,8 +52,8 @@ func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
 	text := inString(map[string]any{
 		"ignition": about,
 		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
-		"storage":  map[string]any{"files": e.discoveryFiles()},
-		"systemd":  map[string]any{"units": s.discoveryUnits(e)},
+		"storage":  map[string]any{"files": e.discoveryFiles(static)},
+		"systemd":  map[string]any{"units": s.discoveryUnits(e, static)},
 	})
 	if e.IgnitionConfigOverride == "" {
 		return text, nil
@@ -58,7 +62,7 @@ func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
 }
 
 // discoveryUnits are the agent, and what it needs before.
-func (s *Service) discoveryUnits(e *infraEnv) []discoveryUnit {
+func (s *Service) discoveryUnits(e *infraEnv, static bool) []discoveryUnit {
 	token := ""
 	if s.cfg.AgentToken != nil {
 		token = s.cfg.AgentToken(e.ID, cloudSecret(e.pullSecret))
@@ -95,15 +99,14 @@ WantedBy=multi-user.target
 		{"agent.service", true, agent},
 		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
 	}
-	if len(e.static) > 0 {
-		units = append(units, discoveryUnit{"pre-network-manager-config.service", true,
-			"[Unit]\nDescription=Prepare network manager config content\nBefore=dracut-initqueue.service NetworkManager.service\nDefaultDependencies=no\n\n[Service]\nUser=root\nType=oneshot\nTimeoutSec=60\nExecStart=/bin/bash /usr/local/bin/pre-network-manager-config.sh\nPrivateTmp=true\nRemainAfterExit=no\n\n[Install]\nWantedBy=multi-user.target\n"})
+	if static {
+		units = append(units, discoveryUnit{networkUnit, true, networkUnitText})
 	}
 	return units
 }
 
-// discoveryFiles are what the agent and its network need.
-func (e *infraEnv) discoveryFiles() []discoveryFile {
+// discoveryFiles are what the agent needs, and, with static, its network.
+func (e *infraEnv) discoveryFiles(static bool) []discoveryFile {
 	plain := func(path string, mode int, text string) discoveryFile {
 		return discoveryFile{
 			Path: path, Mode: mode, Overwrite: true, User: map[string]any{"name": "root"},
@@ -124,10 +127,10 @@ func (e *infraEnv) discoveryFiles() []discoveryFile {
 	if e.AdditionalTrustBundle != "" {
 		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))
 	}
-	for i, h := range e.static {
-		files = append(files,
-			plain(fmt.Sprintf("/etc/assisted/network/host%d/mac_interface.ini", i), 0o600, h.pairs()),
-			plain(fmt.Sprintf("/etc/assisted/network/host%d/ymlFile%d.yml", i, i), 0o600, h.NetworkYAML))
+	if static {
+		for _, f := range slices.Concat(networkScripts(), e.networkFiles()) {
+			files = append(files, plain(f.path, f.mode, f.text))
+		}
 	}
 	return files
 }
@@ -156,8 +159,10 @@ func splitLines(text string) []string {
 // format: lists are merged by name and path. The result has the higher of the two
 // versions.
 func mergeIgnition(base, over string) (string, error) {
-	parent, _, err := ignition.ParseCompatibleVersion([]byte(base))
-	if err != nil {
+	// What was generated is not checked, nor translated from version to version: that
+	// takes seconds where thousands of hosts have their networks in it.
+	var parent types.Config
+	if err := json.Unmarshal([]byte(base), &parent); err != nil {
 		return "", fmt.Errorf("reading the generated Ignition: %w", err)
 	}
 	child, _, err := ignition.ParseCompatibleVersion([]byte(over))

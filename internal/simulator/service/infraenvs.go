@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
@@ -31,10 +33,7 @@ type infraEnvUpdate struct {
 }
 
 func (s *Service) registerInfraEnv(c *call) (reply, error) {
-	var p infraEnvCreate
-	if err := decode(c.body, "infraenvCreateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[infraEnvCreate](c)
 	if err := checkImageType(p.ImageType); err != nil {
 		return reply{}, err
 	}
@@ -63,7 +62,7 @@ func checkImageType(kind string) error {
 	if kind == "" {
 		return nil
 	}
-	return bodyEnum("image_type", kind, "full-iso", "minimal-iso", "disconnected-iso")
+	return bodyEnum("image_type", kind, fullISO, minimalISO, disconnectedISO)
 }
 
 func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
@@ -81,7 +80,7 @@ func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	e.OpenshiftVersion = image.OpenshiftVersion
 	e.Type = p.ImageType
 	if e.Type == "" {
-		e.Type = "full-iso"
+		e.Type = fullISO
 	}
 	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: &p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
@@ -240,10 +239,7 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p infraEnvUpdate
-	if err := decode(c.body, "infraEnvUpdateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[infraEnvUpdate](c)
 	if err := checkImageType(p.ImageType); err != nil {
 		return reply{}, err
 	}
@@ -329,22 +325,27 @@ func (s *Service) regenerateSigningKey(c *call) (reply, error) {
 // changeStatic replaces the hosts' network configuration.
 func (e *infraEnv) changeStatic(list []*models.HostStaticNetworkConfig) error {
 	hosts := make([]staticHost, 0, len(list))
-	var problems []string
-	for _, l := range list {
+	for i, l := range list {
 		h := staticHost{NetworkYAML: l.NetworkYaml}
-		for _, m := range l.MacInterfaceMap {
+		for j, m := range l.MacInterfaceMap {
+			if !macPattern.MatchString(m.MacAddress) {
+				return malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, macPattern)
+			}
 			h.Map = append(h.Map, macName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
-		problems = append(problems, h.problems(len(hosts))...)
 		hosts = append(hosts, h)
 	}
-	if n := len(problems); n > 0 {
+	if problems := staticProblems(hosts); len(problems) > 0 {
 		noun := "errors"
-		if n == 1 {
+		if len(problems) == 1 {
 			noun = "error"
 		}
-		return badRequest("%d %s occurred:\n\t* %s\n\n", n, noun, strings.Join(problems, "\n\t* "))
+		return badRequest("%d %s occurred:\n\t* %s\n\n", len(problems), noun, strings.Join(problems, "\n\t* "))
 	}
+	for i := range hosts {
+		hosts[i].policy = hosts[i].nmpolicy()
+	}
+	slices.SortStableFunc(hosts, func(a, b staticHost) int { return cmp.Compare(a.NetworkYAML, b.NetworkYAML) })
 	e.static, e.StaticNetworkConfig = hosts, ""
 	if len(hosts) > 0 {
 		data, err := json.Marshal(hosts)

@@ -251,10 +251,7 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var text string
-	if err := decode(c.body, "install-config-params", &text); err != nil {
-		return reply{}, err
-	}
+	text := taken[string](c)
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
 		return reply{}, conflict("Cluster %s is in %s state, cannot update", cl.ID, cl.Status)
 	}
