@@ -156,7 +156,8 @@ func (x *site) simulate(t testing.TB) {
 	x.time = clock.Scaled(simulatedSpeed)
 	x.machines = x.time
 	if x.hub {
-		x.kube = server.Start(t).Config
+		api := server.Start(t)
+		x.kube, x.kubeconfig = api.Config, api.Kubeconfig(t)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
