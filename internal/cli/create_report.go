@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -61,7 +60,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 	}
 	switch {
 	case result.Verdict == install.VerdictInstalled:
-		o.say("%s", installedText(desired, result.Plan))
+		o.say("%s", escape.Text(installedText(desired, result.Plan)))
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
@@ -75,7 +74,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, blocker := range result.Plan.Blockers {
 			o.say("blocked: %s", blocker.Message)
 		}
-		o.say("Next: %s", o.nextDetached(result, desired, boot))
+		o.say("Next: %s", escape.Text(o.nextDetached(result, desired, boot)))
 	}
 	return nil
 }
@@ -90,7 +89,7 @@ func installedText(desired *install.Desired, plan install.Plan) string {
 	case len(plan.Added) == 0:
 		return name + " has every host of the file since it was installed."
 	}
-	return fmt.Sprintf(`%s: installed and rebooted to join %s.
+	return escape.Sprintf(`%s: installed and rebooted to join %s.
 The service cannot see whether a node has joined: its certificate requests may
 wait for approval in the cluster, two for each node, one after the other.`, strings.Join(plan.Added, ", "), name)
 }
@@ -106,26 +105,23 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 	if result.Observed != nil {
 		doc.State = string(install.HostAbsent)
 	}
-	// What lies there where the service has no such cluster is of one that is gone.
+	// What else lies there is of another cluster, or of one that is gone.
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		found := result.Observed.Cluster
 		doc.ID, doc.State, doc.Version = found.ID, string(found.State), found.Version
 		auth := filepath.Join(o.clusterDir(cluster), "auth")
-		doc.Kubeconfig = firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress"))
-		doc.Password = firstThere(filepath.Join(auth, "kubeadmin-password"))
+		switch results := result.Observed.Results; {
+		case results.Kubeconfig:
+			doc.Kubeconfig = filepath.Join(auth, "kubeconfig")
+		case results.NoIngress:
+			doc.Kubeconfig = filepath.Join(auth, "kubeconfig-noingress")
+		}
+		if result.Observed.Results.Password {
+			doc.Password = filepath.Join(auth, "kubeadmin-password")
+		}
 	}
 	doc.Next = o.hint(o.placed(doc.Next, cluster))
 	return doc
-}
-
-// firstThere is the first of the files that exists, "" if none does.
-func firstThere(paths ...string) string {
-	for _, path := range paths {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 func resultOf(doc document.Result) printer.Result {

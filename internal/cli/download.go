@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -76,15 +77,10 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if err != nil {
 		return notThereYet(err, name, seen)
 	}
-	to := o.To
-	if to == "" {
-		dir, err := o.clusterDir(seen.ref.Name, "auth")
-		if err != nil {
-			return err
-		}
-		to = filepath.Join(dir, name)
+	if o.To == "" {
+		return o.keepResult(ctx, service, seen.ref, name, content)
 	}
-	file, err := o.saveTo(to, func(w io.Writer) error {
+	file, err := o.saveTo(o.To, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
@@ -92,6 +88,37 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 		return err
 	}
 	return o.saved([]document.Download{file})
+}
+
+// keepResult writes a result where create cluster has it. Another cluster's are
+// put aside, as they are there.
+func (o *downloadOptions) keepResult(ctx context.Context, service remote, cluster install.ClusterRef, name string, content []byte) error {
+	dir, err := o.clusterDir(cluster.Name)
+	if err != nil {
+		return err
+	}
+	files := install.NewFiles(o.Dir)
+	aside, err := files.Claim(ctx, cluster, func(name string) ([]byte, error) {
+		data, err := service.Credential(ctx, cluster.ID, name)
+		if missing(err) {
+			return nil, nil
+		}
+		return data, err
+	})
+	if aside != "" {
+		o.say("The credentials of another cluster of this name are kept in %s.", aside)
+	}
+	if err != nil {
+		return err
+	}
+	aside, err = files.Save(ctx, cluster, name, content)
+	if aside != "" {
+		o.say("What lay where %s belongs is kept in %s.", name, aside)
+	}
+	if err != nil {
+		return err
+	}
+	return o.saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}})
 }
 
 func (a *app) downloadIgnitionCommand() *cobra.Command {
@@ -284,7 +311,7 @@ func (o *downloadOptions) manifest(ctx context.Context, service remote, cluster 
 // not lead out of its folder.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`/\:`, r) {
+		if escape.Needed(string(r)) || strings.ContainsRune(`/\:`, r) {
 			return '_'
 		}
 		return r

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,6 +31,16 @@ func (p place) complete(next string, cluster *spec.Cluster) string {
 		addNode += " --dir " + quoted(p.dir)
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+quoted(p.file))
+}
+
+// firstThere is the first of the files that exists, "" if none does.
+func firstThere(paths ...string) string {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // placed completes what a run advises.

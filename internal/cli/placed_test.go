@@ -12,12 +12,14 @@ import (
 // TestAdviceNamesWhereThingsAre: what is to be typed works from the current folder.
 func TestAdviceNamesWhereThingsAre(t *testing.T) {
 	here(t)
-	for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
+	for name, content := range map[string]string{
+		".cluster": "c1\n", "kubeconfig": "kubeconfig of c1\n", "kubeconfig-noingress": "kubeconfig-noingress of c1\n", "kubeadmin-password": "kubeadmin-password of c1\n",
+	} {
 		path := filepath.Join("out", "lab", "auth", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(name+" of c1\n"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -143,7 +143,7 @@ func (w *waiting) degraded() error {
 		return nil
 	}
 	observed := *w.seen.observed
-	observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true, ClusterID: observed.Cluster.ID}
+	observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true}
 	cluster := *observed.Cluster
 	cluster.Owned = true // whoever made it
 	observed.Others, observed.Cluster = nil, &cluster

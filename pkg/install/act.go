@@ -131,35 +131,13 @@ func (r *run) send(ctx context.Context, a Action) error {
 	}
 	switch a.Kind {
 	case SaveNoIngress, SaveKubeconfig, SavePassword:
-		data, err := r.service.Credential(ctx, a.Target, a.Name)
-		if err != nil {
-			return err
-		}
-		return r.files.Save(ctx, r.desired.Spec.Metadata.Name, a.Name, data)
+		return r.saveResult(ctx, a)
 	case RegisterCluster:
-		// Before it, not after: a run that is killed in between finds nothing to
-		// put aside, and not results that it would take for the new cluster's.
-		if err := r.putAside(ctx); err != nil {
+		if err := r.claim(ctx, ""); err != nil {
 			return err
 		}
 	}
 	return r.service.Act(ctx, desired, a)
-}
-
-// putAside moves the results of an earlier cluster of the same name out of the
-// way. They are kept: the service may have forgotten a cluster that still runs.
-func (r *run) putAside(ctx context.Context) error {
-	files, can := r.files.(interface {
-		PutAside(ctx context.Context, cluster string) (string, error)
-	})
-	if !can {
-		return nil
-	}
-	to, err := files.PutAside(ctx, r.desired.Spec.Metadata.Name)
-	if to != "" {
-		r.tell(Event{Type: EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of an earlier cluster of this name are kept in " + to})
-	}
-	return err
 }
 
 // task is the action as a person says it: what is done to a machine makes no

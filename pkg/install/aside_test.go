@@ -17,15 +17,15 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 		files := install.NewFiles(dir)
 		name := sample(1, 0).Metadata.Name
 		for _, result := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
-			if err := files.Save(t.Context(), name, result, []byte("earlier")); err != nil {
+			if _, err := files.Save(t.Context(), install.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
 		p.observed.Cluster = nil
 		_, _, _ = runFor(t, p, true, install.WithFiles(files))
-		if results, err := files.Observe(t.Context(), name); err != nil || results.Kubeconfig {
-			t.Errorf("the earlier kubeconfig is taken for the new one: %+v, %v", results, err)
+		if theirs, err := os.ReadFile(filepath.Join(dir, name, "auth", "kubeconfig")); err == nil {
+			t.Errorf("the earlier kubeconfig is taken for the new one: %q", theirs)
 		}
 		if kept, err := os.ReadFile(filepath.Join(dir, name, "auth.1", "kubeconfig")); err != nil || string(kept) != "earlier" {
 			t.Errorf("the earlier kubeconfig is %q: %v", kept, err)

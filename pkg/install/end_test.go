@@ -204,12 +204,16 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 // unwritable is a folder that holds nothing and takes nothing.
 type unwritable struct{}
 
-func (unwritable) Observe(context.Context, string) (install.Results, error) {
-	return install.Results{}, nil
+func (unwritable) Observe(context.Context, install.ClusterRef) (map[string]install.SavedResult, error) {
+	return nil, nil
 }
 
-func (unwritable) Save(context.Context, string, string, []byte) error {
-	return &install.Fault{Code: install.CodeFailure, Permanent: true, Err: errors.New("disk full")}
+func (unwritable) Claim(context.Context, install.ClusterRef, func(string) ([]byte, error)) (string, error) {
+	return "", nil
+}
+
+func (unwritable) Save(context.Context, install.ClusterRef, string, []byte) (string, error) {
+	return "", &install.Fault{Code: install.CodeFailure, Permanent: true, Err: errors.New("disk full")}
 }
 
 // TestSecretsAreSentAgainOnce, every one of them, even if one fails at first.

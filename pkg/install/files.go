@@ -5,73 +5,216 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 )
 
 // NewFiles keeps results under dir: DIR/CLUSTER/auth/NAME, readable by their
-// owner alone.
+// owner alone, and beside them .cluster, with the id of the cluster that they
+// belong to.
 func NewFiles(dir string) Files { return directory(dir) }
 
 type directory string
 
-func (d directory) path(cluster, name string) string {
-	return filepath.Join(string(d), cluster, "auth", name)
+// The files of a cluster.
+const (
+	noIngressFile  = "kubeconfig-noingress"
+	kubeconfigFile = "kubeconfig"
+	passwordFile   = "kubeadmin-password"
+	ownerFile      = ".cluster"
+)
+
+func resultFiles() []string { return []string{noIngressFile, kubeconfigFile, passwordFile} }
+
+// largestResult bounds what is read of a file that may be anything.
+const largestResult = 4 << 20
+
+func (d directory) auth(cluster ClusterRef) string {
+	return filepath.Join(string(d), cluster.Name, "auth")
 }
 
-func (d directory) Observe(_ context.Context, cluster string) (Results, error) {
-	var results Results
-	for name, there := range map[string]*bool{
-		"kubeconfig-noingress": &results.NoIngress, "kubeconfig": &results.Kubeconfig, "kubeadmin-password": &results.Password,
-	} {
-		switch _, err := os.Stat(d.path(cluster, name)); {
-		case err == nil:
-			*there = true
-		case !errors.Is(err, fs.ErrNotExist):
-			return Results{}, &Fault{Op: "look for results in", On: filepath.Dir(d.path(cluster, name)), Code: CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
+func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]SavedResult, error) {
+	auth := d.auth(cluster)
+	if _, err := os.Lstat(auth); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &Fault{Op: "look for results in", On: auth, Code: CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
+	}
+	if ownerOf(auth) != cluster.ID {
+		return nil, nil
+	}
+	kept := map[string]SavedResult{}
+	for _, name := range resultFiles() {
+		path := filepath.Join(auth, name)
+		if data, err := readRegular(path); err == nil {
+			kept[name] = SavedResult{Digest: Digest(data), Private: isPrivate(path)}
 		}
 	}
-	return results, nil
+	return kept, nil
 }
 
-// PutAside renames the folder with the results of a cluster, so that they are not
-// taken for those of the next one of its name: auth becomes auth.1, or the first
-// such name that is free. It returns the new name, "" where there are no results.
-func (d directory) PutAside(ctx context.Context, cluster string) (string, error) {
-	results, err := d.Observe(ctx, cluster)
-	if err != nil || results == (Results{}) {
+func (d directory) Claim(_ context.Context, cluster ClusterRef, read func(name string) ([]byte, error)) (aside string, err error) {
+	auth := d.auth(cluster)
+	if cluster.ID != "" && ownerOf(auth) == cluster.ID {
+		return "", nil
+	}
+	theirs, err := anothers(auth, read)
+	if err != nil {
 		return "", err
 	}
-	from := d.path(cluster, "")
+	if theirs {
+		if aside, err = putAside(auth); err != nil {
+			return "", err
+		}
+	}
+	if cluster.ID == "" {
+		return aside, nil
+	}
+	if err := os.MkdirAll(auth, 0o700); err != nil {
+		return aside, notSaved(auth, err)
+	}
+	owner := filepath.Join(auth, ownerFile)
+	return aside, notSaved(owner, writeWhole(owner, []byte(cluster.ID+"\n")))
+}
+
+func (d directory) Save(_ context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error) {
+	path := filepath.Join(d.auth(cluster), name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", notSaved(path, err)
+	}
+	if err := makePrivate(path); err != nil {
+		return "", notSaved(path, err)
+	}
+	have, err := readRegular(path)
+	switch {
+	case err == nil && bytes.Equal(have, data):
+		return "", nil
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(have) == 0:
+	default:
+		if aside, err = putAside(path); err != nil {
+			return "", err
+		}
+	}
+	return aside, notSaved(path, writeWhole(path, data))
+}
+
+// ownerOf is the id of the cluster that the results in a folder belong to, ""
+// where nothing says so. A link to a folder is none of ours.
+func ownerOf(auth string) string {
+	if info, err := os.Lstat(auth); err != nil || !info.IsDir() {
+		return ""
+	}
+	data, err := readRegular(filepath.Join(auth, ownerFile))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// anothers says whether a folder holds another cluster's results: those that
+// differ from what read gives, and those of which it has none to compare with.
+func anothers(auth string, read func(name string) ([]byte, error)) (bool, error) {
+	info, err := os.Lstat(auth)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, notSaved(auth, err)
+	case !info.IsDir():
+		return true, nil
+	}
+	unknown, equal := false, false
+	for _, name := range resultFiles() {
+		path := filepath.Join(auth, name)
+		if err := makePrivate(path); err != nil {
+			return false, notSaved(path, err)
+		}
+		have, err := readRegular(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && len(have) == 0 {
+			continue
+		}
+		if err != nil {
+			return true, nil // a folder, a link
+		}
+		switch want, err := read(name); {
+		case err != nil:
+			return false, err
+		case want == nil:
+			unknown = true
+		case !bytes.Equal(have, want):
+			return true, nil
+		default:
+			equal = true
+		}
+	}
+	return unknown && !equal, nil
+}
+
+// putAside renames what lies at path to the first free of path.1, path.2 and so
+// on, and leaves it to its owner alone.
+func putAside(path string) (string, error) {
 	for n := 1; ; n++ {
-		to := fmt.Sprintf("%s.%d", from, n)
+		to := fmt.Sprintf("%s.%d", path, n)
 		if _, err := os.Lstat(to); err == nil {
 			continue
 		}
-		if err := os.Rename(from, to); err != nil {
-			return "", &Fault{Code: CodeFailure, Op: "put aside the results of an earlier cluster in", On: from, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
+		if err := os.Rename(path, to); err != nil {
+			return "", &Fault{Code: CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
+		}
+		if info, err := os.Lstat(to); err != nil || !info.IsDir() {
+			return to, nil
+		}
+		for _, name := range resultFiles() {
+			if err := makePrivate(filepath.Join(to, name)); err != nil {
+				return to, notSaved(to, err)
+			}
 		}
 		return to, nil
 	}
 }
 
-func (d directory) Save(_ context.Context, cluster, name string, data []byte) (err error) {
-	path := d.path(cluster, name)
-	defer func() {
-		if err != nil {
-			err = &Fault{Code: CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
-		}
-	}()
-	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
-		return os.Chmod(path, 0o600)
+// errNotRegular is what a result must not be.
+var errNotRegular = errors.New("it is no regular file")
+
+// readRegular reads a file that must not be a link, a folder or a pipe.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errNotRegular}
 	}
-	// A temporary file beside it is renamed when it is whole, so that nobody
-	// ever reads half a kubeconfig.
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+name+".*")
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, largestResult+1))
+}
+
+// isPrivate says whether its owner alone can read a file, and can. Windows says
+// nothing of that in a mode.
+func isPrivate(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && (info.Mode().Perm() == 0o600 || runtime.GOOS == "windows")
+}
+
+// makePrivate mends the mode of a regular file, if it is there.
+func makePrivate(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || isPrivate(path) {
+		return nil
+	}
+	return os.Chmod(path, 0o600)
+}
+
+// writeWhole writes a temporary file beside path and renames it when it is
+// whole, so that nobody ever reads half a kubeconfig.
+func writeWhole(path string, data []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
@@ -84,4 +227,12 @@ func (d directory) Save(_ context.Context, cluster, name string, data []byte) (e
 		return fmt.Errorf("write a temporary file: %w", err)
 	}
 	return os.Rename(temporary.Name(), path)
+}
+
+// notSaved is the fault that a result cannot be written.
+func notSaved(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Fault{Code: CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
 }

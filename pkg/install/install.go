@@ -70,12 +70,13 @@ func Digest(data []byte) string {
 }
 
 // observe reads service and files. A prior observation lets the service plane
-// read only what may have changed.
-func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observed, detail bool) (*Observed, error) {
+// read only what may have changed, and known keeps the run from reading results
+// again.
+func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observed, known *credentials, detail bool) (*Observed, error) {
 	query := Query{
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
-		InfraEnv: desired.Spec.Spec.InfraEnv.Ref,
+		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
 	}
 	if from := desired.Spec.Spec.Import; from != nil {
 		query.Imported = from.ClusterID
@@ -87,7 +88,7 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	if err != nil {
 		return nil, err
 	}
-	if err := i.observeFiles(ctx, observed); err != nil {
+	if err := i.observeFiles(ctx, desired, observed, known); err != nil {
 		return nil, err
 	}
 	if err := i.observeMachines(ctx, desired, prior, observed); err != nil {
@@ -96,23 +97,10 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	return observed, nil
 }
 
-func (i *Installer) observeFiles(ctx context.Context, observed *Observed) error {
-	switch {
-	case observed.Cluster == nil:
-		return nil
-	case i.files == nil:
-		observed.Results = Results{NoIngress: true, Kubeconfig: true, Password: true, ClusterID: observed.Cluster.ID}
-		return nil
-	}
-	results, err := i.files.Observe(ctx, observed.Cluster.Name)
-	observed.Results = results
-	return err
-}
-
 // Plan observes once and decides, and writes nothing. What it returns beside
 // the plan is what it decided on.
 func (i *Installer) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
-	observed, err := i.observe(ctx, desired, nil, true)
+	observed, err := i.observe(ctx, desired, nil, newCredentials(), true)
 	if err != nil {
 		return Plan{}, nil, err
 	}

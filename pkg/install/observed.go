@@ -77,7 +77,10 @@ type Cluster struct {
 	ImageOnly []Setting
 	// Changeable are settings that this service takes until the install starts, and
 	// others only when a cluster is registered.
-	Changeable  []Setting
+	Changeable []Setting
+	// Keeping says of settings what this service does with them now, where that is
+	// something else than what the drift table has for every service.
+	Keeping     map[Setting]Keeping
 	Validations []Validation
 	Progress    ClusterProgress
 	// Preparation is how the last preparation for an install ended.
@@ -111,14 +114,22 @@ type Cluster struct {
 	Unrecorded bool
 }
 
-// Preparation is the outcome of preparing an installation: cluster field
-// last-installation-preparation and the prepare_installation_failed events.
+// Preparation is how the service got on with preparing installations of a cluster.
 type Preparation struct {
-	Status string // success, failed, not_started, or ""
+	// Status is how the files of the last one were made: success, failed,
+	// not_started, or "". It tells nothing of the hosts, which may have failed
+	// to prepare nevertheless.
+	Status string
 	Reason string
-	// FailedAt are the times of the prepare_installation_failed events,
-	// oldest first.
+	// FailedAt are the times at which preparations failed, oldest first, since the
+	// last one that led to an install.
 	FailedAt []time.Time
+	// Hosts are those that could not prepare the last time, by id, with what the
+	// service says of each.
+	Hosts map[string]string
+	// Cancelled is when somebody cancelled the last preparation, which takes the
+	// cluster back to ready. Zero: nobody has.
+	Cancelled time.Time
 }
 
 // ClusterProgress is how far the install of the whole cluster is.
@@ -263,12 +274,12 @@ func (v *Validation) passes() bool {
 	return v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled"
 }
 
-// Results are the files that an install leaves, as they are on disk now.
+// Results are the files that an install leaves: which are on disk now, with the
+// content that the service has and the mode that they need.
 type Results struct {
-	NoIngress  bool // auth/kubeconfig-noingress exists
-	Kubeconfig bool // auth/kubeconfig exists
-	Password   bool // auth/kubeadmin-password exists
-	ClusterID  string
+	NoIngress  bool // auth/kubeconfig-noingress
+	Kubeconfig bool // auth/kubeconfig
+	Password   bool // auth/kubeadmin-password
 }
 
 // host returns the observed host with the given ID, or nil.

@@ -30,6 +30,7 @@ type run struct {
 	*Installer
 	desired  *Desired
 	memory   *memory
+	known    *credentials
 	watch    *watcher
 	offset   time.Duration // service's clock minus ours
 	started  time.Time
@@ -77,7 +78,7 @@ func (i *Installer) Detach(ctx context.Context, desired *Desired) (Result, error
 
 func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Result, error) {
 	own := *desired
-	r := &run{Installer: i, desired: &own, memory: newMemory(), standing: map[string]time.Time{}, started: i.clock.Now()}
+	r := &run{Installer: i, desired: &own, memory: newMemory(), known: newCredentials(), standing: map[string]time.Time{}, started: i.clock.Now()}
 	r.watch = newWatcher(r.tell)
 
 	result, err := r.steps(ctx, detach)
@@ -108,6 +109,9 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		}
 		if r.desired.Options.Started.IsZero() {
 			r.desired.Options.Started = observed.At
+			if observed.Cluster != nil {
+				r.desired.Options.cancelled = observed.Cluster.Preparation.Cancelled
+			}
 		}
 		observed.Standing = standing(r.desired, result.Observed, observed)
 		plan := Decide(r.desired, observed, observed.At)
@@ -150,7 +154,7 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
 	detail := began.Sub(r.detailed) >= detailInterval
 	for wait := soonest; ; wait = min(2*wait, seldom) {
-		observed, err := r.observe(ctx, r.desired, prior, detail)
+		observed, err := r.observe(ctx, r.desired, prior, r.known, detail)
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old picture: deciding
 			// on it would write it again.

@@ -33,18 +33,36 @@ type Query struct {
 	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
 	Run        string // this run's mark
 	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
+	// Ignored asks which validations may fail, of a service that shows that apart:
+	// the file says it.
+	Ignored bool
 	// Detail asks for everything to be read anew: inventories, manifests,
 	// images. Otherwise the plane reads what may have changed.
 	Detail bool
 }
 
-// Files is the plane of results on disk.
+// Files is the plane of results on disk. They are kept by the cluster's name and
+// belong to the cluster of one id.
 type Files interface {
-	// Observe says which results of the cluster are on disk.
-	Observe(ctx context.Context, clusterID string) (Results, error)
+	// Observe reads which results are on disk, by their names, of those that
+	// belong to the cluster.
+	Observe(ctx context.Context, cluster ClusterRef) (map[string]SavedResult, error)
+	// Claim makes what is kept by the cluster's name the cluster's own. Results
+	// that belong to no cluster, or to another, are the cluster's where they equal
+	// what read gives, which is nil where the service has none; else they are put
+	// aside and never overwritten, and Claim returns where they are now. Without
+	// an id, of a cluster that is not registered yet, nothing is marked.
+	Claim(ctx context.Context, cluster ClusterRef, read func(name string) ([]byte, error)) (aside string, err error)
 	// Save writes a result with mode 0600, whole or not at all, and leaves an
-	// equal file as it is.
-	Save(ctx context.Context, clusterID, name string, data []byte) error
+	// equal file as it is. What differs is put aside, and Save returns where it
+	// is now.
+	Save(ctx context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error)
+}
+
+// SavedResult is a result as it lies on disk.
+type SavedResult struct {
+	Digest  string // of the content, as Digest has it
+	Private bool   // has the mode that Save gives it
 }
 
 // LogSource is what a service plane can do beside: download logs.

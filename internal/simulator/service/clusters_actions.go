@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"time"
 
 	"github.com/openshift/assisted-service/models"
 )
@@ -28,23 +29,15 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	s.settleRoles(cl)
 	cl.FeatureUsage = cl.usageText()
 	cl.InstallStartedAt, cl.InstallCompletedAt = millis(now), millis{}
-	cl.preparedAt, cl.ignited = now, false
+	cl.preparedAt = now
 	cl.LastPreparation = notPrepared()
-	for _, h := range cl.hosts {
-		if h.imagesFailed() { // images that could not be pulled are tried again
-			h.imageResults, h.ImagesStatus = nil, ""
-		}
-		if h.state == hostPreparationFailed {
-			s.setHost(h, hostKnown, infoKnown)
-		}
-	}
 	s.setCluster(cl, clusterPreparing, infoPreparing)
 	s.note(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
 	return accepted(s.stale(cl))
 }
 
 func notPrepared() lastPreparation {
-	return lastPreparation{Status: "not_started", Reason: "Installation preparation not performed"}
+	return lastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
 // installable refuses a cluster that is not ready. Where roles are still open,
@@ -88,37 +81,57 @@ func (s *Service) settleRoles(c *cluster) {
 	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.name())
 }
 
-// cancelCluster stops an installation.
+// hostCancelledTo is what a cancel makes of a host in a state, and whether it can be
+// cancelled at all: a host of which nothing has been written yet is as it was.
+func hostCancelledTo(state string) (to string, can bool) {
+	switch state {
+	case hostKnown, hostPreparing, hostPrepared:
+		return hostKnown, true
+	case hostPendingUser, hostInstalling, hostInProgress, hostInstalled, hostError:
+		return hostCancelled, true
+	}
+	return "", false
+}
+
+// cancelCluster stops an installation. One that is still being prepared is as
+// if it had not been asked for.
 func (s *Service) cancelCluster(c *call) (reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return reply{}, err
 	}
-	var state, info, hostTo, hostInfo string
+	refused := conflict("no condition found to run transition")
+	var state string
 	switch cl.Status {
 	case clusterPreparing:
-		state, info, hostTo, hostInfo = clusterReady, infoReady, hostKnown, infoKnown
+		state = clusterReady
 	case clusterInstalling, clusterFinalizing, clusterPendingUser, clusterError:
-		state, info, hostTo, hostInfo = clusterCancelled, infoCancelled, hostCancelled, infoHostCancelled
+		state = clusterCancelled
 	default:
-		err := conflict("no condition found to run transition")
-		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", err)
-		return reply{}, err
+		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
+		return reply{}, refused
+	}
+	for _, h := range cl.hosts {
+		if _, can := hostCancelledTo(h.state); !can {
+			s.noteHost(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.name(), refused)
+			return reply{}, refused
+		}
 	}
 	before := s.stale(cl)
 	before.Status = state
-	s.note(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
-	for i, h := range cl.hosts {
-		if hostTo == hostCancelled {
-			s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.name())
-		}
-		s.setHost(h, hostTo, hostInfo)
-		before.Hosts[i].Status = ptr(hostTo)
-	}
 	if state == clusterCancelled {
 		cl.InstallCompletedAt = millis(s.now())
 	}
-	s.setCluster(cl, state, info)
+	s.setCluster(cl, state, infoCancelled)
+	s.note(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
+	for i, h := range cl.hosts {
+		to, _ := hostCancelledTo(h.state)
+		if h.state != to {
+			s.setHost(h, to, infoHostCancelled)
+		}
+		s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.name())
+		before.Hosts[i].Status = ptr(to)
+	}
 	return accepted(before)
 }
 
@@ -145,9 +158,9 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	cl.OpenshiftClusterID = ""
 	cl.Progress = &clusterProgress{}
 	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", millis{}, millis{}
-	cl.InstallStartedAt, cl.InstallCompletedAt = millis{}, millis{}
 	cl.LastPreparation = notPrepared()
-	cl.ignited, cl.completed, cl.ingressCert = false, false, ""
+	cl.preparedAt = time.Time{}
+	cl.completed, cl.ingressCert = false, ""
 	cl.objects, cl.credentials = map[string][]byte{}, nil
 	for i := range cl.MonitoredOperators {
 		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
@@ -157,7 +170,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	if cl.isSingle() {
 		cl.APIVips, cl.IngressVips = []vip{}, []vip{}
 	}
-	s.setCluster(cl, clusterInsufficient, infoNotReady)
+	s.setCluster(cl, clusterInsufficient, infoReset)
 	return accepted(before)
 }
 

@@ -172,12 +172,26 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 			}
 		}
 		for _, v := range []struct{ name, ip string }{{"api-vip", a.IP}, {"ingress-vip", ingress[i].IP}} {
-			if len(c.MachineNetworks) > 0 && !inAny(v.ip, c.MachineNetworks) {
-				return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
+			if len(c.MachineNetworks) == 0 || inAny(v.ip, c.MachineNetworks) {
+				continue
 			}
+			if c.userBalanced() {
+				return badRequest("%s", elsewhere(v.name, v.ip, c.MachineNetworks))
+			}
+			return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
 		}
 	}
 	return nil
+}
+
+// elsewhere says that a virtual address of somebody's own load balancer lies in no
+// machine network.
+func elsewhere(name, ip string, networks []machineNetwork) string {
+	var tried []string
+	for _, n := range networks {
+		tried = append(tried, fmt.Sprintf("machine network CIDR <%s> verification failed: %s <%s> does not belong to machine-network-cidr <%s>", n.CIDR, name, ip, n.CIDR))
+	}
+	return fmt.Sprintf("%s '%s' failed verification: none of the machine networks is satisfying the requirements, description: %s", name, ip, strings.Join(tried, "; "))
 }
 
 // checkFamilies allows one address, or one of each family.

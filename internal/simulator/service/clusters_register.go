@@ -231,7 +231,6 @@ func fillNetworks(c *cluster, p *clusterCreate) error {
 		c.ServiceNetworks = []machineNetwork{{cidr, c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	c.userNetworks = len(c.MachineNetworks) > 0
 	c.VipDHCPAllocation = ptr(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
 		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}

@@ -238,7 +238,7 @@ func (s *Service) setHost(h *host, state, info string) {
 	switch state {
 	case hostError:
 		severity = severityError
-	case hostDisconnected, hostInsufficient, hostDisconnectedUnbound, hostPendingUser, hostPreparationFailed:
+	case hostDisconnected, hostInsufficient, hostDisconnectedUnbound, hostPendingUser:
 		severity = severityWarning
 	}
 	s.noteHost(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.name(), old, state, info)

@@ -12,12 +12,12 @@ import (
 func (s *Service) ignite(c *cluster) {
 	text, err := s.installConfig(c)
 	if err != nil {
-		s.preparationFailed(c, clusterReady, infoPrepareFailed, err.Error())
+		s.filesFailed(c, err.Error())
 		return
 	}
 	creds, err := makeCredentials(s.now(), s.newPassword())
 	if err != nil {
-		s.preparationFailed(c, clusterReady, infoPrepareFailed, err.Error())
+		s.filesFailed(c, err.Error())
 		return
 	}
 	c.credentials = creds
@@ -41,8 +41,7 @@ func (s *Service) ignite(c *cluster) {
 	for _, role := range roles {
 		c.objects[role+".ign"] = pointerIgnition(c.configServer(role), "")
 	}
-	c.ignited = true
-	c.LastPreparation = lastPreparation{Status: "success", Reason: "Installation preparation successful"}
+	c.LastPreparation = lastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
 // The part of an Ignition config that is needed here.

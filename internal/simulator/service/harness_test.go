@@ -118,6 +118,8 @@ type machine struct {
 	diskMs   int
 	badDisk  bool // its speed cannot be measured
 	badImage bool
+	noPull   bool // it does not answer whether it could pull
+	pulls    int  // steps to pull images received
 	cpus     int
 	installs int // install steps received
 	unclean  func(inventory map[string]any)
@@ -249,6 +251,10 @@ func (m *machine) measured(s step) string {
 		var asked struct{ Images []string }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
 		var results []imageResult
+		m.pulls++
+		if m.noPull {
+			return ""
+		}
 		for _, image := range asked.Images {
 			result := "success"
 			if m.badImage {

@@ -83,11 +83,21 @@ func (s *Service) unbindHost(c *call) (reply, error) {
 	if oneOf(h.state, hostInstalled, hostAdded, hostError, hostCancelled, hostInProgress, hostInstalling, hostPendingUser, hostResettingPending) {
 		state = hostUnbindingPending
 	}
+	if s.reclaims(c) && oneOf(h.state, hostInstalled, hostAdded) {
+		state = hostReclaiming
+	}
 	h.release()
 	s.setHost(h, state, infoUnbinding)
 	s.noteHost(h, "host_unbind_succeeded", severityInfo, "Host %s: Successfully unbound from cluster", h.name())
 	before.ClusterID, before.Status = "", ptr(state)
 	return ok(before)
+}
+
+// reclaims tells whether the operator of a hub has put an agent on the node of a host that
+// is unbound, to boot it into the discovery image. It says so by a parameter of its own:
+// the real operator and service are one process.
+func (s *Service) reclaims(c *call) bool {
+	return s.cfg.KubeAPI && c.URL.Query().Get("reclaim") == "true"
 }
 
 // release takes the host out of its cluster and forgets what it was there.

@@ -292,11 +292,7 @@ func (s *Service) takeImages(h *host, images []imageResult) {
 		old, known := h.imageResults[r.Name]
 		h.imageResults[r.Name] = r
 		if !known || old.Result != r.Result {
-			severity := severityInfo
-			if r.Result != "success" {
-				severity = severityError
-			}
-			s.noteHost(h, "image_status_updated", severity, "Host %s: New image status %s. result: %s. time: %.6g seconds; size: %.6g bytes; download rate: %.6g MBps",
+			s.noteHost(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. time: %.6g seconds; size: %.6g bytes; download rate: %.6g MBps",
 				h.name(), r.Name, r.Result, r.Time, r.SizeBytes, r.DownloadRate)
 		}
 	}

@@ -116,7 +116,7 @@ func (s *Service) registerAgain(h *host, agent string) (reply, error) {
 	case hostError, hostCancelled:
 	case hostBinding, hostUnbinding:
 		s.rebind(h)
-	case hostUnbindingPending:
+	case hostUnbindingPending, hostReclaiming:
 		s.rebind(h)
 	default:
 		h.forget()

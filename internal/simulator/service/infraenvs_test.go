@@ -135,7 +135,7 @@ func TestStaticNetworkInDiscoveryFiles(t *testing.T) {
 	if want := `attachment; filename="` + b.infraEnv + `-static-network-config.tar"`; archive.header.Get("Content-Disposition") != want || len(archive.text) != 3072 {
 		t.Errorf("%q with %d bytes", archive.header, len(archive.text))
 	}
-	if want := "capture:\n  iface0: interfaces.mac-address == \"52:54:00:C8:00:01\"\ndesiredState:\n  interfaces:\n  - ipv4:\n      address:\n      - ip: 192.168.127.10\n        prefix-length: 24\n      dhcp: false\n      enabled: true\n    name: '{{ capture.iface0.interfaces.0.name }}'\n"; !strings.Contains(archive.text, want) {
+	if want := "capture:\n  iface0: interfaces.mac-address == \"52:54:00:C8:00:01\"\ndesiredState:\n  interfaces:\n  - ipv4:\n      address:\n      - ip: 192.168.127.10\n        prefix-length: 24\n      dhcp: false\n      enabled: true\n    name: \"{{ capture.iface0.interfaces.0.name }}\"\n"; !strings.Contains(archive.text, want) {
 		t.Errorf("the network is\n%s", archive.text)
 	}
 	for query, want := range map[string]string{

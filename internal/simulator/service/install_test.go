@@ -138,10 +138,12 @@ func TestPreparationFails(t *testing.T) {
 		trouble func(*machine)
 		cure    func(*machine)
 		state   string
+		host    string
+		info    string
 	}{
-		{"broken disk", func(m *machine) { m.badDisk = true }, func(m *machine) { m.badDisk = false }, clusterInsufficient},
-		{"no images", func(m *machine) { m.badImage = true }, func(m *machine) { m.badImage = false }, clusterReady},
-		{"a host falls silent", func(m *machine) { m.silent = true }, func(m *machine) { m.silent = false }, clusterInsufficient},
+		{"broken disk", func(m *machine) { m.badDisk = true }, func(m *machine) { m.badDisk = false }, clusterInsufficient, hostInsufficient, infoHostUnprepared},
+		{"no images", func(m *machine) { m.badImage = true }, func(m *machine) { m.badImage = false }, clusterReady, hostPreparationFailed, infoPrepareFailed},
+		{"a host falls silent", func(m *machine) { m.silent = true }, func(m *machine) { m.silent = false }, clusterInsufficient, hostDisconnected, infoHostUnprepared},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -157,16 +159,18 @@ func TestPreparationFails(t *testing.T) {
 			}
 			c := b.get()
 			last := c["last-installation-preparation"].(map[string]any)
-			if c["status"] != tc.state || last["status"] != "failed" || last["reason"] == "" {
-				t.Fatalf("status %v, preparation %v", c["status"], last)
+			if c["status"] != tc.state || c["status_info"] != tc.info || last["status"] != "success" {
+				t.Fatalf("status %v, %v, preparation %v", c["status"], c["status_info"], last)
 			}
-			events := b.must("GET", "/events?cluster_id="+b.cluster+"&severities=warning", nil).text
-			if !strings.Contains(events, "prepare_installation_failed") {
-				t.Error("no event prepare_installation_failed")
+			if got := b.machines[1].state(); got != tc.host {
+				t.Errorf("the host is %s, want %s", got, tc.host)
+			}
+			if events := b.must("GET", "/events?cluster_id="+b.cluster, nil).text; strings.Contains(events, "prepare_installation_failed") {
+				t.Error("an event prepare_installation_failed, which is about files only")
 			}
 			tc.cure(b.machines[1])
+			b.pass(time.Minute) // until all hosts are known again
 			if tc.name == "broken disk" {
-				b.pass(time.Minute)
 				if got := b.machines[1].state(); got != hostInsufficient {
 					t.Errorf("the host with the broken disk is %s", got)
 				}

@@ -1,7 +1,10 @@
 package service
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -67,15 +70,58 @@ func (h *staticHost) nmpolicy() string {
 		fmt.Fprintf(&text, "  iface%d: interfaces.mac-address == %q\n", i, strings.ToUpper(m.MAC))
 		captured[m.LogicalNIC] = fmt.Sprintf("{{ capture.iface%d.interfaces.0.name }}", i)
 	}
-	desired, err := yaml.Marshal(renamed(state, captured))
-	if err != nil {
-		return ""
-	}
 	text.WriteString("desiredState:\n")
-	for line := range strings.Lines(string(desired)) {
-		text.WriteString("  " + line)
+	for _, line := range yamlLines(renamed(state, captured)) {
+		text.WriteString("  " + line + "\n")
 	}
 	return text.String()
+}
+
+// yamlLines are the lines of a document that was read, with its keys in order.
+// Thousands of hosts may have one each, which a library's detours would take long for.
+func yamlLines(value any) []string {
+	var lines []string
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			list, isList := v[key].([]any)
+			below, isMap := v[key].(map[string]any)
+			switch {
+			case isList && len(list) > 0:
+				lines = append(append(lines, key+":"), yamlLines(list)...)
+			case isMap && len(below) > 0:
+				lines = append(lines, key+":")
+				for _, line := range yamlLines(below) {
+					lines = append(lines, "  "+line)
+				}
+			default:
+				lines = append(lines, key+": "+yamlWord(v[key]))
+			}
+		}
+	case []any:
+		for _, item := range v {
+			for i, line := range yamlLines(item) {
+				lines = append(lines, []string{"- ", "  "}[min(i, 1)]+line)
+			}
+		}
+	default:
+		lines = append(lines, yamlWord(v))
+	}
+	return lines
+}
+
+// plainWord is what needs no quotes to be read as text.
+var plainWord = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9._/-]*|[0-9]+(\.[0-9]+){3}(/[0-9]+)?)$`)
+
+func yamlWord(value any) string {
+	if text, isText := value.(string); isText && plainWord.MatchString(text) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(text)) {
+		return text
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "null" // nothing that was read from JSON is unfit for it
+	}
+	return string(text)
 }
 
 // sayDHCP writes what the addresses of an interface leave open: no DHCP, and no

@@ -23,16 +23,12 @@ type cluster struct {
 	// credentials is made when the installation starts.
 	credentials *credentials
 	ingressCert string
-	// preparedAt is when the running preparation began.
+	// preparedAt is when the preparation began whose files are still being made.
 	preparedAt time.Time
-	ignited    bool
-	// userNetworks says that the machine networks are the user's own and not
-	// derived from the VIPs.
-	userNetworks bool
-	checks       checks
-	groups       majority
-	collisions   map[string][]string
-	reached      reachability // what groups and collisions were computed from
+	checks     checks
+	groups     majority
+	collisions map[string][]string
+	reached    reachability // what groups and collisions were computed from
 	// before is the cluster as the tick that is running found it.
 	before struct {
 		state      string

@@ -41,7 +41,7 @@ func (e *clusterCheck) configuration() {
 func (e *clusterCheck) hostsData() {
 	ready := passed
 	for _, h := range e.c.hosts {
-		if !oneOf(h.state, hostKnown, hostPreparing, hostPrepared, hostPreparationFailed) {
+		if !oneOf(h.state, hostKnown, hostPreparing, hostPrepared) {
 			ready = failed
 		}
 	}

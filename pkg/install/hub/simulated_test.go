@@ -25,21 +25,28 @@ type memoryFiles struct {
 	saved map[string][]byte
 }
 
-func (f *memoryFiles) Observe(context.Context, string) (install.Results, error) {
+func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]install.SavedResult, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	has := func(name string) bool { return len(f.saved[name]) > 0 }
-	return install.Results{NoIngress: has("kubeconfig-noingress"), Kubeconfig: has("kubeconfig"), Password: has("kubeadmin-password")}, nil
+	kept := map[string]install.SavedResult{}
+	for name, data := range f.saved {
+		kept[name] = install.SavedResult{Digest: install.Digest(data), Private: true}
+	}
+	return kept, nil
 }
 
-func (f *memoryFiles) Save(_ context.Context, _, name string, data []byte) error {
+func (f *memoryFiles) Claim(context.Context, install.ClusterRef, func(string) ([]byte, error)) (string, error) {
+	return "", nil
+}
+
+func (f *memoryFiles) Save(_ context.Context, _ install.ClusterRef, name string, data []byte) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.saved == nil {
 		f.saved = map[string][]byte{}
 	}
 	f.saved[name] = data
-	return nil
+	return "", nil
 }
 
 // Whole installs against a simulated service behind a real API server: they end

@@ -1,0 +1,129 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// credentials remembers of a run what the service's results are, so that each is
+// read once to be compared, and which of them the run has saved.
+type credentials struct {
+	mu      sync.Mutex
+	digests map[string]string // "" where the service did not give it
+	saved   map[string]bool
+}
+
+func newCredentials() *credentials {
+	return &credentials{digests: map[string]string{}, saved: map[string]bool{}}
+}
+
+// save remembers what was written. Its mode is as good as that file system has it.
+func (c *credentials) save(name string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.digests[name], c.saved[name] = Digest(data), true
+}
+
+// agrees says whether a file is what the service has. Where the service gives
+// nothing to compare it with, the cluster's id beside the file is proof enough.
+func (c *credentials) agrees(name string, file SavedResult, offered bool, read func(string) ([]byte, error)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !file.Private && !c.saved[name]:
+		return false
+	case !offered:
+		return true
+	}
+	if _, asked := c.digests[name]; !asked {
+		c.digests[name] = ""
+		if data, err := read(name); err == nil {
+			c.digests[name] = Digest(data)
+		}
+	}
+	return c.digests[name] == "" || c.digests[name] == file.Digest
+}
+
+// resultsOf names a cluster as its results are kept: by the name in the file.
+func resultsOf(desired *Desired, id string) ClusterRef {
+	return ClusterRef{ID: id, Name: desired.Spec.Metadata.Name}
+}
+
+// observeFiles reads which results are on disk, and are the service's.
+func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed *Observed, known *credentials) error {
+	cluster := observed.Cluster
+	switch {
+	case cluster == nil:
+		return nil
+	case i.files == nil:
+		observed.Results = Results{NoIngress: true, Kubeconfig: true, Password: true}
+		return nil
+	}
+	kept, err := i.files.Observe(ctx, resultsOf(desired, cluster.ID))
+	if err != nil || cluster.State.beforeInstall() { // what is there then is of an install before
+		return err
+	}
+	there := func(name string, offered bool) bool {
+		file, is := kept[name]
+		return is && known.agrees(name, file, offered, func(name string) ([]byte, error) {
+			return i.service.Credential(ctx, cluster.ID, name)
+		})
+	}
+	observed.Results = Results{
+		NoIngress: there(noIngressFile, cluster.NoIngress), Kubeconfig: there(kubeconfigFile, cluster.Kubeconfig),
+		Password: there(passwordFile, cluster.Kubeconfig),
+	}
+	return nil
+}
+
+// saveResult fetches a result and writes it. What lies in its place and is
+// another's is kept, and named.
+func (r *run) saveResult(ctx context.Context, a Action) error {
+	data, err := r.service.Credential(ctx, a.Target, a.Name)
+	if err != nil {
+		return err
+	}
+	if err := r.claim(ctx, a.Target); err != nil {
+		return err
+	}
+	aside, err := r.files.Save(ctx, resultsOf(r.desired, a.Target), a.Name, data)
+	if aside != "" {
+		r.tell(Event{Type: EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
+	}
+	if err == nil {
+		r.known.save(a.Name, data)
+	}
+	return err
+}
+
+// claim makes the folder of results that of the cluster with an id, or of one that
+// is about to be registered: a run that is killed in between finds nothing there
+// that it would take for the new cluster's. The results of another cluster are
+// kept: the service may have forgotten a cluster that still runs.
+func (r *run) claim(ctx context.Context, id string) error {
+	if r.files == nil {
+		return nil
+	}
+	aside, err := r.files.Claim(ctx, resultsOf(r.desired, id), func(name string) ([]byte, error) {
+		if id == "" {
+			return nil, nil
+		}
+		data, err := r.service.Credential(ctx, id, name)
+		if notThere(err) {
+			return nil, nil
+		}
+		return data, err
+	})
+	if aside != "" {
+		r.tell(Event{Type: EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
+	}
+	return err
+}
+
+// notThere says whether the service has no such result, or has none yet.
+func notThere(err error) bool {
+	const notFound, conflict = 404, 409
+	var fault *Fault
+	return errors.As(err, &fault) && (fault.Status == notFound || fault.Status == conflict)
+}

@@ -1,0 +1,77 @@
+package hub
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestResultsOfAnotherCluster that has the same name are never taken for those of
+// the cluster that is installed: they are put aside, and the folder of before is
+// known again by what is in it, with its id or without.
+func TestResultsOfAnotherCluster(t *testing.T) {
+	t.Parallel()
+	same(t, backends(), func(t *testing.T, b backend) trace {
+		x := b.open(t, setup{cluster: example(t, "sno")})
+		dir := t.TempDir()
+		first := x.run(t, dir)
+		if first.err != nil {
+			t.Fatalf("%v\n%s", first.err, first.story())
+		}
+		auth := filepath.Join(dir, x.cluster.Metadata.Name, "auth")
+		ours, err := os.ReadFile(filepath.Join(auth, "kubeconfig"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace := func(name, content string) {
+			t.Helper()
+			if err := os.WriteFile(filepath.Join(auth, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := func() (*attempt, bool) {
+			t.Helper()
+			x.forget()
+			a := x.run(t, dir)
+			if a.err != nil || a.result.Verdict != install.VerdictInstalled || len(x.written()) > 0 {
+				t.Errorf("%q, %v; writes %v\n%s", a.result.Verdict, a.err, x.written(), a.story())
+			}
+			have, err := os.ReadFile(filepath.Join(auth, "kubeconfig"))
+			if err != nil || !bytes.Equal(have, ours) {
+				t.Errorf("installed, with the kubeconfig %.40q: %v\n%s", have, err, a.story())
+			}
+			if _, err := os.Stat(filepath.Join(auth, ".cluster")); err != nil {
+				t.Error(err)
+			}
+			return a, strings.Contains(a.story(), auth+".")
+		}
+
+		replace(".cluster", "another\n")
+		replace("kubeconfig", "theirs\n")
+		if a, told := again(); !told {
+			t.Errorf("it is not told where theirs is kept\n%s", a.story())
+		}
+		if theirs, err := os.ReadFile(filepath.Join(auth+".1", "kubeconfig")); err != nil || string(theirs) != "theirs\n" {
+			t.Errorf("theirs is %q, %v", theirs, err)
+		}
+		replace("kubeconfig", "half of it")
+		if _, told := again(); told {
+			t.Error("the folder was put aside although it is marked as this cluster's")
+		}
+		if err := os.Remove(filepath.Join(auth, ".cluster")); err != nil {
+			t.Fatal(err)
+		}
+		if a, told := again(); told || !slices.Contains(a.actions(), "cluster/save/kubeconfig") {
+			t.Errorf("the folder of before was not adopted\n%s", a.story())
+		}
+		if a, _ := again(); len(a.actions()) > 0 {
+			t.Errorf("there is nothing to do, and done is %v", a.actions())
+		}
+		return first.trace
+	})
+}
