@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -18,7 +19,7 @@ func TestLibraryInstalls(t *testing.T) {
 	for _, example := range []string{"sno", "compact", "ha-workers", "dual-stack", "static-network", "disconnected", "arbiter"} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			installs(t, example, 0)
+			installs(t, example, simulator.Config{})
 		})
 	}
 }
@@ -29,20 +30,38 @@ func TestLateHosts(t *testing.T) {
 	for _, example := range []string{"compact", "static-network", "arbiter"} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			installs(t, example, time.Minute)
+			installs(t, example, simulator.Config{Late: time.Minute})
 		})
 	}
 }
 
+// TestOlderServices installs with releases of the service that lack what later ones
+// have.
+func TestOlderServices(t *testing.T) {
+	for _, release := range []string{"2.11", "2.12", "2.13", "2.15"} {
+		for _, example := range []string{"sno", "compact"} {
+			t.Run(release+"/"+example, func(t *testing.T) {
+				t.Parallel()
+				played, err := versions.ParseServiceRelease(release)
+				if err != nil {
+					t.Fatal(err)
+				}
+				installs(t, example, simulator.Config{Release: played})
+			})
+		}
+	}
+}
+
 // installs runs an example to the end twice.
-func installs(t *testing.T, example string, late time.Duration) {
+func installs(t *testing.T, example string, config simulator.Config) {
 	t.Helper()
 	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
 	}
 	fast := clock.Scaled(300)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Late: late})
+	config.Clock, config.Seed, config.Cluster = fast, 1, cluster
+	s, err := simulator.Start(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

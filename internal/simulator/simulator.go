@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	Late time.Duration
 	// KubeAPI says that the service runs as the operator of a hub (package hub).
 	KubeAPI bool
+	// Release is the service's own release; empty is the newest.
+	Release versions.ServiceRelease
 	// Logf takes a line about each thing that happens; nil drops them.
 	Logf func(format string, args ...any)
 }
@@ -60,7 +63,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	simulated, err := NewService(ServiceConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release,
 	})
 	if err != nil {
 		stop()

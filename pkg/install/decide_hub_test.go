@@ -58,7 +58,7 @@ func TestApproval(t *testing.T) {
 		}},
 		"not what the file does not name": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
 		"what the file accepts": {approved: asked, want: install.Settings{install.SetApproved: granted}, change: func(_ *install.Host, c *spec.Cluster) {
-			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts = "52:54:00:00:00:99", true
+			c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
 		}},
 		"what the file accepts, before its inventory": {approved: asked, change: func(h *install.Host, c *spec.Cluster) {
 			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts, h.Inventory = "52:54:00:00:00:99", true, install.Inventory{}
@@ -157,6 +157,7 @@ func TestCountsAtTheStart(t *testing.T) {
 		}
 		for i := range test.strangers {
 			c.Spec.AcceptUnknownHosts = true
+			*c.Spec.Topology.Workers++
 			stranger := machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i)
 			stranger.State, stranger.Settings[install.SetApproved] = install.HostReady, install.ValueOf(true)
 			stranger.Registered = w.observed.At

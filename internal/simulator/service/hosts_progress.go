@@ -36,7 +36,7 @@ func (s *Service) reportProgress(c *call) (reply, error) {
 		s.setHost(h, hostError, info)
 		return reply{status: 200}, nil
 	}
-	stages := stagesOf(h, h.cluster != nil && h.cluster.isSingle())
+	stages := s.stagesOf(h, h.cluster != nil && h.cluster.isSingle())
 	at := slices.Index(stages, stage)
 	if at < 0 {
 		return reply{}, conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
@@ -82,19 +82,19 @@ func (s *Service) advance(h *host, stage, info string, percent int) {
 	}
 	h.UpdatedAt = micros(s.now())
 	if h.cluster != nil {
-		h.cluster.measureInstalling()
+		s.measureInstalling(h.cluster)
 	}
 }
 
 // measureInstalling works out how far the hosts are, all together: the stages
 // reached out of all the stages there are.
-func (c *cluster) measureInstalling() {
+func (s *Service) measureInstalling(c *cluster) {
 	if c.Progress == nil || c.isDay2() || len(c.hosts) == 0 {
 		return
 	}
 	reached, all := 0, 0
 	for _, h := range c.hosts {
-		stages := stagesOf(h, c.isSingle())
+		stages := s.stagesOf(h, c.isSingle())
 		reached += slices.Index(stages, h.stage()) + 1
 		all += len(stages)
 	}

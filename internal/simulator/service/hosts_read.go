@@ -31,7 +31,7 @@ func (s *Service) printHost(h *host, d detail) wireHost {
 		return w
 	}
 	w.RequestedHostname = h.name()
-	w.ProgressStages = stagesOf(h, !d.roleOnly && h.cluster != nil && h.cluster.isSingle())
+	w.ProgressStages = s.stagesOf(h, !d.roleOnly && h.cluster != nil && h.cluster.isSingle())
 	if !d.keepAddresses {
 		w.FreeAddresses = ""
 	}

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -17,7 +19,7 @@ func (s *Service) knowledgeRoutes(r *router) {
 	r.on("GET /v2/support-levels/features", s.features, version, arch, platform)
 	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures, version, arch, platform)
 	r.on("GET /v2/support-levels/architectures", s.architectures, version)
-	r.on("GET /v2/supported-operators", func(*call) (reply, error) { return ok(versions.Operators()) })
+	r.on("GET /v2/supported-operators", s.operators)
 	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
 	r.on("GET /v2/operators/bundles", s.bundles, arch, platform)
 	r.on("GET /v2/operators/bundles/{id}", s.bundle)
@@ -41,17 +43,26 @@ func featureQuery(c *call) versions.Query {
 
 func (s *Service) features(c *call) (reply, error) {
 	q := featureQuery(c)
-	return ok(map[string]any{"features": versions.FeatureLevels(q)})
+	levels := versions.FeatureLevels(q)
+	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
+	return ok(map[string]any{"features": levels})
 }
 
 func (s *Service) detailedFeatures(c *call) (reply, error) {
 	q := featureQuery(c)
-	return ok(versions.DetailedFeatures(q))
+	answer := versions.DetailedFeatures(q)
+	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
+	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
+	return ok(answer)
 }
 
 func (s *Service) architectures(c *call) (reply, error) {
 	q := featureQuery(c)
 	return ok(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
+}
+
+func (s *Service) operators(*call) (reply, error) {
+	return ok(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
 }
 
 func (s *Service) operatorProperties(c *call) (reply, error) {

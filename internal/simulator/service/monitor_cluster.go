@@ -32,7 +32,7 @@ func (s *Service) tickCluster(c *cluster) {
 
 // judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *cluster) {
-	broken, fixed := c.checks.set(s.evaluateCluster(c))
+	broken, fixed := c.checks.set(s.made(s.evaluateCluster(c)))
 	for _, o := range broken {
 		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' that used to succeed is now failing", o.ID)
 	}

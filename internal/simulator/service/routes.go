@@ -148,12 +148,16 @@ func (r *router) on(pattern string, h handler, others ...parameter) {
 		r.s.mu.Lock()
 		r.s.settle()
 		answer, err := r.s.visible(req, func() (reply, error) {
+			if err := r.s.unknown(pattern, req, body); err != nil {
+				return reply{}, err
+			}
 			c := &call{Request: req, body: body}
 			if err := c.checkParameters(parameters); err != nil {
 				return reply{}, err
 			}
 			return h(c)
 		})
+		answer.body = r.s.asOld(answer.body)
 		r.s.mu.Unlock()
 		if err != nil {
 			answer = errorReply(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // Base is the path below which the API is served.
@@ -47,6 +48,8 @@ type Config struct {
 	// KubeAPI says that the service runs as the operator of a hub. Machines may
 	// then be added to a cluster from the image that it was installed with.
 	KubeAPI bool
+	// Release is the service's own release; empty is the newest.
+	Release versions.ServiceRelease
 	// MonitorInterval is the time between two evaluations; 10 s if zero.
 	MonitorInterval time.Duration
 }

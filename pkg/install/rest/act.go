@@ -113,8 +113,11 @@ func refusal(action install.Action, err error) error {
 }
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
-	settings := action.Settings
-	fields, err := p.tables.cluster.fields(without(settings, install.SetInstallConfig, install.SetTags))
+	settings := without(action.Settings, install.SetInstallConfig, install.SetTags)
+	if settings[install.SetLoadBalancer].Text() == clusterManaged {
+		delete(settings, install.SetLoadBalancer) // which older services know nothing else of
+	}
+	fields, err := p.tables.cluster.fields(settings)
 	if err != nil {
 		return refusal(action, err)
 	}

@@ -20,7 +20,7 @@ func clusterTable() table[clusterWire] {
 		text(install.SetVersion, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
 		text(install.SetReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
 		text(install.SetArch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
-		row(install.SetControlPlane, func(n int) body { return body{"control_plane_count": n} }, func(c *wire) (int, bool) {
+		row(install.SetControlPlane, writeControlPlane, func(c *wire) (int, bool) {
 			n := controlPlanes(c)
 			return n, n > 0
 		}),
@@ -48,6 +48,22 @@ func clusterTable() table[clusterWire] {
 	)
 }
 
+// clusterManaged is the load balancer that clusters have unless they are told
+// otherwise.
+const clusterManaged = models.LoadBalancerTypeClusterManaged
+
+// writeControlPlane says how many control plane machines there are in the form that
+// the most releases of the service take; only what that cannot say is counted.
+func writeControlPlane(n int) body {
+	switch n {
+	case 1:
+		return body{"high_availability_mode": models.ClusterHighAvailabilityModeNone}
+	case 3:
+		return body{"high_availability_mode": models.ClusterHighAvailabilityModeFull}
+	}
+	return body{"control_plane_count": n}
+}
+
 func clusterNetworkRows() table[clusterWire] {
 	type wire = clusterWire
 	return table[wire]{
@@ -73,7 +89,7 @@ func clusterNetworkRows() table[clusterWire] {
 		}).kept(keepsVIPs),
 		row(install.SetLoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
 			if c.LoadBalancer == nil {
-				return "", false
+				return clusterManaged, true // of a service that knows no other
 			}
 			return c.LoadBalancer.Type, c.LoadBalancer.Type != ""
 		}),
