@@ -2,6 +2,7 @@ package hub
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,9 @@ func TestScenarios(t *testing.T) {
 				}
 				if name == "unknown-host-appears" && x.approvedStrangers(t) {
 					t.Error("a machine that the file does not name was approved")
+				}
+				if advised := strings.Contains(install.NextOf(a.err), "oaictl delete cluster "); test.code == install.CodeFailed && advised != x.hub {
+					t.Errorf("what is to be typed next: %s", install.NextOf(a.err)) // a hub resets nothing
 				}
 				return a.trace
 			})
