@@ -131,7 +131,7 @@ func TestCancel(t *testing.T) {
 	} {
 		t.Run(string(phase), func(t *testing.T) {
 			t.Parallel()
-			x := backends(t)[0].open(t, example(t, "compact"), nil)
+			x := overREST(t).open(t, example(t, "compact"), nil)
 			r := x.start(t, false)
 			r.hear = append(r.hear, x.cancelAt(t, phase))
 			a := r.once(t.Context(), t)

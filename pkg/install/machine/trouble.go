@@ -42,7 +42,10 @@ func (t *trouble) Unwrap() error { return t.err }
 // is kept: BMCs repeat in their answers what they were sent.
 func (c *connection) explain(err error) error {
 	var known *trouble
-	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
+	if errors.As(err, &known) {
+		return known
+	}
+	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	var status *common.Error
