@@ -51,8 +51,11 @@ func TestTrouble(t *testing.T) {
 				if a.trace.Code != int(test.code) || !strings.Contains(a.says(), test.says) {
 					t.Fatalf("ends with code %d, not %d with %q: %s", a.trace.Code, test.code, test.says, a.says())
 				}
-				if test.code == install.CodeNeedsUser && name == "unknown-host-appears" {
+				if name == "unknown-host-appears" {
 					x.leftAlone(t, "52:54:00:ba:dd:01")
+				}
+				if advised := strings.Contains(install.NextOf(a.err), "oaictl delete cluster "); test.code == install.CodeFailed && advised != x.hub {
+					t.Errorf("what is to be typed next: %s", install.NextOf(a.err)) // a hub resets nothing
 				}
 				return a.trace
 			})
