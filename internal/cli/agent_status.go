@@ -97,5 +97,5 @@ func (o *agentOptions) writeStatus(w io.Writer, s mediaStatus) error {
 	if err != nil {
 		return err
 	}
-	return format.Print(w, printer.Result{Table: func() printer.Table { return o.hostTable(s.Hosts) }})
+	return format.Print(w, printer.Result{Table: func() printer.Table { return o.hostTable(s.Hosts, false) }})
 }

@@ -87,8 +87,8 @@ func (a *app) clustersOf(ctx context.Context, service remote, t target, one *pin
 
 func (a *app) clusterTable(items []document.Cluster) printer.Table {
 	table := printer.Table{Empty: "no clusters", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"},
-		{Name: "OURS", Wide: true}, {Name: "ID", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
+		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "ID"},
+		{Name: "OURS", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
 	}}
 	for _, c := range items {
 		ours := "no"
@@ -96,7 +96,7 @@ func (a *app) clusterTable(items []document.Cluster) printer.Table {
 			ours = "yes"
 		}
 		table.Rows = append(table.Rows, []string{
-			c.Name, c.BaseDomain, string(c.State), percentText(c.Percent), number(c.Hosts), c.Version, a.when(c.Created), ours, c.ID, c.Status, c.StatusInfo,
+			c.Name, c.BaseDomain, string(c.State), percentText(c.Percent), number(c.Hosts), c.Version, a.when(c.Created), c.ID, ours, c.Status, c.StatusInfo,
 		})
 	}
 	return table
@@ -136,12 +136,12 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watchin
 	if err != nil {
 		return err
 	}
-	of := &pin{name: firstOf(infraEnv, t.Name)}
+	of, one := &pin{name: firstOf(infraEnv, t.Name)}, t.Name != "" || t.File != ""
 	return show(ctx, a, w, listing[document.Host]{
 		read:  func(ctx context.Context) ([]document.Host, error) { return a.hostsOf(ctx, service, t, infraEnv, of) },
 		key:   func(h document.Host) string { return firstOf(h.ID, h.Name) },
 		name:  func(h document.Host) string { return "host/" + h.Name },
-		table: a.hostTable,
+		table: func(items []document.Host) printer.Table { return a.hostTable(items, !one) },
 		gone:  func(h document.Host) document.Host { h.State = deleted; return h },
 		plain: func(h document.Host) document.Host { h.CheckedIn = nil; return h }, // every host reports each minute
 	})
@@ -177,9 +177,11 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 	return items, nil
 }
 
-func (a *app) hostTable(items []document.Host) printer.Table {
+// hostTable says whose a host is only where those of several clusters are listed.
+func (a *app) hostTable(items []document.Host, several bool) printer.Table {
 	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE"}, {Name: "%", Right: true}, {Name: "SINCE"},
+		{Name: "CLUSTER", Wide: !several}, {Name: "INFRAENV", Wide: !a.globals.AllNamespaces},
 		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
 	}}
 	for _, h := range items {
@@ -188,7 +190,7 @@ func (a *app) hostTable(items []document.Host) printer.Table {
 			role += " (bootstrap)"
 		}
 		table.Rows = append(table.Rows, []string{
-			h.Name, role, string(h.State), stageText(h), percentText(h.Percent), a.when(h.Since),
+			h.Name, role, string(h.State), stageText(h), percentText(h.Percent), a.when(h.Since), h.ClusterID, h.InfraEnvID,
 			listText(h.Addresses), listText(h.MACs), h.Serial, h.BMC, h.ID, h.StatusInfo,
 		})
 	}
@@ -284,10 +286,10 @@ func infraEnvsOf(ctx context.Context, service remote, name, cluster string, by *
 
 func (a *app) infraEnvTable(items []document.InfraEnv) printer.Table {
 	table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "ID", Wide: true}, {Name: "CLUSTER", Wide: true},
+		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !a.globals.AllNamespaces},
 	}}
 	for _, e := range items {
-		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.when(e.ImageCreated), a.when(e.ImageExpires), e.ID, e.ClusterID})
+		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.when(e.ImageCreated), a.when(e.ImageExpires), e.ClusterID, e.ID})
 	}
 	return table
 }

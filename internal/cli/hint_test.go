@@ -65,8 +65,8 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 		"create cluster -f cluster.yaml":                   "reset cluster lab",
 		"create cluster -f cluster.yaml -o json":           "reset cluster lab",
 		"create cluster -f cluster.yaml --progress json":   "reset cluster lab",
-		"wait cluster lab --for installed -o json":         "reset lab",
-		"wait cluster lab --for installed --progress json": "reset lab",
+		"wait cluster lab --for installed -o json":         "reset cluster lab",
+		"wait cluster lab --for installed --progress json": "reset cluster lab",
 		"plan -f cluster.yaml -o json":                     "reset cluster lab",
 	} {
 		service := lab()

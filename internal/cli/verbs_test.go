@@ -23,13 +23,14 @@ func TestVerbsThatLook(t *testing.T) {
 		line string
 		want string
 	}{
-		{"get clusters", "NAME    DOMAIN        STATE          %   HOSTS   VERSION   CREATED\nlab     example.com   Blocked        -       2   4.20.3    2026-08-01T11:00:00Z\nother   example.org   Installed   100%       0   -         -\n"},
+		{"get clusters", "NAME    DOMAIN        STATE          %   HOSTS   VERSION   CREATED                ID\nlab     example.com   Blocked        -       2   4.20.3    2026-08-01T11:00:00Z   c1\nother   example.org   Installed   100%       0   -         -                      c2\n"},
 		{"get cluster lab -o jsonpath={.state}", "Blocked"},
 		{"get clusters -o name", "cluster/lab\ncluster/other\n"},
 		{"get clusters -o jsonpath={.items[*].id}", "c1 c2"},
-		{"get hosts", "NAME      ROLE            STATE     STAGE   %   SINCE\nnode-1    control-plane   Blocked   -       -   2026-08-01T11:55:00Z\nnode-10   control-plane   Blocked   -       -   2026-08-01T11:55:00Z\n"},
+		{"get hosts", "NAME      ROLE            STATE     STAGE   %   SINCE                  CLUSTER\nnode-1    control-plane   Blocked   -       -   2026-08-01T11:55:00Z   c1\nnode-10   control-plane   Blocked   -       -   2026-08-01T11:55:00Z   c1\n"},
+		{"get hosts lab", "NAME      ROLE            STATE     STAGE   %   SINCE\nnode-1    control-plane   Blocked   -       -   2026-08-01T11:55:00Z\nnode-10   control-plane   Blocked   -       -   2026-08-01T11:55:00Z\n"},
 		{"get hosts lab -o name", "host/node-1\nhost/node-10\n"},
-		{"get infraenvs", "NAME   ARCH   IMAGE     TYPE       MADE   EXPIRES\nlab    -      Ready     full-iso   -      -\npool   -      Pending   -          -      -\n"},
+		{"get infraenvs", "NAME   ARCH   IMAGE     TYPE       MADE   EXPIRES   CLUSTER\nlab    -      Ready     full-iso   -      -         c1\npool   -      Pending   -          -      -         -\n"},
 		{"get infraenv pool -o jsonpath={.image}", "Pending"},
 		{"get infraenvs --cluster lab -o name", "infraenv/lab\n"},
 		{"get validations lab", "OF        VALIDATION                       STATUS    MESSAGE\ncluster   all-hosts-are-ready-to-install   failure   two hosts are not ready\n" +

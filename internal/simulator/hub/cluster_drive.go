@@ -59,8 +59,9 @@ func (h *hub) view(m *clusterMemory, p *pair) *clusterView {
 	return v
 }
 
-// count adds a host to what is there. One without an Agent yet is registered,
-// and neither approved nor synced.
+// count adds a host to what is there. One without an Agent yet is registered, and not
+// approved. Only an Agent that says that its spec was not taken is unsynced, and not one of
+// which nothing is said yet.
 func (h *hub) count(v *clusterView, host *restHost) {
 	switch host.role() {
 	case "master":
@@ -72,13 +73,12 @@ func (h *hub) count(v *clusterView, host *restHost) {
 	}
 	agent := h.agentOf(host)
 	if agent == nil {
-		v.unsynced++
 		return
 	}
 	if approved, _, _ := unstructured.NestedBool(agent.Object, "spec", "approved"); approved {
 		v.approved++
 	}
-	if c := conditionOf(agent, "SpecSynced"); c == nil || c["status"] != yes {
+	if statusOfCondition(agent, "SpecSynced") == no {
 		v.unsynced++
 	}
 }
