@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -154,9 +157,43 @@ func serviceImage(ctx context.Context, service downloader, env install.InfraEnv)
 	if err != nil {
 		return fetch.Source{}, err
 	}
-	address = fullImage(address)
-	// The address holds a token that changes, the name must not.
-	return fetch.Source{Location: address, Name: "the full image of InfraEnv " + env.ID}, nil
+	source := cachedImage(env)
+	source.Location = fullImage(address)
+	source.Version = madeOf(source.Location, env)
+	return source, nil
+}
+
+// madeOf names what went into an InfraEnv's image: the live system that its address
+// names, and the InfraEnv's settings. When the InfraEnv was changed says nothing: asking
+// for the address changes it.
+func madeOf(address string, env install.InfraEnv) string {
+	settings, err := json.Marshal(env.Settings)
+	if err != nil {
+		return "" // and the server is asked
+	}
+	sum := sha256.Sum256(settings)
+	return fetch.Redact(address) + " " + hex.EncodeToString(sum[:])
+}
+
+// cachedImage is what the cache calls the full image of an InfraEnv. Its address holds
+// a token that changes, the name must not.
+func cachedImage(env install.InfraEnv) fetch.Source {
+	return fetch.Source{Location: "https://service/full.iso", Name: "the full image of InfraEnv " + env.ID}
+}
+
+// forgetImages removes the cached images of InfraEnvs that are gone: each holds the pull
+// secret of its cluster. One that cannot be removed is told of, and ends nothing.
+func (a *app) forgetImages(ctx context.Context, envs []install.InfraEnv) {
+	dir, err := a.imageCacheDir()
+	if err != nil {
+		return // so that there is none
+	}
+	cache := fetch.New(fetch.Config{Dir: dir})
+	for _, env := range envs {
+		if _, err := cache.Forget(ctx, cachedImage(env)); err != nil {
+			a.warn("the image of InfraEnv %s stays in %s: %v. It holds the pull secret: delete it", env.Name, dir, err)
+		}
+	}
 }
 
 // fullImage is the address of an InfraEnv's full image, where that of its

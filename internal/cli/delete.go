@@ -26,7 +26,8 @@ func (a *app) deleteClusterCommand() *cobra.Command {
 		Short:   "Delete a cluster, with the InfraEnvs that oaictl made for it",
 		Long: `Delete a cluster's record from the service, with its hosts' records and the
 InfraEnvs that oaictl made for it. Nodes that run go on running; only the service
-forgets them. With -f FILE, discovery images that are still in the
+forgets them. The cluster's images in oaictl's cache, which hold the pull secret, are
+removed. With -f FILE, discovery images that are still in the
 machines' virtual drives are taken out first, also where the cluster is gone
 already; if that fails, nothing is deleted. With a name, BMCs are left alone.
 
@@ -114,6 +115,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		_, ejected = o.eject(ctx, seen)
 	}
 	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
+	o.forgetImages(ctx, seen.observed.InfraEnvs)
 	gone, err := deleteInfraEnvs(ctx, service, ours)
 	if err != nil {
 		_ = o.changed(append(done, gone...)...) // the error says what is left
@@ -180,6 +182,7 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	if err := service.DeleteInfraEnv(o.withNotes(ctx), env.ID); err != nil {
 		return stillInUse(ctx, service, env, err)
 	}
+	o.forgetImages(ctx, []install.InfraEnv{env})
 	return o.changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 }
 

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,6 +179,50 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	items, stop := serving(t, service, "-f", "changed.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
 	if told := stop().errors; items[0].IPXE != "" || items[1].IPXE == "" || strings.Count(told, "warning: cp-0 cannot boot over the network: ") != 1 || strings.Contains(told, "cp-1 cannot") {
 		t.Errorf("served as %+v, with:\n%s", items, told)
+	}
+}
+
+// TestCachedImages keeps the service's image, which holds the pull secret, for its owner
+// alone, fetches it once as long as the InfraEnv stays as it is, and removes it with the
+// cluster.
+func TestCachedImages(t *testing.T) {
+	service, file := registered(t) // by go run, whose cache is the machine's
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	var fetched atomic.Int32
+	next := service.Config.Handler
+	service.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, ".iso") {
+			fetched.Add(1)
+		}
+		next.ServeHTTP(w, r)
+	})
+	kept := func() []string {
+		t.Helper()
+		list, err := filepath.Glob(filepath.Join(cache, "oaictl", "images", "*.iso"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for range 2 {
+		if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "images"); got.code != 0 {
+			t.Fatalf("ends with %d:\n%s", got.code, got.errors)
+		}
+	}
+	if list := kept(); fetched.Load() != 1 || len(list) != 1 {
+		t.Fatalf("%d requests for the image, kept as %v", fetched.Load(), list)
+	}
+	for _, image := range append(kept(), "images/cp-0.iso") {
+		if info, err := os.Stat(image); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", image, info, err)
+		}
+	}
+	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != 0 {
+		t.Fatalf("delete cluster ends with %d:\n%s", got.code, got.errors)
+	}
+	if list := kept(); len(list) > 0 {
+		t.Errorf("the images of a cluster that is deleted: %v", list)
 	}
 }
 

@@ -51,7 +51,7 @@ as nmstate does; its interfaces are found by their MAC addresses: mac-address in
 the document, or --mac.
 
 A BASE that carries something already is refused, unless --merge keeps that or
---replace drops it. OUT is not overwritten without --force.`,
+--replace drops it. OUT, a file or a disk, is not overwritten without --force.`,
 		Example: `  oaictl iso customize rhcos-live.iso -o cp-1.iso --ignition cp-1.ign
   oaictl iso customize rhcos-live.iso -o cp-2.iso --ignition base.ign --ignition cp-2.ign --append-karg console=ttyS0,115200n8
   oaictl iso customize rhcos-live.iso -o cp-3.iso --nmstate cp-3.yaml --mac eno1=52:54:00:00:00:03 --hostname cp-3

@@ -58,17 +58,44 @@ func (a *app) checkOutput(flag string, to imageOutput) error {
 	case to.Path == stdoutName && to.Sync:
 		return usagef("--fsync is for a file, not for standard output")
 	}
-	info, _ := os.Lstat(to.Path) // whether it can be made is found when it is
-	switch {
-	case to.Path == stdoutName, info == nil:
+	if to.Path == stdoutName {
 		return nil
-	case info.IsDir():
-		return notWritten(to.Path, errIsFolder)
-	case info.Mode().IsRegular() && !to.Force:
-		return existsFault(to.Path)
+	}
+	return checkPlace(to.Path, to.Force)
+}
+
+// checkPlace refuses a place that has something, unless that is to be overwritten. What
+// a link leads to is the place, and a link that leads nowhere is none.
+func checkPlace(path string, force bool) error {
+	info, err := os.Stat(path) // whether it can be made is found when it is
+	if err != nil {
+		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
+			return notWritten(path, errLinkNowhere)
+		}
+		return nil
+	}
+	return checkThere(path, info.Mode(), force)
+}
+
+func checkThere(path string, mode fs.FileMode, force bool) error {
+	switch {
+	case mode.IsDir():
+		return notWritten(path, errIsFolder)
+	case force:
+		return nil
+	case mode.IsRegular():
+		return existsFault(path)
+	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("it is a disk, and all that is on it would be lost"),
+			Next: "see with lsblk that it is the right one, and give --force",
+		}
 	}
 	return nil
 }
+
+// errLinkNowhere is why nothing is written by the name of a link.
+var errLinkNowhere = errors.New("it is a link to something that is not there")
 
 func existsFault(path string) error {
 	return &install.Fault{

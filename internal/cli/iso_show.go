@@ -82,10 +82,7 @@ func (o *imageOptions) metered(doing, location, path string) (*meteredImage, err
 	if err != nil {
 		return nil, notHere(location, fileFault("open the image", path, err))
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a regular file, so not an image", path)
-	}
+	size, err := iso.SizeOf(file)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -94,7 +91,7 @@ func (o *imageOptions) metered(doing, location, path string) (*meteredImage, err
 		name = fetch.Redact(location)
 	}
 	shown := o.meter(doing + " " + name)
-	base, err := iso.OpenReader(name, &countedReader{from: file, shown: shown}, info.Size())
+	base, err := iso.OpenReader(name, &countedReader{from: file, shown: shown}, size)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

@@ -90,16 +90,42 @@ func openFile(path string, file *os.File) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the image: %w", err)
 	}
-	if !about.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file, so not an image", path)
+	size, err := sizeOf(file, about.Mode(), about.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	base, err := read(path, extent.New(file, about.Size()))
+	base, err := read(path, extent.New(file, size))
 	if err != nil {
 		return nil, err
 	}
 	base.identity = identityOf(path, about)
 	base.close = file.Close
 	return base, nil
+}
+
+// SizeOf is the size of what an image may lie on: a file, or a disk that it was written
+// to.
+func SizeOf(file *os.File) (int64, error) {
+	about, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size, err := sizeOf(file, about.Mode(), about.Size())
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", file.Name(), err)
+	}
+	return size, nil
+}
+
+// sizeOf looks for the end of a disk, which says no size of itself.
+func sizeOf(file io.Seeker, mode fs.FileMode, size int64) (int64, error) {
+	switch {
+	case mode.IsRegular():
+		return size, nil
+	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
+		return file.Seek(0, io.SeekEnd)
+	}
+	return 0, errors.New("neither a file nor a disk, so not an image")
 }
 
 // OpenReader reads a live image of size bytes from r; name is what errors call it. What is made of

@@ -331,7 +331,7 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := iso.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := iso.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "neither a file nor a disk") {
 		t.Errorf("a directory: error %v", err)
 	}
 	if _, err := iso.Verify(t.Context(), filepath.Join(t.TempDir(), "none.iso")); !errors.Is(err, os.ErrNotExist) {

@@ -391,3 +391,57 @@ func TestRedact(t *testing.T) {
 		}
 	}
 }
+
+// What is known to be made of the same is not asked for again; what it replaces is
+// dropped, since it may hold secrets; and all of it can be forgotten.
+func TestVersions(t *testing.T) {
+	server := &origin{content: random(1 << 16)}
+	url := server.start(t)
+	cache, dir := newCache(t, 0)
+	get := func(version string) string {
+		t.Helper()
+		file, err := cache.Get(t.Context(), fetch.Source{Location: url + "/full.iso?token=" + version, Name: "the image of lab", Version: version}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		info, err := os.Stat(file.Path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+		return file.SHA256
+	}
+	first := get("one")
+	if again := get("one"); again != first || server.requests != 1 {
+		t.Errorf("the same version made %d requests", server.requests)
+	}
+	server.content = random(1<<16 + 1)
+	if second := get("two"); second == first || server.requests != 2 {
+		t.Errorf("another version made %d requests, and is the same: %t", server.requests, second == first)
+	}
+	contents := func() int {
+		found, err := filepath.Glob(filepath.Join(dir, "*.iso"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	if n := contents(); n != 1 {
+		t.Errorf("%d contents are kept of two versions", n)
+	}
+	source := fetch.Source{Location: url, Name: "the image of lab"}
+	inUse, err := cache.Get(t.Context(), fetch.Source{Location: url, Name: source.Name, Version: "two"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := cache.Forget(t.Context(), source); gone || err == nil || contents() != 1 {
+		t.Errorf("what is in use is forgotten: %t, %v", gone, err)
+	}
+	inUse.Close()
+	if gone, err := cache.Forget(t.Context(), source); !gone || err != nil || contents() != 0 {
+		t.Errorf("it is not forgotten: %t, %v, %d contents", gone, err, contents())
+	}
+	if gone, err := cache.Forget(t.Context(), source); gone || err != nil {
+		t.Errorf("nothing is forgotten again: %t, %v", gone, err)
+	}
+}

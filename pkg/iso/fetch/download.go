@@ -114,9 +114,16 @@ var errSame = errors.New("not modified")
 // run brings the content into the cache and returns it.
 func (d *download) run(ctx context.Context) (*File, error) {
 	resumed := d.done > 0
+	if d.stale != nil && d.from.version != "" && d.from.version == d.old.Version {
+		return d.takeStale(""), nil
+	}
 	for {
 		err := d.repeat(ctx)
 		if errors.Is(err, errSame) {
+			d.old.Version = d.from.version
+			if err := writeJSON(d.cache.path(d.from.key, ".json"), d.old); err != nil {
+				return nil, err
+			}
 			return d.takeStale(""), nil
 		}
 		if err != nil && d.stale != nil && passing(err) && context.Cause(ctx) == nil {
@@ -192,17 +199,30 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 		return nil, err
 	}
 	err = writeJSON(c.path(d.from.key, ".json"), record{
-		validators: d.said.validators, URL: d.said.URL, Size: d.done, SHA256: got,
+		validators: d.said.validators, URL: d.said.URL, Size: d.done, SHA256: got, Version: d.from.version,
 	})
 	if err != nil {
 		return nil, err
 	}
+	d.dropOld(got)
 	d.done = 0 // nothing is left to be resumed
 	file, err := c.hold(got)
 	if err == nil && file == nil {
 		err = fmt.Errorf("it is not in the cache %s after all", c.dir)
 	}
 	return file, err
+}
+
+// dropOld drops what the content of a version replaces: nobody asks for it again.
+func (d *download) dropOld(got string) {
+	if d.from.version == "" || d.old.SHA256 == "" || d.old.SHA256 == got {
+		return
+	}
+	if d.stale != nil {
+		d.stale.Close()
+		d.stale = nil
+	}
+	d.cache.drop(kept{name: d.old.SHA256}) // whoever still reads it keeps it, until there is no room
 }
 
 // name lets the part appear as content. Where another URL has brought the same

@@ -77,7 +77,7 @@ func (d *download) ask(ctx context.Context) (*http.Response, error) {
 		if condition := d.said.ifRange(); condition != "" {
 			req.Header.Set("If-Range", condition)
 		}
-	case d.stale != nil:
+	case d.stale != nil && d.old.URL == Redact(d.from.url.String()): // another server's word says nothing of this one's
 		d.old.condition(req.Header)
 	}
 	return d.cache.client.Do(req)

@@ -44,6 +44,8 @@ type record struct {
 	URL    string `json:"url"` // redacted; for people who look into the directory
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
+	// Version is what the content is made of, where that is known.
+	Version string `json:"version,omitempty"`
 }
 
 // begun is what the server said about a download that is not complete.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,6 +84,31 @@ func (c *Cache) list(except string) ([]kept, error) {
 	}
 	slices.SortFunc(all, func(a, b kept) int { return a.used.Compare(b.used) })
 	return all, nil
+}
+
+// Forget removes what the cache has of a source, also what was only begun. It says
+// whether there was anything, and fails where somebody uses it.
+func (c *Cache) Forget(ctx context.Context, src Source) (bool, error) {
+	from, err := src.parse()
+	if err != nil || from.url == nil {
+		return false, err
+	}
+	var had record
+	content := readJSON(c.path(from.key, ".json"), &had)
+	_, begun, err := sizeOf(c.path(from.key, ".part"))
+	if err != nil || !content && !begun {
+		return false, err
+	}
+	if begun && !c.drop(kept{name: from.key, partial: true}) {
+		return false, fmt.Errorf("forget %s: it is being fetched", Redact(src.Location))
+	}
+	if !content {
+		return true, nil
+	}
+	if _, there, err := sizeOf(c.path(had.SHA256, ".iso")); err != nil || there && !c.drop(kept{name: had.SHA256}) {
+		return false, errors.Join(fmt.Errorf("forget %s: it is in use", Redact(src.Location)), err)
+	}
+	return true, remove(c.path(from.key, ".json"))
 }
 
 // drop removes something from the cache, unless it is in use.

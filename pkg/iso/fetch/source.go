@@ -21,14 +21,20 @@ type Source struct {
 	// Name tells one content from another where the URL does not, as where its
 	// query holds a token that changes; empty means the URL itself.
 	Name string
+	// Version names what the content is made of, where that is known: what the cache
+	// has of the same Name and Version is used without asking a server, and what it
+	// has of an older Version is dropped once the new one is there. Empty means that
+	// the server is asked.
+	Version string
 }
 
 // origin is a Source that was understood: exactly one of path and url is set.
 type origin struct {
-	path   string
-	url    *url.URL
-	digest string // lower case, "" if not known
-	key    string // names the URL's files in the cache
+	path    string
+	url     *url.URL
+	digest  string // lower case, "" if not known
+	key     string // names the URL's files in the cache
+	version string
 }
 
 // Check says what about a source cannot be understood, before anything is read:
@@ -76,7 +82,7 @@ func (s Source) parse() (origin, error) {
 		name = s.Location
 	}
 	sum := sha256.Sum256([]byte(name))
-	return origin{url: u, digest: digest, key: hex.EncodeToString(sum[:16])}, nil
+	return origin{url: u, digest: digest, key: hex.EncodeToString(sum[:16]), version: s.Version}, nil
 }
 
 // token matches what grants access inside a path: a JSON web token, as in

@@ -3,7 +3,6 @@ package nmstate
 import (
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // featureNames are the kernel's names of features, and those of the ethtool program,
@@ -20,20 +19,25 @@ var featureNames = map[string]string{
 }
 
 // features are those that NetworkManager can set (nm-settings(5), ethtool).
-var features = strings.Fields(`esp-hw-offload esp-tx-csum-hw-offload fcoe-mtu gro gso highdma hw-tc-offload l2-fwd-offload loopback lro
-	macsec-hw-offload ntuple rx rx-all rx-fcs rx-gro-hw rx-gro-list rx-udp-gro-forwarding rx-udp_tunnel-port-offload rx-vlan-filter
-	rx-vlan-stag-filter rx-vlan-stag-hw-parse rxhash rxvlan sg tls-hw-record tls-hw-rx-offload tls-hw-tx-offload tso tx
-	tx-checksum-fcoe-crc tx-checksum-ip-generic tx-checksum-ipv4 tx-checksum-ipv6 tx-checksum-sctp tx-esp-segmentation
-	tx-fcoe-segmentation tx-gre-csum-segmentation tx-gre-segmentation tx-gso-list tx-gso-partial tx-gso-robust
-	tx-ipxip4-segmentation tx-ipxip6-segmentation tx-nocache-copy tx-scatter-gather tx-scatter-gather-fraglist
-	tx-sctp-segmentation tx-tcp-ecn-segmentation tx-tcp-mangleid-segmentation tx-tcp-segmentation tx-tcp6-segmentation
-	tx-tunnel-remcsum-segmentation tx-udp-segmentation tx-udp_tnl-csum-segmentation tx-udp_tnl-segmentation
-	tx-vlan-stag-hw-insert txvlan`)
+var features = []string{
+	"esp-hw-offload", "esp-tx-csum-hw-offload", "fcoe-mtu", "gro", "gso", "highdma", "hw-tc-offload", "l2-fwd-offload", "loopback",
+	"lro", "macsec-hw-offload", "ntuple", "rx", "rx-all", "rx-fcs", "rx-gro-hw", "rx-gro-list", "rx-udp-gro-forwarding",
+	"rx-udp_tunnel-port-offload", "rx-vlan-filter", "rx-vlan-stag-filter", "rx-vlan-stag-hw-parse", "rxhash", "rxvlan", "sg",
+	"tls-hw-record", "tls-hw-rx-offload", "tls-hw-tx-offload", "tso", "tx", "tx-checksum-fcoe-crc", "tx-checksum-ip-generic",
+	"tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp", "tx-esp-segmentation", "tx-fcoe-segmentation",
+	"tx-gre-csum-segmentation", "tx-gre-segmentation", "tx-gso-list", "tx-gso-partial", "tx-gso-robust", "tx-ipxip4-segmentation",
+	"tx-ipxip6-segmentation", "tx-nocache-copy", "tx-scatter-gather", "tx-scatter-gather-fraglist", "tx-sctp-segmentation",
+	"tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation", "tx-tcp-segmentation", "tx-tcp6-segmentation",
+	"tx-tunnel-remcsum-segmentation", "tx-udp-segmentation", "tx-udp_tnl-csum-segmentation", "tx-udp_tnl-segmentation",
+	"tx-vlan-stag-hw-insert", "txvlan",
+}
 
 // coalesceNumbers are the settings of interrupt coalescing.
-var coalesceNumbers = strings.Fields(`pkt-rate-high pkt-rate-low rx-frames rx-frames-high rx-frames-irq rx-frames-low rx-usecs rx-usecs-high
-	rx-usecs-irq rx-usecs-low sample-interval stats-block-usecs tx-frames tx-frames-high tx-frames-irq tx-frames-low tx-usecs
-	tx-usecs-high tx-usecs-irq tx-usecs-low`)
+var coalesceNumbers = []string{
+	"pkt-rate-high", "pkt-rate-low", "rx-frames", "rx-frames-high", "rx-frames-irq", "rx-frames-low", "rx-usecs", "rx-usecs-high",
+	"rx-usecs-irq", "rx-usecs-low", "sample-interval", "stats-block-usecs", "tx-frames", "tx-frames-high", "tx-frames-irq",
+	"tx-frames-low", "tx-usecs", "tx-usecs-high", "tx-usecs-irq", "tx-usecs-low",
+}
 
 const largest32 = 1<<32 - 1
 
