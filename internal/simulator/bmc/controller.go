@@ -117,7 +117,9 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("GET "+owner, media(c.listMedia))
 	c.mux.HandleFunc("GET "+owner+"/{slot}", media(c.showMedia))
 	if c.dialect.emulator {
-		c.emulatorRoutes(func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc { return of(c.system, handle) }, media)
+		c.emulatorRoutes(func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
+			return of(c.system, handle)
+		}, media)
 		return
 	}
 	c.mux.HandleFunc("GET /redfish", func(w http.ResponseWriter, _ *http.Request) {

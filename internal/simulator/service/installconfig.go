@@ -45,8 +45,6 @@ type (
 		ClusterNetwork []icClusterNetwork `json:"clusterNetwork"`
 		MachineNetwork []icMachineNetwork `json:"machineNetwork,omitempty"`
 		ServiceNetwork []string           `json:"serviceNetwork"`
-		ClusterMTU     int                `json:"clusterNetworkMTU,omitempty"`
-		OVN            json.RawMessage    `json:"ovnKubernetesConfig,omitempty"`
 	}
 	icClusterNetwork struct {
 		CIDR       string `json:"cidr"`
@@ -259,6 +257,7 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 		return reply{}, badRequest("%s", err)
 	}
 	cl.InstallConfigOverrides = text
+	cl.FeatureUsage = cl.usageText()
 	cl.UpdatedAt = micros(s.now())
 	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return created(s.printCluster(cl, clusterDetail{hosts: true}))

@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -204,5 +205,10 @@ func (s *seen) reset(ways ...redfish.ResetType) error {
 		way = ways[i]
 	}
 	s.system.DisableEtagMatch(true) // an action changes no resource
-	return s.explain(s.system.Reset(way))
+	err := s.system.Reset(way)
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		return nil // it may have been done: what is shown next tells, and a second time may undo it
+	}
+	return s.explain(err)
 }

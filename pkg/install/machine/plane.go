@@ -58,7 +58,8 @@ type Plane struct {
 
 	mu         sync.Mutex
 	last       map[string]look
-	toldToBoot map[string]bool // whose BMC took a boot from the drive, until they are on
+	toldToBoot map[string]bool          // whose BMC took a boot from the drive, until they are on
+	switched   map[string]install.Power // what they were told to be, until that shows
 	insertions map[string]*insertion
 }
 
@@ -83,7 +84,7 @@ type target struct {
 func New(config Config) *Plane {
 	p := &Plane{
 		media: config.Media, proxy: config.Proxy, clock: config.Clock, network: config.Network,
-		last: map[string]look{}, toldToBoot: map[string]bool{}, insertions: map[string]*insertion{},
+		last: map[string]look{}, toldToBoot: map[string]bool{}, switched: map[string]install.Power{}, insertions: map[string]*insertion{},
 	}
 	if p.clock == nil {
 		p.clock = clock.Real()
@@ -165,12 +166,26 @@ func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive 
 		if s.drive.iso == nil {
 			now.drive = s.drive.Path
 		}
+		if p.awaits(host, now.state.Power) {
+			now.until = time.Time{}
+		}
 		return nil
 	})
 	if err != nil {
 		return look{state: troubled(err), until: p.clock.Now().Add(troubleFor)}
 	}
 	return now
+}
+
+// awaits says whether a machine does not show yet how it was switched: then it is
+// looked at each time.
+func (p *Plane) awaits(host string, shown install.Power) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.switched[host] == shown {
+		delete(p.switched, host)
+	}
+	return p.switched[host] != ""
 }
 
 // accepted is a machine's state, where a boot from the drive that its BMC took is
@@ -256,6 +271,10 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 		delete(p.toldToBoot, host)
 	case action.Kind == install.SetBootOnce && err == nil:
 		p.toldToBoot[host] = true
+	case action.Kind == install.PowerOn && err == nil:
+		p.switched[host] = install.PowerIsOn
+	case action.Kind == install.PowerOff && err == nil:
+		p.switched[host] = install.PowerIsOff
 	}
 	p.mu.Unlock()
 	var known *trouble

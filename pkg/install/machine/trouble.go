@@ -97,16 +97,21 @@ func (c *connection) explainStatus(status *common.Error) error {
 
 // saidBy is what a BMC says is wrong, in one line.
 func saidBy(status *common.Error) string {
-	var texts []string
+	var texts, ids []string
 	for _, info := range status.ExtendedInfos {
 		if text := strings.TrimSpace(info.Message); text != "" {
 			texts = append(texts, text)
 		} else if info.MessageID != "" {
-			texts = append(texts, info.MessageID)
+			ids = append(ids, info.MessageID)
 		}
 	}
-	if len(texts) == 0 && status.Message != "" {
-		texts = append(texts, status.Message)
+	switch {
+	case len(texts) > 0:
+		texts = append(texts, ids...)
+	case status.Message != "":
+		texts = []string{status.Message}
+	default:
+		texts = ids
 	}
 	return fmt.Sprintf("%s (HTTP %d)", strings.Join(texts, "; "), status.HTTPReturnedStatusCode)
 }
