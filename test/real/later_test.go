@@ -141,7 +141,9 @@ func (x *site) reach(t testing.TB, state install.ClusterState) {
 	reached := false
 	r := x.start(t, false)
 	r.hear = append(r.hear, func(e install.Event) {
-		if e.Key == "cluster/state" && e.State == string(state) {
+		// A hub goes on to take more hosts by itself.
+		further := state == install.ClusterInstalled && e.State == string(install.ClusterAddingHosts)
+		if e.Key == "cluster/state" && (further || e.State == string(state)) {
 			reached = true
 			stop()
 		}
