@@ -10,11 +10,8 @@ import (
 	traces "github.com/oaictl/oaictl/test/trace"
 )
 
-// trace is what an install was like, hostTrace what became of a host.
-type (
-	trace     = traces.Trace
-	hostTrace = traces.Host
-)
+// trace is what an install was like.
+type trace = traces.Trace
 
 // journal listens to a run.
 type journal struct {

@@ -57,6 +57,9 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 				all = append(all, bare())
 			}
 			same(t, all, func(t *testing.T, b backend) trace.Trace {
+				if b.hub && !b.simulated() {
+					t.Skip("the service behind a hub asks the cluster itself whether a node has joined, and that of these machines has no API")
+				}
 				x := b.open(t, file(b, t, bind), missing)
 				r := x.start(t, false)
 				first := r.once(t.Context(), t)
@@ -138,7 +141,9 @@ func (x *site) reach(t testing.TB, state install.ClusterState) {
 	reached := false
 	r := x.start(t, false)
 	r.hear = append(r.hear, func(e install.Event) {
-		if e.Key == "cluster/state" && e.State == string(state) {
+		// A hub goes on to take more hosts by itself.
+		further := state == install.ClusterInstalled && e.State == string(install.ClusterAddingHosts)
+		if e.Key == "cluster/state" && (further || e.State == string(state)) {
 			reached = true
 			stop()
 		}

@@ -15,7 +15,7 @@ var server kubetest.Shared
 // How many installs run at once: most of their time goes by in waiting for machines. A
 // service that is given has others to serve as well.
 const (
-	sideBySide      = 12
+	sideBySide      = 8
 	sideBySideGiven = 6
 )
 
