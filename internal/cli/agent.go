@@ -181,6 +181,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	if to.Insecure {
 		o.warnInsecure(to.ServiceURL)
 	}
+	o.warnPlain(to)
 	raw := func(given rest.Credentials) rest.TokenSource {
 		if given != (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
 			return nil

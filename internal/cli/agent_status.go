@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/inmedia"
 )
 
@@ -77,11 +78,11 @@ func (o *agentOptions) writeStatus(w io.Writer, s mediaStatus) error {
 	if e := s.InfraEnv; e != nil {
 		env = e.Name
 	}
-	if _, err := fmt.Fprintf(w, "Cluster:  %s\nInfraEnv: %s\n", cluster, env); err != nil {
+	if _, err := io.WriteString(w, escape.Sprintf("Cluster:  %s\nInfraEnv: %s\n", cluster, env)); err != nil {
 		return err
 	}
 	for _, line := range s.Failures {
-		if _, err := fmt.Fprintf(w, "Failure:  %s\n", line); err != nil {
+		if _, err := io.WriteString(w, escape.Sprintf("Failure:  %s\n", line)); err != nil {
 			return err
 		}
 	}

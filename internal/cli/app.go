@@ -19,6 +19,8 @@ type app struct {
 
 	// connect reaches the service or the hub that the flags name.
 	connect func(ctx context.Context, to line) (remote, error)
+	// toldPlain says that a token without encryption was told of.
+	toldPlain bool
 	// toldOf are files in other formats of whose losses was told.
 	toldOf []string
 	// atEnd is what ends connections, once the command is done.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -22,6 +23,8 @@ type changeOptions struct {
 	Yes      bool
 	Orphan   bool
 	ejecting ejectOptions
+	// ReturnToPool and RemoveNode are what else becomes of machines that run.
+	ReturnToPool, RemoveNode bool
 }
 
 // read takes the target from the arguments, and refuses what a flag says before
@@ -41,7 +44,7 @@ func (o *changeOptions) confirm(question string) error {
 	if !o.io.InTTY || !o.io.ErrTTY {
 		return usagef("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?"))
 	}
-	fmt.Fprintf(o.io.Err, "%s [y/N] ", question)
+	escape.Fprintf(o.io.Err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(o.io.In).ReadString('\n')
 	if err != nil {
 		fmt.Fprintln(o.io.Err)
@@ -70,7 +73,7 @@ func (a *app) changed(done ...document.Changed) error {
 	}
 	return a.print(printer.Result{Data: document.List(done), Names: names, Text: func(w io.Writer) error {
 		for _, d := range done {
-			if _, err := fmt.Fprintf(w, "%s %s %s\n", d.Kind, d.Name, d.Done); err != nil {
+			if _, err := io.WriteString(w, escape.Sprintf("%s %s %s\n", d.Kind, d.Name, d.Done)); err != nil {
 				return err
 			}
 		}

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -43,7 +46,33 @@ func (a *app) dialWith(ctx context.Context, to line) (remote, error) {
 	case to.Insecure:
 		a.warnInsecure(to.ServiceURL)
 	}
+	if to.Backend == backendREST {
+		a.warnPlain(to.connection)
+	}
 	return a.reach(ctx, to)
+}
+
+// warnPlain says, once, that a token is sent where everybody in between can read it.
+func (a *app) warnPlain(to connection) {
+	if to.Token+to.TokenFile+to.OfflineToken+to.OfflineTokenFile+to.ClientSecretFile == "" {
+		return
+	}
+	for _, address := range []string{to.ServiceURL, to.SSOURL} {
+		if isPlain(address) && !a.toldPlain {
+			a.toldPlain = true
+			a.warn("the token goes to %s without encryption; whoever stands in between can read it: use https", hostOf(address))
+		}
+	}
+}
+
+// isPlain says whether a URL leads over a network without encryption.
+func isPlain(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // warnInsecure says what --insecure gives away.
@@ -98,7 +127,7 @@ func (a *app) tracer(also func(rest.Exchange)) func(rest.Exchange) {
 		return also
 	}
 	return func(e rest.Exchange) {
-		fmt.Fprintln(a.io.Err, describeExchange(e))
+		escape.Fprintf(a.io.Err, "%s\n", describeExchange(e))
 		if also != nil {
 			also(e)
 		}
@@ -134,11 +163,16 @@ func (to line) service(other func(given rest.Credentials) rest.TokenSource) (*re
 	if err != nil {
 		return nil, err
 	}
+	// --insecure is about the service. What exchanges tokens is always verified.
+	exchange, err := rest.HTTPClient(to.CAFile, false)
+	if err != nil {
+		return nil, err
+	}
 	credentials, err := to.credentials()
 	if err != nil {
 		return nil, err
 	}
-	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: client, Clock: to.clock, CAFile: to.CAFile})
+	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: exchange, Clock: to.clock, CAFile: to.CAFile})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +37,62 @@ func TestTokenFiles(t *testing.T) {
 			if got.code != 2 || !strings.Contains(got.errors, tt.says) || !strings.Contains(got.errors, "Next: give "+flag) || strings.Contains(got.errors, "geheim") {
 				t.Errorf("%s %s: code %d\n%s", flag, tt.name, got.code, got.errors)
 			}
+		}
+	}
+}
+
+// --insecure is about a lab's service. The server that exchanges tokens is verified
+// whatever is given.
+func TestInsecureIsNotForTheTokenService(t *testing.T) {
+	asked := false
+	sso := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked = true
+		_, _ = w.Write([]byte(`{"access_token":"access","expires_in":900}`))
+	}))
+	defer sso.Close()
+	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("[]")) }))
+	defer service.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := runLive(t, service.URL, "", false, "get", "clusters", "--insecure", "--token-file", token); got.code != 0 {
+		t.Errorf("--insecure does not reach a service with its own certificate: %+v", got)
+	}
+	got := runLive(t, service.URL, "", false, "get", "clusters", "--insecure", "--offline-token-file", token, "--sso-url", sso.URL)
+	if got.code == 0 || asked || !strings.Contains(got.errors, "is signed by nobody that this machine trusts") || !strings.Contains(got.errors, "--ca-file") {
+		t.Errorf("the token service's certificate is not verified: asked %v, %+v", asked, got)
+	}
+}
+
+// A token over a network without encryption is told of, once.
+func TestPlainTokens(t *testing.T) {
+	for _, tt := range []struct {
+		url, sso string
+		token    bool
+		warnings int
+	}{
+		{"http://service.example.com", "", true, 1},
+		{"http://service.example.com", "http://sso.example.com", true, 1},
+		{"https://service.example.com", "http://192.0.2.1:8080", true, 1},
+		{"http://service.example.com", "", false, 0},
+		{"https://service.example.com", "", true, 0},
+		{"http://127.0.0.1:8090", "http://[::1]:1", true, 0},
+		{"http://localhost", "", true, 0},
+	} {
+		arguments := []string{"get", "clusters", "--service-url", tt.url}
+		if tt.sso != "" {
+			arguments = append(arguments, "--sso-url", tt.sso)
+		}
+		if tt.token {
+			token := filepath.Join(t.TempDir(), "token")
+			if err := os.WriteFile(token, []byte("geheim"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			arguments = append(arguments, "--token-file", token)
+		}
+		if got := run(t, lab(), "", arguments...); got.code != 0 || strings.Count(got.errors, "without encryption") != tt.warnings {
+			t.Errorf("%+v: %+v", tt, got)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/manifest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -267,7 +268,7 @@ func (o *convertOptions) report(account []reported) error {
 		}
 	}
 	if len(lost) > 0 {
-		o.say("%s left behind:\n%s", counted(len(lost), "value"), strings.TrimSuffix(lossText(lost), "\n"))
+		o.say("%s left behind:\n%s", counted(len(lost), "value"), escape.Text(strings.TrimSuffix(lossText(lost), "\n")))
 	}
 	if o.Report == "" {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -60,7 +60,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 	}
 	switch {
 	case result.Verdict == install.VerdictInstalled:
-		o.say("%s", installedText(desired, result.Plan))
+		o.say("%s", escape.Text(installedText(desired, result.Plan)))
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
@@ -74,7 +74,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, blocker := range result.Plan.Blockers {
 			o.say("blocked: %s", blocker.Message)
 		}
-		o.say("Next: %s", o.nextDetached(result, desired, boot))
+		o.say("Next: %s", escape.Text(o.nextDetached(result, desired, boot)))
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func installedText(desired *install.Desired, plan install.Plan) string {
 	case len(plan.Added) == 0:
 		return name + " has every host of the file since it was installed."
 	}
-	return fmt.Sprintf(`%s: installed and rebooted to join %s.
+	return escape.Sprintf(`%s: installed and rebooted to join %s.
 The service cannot see whether a node has joined: its certificate requests may
 wait for approval in the cluster, two for each node, one after the other.`, strings.Join(plan.Added, ", "), name)
 }

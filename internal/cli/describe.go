@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 )
 
 func (a *app) describeCommand() *cobra.Command {
@@ -79,15 +80,15 @@ func (a *app) clusterText(doc document.Cluster) string {
 		{"Install begun", a.when(doc.Started)}, {"Install ended", a.when(doc.Completed)},
 	})
 	section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
-		return fmt.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
+		return escape.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
 	})
 	section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
-		return fmt.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, stageText(h))
+		return escape.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, stageText(h))
 	})
 	section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
-		return strings.TrimRight(fmt.Sprintf("  %s  %s  %s %s", o.Name, o.Status, o.Version, o.Info), " ") + "\n"
+		return strings.TrimRight(escape.Sprintf("  %s  %s  %s %s", o.Name, o.Status, o.Version, o.Info), " ") + "\n"
 	})
-	section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return "  " + name + "\n" })
+	section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
 	section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
 	return text.String()
 }
@@ -103,7 +104,7 @@ func facts(text *strings.Builder, indent string, list []fact) {
 	}
 	for _, f := range list {
 		if f.value != "" {
-			fmt.Fprintf(text, "%s%-*s  %s\n", indent, longest+1, f.name+":", f.value)
+			escape.Fprintf(text, "%s%-*s  %s\n", indent, longest+1, f.name+":", f.value)
 		}
 	}
 }
@@ -119,7 +120,7 @@ func failing(list []document.Validation) []document.Validation {
 }
 
 func validationText(v document.Validation) string {
-	return fmt.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
+	return escape.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
 }
 
 func (a *app) describeHostCommand() *cobra.Command {
@@ -177,7 +178,7 @@ func (a *app) hostText(doc document.Host) string {
 		if !i.Up {
 			link = "down"
 		}
-		return fmt.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, listText(i.Addresses))
+		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, listText(i.Addresses))
 	})
 	section(&text, "Disks", doc.Detail.Disks, diskText)
 	section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
@@ -201,7 +202,7 @@ func diskText(d document.Disk) string {
 		line += " (" + strings.Join(notes, ", ") + ")"
 	}
 	if name := d.ByID; name != "" {
-		line += "\n    " + name
+		return escape.Sprintf("  %s\n    %s\n", line, name)
 	}
-	return "  " + line + "\n"
+	return escape.Sprintf("  %s\n", line)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -310,7 +311,7 @@ func (o *downloadOptions) manifest(ctx context.Context, service remote, cluster 
 // not lead out of its folder.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`/\:`, r) {
+		if escape.Needed(string(r)) || strings.ContainsRune(`/\:`, r) {
 			return '_'
 		}
 		return r

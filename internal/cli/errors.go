@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -53,7 +54,7 @@ func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
 		err = &install.Fault{Code: by.Code, Err: by, Next: a.commandLine()}
 	}
 	code := codeOf(err)
-	fmt.Fprintf(a.io.Err, "%s: %s\n", a.identity.name, plainError(err))
+	fmt.Fprintf(a.io.Err, "%s: %s\n", a.identity.name, shownError(err))
 	var usage *usageError
 	next := a.hint(nextOf(err))
 	if errors.As(err, &usage) {
@@ -61,7 +62,7 @@ func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
 		next = command.CommandPath() + " --help"
 	}
 	if next != "" {
-		fmt.Fprintf(a.io.Err, "Next: %s\n", next)
+		escape.Fprintf(a.io.Err, "Next: %s\n", next)
 	}
 	return int(code)
 }
@@ -108,6 +109,19 @@ func plainError(err error) string {
 		return "failed without saying why"
 	}
 	return text
+}
+
+// shownError is an error for a terminal. Those of one's own file have a line each,
+// and what joins several has theirs; a fault, which may repeat what a service or a
+// machine said, has one.
+func shownError(err error) string {
+	var problems *spec.Problems
+	var fault *install.Fault
+	var listed interface{ lines() }
+	if errors.As(err, &fault) && !errors.As(err, &problems) && !errors.As(err, &listed) {
+		return escape.Word(plainError(err))
+	}
+	return escape.Lines(plainError(err))
 }
 
 // fileFault is a file of the user's that cannot be read or written.

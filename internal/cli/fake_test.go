@@ -159,6 +159,16 @@ func (f *fake) DeleteCluster(_ context.Context, id string) error {
 	return nil
 }
 
+func (f *fake) ReturnCluster(_ context.Context, id string) error {
+	f.note("return cluster " + id)
+	return nil
+}
+
+func (f *fake) RemoveHost(_ context.Context, env, id string) error {
+	f.note("remove host " + env + " " + id)
+	return nil
+}
+
 func (f *fake) DeleteInfraEnv(_ context.Context, id string) error {
 	f.note("delete infraenv " + id)
 	return f.refuses["delete infraenv"]

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -124,7 +124,11 @@ func (a *app) print(result printer.Result) error {
 			return nil
 		}
 	}
-	return printed(a.globals.format.Print(a.io.Out, result))
+	out := a.io.Out
+	if a.io.OutTTY {
+		out = escape.Writer(out) // a template prints what it finds
+	}
+	return printed(a.globals.format.Print(out, result))
 }
 
 // printed makes a template that does not fit a mistake of the command line.
@@ -139,11 +143,11 @@ func printed(err error) error {
 // say writes a line for a person to standard error, unless --quiet.
 func (a *app) say(format string, args ...any) {
 	if !a.globals.Quiet {
-		fmt.Fprintf(a.io.Err, format+"\n", args...)
+		escape.Fprintf(a.io.Err, format+"\n", args...)
 	}
 }
 
 // warn writes a line for a person to standard error, --quiet or not.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.io.Err, "warning: "+format+"\n", args...)
+	escape.Fprintf(a.io.Err, "warning: "+format+"\n", args...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
@@ -117,7 +118,7 @@ func (r *countedReader) ReadAt(into []byte, off int64) (int, error) {
 func reportText(r *iso.Report) string {
 	var text strings.Builder
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&text, "%-12s%s\n", name, fmt.Sprintf(format, args...))
+		escape.Fprintf(&text, "%-12s%s\n", name, escape.Sprintf(format, args...))
 	}
 	row("Image", "%s, %s, %s", r.VolumeID, orUnknown(r.Arch), sizeText(r.Size))
 	row("System", "%s", strings.TrimSpace(orUnknown(r.OS)+" "+r.Version))
@@ -157,7 +158,7 @@ func reportText(r *iso.Report) string {
 
 func members(text *strings.Builder, list []iso.Member) {
 	for _, m := range list {
-		fmt.Fprintf(text, "%-12s%s  %s, %s\n", "", m.Mode, m.Name, sizeText(m.Bytes))
+		escape.Fprintf(text, "%-12s%s  %s, %s\n", "", m.Mode, m.Name, sizeText(m.Bytes))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/manifest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -107,6 +107,9 @@ func (a *app) loadBy(ctx context.Context, file string, rule lossRule, how manife
 // lossError is what a format says and cluster.yaml has no place for.
 type lossError struct{ losses []manifest.Loss }
 
+// lines says that its lines are meant.
+func (e lossError) lines() {}
+
 func (e lossError) Error() string {
 	return counted(len(e.losses), "value") + " would be left behind:\n" + strings.TrimSuffix(lossText(e.losses), "\n")
 }
@@ -119,7 +122,7 @@ func lossText(losses []manifest.Loss) string {
 		if encoded, err := json.Marshal(loss.Value); err == nil && loss.Value != nil {
 			value = " = " + shortened(string(encoded), false)
 		}
-		fmt.Fprintf(&text, "  %s%s\n    %s\n", loss.Path, value, loss.Why)
+		escape.Fprintf(&text, "  %s%s\n    %s\n", loss.Path, value, loss.Why)
 	}
 	return text.String()
 }

@@ -63,7 +63,7 @@ func (o *logsOptions) run(ctx context.Context) error {
 	}
 	to := o.To
 	if to == "" {
-		to = name + "-logs.tar"
+		to = fileName(name) + "-logs.tar"
 	}
 	file, err := o.saveTo(to, func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
 	if err != nil {

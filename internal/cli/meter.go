@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -106,7 +107,7 @@ func (m *meter) again(err error, _ time.Duration) {
 		return
 	}
 	m.troubled, m.last = true, m.clock.Now()
-	text := fmt.Sprintf("%s: %v; it is tried again", m.what, err)
+	text := escape.Sprintf("%s: %v; it is tried again", m.what, err)
 	if m.live {
 		fmt.Fprint(m.io.Err, "\r\x1b[K"+m.fit(text))
 		return

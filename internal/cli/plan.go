@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -188,30 +189,30 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	case !strings.HasPrefix(says, verdict): // the message may well begin with that word
 		says = verdict + ", " + says
 	}
-	fmt.Fprintf(&text, "%s: %s\n", name, says)
+	escape.Fprintf(&text, "%s: %s\n", name, says)
 	section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
 	section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
 	section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
 	section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
-		line := fmt.Sprintf("  … %s (%s)\n", w.For, w.Who)
+		line := escape.Sprintf("  … %s (%s)\n", w.For, w.Who)
 		if w.Who == install.WhoUser && w.Next != "" {
-			line += "    Next: " + w.Next + "\n"
+			line += escape.Sprintf("    Next: %s\n", w.Next)
 		}
 		return line
 	})
 	section(&text, "Then", then, stepText)
 	section(&text, "To know", plan.Warnings, func(w install.Warning) string {
-		line := "  ! " + w.Message + "\n"
+		line := escape.Sprintf("  ! %s\n", w.Message)
 		if w.Next != "" {
-			line += "    Next: " + w.Next + "\n"
+			line += escape.Sprintf("    Next: %s\n", w.Next)
 		}
 		return line
 	})
 	if len(plan.Missing) > 0 {
-		fmt.Fprintf(&text, "\nNot there yet: %s\n", strings.Join(plan.Missing, ", "))
+		escape.Fprintf(&text, "\nNot there yet: %s\n", strings.Join(plan.Missing, ", "))
 	}
 	if plan.Next != "" && len(plan.Blockers) == 0 {
-		fmt.Fprintf(&text, "\nNext: %s\n", plan.Next)
+		escape.Fprintf(&text, "\nNext: %s\n", plan.Next)
 	}
 	return text.String()
 }
@@ -220,9 +221,9 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 // is waited for.
 func stepText(s install.Step) string {
 	if s.Kind == "" {
-		return "  … " + s.Message + "\n"
+		return escape.Sprintf("  … %s\n", s.Message)
 	}
-	return "  · " + s.Message + "\n"
+	return escape.Sprintf("  · %s\n", s.Message)
 }
 
 // section writes a heading and the things below it, nothing for none.
@@ -260,7 +261,7 @@ func actionText(a install.Action, wide bool) string {
 		head += ": " + a.Reason
 	}
 	var text strings.Builder
-	text.WriteString(head + "\n")
+	text.WriteString(escape.Word(head) + "\n")
 	longest := 0
 	for _, c := range a.Changes {
 		longest = max(longest, len(c.Field))
@@ -269,11 +270,11 @@ func actionText(a install.Action, wide bool) string {
 		pad := strings.Repeat(" ", longest-len(c.Field))
 		switch {
 		case c.From == "":
-			fmt.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, shortened(c.To, wide))
+			escape.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, shortened(c.To, wide))
 		case c.To == "":
-			fmt.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, shortened(c.From, wide))
+			escape.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, shortened(c.From, wide))
 		default:
-			fmt.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, shortened(c.From, wide), shortened(c.To, wide))
+			escape.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, shortened(c.From, wide), shortened(c.To, wide))
 		}
 	}
 	return text.String()
@@ -294,7 +295,7 @@ func wipeText(w install.Wipe) string {
 	if w.Install {
 		what = "installed on"
 	}
-	return fmt.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, sizeText(w.Size), what)
+	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, sizeText(w.Size), what)
 }
 
 // sizeText is a size as disks are sold.
@@ -312,16 +313,16 @@ func sizeText(bytes int64) string {
 
 // blockerText is a blocker, where it comes from in the file, and what to do.
 func blockerText(c *spec.Cluster, b install.Blocker) string {
-	text := "  ! " + b.Message + "\n"
+	text := escape.Sprintf("  ! %s\n", b.Message)
 	if b.Field != "" {
 		place := b.Field
 		if file, line, column := c.Position(b.Field); line > 0 {
 			place = fmt.Sprintf("%s:%d:%d: %s", file, line, column, b.Field)
 		}
-		text += "    at " + place + "\n"
+		text += escape.Sprintf("    at %s\n", place)
 	}
 	if b.Remedy != "" {
-		text += "    Next: " + b.Remedy + "\n"
+		text += escape.Sprintf("    Next: %s\n", b.Remedy)
 	}
 	return text
 }

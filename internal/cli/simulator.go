@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -62,7 +63,7 @@ func loadScenario(path string) (*scenario.Scenario, error) {
 // note tells what happens, to whoever asked with -v.
 func (o *simulatorOptions) note(format string, args ...any) {
 	if o.globals.Verbose > 0 {
-		fmt.Fprintf(o.io.Err, format+"\n", args...)
+		escape.Fprintf(o.io.Err, format+"\n", args...)
 	}
 }
 

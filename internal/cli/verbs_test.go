@@ -187,11 +187,14 @@ func TestDownloads(t *testing.T) {
 	t.Chdir(dir)
 	service := lab()
 	service.part = 700
+	service.hosts[1].Hostname = "../../evil"
 	for _, tt := range []struct {
 		line  string
 		files map[string]string
 	}{
 		{"logs lab", map[string]string{"lab-logs.tar": "logs of c1 "}},
+		{"logs host h10", map[string]string{".._.._evil-logs.tar": "logs of c1 h10"}},
+		{"download ignition --host h10", map[string]string{".._.._evil.ign": "ignition of h10"}},
 		{"logs host node-1 --to one.tar", map[string]string{"one.tar": "logs of c1 h1"}},
 		{"download kubeconfig lab", map[string]string{"lab/auth/kubeconfig": "kubeconfig of c1\n"}},
 		{"download kubeconfig lab --no-ingress --dir x", map[string]string{"x/lab/auth/kubeconfig-noingress": "kubeconfig-noingress of c1\n"}},
@@ -278,7 +281,7 @@ func TestWait(t *testing.T) {
 		{"adding hosts is installed", "installed", []*install.Observed{at(install.ClusterAddingHosts)}, 0, ""},
 		{"degraded", "installed", []*install.Observed{degraded}, 10, "console"},
 		{"failed", "installed", []*install.Observed{at(install.ClusterInstalling), at(install.ClusterFailed)}, 7, "Next: oaictl why lab"},
-		{"cancelled", "ready", []*install.Observed{at(install.ClusterCancelled)}, 7, "Next: oaictl reset lab"},
+		{"cancelled", "ready", []*install.Observed{at(install.ClusterCancelled)}, 7, "Next: oaictl reset cluster lab"},
 		{"unknown", "ready", []*install.Observed{at(install.ClusterUnknown)}, 1, "does not know"},
 		{"ready", "ready", []*install.Observed{at(install.ClusterDiscovering), at(install.ClusterReady)}, 0, ""},
 		{"further than ready", "ready", []*install.Observed{at(install.ClusterInstalling)}, 0, ""},

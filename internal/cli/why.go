@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/diagnose"
@@ -237,17 +238,17 @@ func statesOf(o *install.Observed) []install.Blocker {
 // says of them, how to be sure, and what to do.
 func whyText(seen *sight, doc document.Why, r reason) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
+	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
 	switch {
 	case len(r.blockers) > 0:
-		fmt.Fprintf(&text, "%s in the way.\n", counted(len(r.blockers), "thing"))
+		escape.Fprintf(&text, "%s in the way.\n", counted(len(r.blockers), "thing"))
 	case len(r.waits) > 0:
-		fmt.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(r.waits[0].For, "."))
+		escape.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(r.waits[0].For, "."))
 	default:
 		text.WriteString("nothing stands in the way.\n")
 	}
 	for i, b := range r.blockers {
-		fmt.Fprintf(&text, "\n%d. %s\n", i+1, b.Message)
+		escape.Fprintf(&text, "\n%d. %s\n", i+1, b.Message)
 		if cause, ok := r.causes[b.Key]; ok {
 			text.WriteString(causeText(cause))
 		}
@@ -258,24 +259,24 @@ func whyText(seen *sight, doc document.Why, r reason) string {
 					place = fmt.Sprintf("%s:%d:%d: %s", file, line, column, b.Field)
 				}
 			}
-			fmt.Fprintf(&text, "   Field: %s\n", place)
+			escape.Fprintf(&text, "   Field: %s\n", place)
 		}
 		if b.Remedy != "" {
-			fmt.Fprintf(&text, "   Next: %s\n", b.Remedy)
+			escape.Fprintf(&text, "   Next: %s\n", b.Remedy)
 		}
 	}
 	section(&text, "To wait for", r.waits, waitText)
 	section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
-		return fmt.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
+		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
 	return text.String()
 }
 
 // waitText is something that is waited for, and what helps where somebody has to act.
 func waitText(w install.Wait) string {
-	text := "  … " + w.For + "\n"
+	text := escape.Sprintf("  … %s\n", w.For)
 	if w.Who == install.WhoUser && w.Next != "" {
-		text += "    Next: " + w.Next + "\n"
+		text += escape.Sprintf("    Next: %s\n", w.Next)
 	}
 	return text
 }
@@ -284,20 +285,20 @@ func waitText(w install.Wait) string {
 func causeText(cause diagnose.Cause) string {
 	var text strings.Builder
 	for _, m := range cause.Messages[min(1, len(cause.Messages)):] {
-		fmt.Fprintf(&text, "   %s\n", withHosts(m.Hosts, strings.Join(strings.Fields(m.Text), " ")))
+		escape.Fprintf(&text, "   %s\n", withHosts(m.Hosts, strings.Join(strings.Fields(m.Text), " ")))
 	}
 	if cause.Usual != "" {
-		fmt.Fprintf(&text, "   Usually: %s\n", cause.Usual)
+		escape.Fprintf(&text, "   Usually: %s\n", cause.Usual)
 	}
 	if cause.Check != "" {
-		fmt.Fprintf(&text, "   Check: %s\n", cause.Check)
+		escape.Fprintf(&text, "   Check: %s\n", cause.Check)
 	}
 	var follows []string
 	for _, ref := range cause.Consequences {
 		follows = append(follows, ref.String())
 	}
 	if len(follows) > 0 {
-		fmt.Fprintf(&text, "   Follows from it: %s\n", strings.Join(follows, ", "))
+		escape.Fprintf(&text, "   Follows from it: %s\n", strings.Join(follows, ", "))
 	}
 	return text.String()
 }

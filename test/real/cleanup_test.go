@@ -141,3 +141,22 @@ func makeImageSets(t testing.TB, sets dynamic.ResourceInterface) {
 		}
 	}
 }
+
+// nothingLeft checks that a hub has no object of the cluster.
+func (x *site) nothingLeft(t testing.TB) {
+	t.Helper()
+	for _, kind := range hubKinds() {
+		list, err := x.client.Resource(kind).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		if err != nil {
+			continue
+		}
+		for _, item := range list.Items {
+			if item.GetName() != "kube-root-ca.crt" {
+				t.Errorf("%s %s is left", kind.Resource, item.GetName())
+			}
+		}
+	}
+}

@@ -21,6 +21,7 @@ import (
 // given is what the environment names: a service, and how it is reached.
 type given struct {
 	service    string // its URL; "" for none, which is the simulated one
+	kubeconfig string // the path of one
 	kube       *kube.Config
 	client     *http.Client
 	caFile     string
@@ -36,10 +37,12 @@ const stockMonitor = 10 * time.Second
 
 // fromEnvironment reads what is given.
 func fromEnvironment() (given, error) {
-	g := given{service: os.Getenv("OAICTL_REAL_SERVICE"), pullSecret: os.Getenv("OAICTL_REAL_PULL_SECRET"), caFile: os.Getenv("OAICTL_CA_FILE"), speed: 60, monitor: stockMonitor}
-	kubeconfig := os.Getenv("OAICTL_REAL_HUB")
+	g := given{
+		service: os.Getenv("OAICTL_REAL_SERVICE"), pullSecret: os.Getenv("OAICTL_REAL_PULL_SECRET"), caFile: os.Getenv("OAICTL_CA_FILE"),
+		kubeconfig: os.Getenv("OAICTL_REAL_HUB"), speed: 60, monitor: stockMonitor,
+	}
 	if g.service == "" {
-		if kubeconfig != "" {
+		if g.kubeconfig != "" {
 			return g, errors.New("OAICTL_REAL_HUB needs OAICTL_REAL_SERVICE, too: the address of the service behind the hub, where its machines register")
 		}
 		return g, nil
@@ -75,10 +78,10 @@ func fromEnvironment() (given, error) {
 	g.auth, err = rest.Authorise(rest.Credentials{
 		Token: secret("OAICTL_TOKEN"), OfflineToken: secret("OAICTL_OFFLINE_TOKEN"), SSOURL: os.Getenv("OAICTL_SSO_URL"),
 	}, rest.Exchanger{Client: g.client, CAFile: g.caFile})
-	if err != nil || kubeconfig == "" {
+	if err != nil || g.kubeconfig == "" {
 		return g, err
 	}
-	g.kube, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+	g.kube, err = clientcmd.BuildConfigFromFlags("", g.kubeconfig)
 	return g, err
 }
 

@@ -14,7 +14,8 @@ import (
 	"sync"
 
 	"k8s.io/client-go/util/jsonpath"
-	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/escape"
 )
 
 // Formats are the values that -o takes, in the order in which they are shown.
@@ -97,7 +98,7 @@ func (f Format) Print(w io.Writer, result Result) error {
 		return f.printTemplate(w, result.Data)
 	}
 	if result.Text != nil {
-		return result.Text(w)
+		return result.Text(escape.Writer(w))
 	}
 	return result.Table().write(w, f.kind == "wide")
 }
@@ -157,21 +158,12 @@ func encode(data any, indent string) ([]byte, error) {
 	if err := encoder.Encode(data); err != nil {
 		return nil, fmt.Errorf("encode output: %w", err)
 	}
-	return text.Bytes(), nil
-}
-
-func printYAML(w io.Writer, data any) error {
-	text, err := yaml.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("encode output: %w", err)
-	}
-	_, err = w.Write(text)
-	return err
+	return escape.JSON(text.Bytes()), nil
 }
 
 func printNames(w io.Writer, names []string) error {
 	for _, name := range names {
-		if _, err := fmt.Fprintln(w, name); err != nil {
+		if _, err := fmt.Fprintln(w, escape.Word(name)); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/escape"
 )
 
 // Column is a column of a table. A wide column is shown for -o wide only.
@@ -67,7 +69,7 @@ func (t Table) widths(lines [][]string) []int {
 	}
 	for _, line := range lines {
 		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], utf8.RuneCountInString(escape.Word(cell)))
 		}
 	}
 	return widths
@@ -82,7 +84,7 @@ func (t Table) line(cells []string, widths []int, wide bool) string {
 		if text.Len() > 0 {
 			text.WriteString(gap)
 		}
-		if cell == "" {
+		if cell = escape.Word(cell); cell == "" {
 			cell = "-"
 		}
 		pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -124,7 +125,8 @@ func cut(text string, cells int) string { return strings.TrimRight(fit(text, cel
 
 // hosts are the heading and a line for each host, as many as fit.
 func (f frame) hosts(room int) []string {
-	hosts := slices.Clone(f.view.Hosts)
+	all := f.cleanHosts()
+	hosts := slices.Clone(all)
 	slices.SortStableFunc(hosts, func(a, b install.HostView) int {
 		return cmp.Compare(hurry(a), hurry(b))
 	})
@@ -133,23 +135,34 @@ func (f frame) hosts(room int) []string {
 		rest = "  … and " + summary(hosts[max(room-1, 0):])
 		hosts = hosts[:max(room-1, 0)]
 	}
-	if len(f.view.Hosts) <= room { // with room for all, the file's order is easier to follow
-		hosts = f.view.Hosts
+	if len(all) <= room { // with room for all, the file's order is easier to follow
+		hosts = all
 	}
 	columns := f.columns(hosts)
 	names := map[string]bool{}
-	for _, host := range f.view.Hosts {
+	for _, host := range all {
 		names[host.Name] = true
 	}
 	lines := []string{f.paint.text(styleFaint, cut(columns.row("HOST", "ROLE", "STAGE", "%", "AGE", "WAITS FOR"), f.width))}
 	for _, host := range hosts {
-		host.Waiting = withoutHosts(firstLine(host.Waiting), names)
+		host.Waiting = withoutHosts(host.Waiting, names)
 		lines = append(lines, f.host(host, columns))
 	}
 	if rest != "" {
 		lines = append(lines, f.paint.text(styleFaint, cut(rest, f.width)))
 	}
 	return lines
+}
+
+// cleanHosts are the hosts with words that are fit for a terminal.
+func (f frame) cleanHosts() []install.HostView {
+	hosts := slices.Clone(f.view.Hosts)
+	for i := range hosts {
+		h := &hosts[i]
+		h.Name, h.Stage, h.Waiting = escape.Word(h.Name), escape.Word(h.Stage), firstLine(h.Waiting)
+		h.State = install.HostState(escape.Word(string(h.State)))
+	}
+	return hosts
 }
 
 // hurry orders hosts by how much they need to be seen.
@@ -248,7 +261,7 @@ const narrowRole = 7
 
 // roleOf is a role in at most so many cells. Its beginning says enough.
 func roleOf(role install.Role, cells int) string {
-	text := clean(string(role))
+	text := escape.Word(string(role))
 	if width(text) > cells {
 		text, _, _ = strings.Cut(text, "-")
 	}
@@ -294,7 +307,7 @@ func (f frame) host(h install.HostView, c columns) string {
 	if !h.Since.IsZero() {
 		age = printer.Age(f.now.Sub(h.Since))
 	}
-	row := strings.TrimRight(c.row(clean(h.Name), roleOf(h.Role, c.role), clean(stageOf(h)), percent, age, h.Waiting), " ")
+	row := strings.TrimRight(c.row(h.Name, roleOf(h.Role, c.role), stageOf(h), percent, age, h.Waiting), " ")
 	return f.paint.text(hostStyle(h), cut(row, f.width))
 }
 

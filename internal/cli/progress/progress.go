@@ -4,10 +4,12 @@
 package progress
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"sync"
 
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -29,21 +31,24 @@ func (none) Close()              {}
 
 // JSON writes each event on a line of its own, as docs/event.schema.json says.
 func JSON(w io.Writer) Sink {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return &jsonLines{encoder: encoder}
+	return &jsonLines{w: w}
 }
 
 type jsonLines struct {
-	mu      sync.Mutex
-	encoder *json.Encoder
+	mu sync.Mutex
+	w  io.Writer
 }
 
 func (j *jsonLines) Event(e install.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// A reader that went away must not end the install.
-	_ = j.encoder.Encode(e)
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(e) == nil {
+		// A reader that went away must not end the install.
+		_, _ = j.w.Write(escape.JSON(line.Bytes()))
+	}
 }
 
 func (j *jsonLines) Close() {}

@@ -1,10 +1,10 @@
 package progress
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -24,12 +24,12 @@ func sentence(e install.Event) string {
 		if e.State == absent {
 			return "the service has no such cluster yet"
 		}
-		return joined(": ", "cluster is "+e.State, text)
+		return joined(": ", "cluster is "+escape.Word(e.State), text)
 	case install.EventHost:
 		if e.State == absent { // what is not there is in no state: the message says what is known of it
 			return joined(": ", subject(e), text)
 		}
-		return joined(": ", fmt.Sprintf("%s is %s", e.Host, e.State), text)
+		return joined(": ", escape.Sprintf("%s is %s", e.Host, e.State), text)
 	case install.EventStage:
 		by := ", "
 		if strings.HasSuffix(text, "%") {
@@ -38,7 +38,7 @@ func sentence(e install.Event) string {
 		if text == e.Stage {
 			text = ""
 		}
-		return joined(by, fmt.Sprintf("%s: %s", e.Host, e.Stage), text)
+		return joined(by, escape.Sprintf("%s: %s", e.Host, e.Stage), text)
 	case install.EventProgress:
 		return ""
 	default:
@@ -67,7 +67,7 @@ func subject(e install.Event) string {
 	if e.Host != "" && slices.ContainsFunc(strings.Fields(e.Message), func(word string) bool { return strings.Trim(word, ",:;.") == e.Host }) {
 		return ""
 	}
-	return e.Host
+	return escape.Word(e.Host)
 }
 
 func joined(by string, parts ...string) string {
@@ -81,20 +81,7 @@ func joined(by string, parts ...string) string {
 }
 
 // firstLine keeps a message of the service on one line.
-func firstLine(text string) string {
-	return clean(strings.Join(strings.Fields(text), " "))
-}
-
-// clean takes control characters out of a text, since what a service sends
-// must not steer the terminal.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || (r >= 0x7f && r < 0xa0) {
-			return -1
-		}
-		return r
-	}, text)
-}
+func firstLine(text string) string { return escape.Word(strings.TrimSpace(text)) }
 
 // mark is what a line begins with, so that trouble can be found by eye and by
 // grep.

@@ -216,7 +216,7 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 		return err
 	}
 	for i := range hosts {
-		if err := h.backend.do(ctx, "DELETE", base+"/hosts/"+hosts[i].ID, nil, nil); err != nil && !isGone(err) {
+		if err := h.dropHost(ctx, base+"/hosts/"+hosts[i].ID); err != nil {
 			return err
 		}
 		delete(h.hosts, hosts[i].ID)
@@ -225,6 +225,16 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 		return err
 	}
 	return nil
+}
+
+// dropHost deletes a host of the service. The service answers the deletion of a host
+// that is gone with 500, so the host is looked for after a refusal.
+func (h *hub) dropHost(ctx context.Context, path string) error {
+	err := h.backend.do(ctx, "DELETE", path, nil, nil)
+	if err != nil && isGone(h.backend.do(ctx, "GET", path, nil, nil)) {
+		return nil
+	}
+	return err
 }
 
 // releaseAgent deletes the service's host and lets go of the Agent.
@@ -236,8 +246,7 @@ func (h *hub) releaseAgent(ctx context.Context, agent *object) error {
 		return err
 	}
 	if host := h.hosts[agent.GetName()]; host != nil {
-		err := h.backend.do(ctx, "DELETE", host.path(), nil, nil)
-		if err != nil && !isGone(err) {
+		if err := h.dropHost(ctx, host.path()); err != nil {
 			return err
 		}
 		delete(h.hosts, agent.GetName())

@@ -98,19 +98,20 @@ func checkNetworkType(kind, version string) error {
 
 func checkProxies(plain, secure, none *string, version string) error {
 	for _, p := range []struct {
-		name string
-		text *string
-	}{{"HTTP", plain}, {"HTTPS", secure}} {
+		name    string
+		text    *string
+		schemes []string
+	}{{"HTTP", plain, []string{"http"}}, {"HTTPS", secure, []string{"http", "https"}}} {
 		text := value(p.text)
 		if text == "" {
 			continue
 		}
 		u, err := url.Parse(text)
-		if err != nil || u.Host == "" {
+		if err != nil || u.Scheme == "" {
 			return badRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
 		}
-		if u.Scheme != "http" {
-			return badRequest("Failed to validate %s Proxy: The URL scheme must be http; https is currently not supported: '%s'", p.name, text)
+		if !slices.Contains(p.schemes, u.Scheme) {
+			return badRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
 		}
 	}
 	for part := range strings.SplitSeq(value(none), ",") {
@@ -121,7 +122,7 @@ func checkProxies(plain, secure, none *string, version string) error {
 		if _, err := netip.ParsePrefix(part); err == nil || net.ParseIP(part) != nil || hostShape.MatchString(part) {
 			continue
 		}
-		return badRequest("NO Proxy format is not valid: '%s'. NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to match only subdomains. Use '*' to bypass the proxy for all destinations", value(none))
+		return badRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
 	}
 	return nil
 }

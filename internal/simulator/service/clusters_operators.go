@@ -19,10 +19,6 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o operator) bool { return o.OperatorType == "olm" })
 	var names []string
 	properties := map[string]string{}
-	for _, o := range asked {
-		names = append(names, o.Name)
-		properties[o.Name] = o.Properties
-	}
 	sources := map[string][]string{}
 	chosen := []string{}
 	for _, choice := range bundles {
@@ -36,7 +32,11 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 			sources[name] = append(sources[name], b.ID)
 		}
 	}
-	all, missing := versions.WithDependencies(names)
+	for _, o := range asked {
+		names = append(names, o.Name)
+		properties[o.Name] = o.Properties
+	}
+	all, missing := versions.WithDependencies(names, c.isSingle())
 	if missing != "" {
 		return badRequest("%s", versions.UnsupportedOperator(missing))
 	}

@@ -46,8 +46,8 @@ type discoveryProxy struct {
 func (s *Service) discoveryIgnition(e *infraEnv, isoType string) (string, error) {
 	static := cmp.Or(isoType, e.Type) == fullISO && len(e.static) > 0
 	about := map[string]any{"version": discoverySpec}
-	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
-		about["proxy"] = discoveryProxy{p.HTTPProxy, p.HTTPSProxy, splitNames(p.NoProxy)}
+	if plain, secure, none := e.Proxy.texts(); !e.Proxy.none() {
+		about["proxy"] = discoveryProxy{plain, secure, splitNames(none)}
 	}
 	text := inString(map[string]any{
 		"ignition": about,
@@ -67,10 +67,7 @@ func (s *Service) discoveryUnits(e *infraEnv, static bool) []discoveryUnit {
 	if s.cfg.AgentToken != nil {
 		token = s.cfg.AgentToken(e.ID, cloudSecret(e.pullSecret))
 	}
-	proxy := wireProxy{}
-	if e.Proxy != nil {
-		proxy = *e.Proxy
-	}
+	plain, secure, none := e.Proxy.texts()
 	agent := fmt.Sprintf(`[Service]
 Type=simple
 Restart=always
@@ -94,7 +91,7 @@ After=network-online.target
 
 [Install]
 WantedBy=multi-user.target
-`, proxy.HTTPProxy, proxy.HTTPSProxy, proxy.NoProxy, token, versions.AgentImage, s.cfg.PublicURL(), e.ID)
+`, plain, secure, none, token, versions.AgentImage, s.cfg.PublicURL(), e.ID)
 	units := []discoveryUnit{
 		{"agent.service", true, agent},
 		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
@@ -120,9 +117,9 @@ func (e *infraEnv) discoveryFiles(static bool) []discoveryFile {
 		plain("/root/.docker/config.json", 0o644, e.pullSecret),
 		plain("/root/assisted.te", 0o644, "module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
 	}
-	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
+	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
 		// The service writes this one mode in decimal, where 0644 is meant.
-		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy)))
+		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", httpProxy, httpsProxy, noProxy)))
 	}
 	if e.AdditionalTrustBundle != "" {
 		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))

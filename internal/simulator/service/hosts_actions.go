@@ -183,13 +183,13 @@ func (s *Service) deleteHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, refuse(http.StatusInternalServerError, "%s", err)
 	}
-	s.noteHost(h, "host_deregistered", severityInfo, "Host %s deregistered", h.name())
 	s.forgetHost(h)
 	return noContent()
 }
 
 // forgetHost drops a host and marks its events as those of a host that is gone.
 func (s *Service) forgetHost(h *host) {
+	s.noteHost(h, "host_deregistered", severityInfo, "Host %s deregistered", h.name())
 	s.dropHost(h)
 	for i := range s.events {
 		if s.events[i].HostID == h.ID {

@@ -160,7 +160,7 @@ func (s *Service) minimalInitrd(c *call) (reply, error) {
 // minimalArchive packs the static configuration and the proxy; nil if there is
 // neither.
 func (e *infraEnv) minimalArchive() ([]byte, error) {
-	if len(e.static) == 0 && (e.Proxy == nil || *e.Proxy == (wireProxy{})) {
+	if len(e.static) == 0 && e.Proxy.none() {
 		return nil, nil
 	}
 	var archive bytes.Buffer
@@ -171,9 +171,9 @@ func (e *infraEnv) minimalArchive() ([]byte, error) {
 		writeCpio(&archive, "/etc/systemd/system/"+networkUnit, cpioFile|0o644, []byte(networkUnitText))
 		writeCpio(&archive, "/etc/systemd/system/initrd.target.wants/"+networkUnit, cpioLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
 	}
-	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
+	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
 		writeCpio(&archive, "/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", cpioFile|0o644,
-			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy))
+			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
 	}
 	writeCpio(&archive, "TRAILER!!!", 0, nil)
 	return gzipped(archive.Bytes())

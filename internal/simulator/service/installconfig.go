@@ -257,6 +257,7 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 		return reply{}, badRequest("%s", err)
 	}
 	cl.InstallConfigOverrides = text
+	cl.FeatureUsage = cl.usageText()
 	cl.UpdatedAt = micros(s.now())
 	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return created(s.printCluster(cl, clusterDetail{hosts: true}))

@@ -214,7 +214,8 @@ func (r *replay) peek(i int, at time.Time, self bool) {
 }
 
 func (v *verdict) bad() int {
-	return v.status.all - v.status.same + v.values.all - v.values.same + v.events.all - v.events.same
+	// An answer of another kind is worse than any value in it.
+	return 10_000*(v.status.all-v.status.same) + v.values.all - v.values.same + v.events.all - v.events.same
 }
 
 func (r *replay) exchange(i int, x exchange) *verdict {
@@ -399,7 +400,7 @@ func (r *replay) totals() (alone, all verdict) {
 // badness is what fitting makes small.
 func (r *replay) badness() int {
 	_, all := r.totals()
-	return 50*(all.status.all-all.status.same) + all.bad()
+	return all.bad()
 }
 
 // fits tells whether no other phase needs to be tried.

@@ -80,6 +80,7 @@ type Service struct {
 	random        *rand.Rand
 	entropy       io.Reader
 	clusters      map[string]*cluster
+	gone          map[string]*wireCluster // clusters that were deleted, as they were last
 	clusterOrder  []string
 	infraEnvs     map[string]*infraEnv
 	infraEnvOrder []string
@@ -113,7 +114,7 @@ func New(cfg Config) *Service {
 	source := rand.NewChaCha8(seed)
 	s := &Service{
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
-		clusters: map[string]*cluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
+		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
 		pickBootstrap: func(masters []*host) *host { return masters[0] },
 	}
 	s.faults = newFaults(cfg.Scenario)

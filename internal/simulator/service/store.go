@@ -46,6 +46,8 @@ type infraEnv struct {
 	pullSecret string
 	static     []staticHost
 	signingKey []byte // of the image's address
+	// proxyAsked are the fields of the proxy that was last asked for, joined.
+	proxyAsked *string
 	// registeredDay2 says that it was made for a cluster that was already
 	// installed.
 	day2 bool

@@ -36,7 +36,10 @@ const (
 
 // Exchanger is what exchanging tokens needs.
 type Exchanger struct {
-	Client *http.Client // http.DefaultClient if nil
+	// Client verifies certificates: what is sent is worth more than the service.
+	// http.DefaultClient if nil. Its redirect policy is replaced: a token goes to
+	// no other origin.
+	Client *http.Client
 	Clock  Clock        // the machine's own if nil
 	CAFile string       // what Client was told to trust, for errors
 }
@@ -65,6 +68,9 @@ func (e Exchanger) source(address string, form func() url.Values, next string) *
 	if e.Clock == nil {
 		e.Clock = clock.Real()
 	}
+	own := *e.Client
+	own.CheckRedirect = toSameOrigin
+	e.Client = &own
 	return &exchanged{Exchanger: e, url: tokenURL(address), form: form, next: next, slot: make(chan struct{}, 1)}
 }
 
@@ -181,6 +187,10 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	req.Header.Set("Accept", "application/json")
 	resp, err := e.Client.Do(req)
 	if err != nil {
+		var elsewhere *redirectError
+		if errors.As(err, &elsewhere) {
+			return fail(true, install.CodeFailure, 0, elsewhere)
+		}
 		reason := errors.New(short(redact.Error(err)))
 		if text, next := distrust(err, hostOf(e.url), e.CAFile); next != "" {
 			_, _, fault := fail(true, install.CodeFailure, 0, fmt.Errorf("%s: %w", text, reason))

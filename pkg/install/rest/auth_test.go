@@ -280,3 +280,48 @@ func FuzzTokenKind(f *testing.F) {
 	f.Add(jwt(map[string]any{"auth_scheme": 7, "typ": []int{1}}))
 	f.Fuzz(func(_ *testing.T, token string) { tokenKind(token) })
 }
+
+// TestTokensGoToNoOtherOrigin: whoever answers for the token service with a redirect
+// does not get the offline token sent somewhere else.
+func TestTokensGoToNoOtherOrigin(t *testing.T) {
+	f, elsewhere := newFake(t), newSSO(t, 900)
+	secure := httptest.NewTLSServer(http.RedirectHandler("http://"+strings.TrimPrefix(elsewhere.URL, "http://")+"/token", http.StatusTemporaryRedirect))
+	t.Cleanup(secure.Close)
+	for name, test := range map[string]struct {
+		redirect string // of the token service; "" for the TLS server's
+		followed bool
+	}{
+		"to another host":     {redirect: elsewhere.URL + "/token"},
+		"from https to http":  {},
+		"to another path":     {redirect: "/there", followed: true},
+		"to itself, for ever": {redirect: ssoPath},
+	} {
+		s := newSSO(t, 900)
+		s.answer = func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/there" {
+				reply(w, 200, `{"access_token":"access","expires_in":900}`)
+				return
+			}
+			http.Redirect(w, r, test.redirect, http.StatusTemporaryRedirect)
+		}
+		address, exchange := s.URL, Exchanger{Clock: f.clock}
+		if test.redirect == "" {
+			address, exchange.Client = secure.URL, secure.Client()
+		}
+		source, err := Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: address}, exchange)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = source.Header(t.Context())
+		if test.followed {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		fault := faultOf(t, err)
+		if len(elsewhere.forms) > 0 || fault.Next != "check --sso-url" || !strings.Contains(fault.Error(), "it redirects") || strings.Contains(fault.Error(), "verysecret") {
+			t.Errorf("%s: %v, next %q; elsewhere got %v", name, fault, fault.Next, elsewhere.forms)
+		}
+	}
+}

@@ -112,7 +112,7 @@ func New(config Config) (*Plane, error) {
 	if p.clock == nil {
 		p.clock = clock.Real()
 	}
-	p.images = &http.Client{Transport: transportOf(client)}
+	p.images = &http.Client{Transport: transportOf(client), CheckRedirect: forDownloads}
 	own := *client
 	own.Transport = &exchanger{plane: p, next: transportOf(client)}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -162,8 +162,8 @@ func serviceURL(text string) (*url.URL, error) {
 }
 
 // HTTPClient is a client that trusts the system's certificates and those of
-// caFile (PEM, "" for none), or every certificate if insecure. A file that
-// cannot be read or holds no certificate is an error with CodeUsage.
+// caFile (PEM, "" for none), or every certificate if insecure. It follows redirects
+// to wherever content may lie, but for those from https to http. A file that cannot be read or holds no certificate is an error with CodeUsage.
 func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 10
@@ -179,7 +179,7 @@ func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
-	return &http.Client{Transport: transport}, nil
+	return &http.Client{Transport: transport, CheckRedirect: forDownloads}, nil
 }
 
 // trust is the system's certificates and those of a file.
