@@ -108,7 +108,7 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 		if p.spec.Spec.InfraEnv.Bind != spec.BindLate {
 			delete(image.Settings, SetOSVersion) // of hosts that are added
 		}
-		for _, d := range differences(image.Settings, env.Settings) {
+		for _, d := range imageDifferences(image.Settings, env) {
 			if d.known && !told[d.setting] {
 				p.drift(InfraEnvScope(env.Name), d, late)
 			}

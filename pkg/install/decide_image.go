@@ -122,7 +122,7 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: "the discovery image differs from the file", Settings: Settings{},
 	}
-	for _, d := range differences(image.Settings, env.Settings) {
+	for _, d := range imageDifferences(image.Settings, env) {
 		if rules(d.setting).infraEnv == Frozen {
 			if d.known {
 				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
@@ -144,6 +144,12 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 	if p.missingFrom(image) || p.anyOldImage(env) {
 		p.usableImage(env)
 	}
+}
+
+// imageDifferences compares what is said of an InfraEnv with it, but for what the
+// file overrides in the service's own words.
+func imageDifferences(want Settings, env *InfraEnv) []difference {
+	return slices.DeleteFunc(differences(want, env.Settings), func(d difference) bool { return slices.Contains(env.Overridden, d.setting) })
 }
 
 // newImageNeeded says whether something of an update is in the image.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -77,6 +79,7 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
 		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
+		Overridden: slices.Sorted(maps.Keys(desired.Spec.Spec.Overrides.InfraEnv)),
 	}
 	if from := desired.Spec.Spec.Import; from != nil {
 		query.Imported = from.ClusterID

@@ -169,7 +169,10 @@ type InfraEnv struct {
 	Owned     bool
 	Created   time.Time
 	Settings  Settings
-	Image     Image
+	// Overridden are settings that spec.overrides.infraEnv stands in for: they are
+	// not compared with what else the file says.
+	Overridden []Setting
+	Image      Image
 }
 
 // Image is an InfraEnv's discovery image.

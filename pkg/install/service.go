@@ -36,6 +36,9 @@ type Query struct {
 	// Ignored asks which validations may fail, of a service that shows that apart:
 	// the file says it.
 	Ignored bool
+	// Overridden are the service's own names of fields of InfraEnvs that the file
+	// gives in its words (spec.overrides.infraEnv).
+	Overridden []string
 	// Detail asks for everything to be read anew: inventories, manifests,
 	// images. Otherwise the plane reads what may have changed.
 	Detail bool

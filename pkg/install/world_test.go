@@ -319,6 +319,9 @@ func anyCluster(random *rand.Rand) *spec.Cluster {
 		c.Spec.Network.MTU = 1400
 	}
 	if maybe() {
+		c.Spec.FIPS = new(bool)
+	}
+	if maybe() {
 		c.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
 	}
 	if maybe() {

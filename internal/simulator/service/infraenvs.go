@@ -81,12 +81,25 @@ func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	if e.Type == "" {
 		e.Type = fullISO
 	}
+	if err := s.fitsPlatform(e); err != nil {
+		return err
+	}
 	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
 	update.AdditionalTrustBundle = &p.AdditionalTrustBundle
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
 	update.StaticNetworkConfig = p.StaticNetworkConfig
 	return e.change(&update)
+}
+
+// fitsPlatform refuses an image that the platform of the infra-env's cluster does
+// not start from.
+func (s *Service) fitsPlatform(e *infraEnv) error {
+	cl := s.clusters[e.ClusterID]
+	if cl == nil || e.Type != fullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {
+		return nil
+	}
+	return badRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
 }
 
 // bindInfraEnv ties the infra-env to its cluster and settles its architecture.

@@ -305,3 +305,19 @@ func TestInfraEnvsThatAreTooLarge(t *testing.T) {
 		t.Errorf("update: %d %.200s", got.status, got.text)
 	}
 }
+
+// A cluster on Oracle's cloud takes no infra-env with the full image.
+func TestImageOfOracleCloud(t *testing.T) {
+	b := newBench(t, nil)
+	oci := fields{"type": "external", "external": fields{"platform_name": "oci", "cloud_controller_manager": "External"}}
+	cluster := b.must("POST", "/clusters", fields{"name": "c", "openshift_version": "4.21", "pull_secret": pullSecret, "platform": oci}).object()["id"]
+	for kind, status := range map[string]int{"": 400, "full-iso": 400, "minimal-iso": 201} {
+		body := fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": cluster}
+		if kind != "" {
+			body["image_type"] = kind
+		}
+		if a := b.call("POST", "/infra-envs", body); a.status != status {
+			t.Errorf("%q: %d %s", kind, a.status, a.text)
+		}
+	}
+}

@@ -248,6 +248,9 @@ func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, ac
 	if action.Settings[install.SetPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
 	}
+	for name := range desired.Spec.Spec.Overrides.InfraEnv { // as when it was registered
+		delete(fields, name)
+	}
 	return p.patch(ctx, label{"update InfraEnv", action.Name}, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": action.Target}, fields)
 }
 

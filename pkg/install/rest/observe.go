@@ -47,6 +47,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	defer w.release()
 	w.run, w.ref = query.Run, query.InfraEnv
 	w.askIgnored(query.Ignored)
+	w.overridden = p.tables.infraEnv.setBy(query.Overridden)
 	ctx = withCall(ctx, calling{
 		tries:  2,
 		charge: w.budget.spend,

@@ -15,6 +15,7 @@ type body map[string]any
 // an object W that show it.
 type entry[W any] struct {
 	setting install.Setting
+	names   []string // of the fields in a request
 	write   func(install.Value) (body, error)
 	read    func(*W) (install.Value, bool)
 	// keeping is what the service does with the setting of such an object now; nil
@@ -31,8 +32,9 @@ func (e entry[W]) kept(keeping func(*W) install.Keeping) entry[W] {
 // row makes an entry from two functions over the setting's own shape T. A read
 // that reports false: the service does not say.
 func row[W, T any](setting install.Setting, write func(T) body, read func(*W) (T, bool)) entry[W] {
+	var zero T
 	return entry[W]{
-		setting: setting,
+		setting: setting, names: slices.Sorted(maps.Keys(write(zero))),
 		write: func(v install.Value) (body, error) {
 			var value T
 			if err := v.Decode(&value); err != nil {
@@ -69,6 +71,17 @@ func (t table[W]) fields(settings install.Settings) (body, error) {
 		maps.Copy(out, fields)
 	}
 	return out, nil
+}
+
+// setBy are the settings that fields of a request stand for.
+func (t table[W]) setBy(fields []string) []install.Setting {
+	var out []install.Setting
+	for _, e := range t {
+		if slices.ContainsFunc(e.names, func(name string) bool { return slices.Contains(fields, name) }) {
+			out = append(out, e.setting)
+		}
+	}
+	return out
 }
 
 // settings are what an object says of itself.

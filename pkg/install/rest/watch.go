@@ -36,10 +36,11 @@ type watch struct {
 
 	// What follows belongs to whoever holds the slot.
 	id          string
-	run         string // the mark of the run that asks
-	unmarked    string // id of a record of an imported cluster that is not marked as ours yet
-	ref         string // name or id of a further InfraEnv, "" for none
-	asksIgnored bool   // the query asks which validations may fail
+	run         string            // the mark of the run that asks
+	unmarked    string            // id of a record of an imported cluster that is not marked as ours yet
+	ref         string            // name or id of a further InfraEnv, "" for none
+	overridden  []install.Setting // of InfraEnvs, that the query's overrides stand in for
+	asksIgnored bool              // the query asks which validations may fail
 	cluster     *install.Cluster
 	others      []install.ClusterRef
 	infraEnvs   []install.InfraEnv
@@ -205,6 +206,9 @@ func (w *watch) picture() *install.Observed {
 		return out
 	}
 	out.InfraEnvs = w.datedInfraEnvs()
+	for i := range out.InfraEnvs {
+		out.InfraEnvs[i].Overridden = w.overridden
+	}
 	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
 	out.Elsewhere = w.boundElsewhere()
 	cluster := *w.cluster

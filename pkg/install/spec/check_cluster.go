@@ -190,6 +190,9 @@ func (k *checker) platform() {
 	if p.External != nil && p.External.CloudControllerManager != "" && p.External.CloudControllerManager != "External" {
 		k.report("spec.platform.external.cloudControllerManager", fmt.Sprintf("%q is not known here", p.External.CloudControllerManager), "write External, or leave it out")
 	}
+	if image := k.cluster.Spec.Boot.Image; image == ImageFull && p.onOracleCloud() {
+		k.report("spec.boot.image", "platform external oci goes with the minimal image only", "write minimal, or leave it out")
+	}
 	if k.cluster.SingleNode() && (p.Type == BareMetal || p.Type == VSphere || p.Type == Nutanix) {
 		k.report(field, fmt.Sprintf("a single node cannot have platform %s", p.Type), "write platform: none, or leave it out")
 	}

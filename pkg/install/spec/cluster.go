@@ -131,6 +131,12 @@ type Platform struct {
 	External *ExternalPlatform `yaml:"external,omitempty"`
 }
 
+// onOracleCloud says whether the platform is Oracle's cloud, which starts machines
+// from the minimal image only.
+func (p *Platform) onOracleCloud() bool {
+	return p.Type == External && p.External != nil && p.External.Name == "oci"
+}
+
 // ExternalPlatform describes an infrastructure that OpenShift has no built-in
 // integration for.
 type ExternalPlatform struct {

@@ -132,6 +132,23 @@ func TestInstallConfigOverrides(t *testing.T) {
 	}
 }
 
+// Oracle's cloud starts machines from the minimal image, which is the default there.
+func TestImageOfOracleCloud(t *testing.T) {
+	platform := edit{vips + "", ""}
+	for add, want := range map[string]ImageType{"": ImageMinimal, "  boot: {image: minimal}\n": ImageMinimal, "  boot: {image: full}\n": ""} {
+		text := edit{"  baseDomain", "  platform: {type: external, external: {name: oci}}\n" + add + "  baseDomain"}.apply(t, platform.apply(t, good))
+		cluster, err := parse(t, text, nil)
+		switch {
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "platform external oci goes with the minimal image only")):
+			t.Errorf("%q: %v", add, err)
+		case want != "" && err != nil:
+			t.Errorf("%q: %v", add, err)
+		case want != "" && cluster.Spec.Boot.Image != want:
+			t.Errorf("%q: image %s", add, cluster.Spec.Boot.Image)
+		}
+	}
+}
+
 // The MTU of the pod network is a manifest for the cluster network operator; a
 // network that is not OpenShift's own has another configuration.
 func TestPodNetworkMTU(t *testing.T) {

@@ -1,0 +1,61 @@
+package rest_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+// What the file overrides of InfraEnvs in the service's own words wins over what
+// else it says, also when something else of the InfraEnv is changed later.
+func TestInfraEnvOverridesStay(t *testing.T) {
+	cluster := loadExample(t, "sno")
+	cluster.Spec.Network.Defaults.NTP = []string{"a.example.com"}
+	cluster.Spec.Overrides.InfraEnv = map[string]any{"additional_ntp_sources": "b.example.com"}
+	fast := clock.Scaled(300)
+	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	wire := &wireCount{}
+	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	desired := &install.Desired{Spec: cluster}
+	result, err := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{})).Run(t.Context(), desired)
+	if err != nil || result.Verdict != install.VerdictInstalled {
+		t.Fatalf("verdict %q, error %v", result.Verdict, err)
+	}
+	if _, _, by := wire.take(); by["PATCH infra-envs/*"] != 0 {
+		t.Errorf("the InfraEnv was written %d times after it was registered", by["PATCH infra-envs/*"])
+	}
+	if len(result.Plan.Warnings) > 0 {
+		t.Errorf("told of %+v", result.Plan.Warnings)
+	}
+	env := result.Observed.InfraEnvs[0]
+	err = plane.Act(t.Context(), desired, install.Action{
+		Kind: install.UpdateInfraEnv, Target: env.ID, Name: env.Name,
+		Settings: install.Settings{install.SetExtraNTP: install.ValueOf([]string{"a.example.com"}), install.SetKernelArgs: install.ValueOf([]string{"quiet"})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed, err := plane.Observe(t.Context(), install.Query{ID: result.Observed.Cluster.ID, Detail: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := observed.InfraEnvs[0].Settings
+	if now[install.SetExtraNTP] != `["b.example.com"]` || now[install.SetKernelArgs] != `["quiet"]` {
+		t.Errorf("the InfraEnv has %v", now)
+	}
+}
