@@ -290,6 +290,25 @@ func get(t *testing.T, url string) (int, []byte) {
 	return response.StatusCode, body
 }
 
+// TestBootURL gives a host's script to who knows the URL for DHCP, and not to who only
+// knows a MAC address.
+func TestBootURL(t *testing.T) {
+	service, file := registered(t)
+	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0", "-v")
+	root, mac := items[0].ISO[:strings.Index(items[0].ISO, "/i/")], "?mac=52:54:00:00:05:00"
+	if code, script := get(t, root+"/ipxe"+mac); code != 404 {
+		t.Errorf("who knows a MAC address alone gets %d:\n%s", code, script)
+	}
+	_, told, _ := strings.Cut(stop().errors, "for DHCP, to all machines: "+root)
+	path, _, _ := strings.Cut(told, "\n")
+	items, stop = serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
+	defer stop()
+	root = items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
+	if code, script := get(t, root+path+mac); path == "" || code != 200 || !strings.Contains(string(script), strings.TrimSuffix(items[0].IPXE, "ipxe")) {
+		t.Errorf("the script for a MAC address at %q is %d:\n%s", path, code, script)
+	}
+}
+
 func TestISOServe(t *testing.T) {
 	service, file := registered(t)
 	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
@@ -304,9 +323,6 @@ func TestISOServe(t *testing.T) {
 		t.Error(err)
 	}
 	root := items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
-	if code, script := get(t, root+"/ipxe?mac=52:54:00:00:05:00"); code != 200 || !strings.Contains(string(script), items[0].IPXE[:len(items[0].IPXE)-len("ipxe")]) {
-		t.Errorf("the script for a MAC address is %d:\n%s", code, script)
-	}
 	if _, numbers := get(t, root+"/metrics"); !strings.Contains(string(numbers), `oaictl_media_host_fetched_bytes{host="cp-0"} `+strconv.Itoa(len(image))+"\n") {
 		t.Errorf("no numbers of cp-0 in\n%s", numbers)
 	}

@@ -50,7 +50,7 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.retireMedia()
 	case p.cluster.State == ClusterCancelled:
 		p.adopt()
-		p.end(VerdictCancelled, "the installation was cancelled", "oaictl reset cluster "+p.name())
+		p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
 		p.retireMedia()
 	}
 	return p.finish()

@@ -26,6 +26,20 @@ func readyHub(t *testing.T, c *spec.Cluster) *world {
 	return w
 }
 
+// What is advised after an install that failed or was cancelled is what the service does.
+func TestAdviceAfterTheEnd(t *testing.T) {
+	for _, state := range []install.ClusterState{install.ClusterFailed, install.ClusterCancelled} {
+		for none, want := range map[bool]string{false: "oaictl reset cluster ", true: "oaictl delete cluster "} {
+			w := readyWorld(t, sample(1, 0))
+			w.observed.Cluster.State, w.observed.Cluster.NoReset = state, none
+			plan := install.Decide(w.desired, &w.observed, w.observed.At)
+			if !strings.Contains(plan.Next, want) || strings.Contains(plan.Next, "reset cluster") == none {
+				t.Errorf("%s, no reset %v: %s", state, none, plan.Next)
+			}
+		}
+	}
+}
+
 func actionOf(t *testing.T, plan install.Plan, kind install.Kind) install.Action {
 	t.Helper()
 	i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == kind })

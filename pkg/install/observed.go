@@ -109,9 +109,21 @@ type Cluster struct {
 	// any more, although the start was asked for, and does not until the cluster
 	// is touched. Zero: it goes on.
 	Stalled time.Time
+	// NoReset says that the service can't take an install that has ended back to its
+	// beginning: the cluster has to be made anew.
+	NoReset bool
 	// Unrecorded says that the install is complete, and that oaictl has to write
 	// that down where others look for it, since nobody else does.
 	Unrecorded bool
+}
+
+// StartOver is the command by which an install of the cluster that failed or was cancelled
+// begins again.
+func (c *Cluster) StartOver() string {
+	if c.NoReset {
+		return "oaictl delete cluster " + c.ID + ", then oaictl create cluster -f FILE, whose new discovery image its machines have to boot"
+	}
+	return "oaictl reset cluster " + firstOf(c.Name, c.ID)
 }
 
 // Preparation is how the service got on with preparing installations of a cluster.

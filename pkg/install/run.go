@@ -115,6 +115,7 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		}
 		observed.Standing = standing(r.desired, result.Observed, observed)
 		plan := Decide(r.desired, observed, observed.At)
+		r.memory.sees(observed.Machines)
 		retry := r.memory.apply(&plan, observed.At)
 		changed := r.watch.see(r.desired, result.Observed, observed, plan)
 		result.Observed, result.Plan, result.Verdict = observed, plan, plan.Verdict

@@ -99,3 +99,13 @@ func saved(t testing.TB, dir string) []string {
 	}
 	return names
 }
+
+// same runs something on backends at once, and compares what it was like.
+func same(t *testing.T, all []backend, run func(*testing.T, backend) trace) {
+	t.Helper()
+	names := make([]string, 0, len(all))
+	for _, b := range all {
+		names = append(names, b.name)
+	}
+	traces.Same(t, names, func(t *testing.T, i int) trace { return run(t, all[i]) })
+}

@@ -85,7 +85,7 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 // to. The pool outlives the cluster.
 func TestPool(t *testing.T) {
 	t.Parallel()
-	x := backends(t)[0].open(t, example(t, "compact"), nil)
+	x := overREST(t).open(t, example(t, "compact"), nil)
 	pool := x.cluster.Metadata.Name + "-pool"
 	x.cluster.Spec.InfraEnv = spec.InfraEnv{Bind: spec.BindLate, Ref: pool}
 	if _, err := x.wire.do(t.Context(), http.MethodPost, "/v2/infra-envs", map[string]any{

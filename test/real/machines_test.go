@@ -148,7 +148,7 @@ func (x *site) controllers(t testing.TB, plane remote) (*bmc.Server, []install.O
 	listener.Start()
 	t.Cleanup(listener.Close)
 	source := discovery{plane: plane, cluster: x.cluster, folder: t.TempDir()}
-	images, err := machine.NewImages(machine.ImagesConfig{Spec: x.cluster, Server: server, Base: source.base, Ignition: source.ignition})
+	images, err := machine.NewImages(machine.ImagesConfig{Spec: x.cluster, Server: server, Base: source.base, Ignition: source.ignition, Networks: source.networks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,19 +163,19 @@ type discovery struct {
 	folder  string
 }
 
-func (d discovery) infraEnv(ctx context.Context) (string, error) {
+func (d discovery) infraEnv(ctx context.Context) (install.InfraEnv, error) {
 	ref, err := d.plane.ClusterByNameOrID(ctx, d.cluster.Metadata.Name)
 	if err != nil {
-		return "", err
+		return install.InfraEnv{}, err
 	}
 	list, err := d.plane.ListInfraEnvs(ctx, ref.ID)
 	if err != nil {
-		return "", err
+		return install.InfraEnv{}, err
 	}
 	if len(list) != 1 {
-		return "", errors.New("there is not one InfraEnv")
+		return install.InfraEnv{}, errors.New("there is not one InfraEnv")
 	}
-	return list[0].ID, nil
+	return list[0], nil
 }
 
 func (d discovery) base(ctx context.Context) (*iso.Base, error) {
@@ -183,7 +183,7 @@ func (d discovery) base(ctx context.Context) (*iso.Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, _, err := d.plane.DownloadISOURL(ctx, env)
+	address, _, err := d.plane.DownloadISOURL(ctx, env.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +214,18 @@ func (d discovery) ignition(ctx context.Context, _ string) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = d.plane.DownloadInfraEnvFile(ctx, env, "discovery.ign", &out)
+	err = d.plane.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", &out)
 	return out.Bytes(), err
+}
+
+func (d discovery) networks(ctx context.Context, _ string) ([]install.StaticNetwork, error) {
+	env, err := d.infraEnv(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var networks []install.StaticNetwork
+	if value, said := env.Settings[install.SetStaticNetwork]; said {
+		err = value.Decode(&networks)
+	}
+	return networks, err
 }

@@ -3,11 +3,8 @@ package real
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/test/trace"
@@ -143,41 +140,12 @@ func (r *runs) sent(t testing.TB, minutes float64) {
 	}
 }
 
-// same runs something on backends at once, and compares what it was like with what it
-// is on the first.
+// same runs something on backends at once, and compares what it was like.
 func same(t *testing.T, all []backend, run func(*testing.T, backend) trace.Trace) {
 	t.Helper()
-	made := make([]*trace.Trace, len(all))
-	t.Run("on", func(t *testing.T) {
-		for i, b := range all {
-			t.Run(b.name, func(t *testing.T) {
-				t.Parallel()
-				got := run(t, b)
-				made[i] = &got
-			})
-		}
-	})
-	for i := range all[1:] {
-		if made[0] == nil || made[i+1] == nil {
-			continue // it has failed, or was skipped, and said why
-		}
-		want, got := trace.Comparable(*made[0], *made[i+1])
-		if !all[0].simulated() {
-			want, got = coarse(want), coarse(got)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("-%s +%s\n%s", all[0].name, all[i+1].name, diff)
-		}
+	names := make([]string, 0, len(all))
+	for _, b := range all {
+		names = append(names, b.name)
 	}
-}
-
-// coarse leaves out what passes too fast to be seen by everybody when machines run
-// faster than the time of who looks: states and stages on the way.
-func coarse(t trace.Trace) trace.Trace {
-	hosts := map[string]trace.Host{}
-	for name, h := range t.Hosts {
-		hosts[name] = trace.Host{Last: h.Last}
-	}
-	t.Hosts, t.Cluster = hosts, slices.Clone(t.Cluster[max(0, len(t.Cluster)-1):])
-	return t
+	trace.Same(t, names, func(t *testing.T, i int) trace.Trace { return run(t, all[i]) })
 }

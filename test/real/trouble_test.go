@@ -51,8 +51,11 @@ func TestTrouble(t *testing.T) {
 				if a.trace.Code != int(test.code) || !strings.Contains(a.says(), test.says) {
 					t.Fatalf("ends with code %d, not %d with %q: %s", a.trace.Code, test.code, test.says, a.says())
 				}
-				if test.code == install.CodeNeedsUser && name == "unknown-host-appears" {
+				if name == "unknown-host-appears" {
 					x.leftAlone(t, "52:54:00:ba:dd:01")
+				}
+				if advised := strings.Contains(install.NextOf(a.err), "oaictl delete cluster "); test.code == install.CodeFailed && advised != x.hub {
+					t.Errorf("what is to be typed next: %s", install.NextOf(a.err)) // a hub resets nothing
 				}
 				return a.trace
 			})
@@ -95,29 +98,27 @@ func (x *site) leftAlone(t testing.TB, mac string) {
 	}
 }
 
-// TestDegraded installs a cluster of which an operator fails that it can do without.
+// TestDegraded installs a cluster of which an operator fails that it can do without. A hub
+// installs no operators with a cluster.
 func TestDegraded(t *testing.T) {
 	t.Parallel()
-	fails := &scenario.Scenario{Name: "lvm-fails", Hosts: []scenario.Rule{{Do: scenario.DoOperatorsTimeout, Args: scenario.Args{"operators": []string{"lvm"}}}}}
-	same(t, backends(t), func(t *testing.T, b backend) trace.Trace {
-		x := b.open(t, singleNodeWithOperator(t), fails)
-		r := x.start(t, false)
-		a := r.once(t.Context(), t)
-		if a.trace.Code != int(install.CodeDegraded) || !strings.Contains(a.says(), "lvm") {
-			t.Fatalf("ends with code %d, not %d with the operator's name: %s", a.trace.Code, install.CodeDegraded, a.says())
-		}
-		r.forget()
-		if again := r.once(t.Context(), t); again.trace.Code != int(install.CodeDegraded) || len(r.written()) > 0 {
-			t.Errorf("the second run ends with code %d; writes %v", again.trace.Code, r.written())
-		}
-		return a.trace
-	})
+	fails := &scenario.Scenario{Name: "operator-fails", Hosts: []scenario.Rule{{Do: scenario.DoOperatorsTimeout, Args: scenario.Args{"operators": []string{"nmstate"}}}}}
+	x := overREST(t).open(t, singleNodeWithOperator(t), fails)
+	r := x.start(t, false)
+	a := r.once(t.Context(), t)
+	if a.trace.Code != int(install.CodeDegraded) || !strings.Contains(a.says(), "nmstate") {
+		t.Fatalf("ends with code %d, not %d with the operator's name: %s", a.trace.Code, install.CodeDegraded, a.says())
+	}
+	r.forget()
+	if again := r.once(t.Context(), t); again.trace.Code != int(install.CodeDegraded) || len(r.written()) > 0 {
+		t.Errorf("the second run ends with code %d; writes %v", again.trace.Code, r.written())
+	}
 }
 
 // singleNodeWithOperator is a single node with an operator on top.
 func singleNodeWithOperator(t testing.TB) *spec.Cluster {
 	t.Helper()
-	return exampleWith(t, "sno", "  hosts:  ", "  operators: [{name: lvm}]\n  hosts:  ")
+	return exampleWith(t, "sno", "  hosts:  ", "  operators: [{name: nmstate}]\n  hosts:  ")
 }
 
 // TestCancel cancels an install that a run waits for: while it is prepared, which takes
@@ -126,12 +127,12 @@ func singleNodeWithOperator(t testing.TB) *spec.Cluster {
 // cancellation.
 func TestCancel(t *testing.T) {
 	for phase, test := range map[install.ClusterState]struct{ next string }{
-		install.ClusterPreparing:  {"create cluster"},
+		install.ClusterPreparing:  {"the same command again"},
 		install.ClusterInstalling: {"reset"},
 	} {
 		t.Run(string(phase), func(t *testing.T) {
 			t.Parallel()
-			x := backends(t)[0].open(t, example(t, "compact"), nil)
+			x := overREST(t).open(t, example(t, "compact"), nil)
 			r := x.start(t, false)
 			r.hear = append(r.hear, x.cancelAt(t, phase))
 			a := r.once(t.Context(), t)

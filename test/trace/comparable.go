@@ -39,13 +39,19 @@ func stopped(hosts, others map[string]Host) map[string]Host {
 	return out
 }
 
-// seenInBoth leaves out Draft where another list of states has it not, and Blocked
-// that comes back for a moment to a cluster that was ready.
+// seenInBoth leaves out Draft where another list of states has it not, Blocked that comes
+// back for a moment to a cluster that was ready, and Discovering that comes back to one that
+// was not yet, while its machines register one after the other.
 func seenInBoth(states, others []string) []string {
 	const draft, blocked, ready = string(install.ClusterDraft), string(install.ClusterBlocked), string(install.ClusterReady)
+	const discovering = string(install.ClusterDiscovering)
 	var out []string
 	for i, s := range states {
-		again := s == blocked && slices.Contains(states[:i], ready) && i < len(states)-1
+		after := blocked
+		if s == blocked {
+			after = ready
+		}
+		again := (s == blocked || s == discovering) && slices.Contains(states[:i], after) && i < len(states)-1
 		if again || s == draft && !slices.Contains(others, s) {
 			continue
 		}

@@ -29,6 +29,8 @@ func TestComparable(t *testing.T) {
 		"the same":                     {base(whole...), true},
 		"never a draft":                {base("Absent", "Discovering", "Blocked", "Ready", "Preparing", "Installing", "Installed"), true},
 		"blocked again for a moment":   {base("Absent", "Draft", "Discovering", "Blocked", "Ready", "Blocked", "Preparing", "Installing", "Installed"), true},
+		"discovering again":            {base("Absent", "Draft", "Discovering", "Blocked", "Discovering", "Blocked", "Ready", "Preparing", "Installing", "Installed"), true},
+		"discovering in the end":       {base(append(whole, "Discovering")...), false},
 		"never blocked":                {base("Absent", "Draft", "Discovering", "Ready", "Preparing", "Installing", "Installed"), false},
 		"never prepared":               {base("Absent", "Draft", "Discovering", "Blocked", "Ready", "Installing", "Installed"), false},
 		"blocked in the end":           {base(append(whole, "Blocked")...), false},

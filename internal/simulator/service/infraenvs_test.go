@@ -253,6 +253,11 @@ func TestInstallConfigOverrides(t *testing.T) {
 	if !strings.Contains(text, `"networkType":"Calico"`) || !strings.Contains(text, `"fips":true`) || !strings.Contains(text, "10.128.0.0/14") {
 		t.Errorf("effective config %s", text)
 	}
+	for _, overrides := range []string{`{"networking":{"clusterNetworkMTU":1400}}`, `{"networking":{"ovnKubernetesConfig":{}}}`, `{"publish":"Internal"}`} {
+		if a := b.call("PATCH", path, inString(overrides)); a.status != 400 || !strings.HasPrefix(a.reason(), "json: unknown field ") {
+			t.Errorf("%s: %d %s", overrides, a.status, a.text)
+		}
+	}
 	if a := b.call("PATCH", path, inString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
 		t.Errorf("an unknown key: %d %s", a.status, a.reason())
 	}

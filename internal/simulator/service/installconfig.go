@@ -45,8 +45,6 @@ type (
 		ClusterNetwork []icClusterNetwork `json:"clusterNetwork"`
 		MachineNetwork []icMachineNetwork `json:"machineNetwork,omitempty"`
 		ServiceNetwork []string           `json:"serviceNetwork"`
-		ClusterMTU     int                `json:"clusterNetworkMTU,omitempty"`
-		OVN            json.RawMessage    `json:"ovnKubernetesConfig,omitempty"`
 	}
 	icClusterNetwork struct {
 		CIDR       string `json:"cidr"`

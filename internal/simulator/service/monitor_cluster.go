@@ -59,7 +59,7 @@ func inputChecks() []string {
 // moveIdle decides the state of a cluster that nobody has told to install.
 func (s *Service) moveIdle(c *cluster) {
 	for _, id := range inputChecks() {
-		if st := c.checks.status(id); (st == failed || st == errored) && !c.ignoresCluster(id) {
+		if !good(c.checks.status(id)) && !c.ignoresCluster(id) {
 			s.setCluster(c, clusterPendingInput, infoInputRequired)
 			return
 		}

@@ -41,14 +41,21 @@ func (s *Service) checkReclaim(h *host) {
 	}
 }
 
-// refreshHostNow judges a host at once, after its user changed it.
+// refreshHostNow judges a host, and with it its cluster, at once, after its user
+// changed it.
 func (s *Service) refreshHostNow(h *host) {
 	if h.cluster == nil {
 		s.tickHost(h, nil)
 		return
 	}
-	h.cluster.remember()
-	s.tickHost(h, h.cluster.hostnames())
+	c := h.cluster
+	c.updateGroupsAndCollisions()
+	c.remember()
+	s.tickHost(h, c.hostnames())
+	if oneOf(c.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
+		s.judgeCluster(c)
+		s.moveIdle(c)
+	}
 }
 
 func (s *Service) judgeHost(h *host, names map[string]int) {

@@ -191,3 +191,27 @@ func TestPreparationTakesTooLong(t *testing.T) {
 	b.pass(10 * time.Second)
 	b.is(clusterReady, infoPrepareFailed)
 }
+
+// TestHostChangeRejudgesItsCluster at once, not at the next pass.
+func TestHostChangeRejudgesItsCluster(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.until(clusterReady)
+	rename := func(to string) { b.must("PATCH", b.machines[0].path(), fields{"host_name": to}) }
+	rename("host-1")
+	b.is(clusterInsufficient, infoNotReady)
+	rename("host-9")
+	b.pass(10 * time.Second)
+	b.pass(10 * time.Second)
+	b.is(clusterReady, infoReady)
+}
+
+// TestInputIsMissingUntilHostsBringIt: without hosts nobody can say in which network
+// a cluster's addresses are.
+func TestInputIsMissingUntilHostsBringIt(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(0)
+	b.is(clusterInsufficient, infoNotReady)
+	b.pass(10 * time.Second)
+	b.is(clusterPendingInput, infoInputRequired)
+}

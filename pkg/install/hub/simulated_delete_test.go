@@ -223,4 +223,3 @@ func TestRemoveHostThatHangs(t *testing.T) {
 		t.Errorf("%v; %d nodes were taken out", err, log.count(takenOut))
 	}
 }
-

@@ -18,8 +18,7 @@ func (w *watch) askIgnored(asks bool) {
 }
 
 // readIgnored reads which validations may fail, where somebody asks for it: the
-// cluster does not show it. A service on which nobody may say so refuses to tell,
-// and then it is not known.
+// cluster does not show it. Who may not read it may not set it either.
 func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	if !w.asksIgnored {
 		return nil
@@ -28,13 +27,9 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 		Cluster string `json:"cluster-validation-ids"`
 		Hosts   string `json:"host-validation-ids"`
 	}
-	err := p.do(ctx, request{
+	if err := p.do(ctx, request{
 		label: label{"read ignored validations of", w.id}, method: http.MethodGet, path: ignoredPath, in: map[string]string{"cluster_id": w.id},
-	}, &wire)
-	if permanent(err) && !gone(err) {
-		w.ignored = ""
-		return nil
-	} else if err != nil {
+	}, &wire); err != nil {
 		return err
 	}
 	cluster, _ := inText[[]string](wire.Cluster)

@@ -28,7 +28,8 @@ type Config struct {
 	Cap int64
 	// Client makes the requests; nil means one with deadlines for connecting
 	// and for the answer's beginning. It must have no Timeout of its own: an
-	// image takes as long as it takes.
+	// image takes as long as it takes. Its redirect policy is replaced: none is
+	// followed from https to http.
 	Client *http.Client
 	// TLS is whom the cache's own client trusts, as a mirror's certificate; nil
 	// means the system's authorities. It has no effect on a Client that is given.
@@ -64,6 +65,9 @@ func New(c Config) *Cache {
 	if cache.client == nil {
 		cache.client = newClient(c.TLS)
 	}
+	own := *cache.client
+	own.CheckRedirect = noDowngrade
+	cache.client = &own
 	if cache.clock == nil {
 		cache.clock = clock.Real()
 	}

@@ -221,7 +221,7 @@ func TestAnswersThatAreNotTrusted(t *testing.T) {
 		compressed: "as br",
 		longer:     "EOF",
 	} {
-		c := fetch.New(fetch.Config{Dir: t.TempDir(), Clock: rapid{clock.Real()}, TLS: secure.Client().Transport.(*http.Transport).TLSClientConfig})
+		c := fetch.New(fetch.Config{Dir: t.TempDir(), Clock: rapid{clock.Real()}, Client: &http.Client{Transport: secure.Client().Transport}})
 		_, err := c.Get(t.Context(), fetch.Source{Location: location}, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("error %v, want %q", err, want)

@@ -22,12 +22,12 @@ func newClient(trust *tls.Config) *http.Client {
 			ForceAttemptHTTP2:     true,
 			DisableCompression:    true, // ranges and sizes are those of the content itself
 		},
-		CheckRedirect: noDowngrade,
 	}
 }
 
 // noDowngrade follows redirects, but not from https to http: what boots a
-// machine would come from whoever is in between.
+// machine would come from whoever is in between. No server is told where it was sent
+// from: that URL may hold a token.
 func noDowngrade(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return &redirectError{"it redirects more than 10 times"}
@@ -35,6 +35,7 @@ func noDowngrade(req *http.Request, via []*http.Request) error {
 	if via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https" {
 		return &redirectError{"it redirects from https to " + Redact(req.URL.String())}
 	}
+	req.Header.Del("Referer")
 	return nil
 }
 
