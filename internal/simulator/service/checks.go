@@ -39,8 +39,22 @@ type checks struct {
 	text string
 }
 
+// failure is a check that fails now, and did not before.
+type failure struct {
+	check
+	succeeded bool // before
+}
+
+// how says what became of the check.
+func (f failure) how() string {
+	if f.succeeded {
+		return "that used to succeed is now failing"
+	}
+	return "failed"
+}
+
 // set keeps new outcomes and tells which ids got worse and which recovered.
-func (c *checks) set(list []check) (broken, fixed []check) {
+func (c *checks) set(list []check) (broken []failure, fixed []check) {
 	if slices.Equal(c.list, list) {
 		return nil, nil
 	}
@@ -52,8 +66,8 @@ func (c *checks) set(list []check) (broken, fixed []check) {
 		was, known := before[o.ID]
 		switch {
 		case !known || was == o.Status:
-		case was == passed && o.Status == failed:
-			broken = append(broken, o)
+		case o.Status == failed:
+			broken = append(broken, failure{o, was == passed})
 		case was == failed && o.Status == passed:
 			fixed = append(fixed, o)
 		}

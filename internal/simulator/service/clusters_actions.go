@@ -221,7 +221,7 @@ func (s *Service) reportFinalizing(c *call) (reply, error) {
 	progress.FinalizingPercentage = finalizingPercent(cl, at)
 	cl.Progress = &progress
 	cl.measureTotal()
-	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage to '%s'", p.FinalizingStage)
+	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
 	return reply{status: 200}, nil
 }
 

@@ -55,8 +55,8 @@ func (s *Service) readCluster(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if c.URL.Query().Get("exclude-hosts") == "true" {
-		w := s.printCluster(cl, clusterDetail{})
-		w.Hosts = nil
+		w := s.printCluster(cl, clusterDetail{noCounts: true})
+		w.Hosts, w.HostNetworks = nil, []hostNetwork{}
 		return ok(w)
 	}
 	return ok(s.printCluster(cl, clusterDetail{hosts: true}))

@@ -289,12 +289,17 @@ func (s *Service) takeImages(h *host, images []imageResult) {
 		h.imageResults = map[string]imageResult{}
 	}
 	for _, r := range images {
-		old, known := h.imageResults[r.Name]
-		h.imageResults[r.Name] = r
-		if !known || old.Result != r.Result {
-			s.noteHost(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. time: %.6g seconds; size: %.6g bytes; download rate: %.6g MBps",
-				h.name(), r.Name, r.Result, r.Time, r.SizeBytes, r.DownloadRate)
+		if old, known := h.imageResults[r.Name]; known {
+			old.Result = r.Result // what was measured first is kept
+			h.imageResults[r.Name] = old
+			continue
 		}
+		h.imageResults[r.Name] = r
+		measured := ""
+		if r.SizeBytes > 0 {
+			measured = fmt.Sprintf("time: %.2f seconds; size: %.2f Megabytes; download rate: %.2f MBps", r.Time, r.SizeBytes/(1<<20), r.DownloadRate)
+		}
+		s.noteHost(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.name(), r.Name, r.Result, measured)
 	}
 	h.ImagesStatus = inString(h.imageResults)
 }

@@ -57,6 +57,16 @@ func (s *Service) sameStage(h *host, info string) {
 	progress.ProgressInfo, progress.StageUpdatedAt = info, millis(s.now())
 	h.Progress = &progress
 	h.UpdatedAt = micros(s.now())
+	s.noteStage(h)
+}
+
+// noteStage writes an event of how far the host is.
+func (s *Service) noteStage(h *host) {
+	text := "reached installation stage " + h.Progress.CurrentStage
+	if h.Progress.ProgressInfo != "" {
+		text += ": " + h.Progress.ProgressInfo
+	}
+	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.name(), text)
 }
 
 // advance moves a host to a stage.
@@ -66,11 +76,7 @@ func (s *Service) advance(h *host, stage, info string, percent int) {
 	progress.StageStartedAt, progress.StageTimedOut = now, false
 	progress.CurrentStage, progress.ProgressInfo, progress.Percentage, progress.StageUpdatedAt = stage, info, percent, now
 	h.Progress = &progress
-	text := "reached installation stage " + stage
-	if info != "" {
-		text += ": " + info
-	}
-	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.name(), text)
+	s.noteStage(h)
 	if h.Kind == kindAddedHost && stage == stageRebooting {
 		progress.CurrentStage, progress.Percentage = stageDone, 100
 		h.Progress = &progress

@@ -34,7 +34,7 @@ func (s *Service) tickCluster(c *cluster) {
 func (s *Service) judgeCluster(c *cluster) {
 	broken, fixed := c.checks.set(s.made(s.evaluateCluster(c)))
 	for _, o := range broken {
-		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' that used to succeed is now failing", o.ID)
+		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.how())
 	}
 	for _, o := range fixed {
 		s.note(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
@@ -172,6 +172,7 @@ func (c *cluster) outcome(installed func(*host) bool) outcome {
 			o.workersAlive += one(alive)
 		}
 	}
+	o.masters = max(o.masters, int(c.ControlPlaneCount)) // one that was deleted is missing
 	return o
 }
 

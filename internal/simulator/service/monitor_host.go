@@ -61,7 +61,7 @@ func (s *Service) refreshHostNow(h *host) {
 func (s *Service) judgeHost(h *host, names map[string]int) {
 	broken, fixed := h.checks.set(s.made(s.evaluateHost(h, names)))
 	for _, o := range broken {
-		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' that used to succeed is now failing", h.name(), o.ID)
+		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' %s", h.name(), o.ID, o.how())
 	}
 	for _, o := range fixed {
 		s.noteHost(h, "host_validation_fixed", severityInfo, "Host %s: validation '%s' is now fixed", h.name(), o.ID)

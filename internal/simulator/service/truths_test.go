@@ -1,0 +1,209 @@
+package service
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+const nobody = "11111111-2222-4333-8444-555555555555"
+
+// TestParametersComeFirst asks for things that are not there, with parameters
+// that are wrong: the parameters are judged first, in the order of their names.
+func TestParametersComeFirst(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(0)
+	none := "/clusters/" + nobody
+	host := "/infra-envs/" + nobody + "/hosts/" + nobody
+	for _, tc := range []struct {
+		method, path string
+		body         any
+		status       int
+		reason       string
+	}{
+		{"GET", "/clusters/nope", nil, 400, `cluster_id in path must be of type uuid: "nope"`},
+		{"GET", "/infra-envs?cluster_id=nope", nil, 400, `cluster_id in query must be of type uuid: "nope"`},
+		{"GET", "/infra-envs/nope/hosts/nope", nil, 400, `host_id in path must be of type uuid: "nope"`},
+		{"PATCH", "/clusters/nope", nil, 400, "clusterUpdateParams in body is required"},
+		{"PUT", "/clusters/nope/progress", nil, 400, `cluster_id in path must be of type uuid: "nope"`},
+		{"PATCH", none, nil, 400, "clusterUpdateParams in body is required"},
+		{"PATCH", none, fields{}, 404, "Failed to get cluster " + nobody + ": record not found"},
+		{"GET", none + "/downloads/files", nil, 400, "file_name in query is required"},
+		{"GET", none + "/downloads/files?file_name=install-config.yaml", nil, 404, "record not found"},
+		{"GET", none + "/downloads/files-presigned?file_name=install-config.yaml", nil, 400, "Failed to generate presigned URL: invalid backend"},
+		{"GET", none + "/manifests", nil, 404, "Object Not Found"},
+		{"PUT", none + "/monitored-operators", fields{}, 400, "empty operator name is not allowed"},
+		{"POST", host + "/actions/bind", fields{}, 400, "cluster_id in body is required"},
+		{"DELETE", host, nil, 500, "failed to get host " + nobody + " in infra_env " + nobody + ": record not found"},
+		{"POST", "/clusters", fields{}, 400, "name in body is required"},
+		{"POST", "/events", fields{"message": "x"}, 400, "event_time in body is required"},
+		{"GET", none + "/hosts", nil, 200, ""},
+		{"GET", none + "/monitored-operators", nil, 200, ""},
+	} {
+		if a := b.call(tc.method, tc.path, tc.body); a.status != tc.status || a.reason() != tc.reason {
+			t.Errorf("%s %s: %d %s", tc.method, tc.path, a.status, a.text)
+		}
+	}
+}
+
+// TestDeletedCluster looks at what stays of a cluster.
+func TestDeletedCluster(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(2)
+	b.pass(time.Minute)
+	if text := b.must("GET", "/clusters/"+b.cluster+"?exclude-hosts=true", nil).text; !strings.Contains(text, `"hosts":null`) {
+		t.Errorf("without hosts: %s", text)
+	}
+	b.must("DELETE", "/clusters/"+b.cluster, nil)
+	r := httptest.NewRequest("GET", Base+"/v2/clusters/"+b.cluster, nil)
+	r.Header.Set("get_unregistered_clusters", "true")
+	w := httptest.NewRecorder()
+	b.s.ServeHTTP(w, r)
+	gone := answer{w.Code, w.Body.String(), w.Header()}.object()
+	if hosts, _ := gone["hosts"].([]any); w.Code != 200 || gone["deleted_at"] == nil || len(hosts) != 2 {
+		t.Errorf("%d %v", w.Code, gone)
+	}
+	if a := b.call("GET", "/clusters/"+b.cluster, nil); a.status != 404 {
+		t.Errorf("without the header: %d", a.status)
+	}
+	if a := b.call("POST", "/infra-envs/"+b.infraEnv+"/hosts", fields{"host_id": nobody}); a.status != 404 {
+		t.Errorf("a host at its infra-env: %d %s", a.status, a.text)
+	}
+	events := b.must("GET", "/events?cluster_id="+b.cluster, nil)
+	if n := strings.Count(events.text, `"host_deregistered"`); n != 2 {
+		t.Errorf("%d hosts deregistered", n)
+	}
+}
+
+// TestInfraEnvProxy changes the parts of a proxy one after the other.
+func TestInfraEnvProxy(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(nil)
+	const one, two = "http://one.example.com:3128", "http://two.example.com:3128"
+	for _, tc := range []struct{ asked, want fields }{
+		{fields{"http_proxy": one, "no_proxy": "x.example.com"}, fields{"http_proxy": one, "no_proxy": "x.example.com"}},
+		{fields{}, fields{"http_proxy": one, "no_proxy": "x.example.com"}},
+		{fields{"http_proxy": two}, fields{"http_proxy": two, "no_proxy": "x.example.com"}},
+		{fields{"https_proxy": two}, fields{"http_proxy": two, "no_proxy": "x.example.com"}}, // joined, it is the same
+		{fields{"https_proxy": "https://three.example.com"}, fields{"http_proxy": two, "https_proxy": "https://three.example.com", "no_proxy": "x.example.com"}},
+		{fields{"http_proxy": ""}, fields{"http_proxy": "", "https_proxy": "https://three.example.com", "no_proxy": "x.example.com"}},
+		{fields{"no_proxy": ""}, fields{"http_proxy": "", "https_proxy": "https://three.example.com", "no_proxy": "x.example.com"}},
+	} {
+		got := b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"proxy": tc.asked}).object()["proxy"]
+		if inString(got) != inString(tc.want) {
+			t.Errorf("%v: %v", tc.asked, got)
+		}
+	}
+}
+
+// TestInfraEnvFields sets, empties and misspells fields of an infra-env.
+func TestInfraEnvFields(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(nil)
+	path := "/infra-envs/" + b.infraEnv
+	b.must("PATCH", path, fields{"ssh_authorized_key": sshKey, "additional_ntp_sources": "10.1.1.1", "network_discovery_delay_seconds": 0})
+	kept := b.must("PATCH", path, fields{"ssh_authorized_key": "", "openshift_version": ""}).object()
+	if kept["ssh_authorized_key"] != sshKey || kept["openshift_version"] != "4.21" || kept["network_discovery_delay_seconds"] != 0.0 {
+		t.Errorf("kept %v", kept)
+	}
+	for _, tc := range []struct {
+		asked  fields
+		reason string
+	}{
+		{fields{"ntp_sources": "10.1.1.3"}, "ntp_sources and additional_ntp_sources are mutually exclusive"},
+		{fields{"ssh_authorized_key": "nonsense"}, "SSH key is not valid"},
+		{fields{"additional_trust_bundle": "nonsense"}, "invalid block"},
+		{fields{"kernel_arguments": []fields{{"operation": "replace", "value": "p1"}}}, "Only kernel argument operation append is supported.  Got replace"},
+		{fields{"proxy": fields{"http_proxy": "https://p.example.com:3128"}}, "Failed to validate HTTP Proxy: The URL scheme must be http and specified in the URL: 'https://p.example.com:3128'"},
+		{fields{"rendezvous_ip": "192.168.127.10"}, "RendezvousIP is only supported for disconnected ISO infra-envs"},
+		{fields{"network_discovery_delay_seconds": -1}, "network_discovery_delay_seconds in body should be greater than or equal to 0"},
+		{fields{"cluster_id": b.cluster}, `parsing infraEnvUpdateParams body from "" failed, because json: unknown field "cluster_id"`},
+	} {
+		if a := b.call("PATCH", path, tc.asked); a.status != 400 || a.reason() != tc.reason {
+			t.Errorf("%v: %d %s", tc.asked, a.status, a.text)
+		}
+	}
+	b.must("PATCH", path, fields{"ntp_sources": "10.1.1.3", "additional_ntp_sources": ""})
+}
+
+// TestEventCounts asks for events in every way that the counts depend on.
+func TestEventCounts(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.pass(time.Minute)
+	gone := b.machines[2]
+	b.must("DELETE", gone.path(), nil)
+	gone.silent = true
+	all := "cluster_id=" + b.cluster
+	ask := func(query string) answer { return b.must("GET", "/events?"+query, nil) }
+	count := func(query string) string { return ask(query).header.Get("Event-Count") }
+	for _, tc := range []struct{ name, left, right string }{
+		{"the limit does not change the count", all + "&limit=0", all},
+		{"no limit", all + "&limit=-1", all},
+		{"the cluster goes before the infra-env", all + "&infra_env_id=" + b.infraEnv, all},
+		{"of a repeated parameter the last counts", all + "&severities=info&severities=warning", all + "&severities=warning"},
+		{"a list", all + "&severities=info,warning,error,critical", all},
+		{"an unknown category is none", all + "&categories=nonsense", all + "&message=nothing-like-this"},
+	} {
+		if l, r := count(tc.left), count(tc.right); l != r {
+			t.Errorf("%s: %s and %s", tc.name, l, r)
+		}
+	}
+	if got := ask(all + "&limit=0").text; strings.TrimSpace(got) != "[]" {
+		t.Errorf("limit 0: %s", got)
+	}
+	if a := ask("limit=3"); a.header.Get("Event-Count") != "0" || strings.TrimSpace(a.text) == "[]" {
+		t.Errorf("without a scope: %s %s", a.header.Get("Event-Count"), a.text)
+	}
+	if a := ask("infra_env_id=" + b.infraEnv); a.header.Get("Severity-Count-Info") != "0" || a.header.Get("Event-Count") == "0" {
+		t.Errorf("of an infra-env: %v", a.header)
+	}
+	if got := strings.TrimSpace(ask("host_id=" + gone.id).text); got != "[]" {
+		t.Errorf("of a deleted host: %s", got)
+	}
+	if got := ask(all + "&host_ids=" + gone.id).text; !strings.Contains(got, "host_deregistered") {
+		t.Errorf("of a deleted host in its cluster: %s", got)
+	}
+	if a := b.call("GET", "/events?"+all+"&severities=nonsense", nil); a.reason() != "severities.0 in query should be one of [info warning error critical]" {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+}
+
+// TestEventTexts installs and looks for what each event says.
+func TestEventTexts(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.install()
+	m := b.machines[1]
+	for _, info := range []string{"", "20%", "60%"} {
+		m.stage(stageStarting, "master")
+		m.stage(stageInstalling, "master")
+		m.stage(stageWriting, info)
+	}
+	text := b.must("GET", "/events?cluster_id="+b.cluster, nil).text
+	for _, want := range []string{
+		"validation 'belongs-to-majority-group' failed",
+		"reached installation stage Writing image to disk: 20%",
+		"reached installation stage Writing image to disk: 60%",
+		"result: success. time: 5.00 seconds; size: 0.95 Megabytes; download rate: 60.00 MBps",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no event says %q", want)
+		}
+	}
+}
+
+// TestDeleteInstallingHost takes a control plane host out of a running
+// installation: the cluster fails.
+func TestDeleteInstallingHost(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.install()
+	b.machines[2].silent = true
+	b.must("DELETE", b.machines[2].path(), nil)
+	b.pass(time.Minute)
+	if got := b.status(); got != clusterError {
+		t.Errorf("the cluster is %s", got)
+	}
+}
