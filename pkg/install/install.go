@@ -77,6 +77,7 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
 		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
+		Poll: i.poll,
 	}
 	if from := desired.Spec.Spec.Import; from != nil {
 		query.Imported = from.ClusterID
