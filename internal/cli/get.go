@@ -143,7 +143,9 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watchin
 		name:  func(h document.Host) string { return "host/" + h.Name },
 		table: func(items []document.Host) printer.Table { return a.hostTable(items, !one) },
 		gone:  func(h document.Host) document.Host { h.State = deleted; return h },
-		plain: func(h document.Host) document.Host { h.CheckedIn = nil; return h }, // every host reports each minute
+		// a host of the file has no id until it registers
+		standsFor: func(absent, h document.Host) bool { return absent.ID == "" && h.ID != "" && absent.Name == h.Name },
+		plain:     func(h document.Host) document.Host { h.CheckedIn = nil; return h }, // every host reports each minute
 	})
 }
 

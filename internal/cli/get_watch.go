@@ -44,8 +44,11 @@ type listing[T any] struct {
 	name  func(T) string
 	table func([]T) printer.Table
 	gone  func(T) T
-	shown func(T) bool // nil for all
-	plain func(T) T    // without what changes all the time; nil for as it is
+	// standsFor says whether an item only stood for another that was to come; nil
+	// where none does.
+	standsFor func(before, now T) bool
+	shown     func(T) bool // nil for all
+	plain     func(T) T    // without what changes all the time; nil for as it is
 }
 
 // show prints a list, and with -w whatever changes in it.
@@ -126,11 +129,16 @@ func (f *follower[T]) changed(items []T) []T {
 		}
 	}
 	for _, item := range f.before {
-		if _, gone := old[f.key(item)]; gone && f.shows(item) {
+		if _, gone := old[f.key(item)]; gone && f.shows(item) && !f.came(item, items) {
 			out = append(out, f.gone(item))
 		}
 	}
 	return out
+}
+
+// came says whether something that only stood for what was to come has come.
+func (f *follower[T]) came(before T, items []T) bool {
+	return f.standsFor != nil && slices.ContainsFunc(items, func(now T) bool { return f.standsFor(before, now) })
 }
 
 func (f *follower[T]) lasting(item T) T {

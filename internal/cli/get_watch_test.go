@@ -336,3 +336,20 @@ func TestWatchTellsOfLossesOnce(t *testing.T) {
 		t.Errorf("told %d times:\n%s", n, got.errors)
 	}
 }
+
+// A host of the file that registers has come: nobody deleted what stood for it.
+func TestWatchOfAHostThatComes(t *testing.T) {
+	here(t)
+	if err := os.WriteFile("cluster.yaml", []byte(clusterYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var came []install.Host
+	steps := []func(*fake) error{
+		func(f *fake) error { came, f.hosts = f.hosts, nil; return nil },
+		func(f *fake) error { f.hosts = came[:1]; return nil },
+	}
+	got := follow(t, steps, "get", "hosts", "-f", "cluster.yaml", "-w", "-o", "jsonpath={.name} {.state}")
+	if !strings.Contains(got.out, " Absent\n") || !strings.Contains(got.out, " Blocked\n") || strings.Contains(got.out, deleted) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -302,3 +302,59 @@ func TestClockThatLeaps(t *testing.T) {
 		}
 	})
 }
+
+// TestTheTimeIsADeadline for what is under way, too: a service that never answers
+// holds up no end, and the end says what last went wrong.
+func TestTheTimeIsADeadline(t *testing.T) {
+	for name, test := range map[string]struct {
+		hangs   install.Kind
+		refuses install.Kind
+		says    []string
+	}{
+		"a look that is never answered":     {says: []string{"not done after 1m0s, "}},
+		"a write that is never answered":    {hangs: install.RegisterInfraEnv, says: []string{"not done after 1m0s"}},
+		"a write that is refused each time": {hangs: "none", refuses: install.RegisterInfraEnv, says: []string{"not done after 1m0s, ", "the last error: ", "the database is down"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &hanging{plane: &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}, kind: test.hangs}
+				if test.refuses != "" {
+					p.refuse = refuseWith(test.refuses, install.Fault{Code: install.CodeFailure, Op: "register", Err: errors.New("the database is down")})
+				}
+				began := time.Now()
+				_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), p.desired)
+				if got := time.Since(began); install.CodeOf(err) != install.CodeTimeout || got < time.Minute || got > time.Minute+31*time.Second {
+					t.Errorf("code %d after %s: %v", install.CodeOf(err), got, err)
+				}
+				for _, words := range test.says {
+					if err == nil || !strings.Contains(err.Error(), words) {
+						t.Errorf("the end does not say %q: %v", words, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// hanging never answers an action of a kind or, without one, the fifth look.
+type hanging struct {
+	*plane
+	kind install.Kind
+	seen int
+}
+
+func (h *hanging) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+	if h.seen++; h.kind == "" && h.seen >= 5 {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	return h.plane.Observe(ctx, query, prior)
+}
+
+func (h *hanging) Act(ctx context.Context, desired *install.Desired, a install.Action) error {
+	if a.Kind == h.kind {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return h.plane.Act(ctx, desired, a)
+}

@@ -18,6 +18,21 @@ type memory struct {
 	successes map[string]success
 	sent      map[string]bool // keys of what --resend-secrets has sent
 	made      bool            // a cluster was registered
+	wrong     error           // the last error, nil once an action succeeded after it
+}
+
+// last is the last error that no success followed.
+func (m *memory) last() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.wrong
+}
+
+// erred remembers an error.
+func (m *memory) erred(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.wrong = err
 }
 
 // refusal is an action that did not succeed.
@@ -81,7 +96,7 @@ func (m *memory) refused(a Action, err error, now time.Time) {
 	if r.inputs != fingerprint(a) {
 		r = refusal{inputs: fingerprint(a), first: now}
 	}
-	r.err, r.at = err, now
+	r.err, r.at, m.wrong = err, now, err
 	r.attempts++
 	wait := backoff(r.attempts)
 	r.forGood = forGood(err)
@@ -116,6 +131,7 @@ func (m *memory) succeeded(a Action, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.refusals, a.Key)
+	m.wrong = nil
 	s := m.successes[a.Key]
 	if s.inputs != fingerprint(a) || now.Sub(s.at) > forgotten {
 		s = success{inputs: fingerprint(a)}

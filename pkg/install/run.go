@@ -81,7 +81,10 @@ func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Re
 	r := &run{Installer: i, desired: &own, memory: newMemory(), known: newCredentials(), standing: map[string]time.Time{}, started: i.clock.Now()}
 	r.watch = newWatcher(r.tell)
 
-	result, err := r.steps(ctx, detach)
+	bounded, release := r.bound(ctx)
+	defer release()
+	result, err := r.steps(bounded, detach)
+	r.lastResults(ctx, err)
 	result.ExitCode = 0
 	if err != nil {
 		result.ExitCode = int(CodeOf(err))
@@ -166,6 +169,9 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 			if detail {
 				r.detailed = began
 			}
+			if r.watch.silence {
+				r.memory.erred(nil)
+			}
 			r.watch.answered()
 			return observed, nil
 		}
@@ -183,6 +189,7 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 		if late := r.timedOut(); late != nil {
 			return nil, fmt.Errorf("%w; the service does not answer: %w", late, err)
 		}
+		r.memory.erred(err)
 		r.watch.silent(err)
 		r.stillSilent(err)
 		if err := r.clock.Sleep(ctx, wait); err != nil {

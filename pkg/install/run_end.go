@@ -149,6 +149,46 @@ func (r *run) limit(b Blocker, stood time.Duration) error {
 	return nil
 }
 
+// errOutOfTime is why the context of a run ends that has taken too long.
+var errOutOfTime = errors.New("the run has no more time")
+
+// resultsBear is how long the results of an installed cluster may take to be fetched
+// once the time is up.
+const resultsBear = 30 * time.Second
+
+// bound is the context of everything that a run does: requests under way end with
+// its time, too.
+func (r *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, r.wall(r.timeout), errOutOfTime)
+}
+
+// wall is how long a time is for contexts, which know no other clock than the
+// machine's.
+func (r *run) wall(d time.Duration) time.Duration {
+	if c, other := r.clock.(interface {
+		Wall(d time.Duration) time.Duration
+	}); other {
+		return c.Wall(d)
+	}
+	return d
+}
+
+// lastResults fetches what a run whose time is up was about to save.
+func (r *run) lastResults(ctx context.Context, ended error) {
+	if ended == nil || CodeOf(ended) != CodeTimeout {
+		return
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), r.wall(resultsBear))
+	defer done()
+	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a Action) bool {
+		return a.Kind != SaveNoIngress && a.Kind != SaveKubeconfig && a.Kind != SavePassword
+	})
+	r.act(ctx, saves)
+}
+
 // timedOut ends a run that has taken too long, and says what it waited for.
 func (r *run) timedOut() error {
 	if r.timeout <= 0 || r.clock.Now().Sub(r.started) < r.timeout {
@@ -157,10 +197,14 @@ func (r *run) timedOut() error {
 	return r.outOfTime(fmt.Sprintf("not done after %s", r.timeout))
 }
 
-// outOfTime is the end of a run that has no more time, whoever set the limit.
+// outOfTime is the end of a run that has no more time, whoever set the limit. It
+// names what was waited for and what last went wrong.
 func (r *run) outOfTime(text string) error {
 	if message := r.latest.Plan.Message; message != "" {
 		text += ", " + message
+	}
+	if last := r.memory.last(); last != nil {
+		text += fmt.Sprintf("; the last error: %v", last)
 	}
 	if o := r.latest.Observed; o != nil && o.Cluster != nil && o.Cluster.State.running() {
 		text += "; the installation goes on without oaictl"
@@ -184,6 +228,13 @@ func (r *run) left(ctx context.Context, err error) error {
 		return err
 	}
 	var interrupt *Interrupt
+	if errors.Is(cause, errOutOfTime) {
+		text := fmt.Sprintf("not done after %s", r.timeout)
+		if !errors.Is(err, errOutOfTime) {
+			text = fmt.Sprintf("%s; while it ended: %v", text, err)
+		}
+		return r.outOfTime(text)
+	}
 	if !errors.As(cause, &interrupt) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return r.outOfTime("not done before the deadline that the caller set")
 	}

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Service is the plane that differs by backend: an assisted-service over REST,
@@ -42,6 +43,9 @@ type Query struct {
 	// Detail asks for everything to be read anew: inventories, manifests,
 	// images. Otherwise the plane reads what may have changed.
 	Detail bool
+	// Poll is how often somebody wants to know what has changed, who has said so:
+	// each observation asks then. Zero: as often as seems worth it.
+	Poll time.Duration
 }
 
 // Files is the plane of results on disk. They are kept by the cluster's name and

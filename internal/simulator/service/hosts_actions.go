@@ -39,14 +39,21 @@ func (s *Service) bindHost(c *call) (reply, error) {
 	h.forget()
 	s.setHost(h, hostBinding, infoBinding)
 	s.noteHost(h, "host_bind_succeeded", severityInfo, "Host %s: Successfully bound to cluster %s", h.name(), cl.ID)
-	before.ClusterID, before.Status = cl.ID, ptr(hostBinding)
-	return ok(before)
+	return ok(s.printMoved(h, &before))
 }
 
 func (s *Service) bindFailed(h *host, clusterID, format string, args ...any) error {
 	err := conflict(format, args...)
 	s.noteHost(h, "host_bind_failed", severityError, "Failed to bind host %s to cluster %s: %s", h.ID, clusterID, err)
 	return err
+}
+
+// printMoved prints a host that was bound or unbound, as it is now; only what was
+// measured of it before still stands.
+func (s *Service) printMoved(h *host, before *wireHost) wireHost {
+	now := s.printHost(h, detail{plain: true})
+	now.ValidationsInfo, now.NtpSources, now.FreeAddresses = before.ValidationsInfo, before.NtpSources, ""
+	return now
 }
 
 // rebind finishes what bind or unbind began, now that the agent has started anew.
@@ -89,8 +96,7 @@ func (s *Service) unbindHost(c *call) (reply, error) {
 	h.release()
 	s.setHost(h, state, infoUnbinding)
 	s.noteHost(h, "host_unbind_succeeded", severityInfo, "Host %s: Successfully unbound from cluster", h.name())
-	before.ClusterID, before.Status = "", ptr(state)
-	return ok(before)
+	return ok(s.printMoved(h, &before))
 }
 
 // reclaims tells whether the operator of a hub has put an agent on the node of a host that

@@ -71,7 +71,8 @@ func (s *Service) listClusterHosts(c *call) (reply, error) {
 		if role != "" && h.Role != role || status != "" && h.state != status {
 			continue
 		}
-		w := s.printHost(h, detail{})
+		w := s.printHost(h, detail{plain: true})
+		w.FreeAddresses = ""
 		if q.Get("with-inventory") != "true" {
 			w.Inventory = ""
 		}

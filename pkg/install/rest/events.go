@@ -129,6 +129,8 @@ type eventLog struct {
 	// due: what the cluster has become can't be understood without the events
 	// that led there.
 	due bool
+	// clusterProbed is when the cluster's own part was asked for last.
+	clusterProbed time.Time
 }
 
 // seedEvents is how many of the latest events are read at the beginning, for
@@ -145,26 +147,31 @@ const (
 // probe asks the event log whether anything happened, and says to the watch
 // what it concerns.
 func (p *Plane) probe(ctx context.Context, w *watch) error {
-	w.log.probed, w.log.due = w.now(), false
+	w.log.probed = w.now()
 	if !w.log.begun {
 		return p.beginEvents(ctx, w)
 	}
 	if w.log.silent {
+		w.log.due = false
 		w.need(func(n *needs) { raise(&n.cluster, wanted); raise(&n.hosts, wanted) })
 		return nil
 	}
-	if err := p.probeCluster(ctx, w); err != nil {
-		return err
+	if w.clusterProbeDue() {
+		w.log.clusterProbed = w.now()
+		if err := p.probeCluster(ctx, w); err != nil {
+			return err
+		}
+		w.log.due = false
 	}
-	return p.probePools(ctx, w)
+	return p.probePools(ctx, w, func(*install.InfraEnv) bool { return true })
 }
 
 // probePools asks for what happens to hosts that belong to no cluster yet: it is
 // logged with their InfraEnv only. How many events there are says enough.
-func (p *Plane) probePools(ctx context.Context, w *watch) error {
+func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.InfraEnv) bool) error {
 	for i := range w.infraEnvs {
 		env := &w.infraEnvs[i]
-		if env.ClusterID != "" {
+		if env.ClusterID != "" || w.log.silent || !asked(env) {
 			continue
 		}
 		page, err := p.Events(ctx, EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)

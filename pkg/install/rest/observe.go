@@ -13,7 +13,7 @@ import (
 // no event, together stay under 12 requests a minute while nothing happens.
 const (
 	idleProbe = 8500 * time.Millisecond // while nothing happens
-	poolProbe = 15 * time.Second        // the same, where pools are asked for too
+	poolProbe = 10 * time.Second        // the same, where pools are asked for too
 	soonProbe = 3 * time.Second         // a while after something happened
 	hotProbe  = time.Second             // just after
 	hotTime   = 15 * time.Second
@@ -21,6 +21,8 @@ const (
 
 	runningRefresh = 30 * time.Second // progress may move without an event
 	restingRefresh = time.Minute
+	poolRefresh    = 3 * time.Minute  // where pools are asked for: their events say it
+	besidePools    = 15 * time.Second // the cluster's events, while nothing happens
 
 	// reserve is how much of the budget is kept for what must not come late:
 	// while an install runs, only what was not looked at for a while is read
@@ -45,7 +47,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		return nil, err
 	}
 	defer w.release()
-	w.run, w.ref = query.Run, query.InfraEnv
+	w.run, w.ref, w.polled = query.Run, query.InfraEnv, query.Poll > 0
 	w.askIgnored(query.Ignored)
 	w.overridden = p.tables.infraEnv.setBy(query.Overridden)
 	ctx = withCall(ctx, calling{
@@ -157,10 +159,14 @@ func (w *watch) affordable(last time.Time, space time.Duration) bool {
 		return false
 	}
 	if w.running() && now.Sub(last) < unlookedAt {
-		return w.budget.has(reserve, now)
+		return w.may(reserve, now)
 	}
-	return w.budget.has(1, now)
+	return w.may(1, now)
 }
+
+// may says whether n requests may be sent now. How often is looked is up to whoever
+// has said it.
+func (w *watch) may(n int, now time.Time) bool { return w.polled || w.budget.has(n, now) }
 
 // running says whether an install is under way.
 func (w *watch) running() bool {
@@ -183,13 +189,22 @@ func (w *watch) probeDue() bool {
 		every = poolProbe
 	}
 	switch quiet := now.Sub(w.changed); {
+	case w.polled:
+		every = 0
 	case w.running() && !w.budget.has(reserve, now):
 	case quiet < hotTime:
 		every = hotProbe
 	case quiet < soonTime:
 		every = soonProbe
 	}
-	return since >= every && w.budget.has(1, now)
+	return since >= every && w.may(1, now)
+}
+
+// clusterProbeDue says whether the cluster's events are to be asked for beside those
+// of pools.
+func (w *watch) clusterProbeDue() bool {
+	now := w.now()
+	return !w.hasPool() || w.polled || w.log.due || now.Sub(w.changed) < soonTime || now.Sub(w.log.clusterProbed) >= besidePools
 }
 
 // refreshDue has cluster and hosts read that were not for long: not everything
@@ -197,7 +212,10 @@ func (w *watch) probeDue() bool {
 func (w *watch) refreshDue() {
 	now := w.now()
 	every := restingRefresh
-	if w.running() && !w.hasPool() {
+	switch {
+	case w.hasPool():
+		every = poolRefresh
+	case w.running():
 		every = runningRefresh
 	}
 	w.need(func(n *needs) {

@@ -208,10 +208,10 @@ func TestEventsLeadToReads(t *testing.T) {
 		t.Errorf("the cluster changed, and %v", got)
 	}
 
-	w.change("host_status_updated", 2, func() { w.hosts[2]["status"] = "installing" })
+	w.change("host_status_updated", 2, func() { w.hosts[2]["status"] = "insufficient" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
 	o := observe(t, p, lab())
-	if o.Hosts[2].State != install.HostInstalling || !o.Hosts[2].Inventory.Known || o.Hosts[2].Inventory.Interfaces[0].MAC != "52:54:00:00:00:02" {
+	if o.Hosts[2].State != install.HostBlocked || !o.Hosts[2].Inventory.Known || o.Hosts[2].Inventory.Interfaces[0].MAC != "52:54:00:00:00:02" {
 		t.Errorf("the host is %+v", o.Hosts[2])
 	}
 	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/clusters/" + clusterID + "/hosts", "GET /v2/events"}) {

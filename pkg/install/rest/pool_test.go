@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,5 +83,96 @@ func TestPoolOfSeveralClusters(t *testing.T) {
 	}
 	if len(o.Hosts) != 2 {
 		t.Errorf("hosts %+v", o.Hosts)
+	}
+}
+
+// What happens to a pool between two looks shows in the next one, also between the
+// first two, and whoever said how often is looked learns at each look.
+func TestPoolChangesBetweenLooks(t *testing.T) {
+	w := newWorld(t, 0)
+	w.infraEnv = []map[string]any{infraEnvJSON(map[string]any{"cluster_id": "", "name": "rack-7"})}
+	pool := []map[string]any{hostJSON(0, map[string]any{"status": "known-unbound", "cluster_id": nil, "inventory": inventoryText(0)})}
+	w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts", func(out http.ResponseWriter, _ *http.Request) { w.send(out, pool) })
+	p, query := w.plane(t), lab()
+	query.InfraEnv, query.Poll = "rack-7", time.Second
+	for n := range 3 {
+		if o := observe(t, p, query); len(o.Hosts) != n+1 {
+			t.Fatalf("look %d: %d hosts", n, len(o.Hosts))
+		}
+		w.change("host_registration_succeeded", n+1, func() {
+			pool = append(pool, hostJSON(n+1, map[string]any{"status": "known-unbound", "cluster_id": nil, "inventory": inventoryText(n + 1)}))
+		})
+		_ = w.clock.Sleep(t.Context(), time.Second)
+	}
+	query.Poll = 0
+	_ = w.clock.Sleep(t.Context(), 2*soonTime)
+	observe(t, p, query)
+	_ = w.clock.Sleep(t.Context(), 2*soonTime)
+	observe(t, p, query)
+	w.change("host_registration_succeeded", 4, func() {
+		pool = append(pool, hostJSON(4, map[string]any{"status": "known-unbound", "cluster_id": nil, "inventory": inventoryText(4)}))
+	})
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if o := observe(t, p, query); len(o.Hosts) != 5 {
+		t.Errorf("%d hosts ten seconds after the last came", len(o.Hosts))
+	}
+}
+
+// Somebody who has said how often is looked learns at each look what has happened.
+func TestPollIntervalIsKept(t *testing.T) {
+	w := newWorld(t, 3)
+	p, query := w.plane(t, func(c *Config) { c.PollsPerMinute = 1 }), lab()
+	query.Poll = 500 * time.Millisecond
+	observe(t, p, query)
+	for n := range 200 {
+		status := []string{"insufficient", "ready"}[n%2]
+		w.change("cluster_status_updated", -1, func() { w.cluster["status"] = status })
+		_ = w.clock.Sleep(t.Context(), query.Poll)
+		if o := observe(t, p, query); o.Cluster.Status != status {
+			t.Fatalf("look %d: the cluster is %s, not %s", n, o.Cluster.Status, status)
+		}
+	}
+}
+
+// The list of a cluster's hosts has no stages: they are read elsewhere, once, when
+// hosts are being installed.
+func TestStagesAreReadOnce(t *testing.T) {
+	for _, hosts := range []int{3, 8} {
+		w := newWorld(t, hosts)
+		stages := []string{"Starting installation", "Rebooting", "Done"}
+		full := make([]map[string]any, hosts)
+		for n := range hosts {
+			full[n] = hostJSON(n, map[string]any{"role": "master", "status": "preparing-for-installation", "progress_stages": stages, "inventory": inventoryText(n)})
+			w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(n), func(out http.ResponseWriter, _ *http.Request) { w.send(out, full[n]) })
+		}
+		w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts", func(out http.ResponseWriter, _ *http.Request) { w.send(out, full) })
+		p := w.plane(t)
+		observe(t, p, lab())
+		w.change("cluster_status_updated", -1, func() {
+			w.cluster["status"] = "preparing-for-installation"
+			for _, h := range w.hosts {
+				h["role"], h["status"] = "master", "preparing-for-installation"
+			}
+		})
+		asked := 0
+		for range 5 {
+			w.took()
+			w.change("host_status_updated", 0, func() {})
+			_ = w.clock.Sleep(t.Context(), 20*time.Second)
+			o := observe(t, p, lab())
+			for _, c := range w.took() {
+				if strings.HasPrefix(c.path, "/v2/infra-envs/") {
+					asked++
+				}
+			}
+			for _, h := range o.Hosts {
+				if !slices.Equal(h.Progress.Stages, stages) {
+					t.Fatalf("of %d: %s has the stages %q", hosts, h.ID, h.Progress.Stages)
+				}
+			}
+		}
+		if want := map[int]int{3: 3, 8: 1}[hosts]; asked != want {
+			t.Errorf("of %d: asked %d times", hosts, asked)
+		}
 	}
 }

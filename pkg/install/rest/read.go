@@ -25,7 +25,7 @@ func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
 	case query.Name == "":
 		return nil
 	case n.lookup == overdue:
-	case w.id == "" && now.Sub(w.listed) >= hotProbe && w.budget.has(1, now):
+	case w.id == "" && (w.polled || now.Sub(w.listed) >= hotProbe) && w.may(1, now):
 	default:
 		return nil
 	}
@@ -208,7 +208,11 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 		w.need(func(n *needs) { raise(&n.hosts, overdue) })
 	}
 	w.infraEnvs = bound
-	return nil
+	// Before the pools' hosts are read: what happens from now on shows in the count.
+	return p.probePools(ctx, w, func(env *install.InfraEnv) bool {
+		_, known := w.log.pools[env.ID]
+		return !known
+	})
 }
 
 // ofCluster says whether an InfraEnv's name is <cluster> or <cluster>-<n>.
@@ -268,7 +272,65 @@ func (p *Plane) readHosts(ctx context.Context, w *watch) error {
 		w.keepHosts(pool, func(h *install.Host) bool { return h.InfraEnvID == env.ID && h.ClusterID == "" })
 	}
 	w.read.hosts = w.now()
-	return p.readInventories(ctx, w)
+	if err := p.readInventories(ctx, w); err != nil {
+		return err
+	}
+	return p.readStages(ctx, w)
+}
+
+// readStages reads the stages of hosts that are being installed, once the service
+// knows them for each: the list of a cluster's hosts leaves them out. That of an
+// InfraEnv has them, though not those of a single node.
+func (p *Plane) readStages(ctx context.Context, w *watch) error {
+	const few = 5
+	hosts, envs := w.withoutStages()
+	if len(hosts) <= few {
+		for _, h := range hosts {
+			if err := p.readHost(ctx, w, h.InfraEnvID, h.ID); err != nil && !gone(err) {
+				return err
+			}
+			w.staged[h.ID] = true
+		}
+		return nil
+	}
+	for _, env := range envs {
+		read, err := p.listPool(ctx, env)
+		if err != nil && !gone(err) {
+			return err
+		}
+		for i := range read {
+			if h, known := w.hosts[read[i].ID]; known {
+				h.Progress.Stages = read[i].Progress.Stages
+				w.hosts[h.ID] = h
+			}
+		}
+	}
+	for _, h := range hosts {
+		w.staged[h.ID] = true
+	}
+	return nil
+}
+
+// withoutStages are the hosts that are being installed and whose stages were not
+// read yet, and the InfraEnvs that they are of.
+func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
+	for _, h := range w.hosts {
+		switch h.State {
+		case install.HostPreparing, install.HostInstalling, install.HostNeedsUser:
+		default:
+			continue
+		}
+		if len(h.Progress.Stages) > 0 || w.staged[h.ID] || h.ClusterID != w.id {
+			continue
+		}
+		hosts = append(hosts, h)
+		if !slices.Contains(envs, h.InfraEnvID) {
+			envs = append(envs, h.InfraEnvID)
+		}
+	}
+	slices.SortFunc(hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	slices.Sort(envs)
+	return hosts, envs
 }
 
 // takeChanged are the hosts that events named since the last time.

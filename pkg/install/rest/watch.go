@@ -48,6 +48,8 @@ type watch struct {
 	elsewhere   map[string][]install.Host // hosts of pools that other clusters have, by InfraEnv
 	names       map[string]string         // of the service's clusters, by id
 	inventory   map[string]bool           // hosts whose inventory has to be read again
+	staged      map[string]bool           // hosts whose stages were asked for
+	polled      bool                      // somebody has said how often is looked
 	manifests   map[string]string
 	ignored     install.Value // which validations may fail, "" where that is not known
 	log         eventLog
@@ -67,7 +69,7 @@ type watch struct {
 func (p *Plane) newWatch() *watch {
 	w := &watch{
 		slot: make(chan struct{}, 1), time: timekeeper{clock: p.clock},
-		hosts: map[string]install.Host{}, inventory: map[string]bool{}, uploads: map[string]string{},
+		hosts: map[string]install.Host{}, inventory: map[string]bool{}, staged: map[string]bool{}, uploads: map[string]string{},
 	}
 	w.budget = newBudget(p.rate, p.clock.Now())
 	w.needs = needs{lookup: overdue}
@@ -172,7 +174,7 @@ func raise(n *urgency, to urgency) { *n = max(*n, to) }
 // forget drops everything about a cluster that is gone.
 func (w *watch) forget() {
 	w.id, w.cluster, w.infraEnvs, w.manifests, w.ignored = "", nil, nil, nil, ""
-	w.hosts, w.inventory = map[string]install.Host{}, map[string]bool{}
+	w.hosts, w.inventory, w.staged = map[string]install.Host{}, map[string]bool{}, map[string]bool{}
 	w.log, w.images, w.elsewhere = eventLog{}, nil, nil
 	w.need(func(n *needs) { *n = needs{lookup: overdue} })
 }
@@ -278,7 +280,10 @@ func (w *watch) keepHost(read install.Host) {
 			w.inventory[read.ID] = true // it may have come back as another machine
 		}
 	}
-	if len(read.Progress.Stages) == 0 && known && read.Role == old.Role {
+	switch same := known && read.Role == old.Role && read.Bootstrap == old.Bootstrap; {
+	case !same:
+		delete(w.staged, read.ID)
+	case len(read.Progress.Stages) == 0:
 		read.Progress.Stages = old.Progress.Stages
 	}
 	w.hosts[read.ID] = read
