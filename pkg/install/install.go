@@ -80,7 +80,7 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
 		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(desired.Spec.Spec.Overrides.InfraEnv)),
-		Poll: i.poll,
+		Poll:       i.poll,
 	}
 	if from := desired.Spec.Spec.Import; from != nil {
 		query.Imported = from.ClusterID
