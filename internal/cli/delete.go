@@ -201,11 +201,15 @@ func (a *app) deleteHostCommand() *cobra.Command {
 		Example: "  oaictl delete host worker-3 --yes\n  oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, given []string) error {
-			o.Name = given[0]
+			if err := o.target.read(command, given, "host"); err != nil {
+				return err
+			}
 			return o.deleteHost(command.Context())
 		},
 	}
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	o.target.declare(command.Flags())
+	o.declareOfHost(command.Flags())
 	return command
 }
 
@@ -214,7 +218,7 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, err := o.findHost(ctx, service, o.Name)
+	host, err := o.findHostIn(ctx, service, o.target)
 	if err != nil {
 		return err
 	}
