@@ -8,7 +8,7 @@ PACKAGES  ?= ./...
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race bench fuzz lint generate verify docs sim release-snapshot clean
+.PHONY: help build test race bench fuzz lint generate verify docs sim real release-snapshot clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ verify: ## run what CI runs
 
 sim: ## install SIMULATE on the built-in simulator
 	go run ./cmd/oaictl create cluster -f $(SIMULATE) --simulate --dir bin/sim
+
+real: ## hold oaictl against the service at SERVICE, and the hub of the kubeconfig HUB (docs/conformance.md)
+	@test -n "$(SERVICE)" || { echo 'make real SERVICE=URL [HUB=KUBECONFIG]: no service is named' >&2; exit 2; }
+	OAICTL_REAL_SERVICE="$(SERVICE)" OAICTL_REAL_HUB="$(HUB)" go test -count=1 -timeout 4h -v $(if $(RUN),-run '$(RUN)') ./test/real
 
 release-snapshot: ## make all that a release holds, under dist/
 	.ci/run release

@@ -30,7 +30,7 @@ were written into the file since.
 The service is told that the cluster takes more hosts, and makes a discovery image
 for them: it need not take any from the image that the cluster was installed with. Each
 host is installed as soon as it is ready, and waits for no other. A machine that the
-file does not name is left alone. A cluster that something else installed (spec.import)
+file does not name is left alone, and so is every node that runs. A cluster that something else installed (spec.import)
 is made known to the service first. Where the service has lost records of the control
 plane, its machines are not installed again without --accept-control-plane: that would
 wipe members of the cluster. The same command goes on where things stand, and
@@ -66,6 +66,7 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 	}}
+	o.say("The nodes that %s has run on; only machines that it lacks are installed.", cluster.Metadata.Name)
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
 		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
 		o.clusterClock = o.clock

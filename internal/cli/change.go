@@ -23,6 +23,8 @@ type changeOptions struct {
 	Yes      bool
 	Orphan   bool
 	ejecting ejectOptions
+	// ReturnToPool and RemoveNode are what else becomes of machines that run.
+	ReturnToPool, RemoveNode bool
 }
 
 // read takes the target from the arguments, and refuses what a flag says before
@@ -87,7 +89,11 @@ func (a *app) cancelCommand() *cobra.Command {
 		Long: `Stop an install. The machines stay as they are, but for this: with -f FILE, the
 discovery images that create cluster put into their virtual drives are taken out,
 and their boot order is put back; also where the install has not begun, or has
-ended, and the service has nothing to cancel.`,
+ended, and the service has nothing to cancel.
+
+An install that is still being prepared has written nothing: its cluster is ready
+again, a create cluster that runs ends with exit code 7, and the next one installs
+it. Any other cluster is cancelled, and needs a reset.`,
 		Example: `  oaictl cancel lab --yes
   oaictl cancel -f cluster.yaml --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
@@ -120,8 +126,17 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 		return o.ejectIfIdle(ctx, seen, cancelRefused(err, seen))
 	}
 	_, ejected := o.eject(ctx, seen)
-	o.say("Next: %s", o.hint("oaictl reset "+seen.ref.Name))
+	o.say("Next: %s", o.hint(o.afterCancel(ctx, service, seen)))
 	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"}), ejected)
+}
+
+// afterCancel is what can be done with a cluster whose install was cancelled: one
+// that was still being prepared is ready again, and there is nothing to reset.
+func (o *changeOptions) afterCancel(ctx context.Context, service remote, seen *sight) string {
+	if now, err := service.ClusterByNameOrID(ctx, seen.ref.ID); err == nil && phaseOf(now.Status) == beforeInstall {
+		return seen.goOnOrGiveUp()
+	}
+	return "oaictl reset " + seen.ref.Name
 }
 
 func (a *app) resetCommand() *cobra.Command {

@@ -25,12 +25,17 @@ func (a *app) deleteClusterCommand() *cobra.Command {
 		Aliases: []string{"clusters"},
 		Short:   "Delete a cluster, with the InfraEnvs that oaictl made for it",
 		Long: `Delete a cluster's record from the service, with its hosts' records and the
-InfraEnvs that oaictl made for it. An installed cluster goes on running; only
-the service forgets it. With -f FILE, discovery images that are still in the
+InfraEnvs that oaictl made for it. Nodes that run go on running; only the service
+forgets them. With -f FILE, discovery images that are still in the
 machines' virtual drives are taken out first, also where the cluster is gone
 already; if that fails, nothing is deleted. With a name, BMCs are left alone.
 
-On a hub the cluster's objects are deleted in the order in which the hub's
+On a hub, machines that came from a pool go back to it as long as the install has
+not begun to write their disks. From then on they are left alone, unless
+--return-to-pool says that the cluster has served its time: the hub then boots its
+nodes into the discovery image, and nothing of the cluster runs on.
+
+There the cluster's objects are deleted in the order in which the hub's
 controllers can let go of them, also while an install runs, which ends it. What
 they do not let go of is named after some seconds, with who holds it; the same
 command goes on with a deletion that was broken off. A cluster that oaictl did not
@@ -38,12 +43,17 @@ make, or has let go of, is left. --orphan deletes nothing: the objects only stop
 being oaictl's, for whoever takes them over.`,
 		Example: `  oaictl delete cluster lab --yes
   oaictl delete cluster -f cluster.yaml --yes
+  oaictl delete cluster lab --backend hub --return-to-pool --yes
   oaictl delete cluster lab --backend hub --orphan --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.read(command, given, "cluster"); err != nil {
 				return err
 			}
 			switch {
+			case o.ReturnToPool && o.Orphan:
+				return usagef("--return-to-pool and --orphan exclude each other: one deletes, the other lets go")
+			case o.ReturnToPool && o.globals.Backend != backendHub:
+				return usagef("--return-to-pool goes with --backend %s: a REST service leaves machines as they are", backendHub)
 			case o.Orphan && o.globals.Backend != backendHub:
 				return usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", backendHub)
 			case o.Orphan:
@@ -53,6 +63,7 @@ being oaictl's, for whoever takes them over.`,
 		},
 	}
 	o.flags(command)
+	command.Flags().BoolVar(&o.ReturnToPool, "return-to-pool", false, "boot the nodes of a cluster that runs into the discovery image again, for the pool of a hub that they came from")
 	command.Flags().BoolVar(&o.Orphan, "orphan", false, "delete nothing, and let go of the objects on a hub")
 	return command
 }
@@ -80,6 +91,9 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	if len(ours) > 0 {
 		question += " and " + infraEnvList(ours)
 	}
+	if text := o.fateOfNodes(seen); text != "" {
+		o.say("%s", text)
+	}
 	if err := o.confirm(question + "?"); err != nil {
 		return err
 	}
@@ -92,7 +106,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		}
 	}
 	ctx = o.telling(ctx, seen.ref.ID)
-	if err := service.DeleteCluster(ctx, seen.ref.ID); err != nil {
+	if err := o.deleteRecord(ctx, service, seen.ref.ID); err != nil {
 		return deleteRefused(err, seen)
 	}
 	var ejected error
@@ -190,44 +204,4 @@ func stillInUse(ctx context.Context, service remote, env install.InfraEnv, err e
 		Err:  fmt.Errorf("it still has %s: %s", counted(len(hosts), "host"), strings.Join(names, ", ")),
 		Next: strings.Join(commands, "; "),
 	}
-}
-
-func (a *app) deleteHostCommand() *cobra.Command {
-	o := &changeOptions{app: a}
-	command := &cobra.Command{
-		Use:     "host NAME|ID",
-		Aliases: []string{"hosts"},
-		Short:   "Delete a host's record; power the machine off first, or it comes back",
-		Example: "  oaictl delete host worker-3 --yes\n  oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
-		Args:    args(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.target.read(command, given, "host"); err != nil {
-				return err
-			}
-			return o.deleteHost(command.Context())
-		},
-	}
-	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
-	o.target.declare(command.Flags())
-	o.declareOfHost(command.Flags())
-	return command
-}
-
-func (o *changeOptions) deleteHost(ctx context.Context) error {
-	service, err := o.dial(ctx)
-	if err != nil {
-		return err
-	}
-	host, err := o.findHostIn(ctx, service, o.target)
-	if err != nil {
-		return err
-	}
-	name := document.OfHost(host, "").Name
-	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
-		return err
-	}
-	if err := service.DeleteHost(o.withNotes(ctx), host.InfraEnvID, host.ID); err != nil {
-		return err
-	}
-	return o.changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
 }

@@ -49,7 +49,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service remote, gone err
 	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete what may be left of its objects?", id)); err != nil {
 		return err
 	}
-	if err := service.DeleteCluster(o.telling(ctx, id), id); err != nil {
+	if err := o.deleteRecord(o.telling(ctx, id), service, id); err != nil {
 		return err
 	}
 	if err := o.ejectOfGone(ctx, gone); err != nil && !errors.Is(err, gone) {

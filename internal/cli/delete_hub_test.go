@@ -36,10 +36,41 @@ func TestDeleteOnAHub(t *testing.T) {
 		{"delete cluster -f cluster.yaml --backend hub --yes", 0, "delete cluster c1, delete infraenv e1", ""},
 		{"delete cluster lab --backend hub --orphan --yes", 0, "release c1", ""},
 		{"delete cluster lab --backend hub --orphan", 2, "", "let go of the objects of cluster lab.example.com"},
+		{"delete cluster lab --backend hub --return-to-pool", 2, "", "nothing of it runs on"},
+		{"delete cluster lab --backend hub --return-to-pool --yes", 0, "return cluster c1, delete infraenv e1", "booted into the discovery image"},
+		{"delete cluster lab --backend hub --return-to-pool --orphan --yes", 2, "", "exclude each other"},
+		{"delete cluster lab --return-to-pool --yes", 2, "", "--return-to-pool goes with --backend hub"},
 		{"delete cluster lab --orphan --yes", 2, "", "--orphan goes with --backend hub"},
 	}
 	for _, tt := range tests {
 		service := onAHub()
+		got := run(t, service, "", strings.Fields(tt.line)...)
+		if calls := strings.Join(service.calls, ", "); got.code != tt.code || calls != tt.calls || !strings.Contains(got.errors, tt.says) {
+			t.Errorf("%s: code %d, %s\n%s", tt.line, got.code, calls, got.errors)
+		}
+	}
+}
+
+// What becomes of a node that runs is said before anybody is asked.
+func TestDeleteHostThatRuns(t *testing.T) {
+	tests := []struct {
+		line  string
+		state install.HostState
+		role  install.Role
+		code  int
+		calls string
+		says  string
+	}{
+		{"delete host node-1 --backend hub", install.HostInstalled, install.RoleWorker, 2, "", "The node node-1 runs on: only the hub forgets it."},
+		{"delete host node-1 --backend hub --yes", install.HostAdded, install.RoleWorker, 0, "delete host e1 h1", "runs on"},
+		{"delete host node-1 --yes", install.HostInstalled, install.RoleWorker, 0, "delete host e1 h1", "only the service forgets it"},
+		{"delete host node-1 --backend hub --remove-node --yes", install.HostInstalled, install.RoleControlPlane, 0, "remove host e1 h1", "of the control plane, is taken out of its cluster"},
+		{"delete host node-1 --backend hub --remove-node", install.HostInstalled, install.RoleWorker, 2, "", "is taken out of its cluster"},
+		{"delete host node-1 --remove-node --yes", install.HostInstalled, install.RoleWorker, 2, "", "--remove-node goes with --backend hub"},
+	}
+	for _, tt := range tests {
+		service := lab()
+		service.hosts[0].State, service.hosts[0].Role = tt.state, tt.role
 		got := run(t, service, "", strings.Fields(tt.line)...)
 		if calls := strings.Join(service.calls, ", "); got.code != tt.code || calls != tt.calls || !strings.Contains(got.errors, tt.says) {
 			t.Errorf("%s: code %d, %s\n%s", tt.line, got.code, calls, got.errors)
@@ -100,7 +131,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 		{"gone but for some objects", "delete cluster lab --backend hub", false, false, map[string]install.ClusterRef{"lab": {ID: "lab/lab", Name: "lab", Owned: true, Status: "left: Secret"}}, 2, "", "lab/lab, left: Secret"},
 		{"gone", "delete cluster lab --backend hub --yes", false, false, nil, 5, "", "none of that name"},
 		{"not ours", "delete cluster other --backend hub", true, false, nil, 5, "", "--adopt c2"},
-		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", ""},
+		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org run on: only the service forgets them."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -92,6 +92,36 @@ func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
 	return config.Bytes(), nil
 }
 
+// networks are the static networks that the service has for a host's InfraEnv.
+func (d *discovery) networks(ctx context.Context, host string) ([]install.StaticNetwork, error) {
+	env, err := d.envOf(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var networks []install.StaticNetwork
+	if value, said := env.Settings[install.SetStaticNetwork]; said {
+		err = value.Decode(&networks)
+	}
+	return networks, err
+}
+
+// renew takes an InfraEnv that was read again.
+func (d *discovery) renew(env install.InfraEnv) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.observed == nil {
+		return
+	}
+	now := *d.observed
+	now.InfraEnvs = slices.Clone(now.InfraEnvs)
+	for i := range now.InfraEnvs {
+		if now.InfraEnvs[i].ID == env.ID {
+			now.InfraEnvs[i].Settings = env.Settings
+		}
+	}
+	d.observed = &now
+}
+
 // image is where a host's image is found at the service.
 func (d *discovery) image(ctx context.Context, host string) (fetch.Source, error) {
 	env, err := d.envOf(ctx, host)

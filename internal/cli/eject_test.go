@@ -141,3 +141,18 @@ func TestNothingToEndEjects(t *testing.T) {
 		})
 	}
 }
+
+// TestAfterCancel: a cluster that was still being prepared is ready again, which
+// nobody can reset.
+func TestAfterCancel(t *testing.T) {
+	for status, next := range map[string]string{
+		"preparing-for-installation": "Next: to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster lab\n",
+		"installing":                 "Next: oaictl reset lab\n",
+	} {
+		service := lab()
+		service.clusters[0].Status = status
+		if got := run(t, service, "", "cancel", "lab", "--yes"); got.code != 0 || !strings.HasSuffix(got.errors, next) {
+			t.Errorf("%s: %+v", status, got)
+		}
+	}
+}

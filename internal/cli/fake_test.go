@@ -133,7 +133,20 @@ func (f *fake) Events(_ context.Context, _ rest.EventFilter, offset int) (rest.E
 
 func (f *fake) CancelInstall(_ context.Context, id string) error {
 	f.note("cancel " + id)
-	return f.refuses["cancel "+id]
+	if err := f.refuses["cancel "+id]; err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.clusters {
+		switch c := &f.clusters[i]; {
+		case c.ID == id && c.Status == "preparing-for-installation":
+			c.Status = "ready"
+		case c.ID == id:
+			c.Status = "cancelled"
+		}
+	}
+	return nil
 }
 
 func (f *fake) ResetInstall(_ context.Context, id string) error {
@@ -143,6 +156,16 @@ func (f *fake) ResetInstall(_ context.Context, id string) error {
 
 func (f *fake) DeleteCluster(_ context.Context, id string) error {
 	f.note("delete cluster " + id)
+	return nil
+}
+
+func (f *fake) ReturnCluster(_ context.Context, id string) error {
+	f.note("return cluster " + id)
+	return nil
+}
+
+func (f *fake) RemoveHost(_ context.Context, env, id string) error {
+	f.note("remove host " + env + " " + id)
 	return nil
 }
 

@@ -83,7 +83,8 @@ func (o *runOptions) nextDetached(result install.Result, desired *install.Desire
 // needsMedia says whether a host has still to boot its image, or has it in its drive.
 func needsMedia(desired *install.Desired, observed *install.Observed) bool {
 	return observed != nil && slices.ContainsFunc(install.BootedByBMC(toBoot(desired)), func(host *spec.Host) bool {
-		return observed.Machines[host.Name].OurMedia || install.ToBoot(desired, observed, host.Name)
+		state := observed.Machines[host.Name]
+		return state.OurMedia || state.Inserting || install.ToBoot(desired, observed, host.Name)
 	})
 }
 

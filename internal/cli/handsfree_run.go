@@ -44,7 +44,7 @@ func (h *handsFree) Observe(ctx context.Context, desired *install.Desired, obser
 	defer stop()
 	for name, state := range states {
 		base := h.baseOf[name]
-		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && install.ToBoot(desired, observed, name)
+		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && !state.Inserting && install.ToBoot(desired, observed, name)
 		missing := h.unserved
 		if wants && base != nil {
 			missing = base.missing(soon)
@@ -92,6 +92,11 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired 
 		return nil, err
 	}
 	h.Plane = machine.New(machine.Config{Media: media, Proxy: proxy, Clock: o.clusterClock})
+	stopServing := h.close
+	h.close = func() error {
+		h.Plane.Close()
+		return stopServing()
+	}
 	return h, nil
 }
 
@@ -214,7 +219,7 @@ func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.S
 			}
 			return h.discovery.image(ctx, hosts[0].Name)
 		}}
-		images, err := machine.NewImages(machine.ImagesConfig{Spec: &part, Base: base.open, Ignition: h.discovery.ignition, Server: server})
+		images, err := machine.NewImages(machine.ImagesConfig{Spec: &part, Base: base.open, Ignition: h.discovery.ignition, Networks: h.discovery.networks, Server: server})
 		if err != nil {
 			return nil, fmt.Errorf("serve the images of the %s hosts: %w", arch, err)
 		}

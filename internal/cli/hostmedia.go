@@ -124,7 +124,7 @@ func (o *hostMediaOptions) media(ctx context.Context, cluster *spec.Cluster, ser
 		part.base = &sharedImage{ctx: ctx, options: &o.imageOptions, where: o.baseOf(m, part.hosts[0].Name)}
 		whole := *cluster
 		whole.Spec.Hosts = part.hosts
-		part.images, err = machine.NewImages(machine.ImagesConfig{Spec: &whole, Base: part.base.open, Ignition: m.discovery.ignition, Server: server})
+		part.images, err = machine.NewImages(machine.ImagesConfig{Spec: &whole, Base: part.base.open, Ignition: m.discovery.ignition, Networks: m.discovery.networks, Server: server})
 		if err != nil {
 			m.stop()
 			return nil, err

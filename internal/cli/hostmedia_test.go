@@ -164,10 +164,66 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	if other.code == 0 || !strings.Contains(other.errors, "52:54:00:00:05:99") {
 		t.Errorf("another network than the service's ends with %d:\n%s", other.code, other.errors)
 	}
+	// Not only the MAC addresses: who has them gets one address in the initrd, and
+	// the same in the live system.
+	elsewhere := strings.Replace(there, "192.168.127.10/24", "192.168.127.77/24", 1)
+	if err := os.WriteFile("address.yaml", []byte(elsewhere), 0o600); err != nil || elsewhere == there {
+		t.Fatal("the example has other addresses now", err)
+	}
+	address := runLive(t, service.URL, "", false, "create", "images", "-f", "address.yaml", "--base", "base.iso", "-d", "other", "--netboot")
+	if address.code != 1 || !strings.Contains(address.errors, "the service has another static network for nic0 (52:54:00:00:05:00) than the file") {
+		t.Errorf("another address than the service's ends with %d:\n%s", address.code, address.errors)
+	}
 	// Images for a drive are served all the same.
 	items, stop := serving(t, service, "-f", "changed.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
 	if told := stop().errors; items[0].IPXE != "" || items[1].IPXE == "" || strings.Count(told, "warning: cp-0 cannot boot over the network: ") != 1 || strings.Contains(told, "cp-1 cannot") {
 		t.Errorf("served as %+v, with:\n%s", items, told)
+	}
+}
+
+// minimalStatic is the static example with minimal images, where the service leaves
+// the networks out of the Ignition that nobody asks for by its image's type.
+func minimalStatic(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(staticExample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs("../../examples/shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	minimal := strings.NewReplacer("../shared", shared, "  hosts:\n", "  boot: {image: minimal}\n  hosts:\n").Replace(string(text))
+	if err := os.WriteFile(file, []byte(minimal), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestMinimalImagesWithStaticNetworks makes every image of a cluster of minimal ones,
+// each with its host's network in the Ignition too: the host needs it there once it
+// has left its initrd.
+func TestMinimalImagesWithStaticNetworks(t *testing.T) {
+	file := minimalStatic(t)
+	service := registeredAs(t, file)
+	netboot := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images", "--netboot")
+	if netboot.code != 0 {
+		t.Fatalf("create images --netboot ends with %d:\n%s", netboot.code, netboot.errors)
+	}
+	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
+	code, image := get(t, items[0].ISO)
+	if told := stop().errors; code != 200 || len(items) != 3 || strings.Contains(told, "warning") {
+		t.Fatalf("%d images are served, the first answers %d, with:\n%s", len(items), code, told)
+	}
+	if config := discovered(t, image); !strings.Contains(config, "/etc/assisted/network/host0/") {
+		t.Errorf("the minimal image's Ignition has no network:\n%s", config)
+	}
+	if got := runLive(t, service.URL, "", false, "download", "ignition", "--discovery", "static", "--to", "discovery.ign"); got.code != 0 {
+		t.Fatalf("download ignition ends with %d:\n%s", got.code, got.errors)
+	}
+	if config, err := os.ReadFile("discovery.ign"); err != nil || !strings.Contains(string(config), "/etc/assisted/network/host0/") {
+		t.Errorf("the downloaded Ignition has no network: %v", err)
 	}
 }
 
@@ -234,6 +290,25 @@ func get(t *testing.T, url string) (int, []byte) {
 	return response.StatusCode, body
 }
 
+// TestBootURL gives a host's script to who knows the URL for DHCP, and not to who only
+// knows a MAC address.
+func TestBootURL(t *testing.T) {
+	service, file := registered(t)
+	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0", "-v")
+	root, mac := items[0].ISO[:strings.Index(items[0].ISO, "/i/")], "?mac=52:54:00:00:05:00"
+	if code, script := get(t, root+"/ipxe"+mac); code != 404 {
+		t.Errorf("who knows a MAC address alone gets %d:\n%s", code, script)
+	}
+	_, told, _ := strings.Cut(stop().errors, "for DHCP, to all machines: "+root)
+	path, _, _ := strings.Cut(told, "\n")
+	items, stop = serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
+	defer stop()
+	root = items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
+	if code, script := get(t, root+path+mac); path == "" || code != 200 || !strings.Contains(string(script), strings.TrimSuffix(items[0].IPXE, "ipxe")) {
+		t.Errorf("the script for a MAC address at %q is %d:\n%s", path, code, script)
+	}
+}
+
 func TestISOServe(t *testing.T) {
 	service, file := registered(t)
 	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
@@ -248,9 +323,6 @@ func TestISOServe(t *testing.T) {
 		t.Error(err)
 	}
 	root := items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
-	if code, script := get(t, root+"/ipxe?mac=52:54:00:00:05:00"); code != 200 || !strings.Contains(string(script), items[0].IPXE[:len(items[0].IPXE)-len("ipxe")]) {
-		t.Errorf("the script for a MAC address is %d:\n%s", code, script)
-	}
 	if _, numbers := get(t, root+"/metrics"); !strings.Contains(string(numbers), `oaictl_media_host_fetched_bytes{host="cp-0"} `+strconv.Itoa(len(image))+"\n") {
 		t.Errorf("no numbers of cp-0 in\n%s", numbers)
 	}

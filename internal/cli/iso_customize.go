@@ -282,6 +282,9 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	if err != nil {
 		return nil, imageFault(err)
 	}
+	for _, p := range state.Ignored() {
+		o.warn("%s", p)
+	}
 	if err := knownMACs(inputName(o.NMState), state, macs); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -230,7 +231,17 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *hostMedia, server 
 	if len(items) == 0 {
 		return failed
 	}
+	o.tellBootURL(items, server.BootURL())
 	return o.print(mediaResult(items))
+}
+
+// tellBootURL names, where the scripts are shown too, the URL that all machines may be
+// given.
+func (o *isoServeOptions) tellBootURL(items []document.Media, url string) {
+	netboots := slices.ContainsFunc(items, func(m document.Media) bool { return m.IPXE != "" })
+	if netboots && (o.globals.Output == "wide" || o.globals.Verbose > 0) {
+		o.say("for DHCP, to all machines: %s", url)
+	}
 }
 
 func (o *isoServeOptions) prepareHost(ctx context.Context, media *hostMedia, server *serve.Server, host *spec.Host) (document.Media, error) {

@@ -75,6 +75,7 @@ func (r *renewal) look(ctx context.Context, id, host string, listed []install.In
 		if env.ID != id || known && !before.failed && before.updated.Equal(env.Image.Created) {
 			continue
 		}
+		r.media.discovery.renew(env)
 		config, err := r.media.discovery.ignition(ctx, host)
 		if err != nil {
 			return false

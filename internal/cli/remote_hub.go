@@ -12,9 +12,11 @@ import (
 type hubRemote struct{ *hub.Plane }
 
 var (
-	_ remote     = hubRemote{}
-	_ releaser   = hubRemote{}
-	_ leftFinder = hubRemote{}
+	_ remote       = hubRemote{}
+	_ releaser     = hubRemote{}
+	_ leftFinder   = hubRemote{}
+	_ poolReturner = hubRemote{}
+	_ nodeTaker    = hubRemote{}
 )
 
 // releaser lets a cluster go without deleting anything. Only a hub keeps what can

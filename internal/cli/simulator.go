@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -74,6 +75,7 @@ type serveOptions struct {
 	Key      string
 	Auth     string
 	TokenDir string
+	Release  string
 }
 
 func (a *app) simulatorServeCommand() *cobra.Command {
@@ -95,6 +97,7 @@ is printed once it can be reached.`,
 	flags.StringVar(&o.Cert, "tls-cert", "", "`FILE` with the certificate (PEM) to serve TLS with")
 	flags.StringVar(&o.Key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
 	flags.StringVar(&o.Auth, "auth", string(auth.None), "how callers are known: `"+strings.Join(auth.Modes(), "|")+"`")
+	flags.StringVar(&o.Release, "release", versions.Latest, "play this release of the service: `"+strings.Join(versions.ServiceReleases(), "|")+"`")
 	flags.StringVar(&o.TokenDir, "token-dir", "", "`DIR` in which to write tokens that are good for it, with --auth")
 	return command
 }
@@ -109,6 +112,10 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	if (mode != auth.None) != (o.TokenDir != "") {
 		return usagef("--auth other than none and --token-dir go together: nobody could get in without a token")
+	}
+	release, err := versions.ParseServiceRelease(o.Release)
+	if err != nil {
+		return usagef("--release %q is not one of %s", o.Release, strings.Join(versions.ServiceReleases(), ", "))
 	}
 	trouble, err := o.trouble()
 	if err != nil {
@@ -127,7 +134,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	address := scheme + listener.Addr().String()
 	service, err := simulator.NewService(simulator.ServiceConfig{
-		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, Auth: mode, PublicURL: func() string { return address },
+		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, Auth: mode, Release: release, PublicURL: func() string { return address },
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -66,6 +66,9 @@ place in the file. Nothing is sent or written.`,
 
 func (o *validateOptions) run(ctx context.Context) error {
 	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
+	if err == nil {
+		err = o.networksFit(cluster)
+	}
 	if err == nil && o.globals.Backend == backendHub {
 		err = o.fitsBackend(cluster)
 	}

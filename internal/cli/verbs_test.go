@@ -281,7 +281,7 @@ func TestWait(t *testing.T) {
 		{"adding hosts is installed", "installed", []*install.Observed{at(install.ClusterAddingHosts)}, 0, ""},
 		{"degraded", "installed", []*install.Observed{degraded}, 10, "console"},
 		{"failed", "installed", []*install.Observed{at(install.ClusterInstalling), at(install.ClusterFailed)}, 7, "Next: oaictl why lab"},
-		{"cancelled", "ready", []*install.Observed{at(install.ClusterCancelled)}, 7, "Next: oaictl reset lab"},
+		{"cancelled", "ready", []*install.Observed{at(install.ClusterCancelled)}, 7, "Next: oaictl reset cluster lab"},
 		{"unknown", "ready", []*install.Observed{at(install.ClusterUnknown)}, 1, "does not know"},
 		{"ready", "ready", []*install.Observed{at(install.ClusterDiscovering), at(install.ClusterReady)}, 0, ""},
 		{"further than ready", "ready", []*install.Observed{at(install.ClusterInstalling)}, 0, ""},

@@ -122,7 +122,7 @@ func (w *waiting) judge() (done bool, err error) {
 	case install.ClusterFailed:
 		return false, w.fault(install.CodeFailed, "oaictl why "+w.seen.ref.Name, "the install failed: %s", firstOf(cluster.StatusInfo, cluster.Status))
 	case install.ClusterCancelled:
-		return false, w.fault(install.CodeFailed, "oaictl reset "+w.seen.ref.Name, "the install was cancelled")
+		return false, w.fault(install.CodeFailed, cluster.StartOver(), "the install was cancelled")
 	case install.ClusterUnknown:
 		return false, w.fault(install.CodeFailure, "oaictl version", "the service says %q, which this oaictl does not know", cluster.Status)
 	case install.ClusterNeedsUser:

@@ -3,9 +3,11 @@ package simulator_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -17,41 +19,76 @@ func TestLibraryInstalls(t *testing.T) {
 	for _, example := range []string{"sno", "compact", "ha-workers", "dual-stack", "static-network", "disconnected", "arbiter"} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
-			if err != nil {
-				t.Fatal(err)
-			}
-			time := clock.Scaled(300)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			plane, err := rest.New(rest.Config{URL: s.URL(), Clock: time})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for run := range 2 {
-				acted := 0
-				_, err = install.New(plane, install.WithClock(time), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
-					if e.Type == install.EventAction {
-						acted++
-					}
-					if e.Severity != install.SeverityInfo {
-						t.Logf("%s %s %s %s", e.Time.Format("15:04:05"), e.Type, e.Host, e.Message)
-					}
-				})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+			installs(t, example, simulator.Config{})
+		})
+	}
+}
+
+// TestLateHosts boots the machines six passes of the service's monitor after there
+// is an image for them: meanwhile the service looks at clusters without hosts.
+func TestLateHosts(t *testing.T) {
+	for _, example := range []string{"compact", "static-network", "arbiter"} {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			installs(t, example, simulator.Config{Late: time.Minute})
+		})
+	}
+}
+
+// TestOlderServices installs with releases of the service that lack what later ones
+// have.
+func TestOlderServices(t *testing.T) {
+	for _, release := range []string{"2.11", "2.12", "2.13", "2.15"} {
+		for _, example := range []string{"sno", "compact"} {
+			t.Run(release+"/"+example, func(t *testing.T) {
+				t.Parallel()
+				played, err := versions.ParseServiceRelease(release)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if run == 1 && acted > 3 { // the results, in another folder
-					t.Errorf("the second run acts %d times", acted)
-				}
+				installs(t, example, simulator.Config{Release: played})
+			})
+		}
+	}
+}
+
+// installs runs an example to the end twice.
+func installs(t *testing.T, example string, config simulator.Config) {
+	t.Helper()
+	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast := clock.Scaled(300)
+	config.Clock, config.Seed, config.Cluster = fast, 1, cluster
+	s, err := simulator.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run := range 2 {
+		acted := 0
+		_, err = install.New(plane, install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
+			if e.Type == install.EventAction {
+				acted++
 			}
-		})
+			if e.Severity != install.SeverityInfo {
+				t.Logf("%s %s %s %s", e.Time.Format("15:04:05"), e.Type, e.Host, e.Message)
+			}
+		})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run == 1 && acted > 3 { // the results, in another folder
+			t.Errorf("the second run acts %d times", acted)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/image"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/service"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // ServiceConfig says what kind of service is simulated.
@@ -27,6 +28,8 @@ type ServiceConfig struct {
 	Auth auth.Mode
 	// KubeAPI says that the service runs as the operator of a hub (package hub).
 	KubeAPI bool
+	// Release is the service's own release; empty is the newest.
+	Release versions.ServiceRelease
 }
 
 // Service is the whole service half: the REST API, its authentication and the
@@ -54,7 +57,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
 	}
 	s.api = service.New(service.Config{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap, KubeAPI: config.KubeAPI,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap, KubeAPI: config.KubeAPI, Release: config.Release,
 		ImageURL: func(r service.ImageRequest) (string, time.Time) {
 			url, expires, err := images.URL(image.Link{
 				Base: config.PublicURL(), InfraEnvID: r.InfraEnvID, Version: r.Version, Arch: r.Arch, Type: r.Type, SigningKey: r.SigningKey,
@@ -134,6 +137,7 @@ func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string
 func (s *Service) source(_ context.Context, id string) (image.Source, bool) {
 	media, ok := s.api.Media(id)
 	return image.Source{
-		Ignition: media.Ignition, KernelArguments: media.KernelArguments, StaticNetwork: media.StaticNetwork, SigningKey: media.SigningKey, Updated: media.Updated,
+		Ignition: media.Ignition, MinimalIgnition: media.MinimalIgnition, NetbootIgnition: media.NetbootIgnition,
+		KernelArguments: media.KernelArguments, StaticNetwork: media.StaticNetwork, SigningKey: media.SigningKey, Updated: media.Updated,
 	}, ok
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -27,8 +28,12 @@ type Config struct {
 	// Cluster names the machines, which boot as soon as there is an image for
 	// them.
 	Cluster *spec.Cluster
+	// Late is how long after that they boot.
+	Late time.Duration
 	// KubeAPI says that the service runs as the operator of a hub (package hub).
 	KubeAPI bool
+	// Release is the service's own release; empty is the newest.
+	Release versions.ServiceRelease
 	// Logf takes a line about each thing that happens; nil drops them.
 	Logf func(format string, args ...any)
 }
@@ -58,7 +63,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	simulated, err := NewService(ServiceConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release,
 	})
 	if err != nil {
 		stop()
@@ -80,7 +85,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	}
 	s.group.Go(func() {
 		s.note(boot(ctx, BootConfig{
-			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Logf: config.Logf,
+			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Late: config.Late, Logf: config.Logf,
 		}))
 	})
 	return s, nil

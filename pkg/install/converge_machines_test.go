@@ -24,6 +24,11 @@ func TestConvergenceOfMachines(t *testing.T) {
 				t.Fatalf("seed %d, later: %v", seed, err)
 			}
 		}
+		for name, x := range r.boxes {
+			if x.again {
+				t.Fatalf("seed %d: %s boots the image once more, and not its disk", seed, name)
+			}
+		}
 		for _, a := range r.writes {
 			exercised[a.Kind]++
 		}

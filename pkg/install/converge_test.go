@@ -76,13 +76,20 @@ func settle(w *world) error {
 }
 
 // onlyNamed says whether every machine that would be installed is one that
-// the file names.
+// the file names or counts.
 func onlyNamed(w *world) error {
+	unnamed, file := 0, w.desired.Spec
 	for _, h := range w.observed.Hosts {
 		named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return h.ID == "host-"+s.Name })
 		if !named && !w.desired.Spec.Spec.AcceptUnknownHosts {
 			return fmt.Errorf("the install is started with %s, which the file does not name", h.ID)
 		}
+		if !named && h.ClusterID != "" {
+			unnamed++
+		}
+	}
+	if counted := file.ControlPlaneCount() + file.WorkerCount() + file.ArbiterCount() - len(file.Spec.Hosts); unnamed > max(0, counted) {
+		return fmt.Errorf("the install is started with %d machines that the file does not name; it counts %d", unnamed, counted)
 	}
 	return nil
 }

@@ -30,6 +30,8 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.register()
 	case p.cluster.State == ClusterUnknown:
 		p.end(VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "oaictl version")
+	case p.cluster.State.beforeInstall() && p.preparationCancelled():
+		p.end(VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
 	case p.cluster.State.beforeInstall():
 		p.beforeInstall()
 		p.retireMedia()
@@ -48,7 +50,7 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.retireMedia()
 	case p.cluster.State == ClusterCancelled:
 		p.adopt()
-		p.end(VerdictCancelled, "the installation was cancelled", "oaictl reset cluster "+p.name())
+		p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
 		p.retireMedia()
 	}
 	return p.finish()
@@ -193,14 +195,10 @@ func (p *planner) configureCluster() {
 		Reason: "the cluster differs from the file", Settings: Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
-		if p.fixed(d) {
-			if d.known {
-				p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")
-			}
-			continue
+		if p.toWrite(d) {
+			update.Settings[d.setting] = d.want
+			update.Changes = append(update.Changes, d.change(""))
 		}
-		update.Settings[d.setting] = d.want
-		update.Changes = append(update.Changes, d.change(""))
 	}
 	if bundles := want[SetBundles]; bundles != "" && update.Settings[SetOperators] != "" {
 		update.Settings[SetBundles] = bundles // both together are what there shall be
@@ -298,11 +296,7 @@ func (p *planner) manifests() {
 
 // ignored sets which validations may fail.
 func (p *planner) ignored() {
-	list := p.spec.Spec.IgnoreValidations
-	if list.Cluster == nil && list.Hosts == nil {
-		return
-	}
-	settings := Settings{SetIgnored: ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})}
+	settings := ignoredSettings(p.spec)
 	for _, d := range differences(settings, p.cluster.Settings) {
 		p.act(Action{
 			Key: "cluster/ignore", Scope: ScopeCluster, Kind: IgnoreValidations, Target: p.cluster.ID, Name: p.name(),

@@ -20,9 +20,7 @@ func (p *planner) driftAfterStart() {
 	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.Imported() {
 		want[SetInstallConfig] = ValueOf(overrides)
 	}
-	if list := p.spec.Spec.IgnoreValidations; list.Cluster != nil || list.Hosts != nil {
-		want[SetIgnored] = ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})
-	}
+	maps.Copy(want, ignoredSettings(p.spec))
 	told := map[Setting]bool{}
 	for _, d := range p.clusterDifferences(want) {
 		if d.known {
@@ -63,15 +61,19 @@ func (p *planner) clusterDifferences(want Settings) []difference {
 	})
 }
 
-// fixed says whether a setting of the cluster is what it was registered with for
-// good. To be a single node is, wherever the number of machines may change: the
-// service has another kind of cluster for it (REST field high_availability_mode).
-func (p *planner) fixed(d difference) bool {
-	if rules(d.setting).cluster != immutable {
-		return false
+// keeping says what the service does with a setting of the cluster before the
+// install. To be a single node is Frozen, wherever the number of machines may
+// change: the service has another kind of cluster for it (REST field
+// high_availability_mode).
+func (p *planner) keeping(d difference) Keeping {
+	if now, said := p.cluster.Keeping[d.setting]; said {
+		return now
 	}
 	one := ValueOf(1)
-	return !slices.Contains(p.cluster.Changeable, d.setting) || d.setting == SetControlPlane && (d.want == one) != (d.have == one)
+	if slices.Contains(p.cluster.Changeable, d.setting) && (d.setting != SetControlPlane || (d.want == one) == (d.have == one)) {
+		return Kept
+	}
+	return rules(d.setting).cluster
 }
 
 func (p *planner) manifestDrift() {
@@ -119,7 +121,7 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 func (p *planner) neverSent(name string, settings Settings) {
 	var alone []string
 	for setting := range settings {
-		if !rules(setting).unreported {
+		if rules(setting).host != Hidden {
 			return
 		}
 		alone = append(alone, string(setting))

@@ -26,6 +26,20 @@ func readyHub(t *testing.T, c *spec.Cluster) *world {
 	return w
 }
 
+// What is advised after an install that failed or was cancelled is what the service does.
+func TestAdviceAfterTheEnd(t *testing.T) {
+	for _, state := range []install.ClusterState{install.ClusterFailed, install.ClusterCancelled} {
+		for none, want := range map[bool]string{false: "oaictl reset cluster ", true: "oaictl delete cluster "} {
+			w := readyWorld(t, sample(1, 0))
+			w.observed.Cluster.State, w.observed.Cluster.NoReset = state, none
+			plan := install.Decide(w.desired, &w.observed, w.observed.At)
+			if !strings.Contains(plan.Next, want) || strings.Contains(plan.Next, "reset cluster") == none {
+				t.Errorf("%s, no reset %v: %s", state, none, plan.Next)
+			}
+		}
+	}
+}
+
 func actionOf(t *testing.T, plan install.Plan, kind install.Kind) install.Action {
 	t.Helper()
 	i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == kind })
@@ -58,7 +72,7 @@ func TestApproval(t *testing.T) {
 		}},
 		"not what the file does not name": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
 		"what the file accepts": {approved: asked, want: install.Settings{install.SetApproved: granted}, change: func(_ *install.Host, c *spec.Cluster) {
-			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts = "52:54:00:00:00:99", true
+			c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
 		}},
 		"what the file accepts, before its inventory": {approved: asked, change: func(h *install.Host, c *spec.Cluster) {
 			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts, h.Inventory = "52:54:00:00:00:99", true, install.Inventory{}
@@ -157,6 +171,7 @@ func TestCountsAtTheStart(t *testing.T) {
 		}
 		for i := range test.strangers {
 			c.Spec.AcceptUnknownHosts = true
+			*c.Spec.Topology.Workers++
 			stranger := machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i)
 			stranger.State, stranger.Settings[install.SetApproved] = install.HostReady, install.ValueOf(true)
 			stranger.Registered = w.observed.At

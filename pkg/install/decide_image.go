@@ -123,7 +123,7 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 		Reason: "the discovery image differs from the file", Settings: Settings{},
 	}
 	for _, d := range differences(image.Settings, env.Settings) {
-		if rules(d.setting).infraEnv == immutable {
+		if rules(d.setting).infraEnv == Frozen {
 			if d.known {
 				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
 			}

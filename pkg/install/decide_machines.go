@@ -105,6 +105,10 @@ func (p *planner) bootByBMC(want *spec.Host, wait Wait) bool {
 		b.trouble()
 		return true
 	}
+	if state.Inserting {
+		b.wait("to be booted: its BMC inserts the discovery image, " + fetchText(state.Fetch))
+		return true
+	}
 	switch state.Power {
 	case PowerIsOff:
 		b.off()
@@ -181,7 +185,7 @@ func troubleRemedy(host string, kind TroubleKind) string {
 	case TroubleUnreachable:
 		return "check " + field + ".address, and the way from here to the BMC"
 	case TroubleCredentials:
-		return "correct " + field + ".credentials, or the user on the BMC"
+		return "correct " + field + ".credentials, or the user on the BMC, and run the same command again: a refused password is not tried twice, as accounts lock"
 	case TroubleNoVirtualMedia:
 		return "boot " + host + " from the discovery image by hand (oaictl create images), or give its BMC a licence with virtual media"
 	case TroubleMediaRefused:
@@ -284,7 +288,11 @@ func (p *planner) retireMedia() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		state, known := p.observed.Machines[want.Name]
-		if !known || !bootedByBMC(p.spec, want) || !p.pastBoot(want) {
+		if !known || !bootedByBMC(p.spec, want) {
+			continue
+		}
+		if !p.pastBoot(want) {
+			p.bootOnce(want, state)
 			continue
 		}
 		switch {
@@ -294,10 +302,24 @@ func (p *planner) retireMedia() {
 				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
 				Next:    troubleRemedy(want.Name, state.TroubleKind),
 			})
+		case state.Inserting: // it is waited for while there is anything else to wait for
+			p.warn(Warning{
+				Key: "host/" + want.Name + "/machine/inserting", Scope: HostScope(want.Name), Reason: reasonBMC,
+				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
+				Next:    "run the same command again, which ejects it",
+			})
 		case state.OurMedia:
 			p.act(machineAction(EjectMedia, want.Name, "the host needs the discovery image no more"))
-		case state.BootOnce:
+		case state.BootOnce, state.BootStays:
 			p.act(machineAction(RestoreBoot, want.Name, "its next boot shall be from its disk"))
 		}
+	}
+}
+
+// bootOnce takes the boot from the virtual drive back once the host runs the image,
+// where the BMC would have it boot that at each start. The image stays: it is read.
+func (p *planner) bootOnce(want *spec.Host, state MachineState) {
+	if p.phaseOf(want) == runsImage && state.phase == runsImage && state.Trouble == "" && state.BootStays {
+		p.act(machineAction(RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
 	}
 }

@@ -266,7 +266,7 @@ func (p *planner) failed() {
 		}
 	}
 	slices.Sort(reasons[1:])
-	p.end(VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then oaictl reset cluster "+p.name())
+	p.end(VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then "+p.cluster.StartOver())
 }
 
 // failedWithCluster is what the service says of a host that did nothing wrong.

@@ -3,6 +3,7 @@ package install
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +86,15 @@ const (
 	keyPreparation    = "cluster/preparation"
 )
 
+// preparationCancelled says whether somebody has cancelled the preparation of an
+// install since this run began. The service takes the cluster back to where it
+// could be installed again, which nobody asked for: a later run does, if it is
+// told to.
+func (p *planner) preparationCancelled() bool {
+	options := &p.desired.Options
+	return !options.Started.IsZero() && p.cluster.Preparation.Cancelled.After(options.cancelled)
+}
+
 // preparationFailed says whether the service has failed too often to prepare
 // this install to try it again now. A cluster that is ready after an install
 // call is one whose preparation failed.
@@ -93,7 +103,7 @@ func (p *planner) preparationFailed() bool {
 	if failures <= preparationRetries || last.Before(p.desired.Options.Started) {
 		return false
 	}
-	if b, found := p.unpullable(); found {
+	if b, found := p.unprepared(); found {
 		p.block(b)
 		return p.now.Sub(last) < preparationPause
 	}
@@ -120,11 +130,11 @@ func (p *planner) preparationFailures() (failures int, last time.Time) {
 	return failures, last
 }
 
-// unpullable is the blocker of hosts that could not pull what an install needs.
-// The service measures that while it prepares one, and takes the hosts for ready
-// nevertheless: a person sees to the network, the registry or its mirror, and
-// the next preparation shows it.
-func (p *planner) unpullable() (b Blocker, found bool) {
+// unprepared is the blocker of hosts that could not prepare: they could not pull
+// what an install needs, or took too long. The service measures that while it
+// prepares one, and takes the hosts for ready nevertheless: a person sees to the
+// network, the registry or its mirror, and the next preparation shows it.
+func (p *planner) unprepared() (b Blocker, found bool) {
 	for _, cause := range p.explain(p.matches.part).Causes {
 		if cause.ID != "container-images-available" {
 			continue
@@ -133,5 +143,16 @@ func (p *planner) unpullable() (b Blocker, found bool) {
 		b.Key, b.Reason, b.Message = keyPreparation, reasonPreparation, "the service cannot prepare the installation: "+b.Message
 		return b, true
 	}
-	return Blocker{}, false
+	var said []string
+	for _, h := range p.matches.part {
+		if why, failed := p.cluster.Preparation.Hosts[h.ID]; failed {
+			said = append(said, fmt.Sprintf("%s: %s", p.hostName(h), why))
+			b.Hosts = append(b.Hosts, p.hostName(h))
+		}
+	}
+	slices.Sort(said)
+	b.Key, b.Scope, b.Reason, b.Cure = keyPreparation, ScopeCluster, reasonPreparation, CurePerson
+	b.Message = "the service cannot prepare the installation: " + strings.Join(said, "; ")
+	b.Remedy = "see that these hosts can pull the images of the release: oaictl explain validation container-images-available"
+	return b, len(said) > 0
 }

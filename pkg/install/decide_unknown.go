@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // unknownHosts sees to it that no machine is wiped that the file does not name.
@@ -35,13 +36,14 @@ func (p *planner) unknownHosts() {
 	}
 }
 
-// acceptUnknown lets machines take part that the file allows without naming
-// them. Of a pool it takes as many as are missing and no more: the rest may be
-// meant for others.
+// acceptUnknown lets machines take part that the file counts without naming them.
 func (p *planner) acceptUnknown() {
-	for _, host := range slices.Concat(p.matches.unknown, p.matches.unread) {
+	unnamed := slices.DeleteFunc(slices.Concat(p.matches.unknown, p.matches.unread), p.tooEarly)
+	if p.surplus(unnamed) {
+		return
+	}
+	for _, host := range unnamed {
 		switch {
-		case p.tooEarly(host):
 		case p.runsOldImage(host):
 			p.bootNewImage(host)
 		case p.usable(host):
@@ -51,11 +53,45 @@ func (p *planner) acceptUnknown() {
 			}
 		}
 	}
-	wanted := p.unnamedMissing()
-	for _, host := range p.matches.pool {
-		if wanted > 0 && host.State == HostUnbound && host.Inventory.Known && host.Status == "known-unbound" && !p.runsOldImage(host) {
+	if p.unnamedMissing() > 0 {
+		for _, host := range p.bindable() {
 			p.bind(host)
-			wanted--
 		}
 	}
+}
+
+// bindable are the machines of a pool that could become part of the cluster.
+func (p *planner) bindable() []*Host {
+	return slices.DeleteFunc(slices.Clone(p.matches.pool), func(h *Host) bool {
+		return h.State != HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.runsOldImage(h)
+	})
+}
+
+// surplus says whether more machines came than the file counts, or are in a pool
+// than are still missing. The service would install every one that belongs to the
+// cluster; which of them are meant is for a person to say.
+func (p *planner) surplus(unnamed []*Host) bool {
+	room := p.counts().total() - len(p.spec.Spec.Hosts)
+	candidates := slices.DeleteFunc(slices.Clone(unnamed), func(h *Host) bool { return !h.Inventory.Known })
+	if missing := room - len(candidates); missing > 0 {
+		if pool := p.bindable(); len(pool) > missing {
+			candidates = append(candidates, pool...)
+		}
+	}
+	if len(candidates) <= room {
+		return false
+	}
+	var labels, names []string
+	for _, h := range candidates {
+		labels = append(labels, fmt.Sprintf("%s, id %s", h.label(), h.ID))
+		names = append(names, cmp.Or(h.Hostname, h.ID))
+	}
+	p.block(Blocker{
+		Key: "hosts/surplus", Scope: ScopeCluster, Reason: "SurplusHosts", Cure: CurePerson, Field: "spec.topology",
+		Message: fmt.Sprintf("%d machines came that the file does not name, and it counts %d of them; installing would wipe them all: %s",
+			len(candidates), room, strings.Join(labels, "; ")),
+		Remedy: "power off those that are not meant and `oaictl delete host ID --yes` each, or name those that are in spec.hosts",
+		Hosts:  names,
+	})
+	return true
 }

@@ -72,6 +72,16 @@ func clusterSettings(c *spec.Cluster) Settings {
 	return s
 }
 
+// ignoredSettings is which validations may fail, nil where the file says nothing
+// of that.
+func ignoredSettings(c *spec.Cluster) Settings {
+	list := c.Spec.IgnoreValidations
+	if list.Cluster == nil && list.Hosts == nil {
+		return nil
+	}
+	return Settings{SetIgnored: ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})}
+}
+
 // platformImplied says whether the service comes to the same platform by
 // itself, so that it need not be sent.
 func platformImplied(c *spec.Cluster) bool {

@@ -11,38 +11,44 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// mutability says what may be done about a setting that differs.
-type mutability int
+// Keeping is what a service does with a setting that it was given, in the phase
+// that the cluster is in.
+type Keeping string
 
+// What services do with settings. The drift table says what all of them do; a
+// plane reports in [Cluster.Keeping] where its service does something else.
 const (
-	changeable mutability = iota // until the install starts
-	newImage                     // a change makes a new discovery image
-	immutable
+	Kept    Keeping = ""        // it holds what was written last, and shows it
+	Derived Keeping = "derived" // it works it out by itself, and takes it from nobody
+	Cleared Keeping = "cleared" // it has emptied it, and works it out later
+	Hidden  Keeping = "hidden"  // it holds it, and need not show it
+	Frozen  Keeping = "frozen"  // it takes no other value any more
+	NotYet  Keeping = "not yet" // it takes another value only once the hosts show that it fits
 )
 
-// rule is one row of the drift table: how a setting is compared and changed.
+// rule is one row of the drift table: how a setting is compared, and what becomes
+// of it in a cluster, an InfraEnv or a host before an install.
 type rule struct {
-	cluster  mutability
-	infraEnv mutability
-	same     func(want, have Value) bool
-	secret   bool // never shown
-	// unreported: the service need not give it back. Where it does not, it is
-	// sent along with what else is to be written and not by itself, since every
-	// run would send it again.
-	unreported bool
+	cluster, infraEnv Keeping
+	// host is Hidden where the service need not give it back. Where it does not,
+	// it is sent along with what else is to be written and not by itself, since
+	// every run would send it again.
+	host   Keeping
+	same   func(want, have Value) bool
+	secret bool // never shown
 }
 
 // rules is the drift table, field by field.
 func rules(setting Setting) rule {
 	switch setting {
 	case SetVersion:
-		return rule{cluster: immutable, infraEnv: immutable, same: sameVersion}
+		return rule{cluster: Frozen, infraEnv: Frozen, same: sameVersion}
 	case SetReleaseImage, SetArch, SetControlPlane:
-		return rule{cluster: immutable, infraEnv: immutable, same: sameJSON}
+		return rule{cluster: Frozen, infraEnv: Frozen, same: sameJSON}
 	case SetBundles:
-		return rule{cluster: immutable, same: sameBundles}
+		return rule{cluster: Frozen, same: sameBundles}
 	case SetSSHKeys, SetTrustBundle:
-		return rule{infraEnv: newImage, same: sameLines}
+		return rule{same: sameLines}
 	case SetTags, SetKeepDisks:
 		return rule{same: sameSet}
 	case SetMachineNet, SetServiceNet:
@@ -52,25 +58,25 @@ func rules(setting Setting) rule {
 	case SetAPIVIPs, SetIngressVIPs:
 		return rule{same: sameAddresses}
 	case SetExtraNTP, SetNTP:
-		return rule{infraEnv: newImage, same: sameSet}
+		return rule{same: sameSet}
 	case SetProxy:
-		return rule{infraEnv: newImage, same: sameProxy, secret: true}
+		return rule{same: sameProxy, secret: true}
 	case SetOperators:
 		return rule{same: operatorsIncluded}
 	case SetInstallConfig, SetDiscIgnition, SetIgnition:
-		return rule{infraEnv: newImage, same: sameDocument}
+		return rule{same: sameDocument}
 	case SetStaticNetwork:
-		return rule{infraEnv: newImage, same: sameStaticNetworks}
+		return rule{same: sameStaticNetworks}
 	case SetOSVersion:
-		return rule{infraEnv: newImage, same: sameVersion}
+		return rule{same: sameVersion}
 	case SetIronic:
-		return rule{infraEnv: newImage, same: sameIronic}
+		return rule{same: sameIronic}
 	case SetImageType, SetKernelArgs, SetNetworkDelay, SetAgentLabels, SetIPXE:
-		return rule{infraEnv: newImage, same: sameJSON}
+		return rule{same: sameJSON}
 	case SetHyperthreads:
 		return rule{same: func(want, have Value) bool { return maps.Equal(serviceRoles(want), serviceRoles(have)) }}
 	case SetFencing, SetEndpointHeaders, SetHostExtra:
-		return rule{same: sameJSON, secret: true, unreported: true}
+		return rule{same: sameJSON, secret: true, host: Hidden}
 	case SetIgnored:
 		return rule{same: sameIgnored}
 	case SetRole:
@@ -110,7 +116,7 @@ func differences(want, have Settings) []difference {
 // give back: it cannot be told whether they are differences. With any other
 // difference they are written too, as at the first time.
 func worthWriting(all []difference) []difference {
-	other := slices.ContainsFunc(all, func(d difference) bool { return d.known || !rules(d.setting).unreported })
+	other := slices.ContainsFunc(all, func(d difference) bool { return d.known || rules(d.setting).host != Hidden })
 	if !other {
 		return nil
 	}

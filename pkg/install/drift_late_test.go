@@ -19,7 +19,7 @@ func TestDriftAfterTheStart(t *testing.T) {
 	for _, state := range []install.ClusterState{install.ClusterInstalling, install.ClusterInstalled} {
 		c := sample(3, 0)
 		c.Spec.Network.Defaults.NTP = []string{"old.example.com"}
-		c.Spec.Network.MTU = 1400
+		c.Spec.Network.MTU, c.Spec.FIPS = 1400, new(bool)
 		c.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
 		c.Spec.Hosts[1].Labels = map[string]string{"rack": "a"}
 		w := readyWorld(t, c)
@@ -28,7 +28,8 @@ func TestDriftAfterTheStart(t *testing.T) {
 			t.Errorf("%s: nothing was edited, and yet: %+v", state, plan.Warnings)
 		}
 		c.Spec.Network.Defaults.NTP = []string{"new.example.com"} // of cluster and image: told once
-		c.Spec.Network.MTU = 1500
+		fips := true
+		c.Spec.Network.MTU, c.Spec.FIPS = 1500, &fips
 		c.Spec.Discovery.KernelArgs = []string{"console=ttyS1"}
 		c.Spec.Hosts[1].Labels = map[string]string{"rack": "b"}
 		plan := w.decide()
@@ -38,7 +39,7 @@ func TestDriftAfterTheStart(t *testing.T) {
 		}
 		slices.Sort(told)
 		want := []string{
-			"cluster spec.network.defaults.ntp", "cluster spec.overrides.installConfig",
+			"cluster spec.network.defaults.ntp", "cluster spec.overrides.installConfig", "cluster the",
 			"host/cp-1 spec.hosts[cp-1].labels", "infraenv/lab spec.discovery.kernelArgs",
 		}
 		if !slices.Equal(told, want) {

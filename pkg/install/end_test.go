@@ -204,7 +204,7 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 // unwritable is a folder that holds nothing and takes nothing.
 type unwritable struct{}
 
-func (unwritable) Observe(context.Context, install.ClusterRef) (map[string]install.Kept, error) {
+func (unwritable) Observe(context.Context, install.ClusterRef) (map[string]install.SavedResult, error) {
 	return nil, nil
 }
 

@@ -37,7 +37,7 @@ func (d directory) auth(cluster ClusterRef) string {
 	return filepath.Join(string(d), cluster.Name, "auth")
 }
 
-func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]Kept, error) {
+func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]SavedResult, error) {
 	auth := d.auth(cluster)
 	if _, err := os.Lstat(auth); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &Fault{Op: "look for results in", On: auth, Code: CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
@@ -45,11 +45,11 @@ func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]Ke
 	if ownerOf(auth) != cluster.ID {
 		return nil, nil
 	}
-	kept := map[string]Kept{}
+	kept := map[string]SavedResult{}
 	for _, name := range resultFiles() {
 		path := filepath.Join(auth, name)
 		if data, err := readRegular(path); err == nil {
-			kept[name] = Kept{Digest: Digest(data), Private: isPrivate(path)}
+			kept[name] = SavedResult{Digest: Digest(data), Private: isPrivate(path)}
 		}
 	}
 	return kept, nil

@@ -76,7 +76,7 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	query := Query{
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
-		InfraEnv: desired.Spec.Spec.InfraEnv.Ref,
+		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
 	}
 	if from := desired.Spec.Spec.Import; from != nil {
 		query.Imported = from.ClusterID

@@ -39,8 +39,15 @@ type MachineState struct {
 	Media string
 	// OurMedia says that it is the image that this cluster serves for the host.
 	OurMedia bool
-	// BootOnce says that the next boot, and only that, is from the virtual drive.
+	// BootOnce says that the next boot is from the virtual drive, as far as the BMC
+	// can say: what proves it is that the host registers.
 	BootOnce bool
+	// BootStays says that no boot uses the override up: it stands until it is taken
+	// back, as on a BMC that only knows Continuous.
+	BootStays bool
+	// Inserting says that our image is on its way into the virtual drive. Of the rest
+	// nothing is to be relied on then.
+	Inserting bool
 	// Fetch is how much of the image has been read by the BMC.
 	Fetch Fetched
 	// Boots is since when the machine is on with our image, and Grew when the
@@ -48,7 +55,20 @@ type MachineState struct {
 	// seen, on the service's clock. A run keeps them; a single observation has
 	// none.
 	Boots, Grew time.Time
+
+	// phase is where the host was in its install when this was seen.
+	phase phase
 }
+
+// phase is how far a host is on its way from the discovery image to its disk.
+type phase int
+
+const (
+	nowhere    phase = iota // nothing is known of it yet, and nothing to boot
+	toBoot                  // it has still to boot the image
+	runsImage               // it has, and runs it
+	leavesDisc              // it must not boot it again
+)
 
 // TroubleKind is what is wrong with a BMC.
 type TroubleKind string
@@ -79,6 +99,7 @@ const (
 // Fetched is how far an image has been read over HTTP.
 type Fetched struct {
 	Requests int
+	Active   int   // of them, those that are under way now
 	Bytes    int64 // distinct ones: a part that is read twice counts once
 	Size     int64 // of the whole image, 0 while unknown
 	Last     time.Time
@@ -102,14 +123,36 @@ func (a Action) shower() string {
 	return "the service"
 }
 
+// inserting says whether a BMC is at an insertion, which would end with the run.
+func inserting(o *Observed) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(o.Machines)), func(s MachineState) bool { return s.Inserting })
+}
+
 // lyingBMC is the blocker of a BMC that accepts a request again and again and
 // says each time that nothing has changed.
 func lyingBMC(a Action, s success) Blocker {
-	return Blocker{
+	b := Blocker{
 		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: CurePerson, Since: s.at, Hosts: []string{a.Name},
 		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.times, a.task()),
 		Remedy:  "look at the machine and at its BMC, which may have to be reset",
 	}
+	if a.Kind.switches() {
+		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.task(), minutes(switchWithin))
+		b.Remedy = a.Kind.phrase() + " " + a.Name + " by hand, or look at its BMC, which may have to be reset"
+	}
+	return b
+}
+
+// switchWithin is how long a BMC may take to show that a machine was switched. It is
+// asked for that once: a second request may be a second press of the button.
+const switchWithin = 2 * time.Minute
+
+// switches says whether an action is one of power.
+func (k Kind) switches() bool { return k == PowerOn || k == PowerOff }
+
+// switched says whether a machine is seen to be as an action of power wants it.
+func (s MachineState) switched(kind Kind) bool {
+	return s.Trouble == "" && (kind == PowerOn && s.Power == PowerIsOn || kind == PowerOff && s.Power == PowerIsOff)
 }
 
 // byMachines says whether an action is the machines' to carry out.
@@ -151,7 +194,8 @@ func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior
 		before = prior.Machines
 	}
 	maps.Copy(observed.Machines, before)
-	ask := machinesToAsk(desired, observed)
+	p := newPlanner(desired, observed, observed.At)
+	ask := p.machinesToAsk()
 	if len(ask) == 0 {
 		return nil
 	}
@@ -167,7 +211,9 @@ func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior
 		case !told:
 			state = MachineState{Trouble: "nothing is known of its BMC", TroubleKind: TroubleOther}
 		}
-		observed.Machines[name] = state.after(before[name], observed.At)
+		state = state.after(before[name], observed.At)
+		state.phase = p.phaseOf(p.spec.Host(name))
+		observed.Machines[name] = state
 	}
 	return nil
 }
@@ -194,11 +240,24 @@ func (s MachineState) after(before MachineState, now time.Time) MachineState {
 	return s
 }
 
-// machinesToAsk are the hosts whose machines the next decision needs: those
-// that have still to boot, and those that must have no image in their drives
-// any more, until they are seen without.
-func machinesToAsk(desired *Desired, observed *Observed) []string {
-	p := newPlanner(desired, observed, observed.At)
+// phaseOf is where a host of the file is.
+func (p *planner) phaseOf(want *spec.Host) phase {
+	switch {
+	case p.toBoot(want):
+		return toBoot
+	case p.pastBoot(want):
+		return leavesDisc
+	case p.matches.byName[want.Name] != nil:
+		return runsImage
+	}
+	return nowhere
+}
+
+// machinesToAsk are the hosts whose machines the next decision needs: those that
+// have still to boot; those that run the image, until they are seen not to boot it
+// again by themselves; and those that must not, until nothing of it is left. What was
+// seen before a host came so far says nothing of what it finds there now.
+func (p *planner) machinesToAsk() []string {
 	if p.cluster == nil || p.cluster.State == ClusterUnknown {
 		return nil
 	}
@@ -208,13 +267,21 @@ func machinesToAsk(desired *Desired, observed *Observed) []string {
 		if !bootedByBMC(p.spec, host) {
 			continue
 		}
-		state, known := observed.Machines[host.Name]
-		clean := known && state.Trouble == "" && !state.OurMedia && !state.BootOnce
-		if p.toBoot(host) || p.pastBoot(host) && !clean {
+		state, known := p.observed.Machines[host.Name]
+		now := p.phaseOf(host)
+		if now == toBoot || now != nowhere && (!known || state.phase != now || !state.settled()) {
 			ask = append(ask, host.Name)
 		}
 	}
 	return ask
+}
+
+// settled says whether nothing is left to do to a machine that has booted.
+func (s MachineState) settled() bool {
+	if s.Trouble != "" || s.Inserting || s.BootStays {
+		return false
+	}
+	return s.phase == runsImage || !s.OurMedia && !s.BootOnce
 }
 
 // Reading names the hosts that may still read their images: of them the BMC had
@@ -227,7 +294,7 @@ func Reading(desired *Desired, observed *Observed) []string {
 	var names []string
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
-		if state := observed.Machines[host.Name]; state.OurMedia && state.Power != PowerIsOff && !p.pastBoot(host) {
+		if state := observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != PowerIsOff) && !p.pastBoot(host) {
 			names = append(names, host.Name)
 		}
 	}

@@ -37,6 +37,7 @@ type success struct {
 	inputs string
 	times  int
 	at     time.Time
+	action Action
 }
 
 func newMemory() *memory {
@@ -119,12 +120,21 @@ func (m *memory) succeeded(a Action, now time.Time) {
 	if s.inputs != fingerprint(a) || now.Sub(s.at) > forgotten {
 		s = success{inputs: fingerprint(a)}
 	}
-	s.times, s.at = s.times+1, now
+	s.times, s.at, s.action = s.times+1, now, a
 	m.successes[a.Key] = s
 	if strings.HasSuffix(a.Key, resendSuffix) {
 		m.sent[a.Key] = true
 	}
 	m.made = m.made || a.Kind == RegisterCluster || a.Kind == ImportCluster
+}
+
+// sees forgets of machines that they were switched, once that shows.
+func (m *memory) sees(machines map[string]MachineState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.successes, func(_ string, s success) bool {
+		return s.action.Kind.switches() && machines[s.action.Name].switched(s.action.Kind)
+	})
 }
 
 // registered says whether the service has taken the registration of the cluster.
@@ -193,10 +203,16 @@ func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
 	if a.Kind == NudgeCluster {
 		again = touchAgain
 	}
+	if a.Kind.switches() {
+		again = switchWithin
+	}
 	switch {
+	case a.Kind.switches() && !now.Before(s.at.Add(again)):
+		plan.Blockers = append(plan.Blockers, lyingBMC(a, s))
+		return true
 	case s.times >= keptAfter && a.Kind.boots():
 		plan.Blockers = append(plan.Blockers, lyingBMC(a, s))
-		return a.Kind == PowerOff || now.Before(s.at.Add(lastBackoff)) // once the BMC is cured, it goes on
+		return now.Before(s.at.Add(lastBackoff)) // once the BMC is cured, it goes on
 	case s.times >= keptAfter && a.Kind.byMachines(): // the installation does not depend on it
 		b := lyingBMC(a, s)
 		plan.Warnings = append(plan.Warnings, Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})

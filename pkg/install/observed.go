@@ -77,7 +77,10 @@ type Cluster struct {
 	ImageOnly []Setting
 	// Changeable are settings that this service takes until the install starts, and
 	// others only when a cluster is registered.
-	Changeable  []Setting
+	Changeable []Setting
+	// Keeping says of settings what this service does with them now, where that is
+	// something else than what the drift table has for every service.
+	Keeping     map[Setting]Keeping
 	Validations []Validation
 	Progress    ClusterProgress
 	// Preparation is how the last preparation for an install ended.
@@ -106,19 +109,39 @@ type Cluster struct {
 	// any more, although the start was asked for, and does not until the cluster
 	// is touched. Zero: it goes on.
 	Stalled time.Time
+	// NoReset says that the service can't take an install that has ended back to its
+	// beginning: the cluster has to be made anew.
+	NoReset bool
 	// Unrecorded says that the install is complete, and that oaictl has to write
 	// that down where others look for it, since nobody else does.
 	Unrecorded bool
 }
 
-// Preparation is the outcome of preparing an installation: cluster field
-// last-installation-preparation and the prepare_installation_failed events.
+// StartOver is the command by which an install of the cluster that failed or was cancelled
+// begins again.
+func (c *Cluster) StartOver() string {
+	if c.NoReset {
+		return "oaictl delete cluster " + c.ID + ", then oaictl create cluster -f FILE, whose new discovery image its machines have to boot"
+	}
+	return "oaictl reset cluster " + firstOf(c.Name, c.ID)
+}
+
+// Preparation is how the service got on with preparing installations of a cluster.
 type Preparation struct {
-	Status string // success, failed, not_started, or ""
+	// Status is how the files of the last one were made: success, failed,
+	// not_started, or "". It tells nothing of the hosts, which may have failed
+	// to prepare nevertheless.
+	Status string
 	Reason string
-	// FailedAt are the times of the prepare_installation_failed events,
-	// oldest first.
+	// FailedAt are the times at which preparations failed, oldest first, since the
+	// last one that led to an install.
 	FailedAt []time.Time
+	// Hosts are those that could not prepare the last time, by id, with what the
+	// service says of each.
+	Hosts map[string]string
+	// Cancelled is when somebody cancelled the last preparation, which takes the
+	// cluster back to ready. Zero: nobody has.
+	Cancelled time.Time
 }
 
 // ClusterProgress is how far the install of the whole cluster is.

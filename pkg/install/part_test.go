@@ -124,9 +124,9 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 	}
 }
 
-// TestNoMoreOfAPoolThanIsMissing takes as many unnamed machines as the file
-// counts, and leaves the others to others.
-func TestNoMoreOfAPoolThanIsMissing(t *testing.T) {
+// TestPoolOfMoreThanAreMissing takes none of a pool's unnamed machines while there
+// are more of them than the file counts: which are meant, a person says.
+func TestPoolOfMoreThanAreMissing(t *testing.T) {
 	c := sample(3, 0)
 	c.Spec.Hosts, c.Spec.AcceptUnknownHosts, c.Spec.InfraEnv.Bind = nil, true, spec.BindLate
 	w := newWorld(&install.Desired{Spec: c})
@@ -140,6 +140,16 @@ func TestNoMoreOfAPoolThanIsMissing(t *testing.T) {
 		h.State, h.Status, h.ClusterID = install.HostUnbound, "known-unbound", ""
 		w.observed.Hosts = append(w.observed.Hosts, h)
 	}
+	plan := w.decide()
+	if !hasReason(plan, "SurplusHosts") || hasKind(plan, install.BindHost) {
+		t.Fatalf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		if !strings.Contains(plan.Blockers[0].Message, "id host-"+name) {
+			t.Errorf("%s is not among those that are named: %s", name, plan.Blockers[0].Message)
+		}
+	}
+	w.observed.Hosts = w.observed.Hosts[:3]
 	for range 10 {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
@@ -162,6 +172,50 @@ func TestNoMoreOfAPoolThanIsMissing(t *testing.T) {
 	w.observed.Cluster.State = install.ClusterReady
 	if plan := w.decide(); !hasKind(plan, install.StartInstall) {
 		t.Errorf("not started: %+v", plan)
+	}
+}
+
+// TestMoreMachinesThanTheFileCounts: the service would install every machine of
+// the cluster, so that nothing is started, written or approved before a person has
+// said which are meant.
+func TestMoreMachinesThanTheFileCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		named   int // of the three of the control plane
+		workers int // that the file counts without naming them
+		came    int // machines that it does not name
+		blocked bool
+	}{
+		"none named, as many as counted": {workers: 1, came: 4},
+		"none named, one too many":       {workers: 1, came: 5, blocked: true},
+		"some named, as many as counted": {named: 3, workers: 1, came: 1},
+		"some named, one too many":       {named: 3, workers: 1, came: 2, blocked: true},
+		"all named, one more":            {named: 3, came: 1, blocked: true},
+	} {
+		w := readyWorld(t, sample(3, 0))
+		c := w.desired.Spec
+		c.Spec.AcceptUnknownHosts, c.Spec.Topology.Workers = true, &test.workers
+		for i := 3 - test.named; i > 0; i-- { // they are there, and only not named
+			h := &w.observed.Hosts[i-1]
+			h.ID, h.Hostname = "stranger-of-"+h.ID, ""
+			h.Inventory.Interfaces = []install.Interface{{Name: "eth0", MAC: "52:54:00:ff:00:0" + string(rune('0'+i))}}
+		}
+		c.Spec.Hosts = c.Spec.Hosts[3-test.named:]
+		for i := range test.came - (3 - test.named) {
+			w.observed.Hosts = append(w.observed.Hosts, machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i))
+			w.observed.Hosts[len(w.observed.Hosts)-1].State = install.HostReady
+		}
+		plan := w.decide()
+		if hasReason(plan, "SurplusHosts") != test.blocked || hasKind(plan, install.StartInstall) == test.blocked {
+			t.Errorf("%s: actions %v, blockers %+v", name, keys(plan.Actions), plan.Blockers)
+			continue
+		}
+		if !test.blocked {
+			continue
+		}
+		b := plan.Blockers[0]
+		if len(plan.Blockers) != 1 || b.Cure != install.CurePerson || len(b.Hosts) != test.came || !strings.Contains(b.Remedy, "oaictl delete host") {
+			t.Errorf("%s: blockers %+v", name, plan.Blockers)
+		}
 	}
 }
 

@@ -208,7 +208,8 @@ type Options struct {
 	// failed before are not held against it. Zero: all count.
 	Started time.Time
 
-	resent map[string]bool // keys of what ResendSecrets has sent already
+	resent    map[string]bool // keys of what ResendSecrets has sent already
+	cancelled time.Time       // when a preparation was cancelled last before the run began
 }
 
 // Desired is what the cluster shall become.

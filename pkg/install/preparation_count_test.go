@@ -40,3 +40,51 @@ func TestPreparationsAreCountedByEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsThatDidNotPrepare names hosts by what the service said of them where no
+// check fails: one that took too long.
+func TestHostsThatDidNotPrepare(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	w.desired.Options.Started = start
+	p := &w.observed.Cluster.Preparation
+	for minute := range 3 {
+		p.FailedAt = append(p.FailedAt, start.Add(time.Duration(minute+1)*time.Minute))
+	}
+	p.Hosts = map[string]string{w.observed.Hosts[1].ID: "container availability was not determined within the timeout."}
+	w.observed.At = start.Add(4 * time.Minute)
+	plan := w.decide()
+	if len(plan.Actions) != 0 || len(plan.Blockers) != 1 || plan.Blockers[0].Cure != install.CurePerson ||
+		plan.Blockers[0].Message != "the service cannot prepare the installation: cp-1: container availability was not determined within the timeout." {
+		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+	w.observed.At = start.Add(14 * time.Minute) // somebody may have cured it
+	if plan := w.decide(); !hasKind(plan, install.StartInstall) {
+		t.Errorf("ten minutes later: actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+}
+
+// TestNotWhileAHostIsUnprepared: a cluster that is ready again is not installed
+// before each of its hosts is.
+func TestNotWhileAHostIsUnprepared(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	w.observed.Hosts[2].State, w.observed.Hosts[2].Status = install.HostPreparing, "preparing-failed"
+	plan := w.decide()
+	if len(plan.Actions) != 0 || len(plan.Waits) == 0 || plan.Waits[0].Scope != install.HostScope("cp-2") {
+		t.Errorf("actions %v, waits %+v", keys(plan.Actions), plan.Waits)
+	}
+}
+
+// TestCancelOfAPreparation: what was cancelled before a run is for that run to
+// install; a plan does not know of runs.
+func TestCancelOfAPreparation(t *testing.T) {
+	w := readyWorld(t, sample(3, 0))
+	w.observed.Cluster.Preparation.Cancelled = start.Add(time.Minute)
+	w.observed.At = start.Add(2 * time.Minute)
+	if plan := w.decide(); !hasKind(plan, install.StartInstall) {
+		t.Errorf("without a run: %+v", plan)
+	}
+	w.desired.Options.Started = start
+	if plan := w.decide(); plan.Verdict != install.VerdictCancelled || len(plan.Actions) != 0 || plan.Next == "" {
+		t.Errorf("cancelled under a run: %+v", plan)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -22,6 +23,8 @@ type box struct {
 	power   install.Power
 	media   string
 	once    bool
+	stays   bool // its BMC only knows Continuous: no boot uses the override up
+	again   bool // it has booted our image once more, instead of its disk
 	other   bool // runs something that somebody may need
 	booted  bool // runs our image, or what was installed from it
 	fetched install.Fetched
@@ -75,7 +78,7 @@ func (b bmcs) Observe(_ context.Context, _ *install.Desired, _ *install.Observed
 		if x == nil {
 			return nil, fmt.Errorf("%s has no BMC and is asked for", name)
 		}
-		state := install.MachineState{Power: x.power, Media: x.media, OurMedia: x.media == imageOf(name), BootOnce: x.once, Fetch: x.fetched}
+		state := install.MachineState{Power: x.power, Media: x.media, OurMedia: x.media == imageOf(name), BootOnce: x.once, BootStays: x.once && x.stays, Fetch: x.fetched}
 		if x.trouble != "" {
 			state = install.MachineState{Trouble: "something is wrong", TroubleKind: x.trouble}
 		}
@@ -121,7 +124,7 @@ func (r *rack) tell(a install.Action) error {
 		}
 		x.media = ""
 	case install.RestoreBoot:
-		if r.stillBoots(a.Name) {
+		if r.stillBoots(a.Name) && !(x.stays && x.booted) {
 			return fmt.Errorf("the boot order of %s is restored before it has booted", a.Name)
 		}
 		x.once = false
@@ -135,7 +138,7 @@ func (r *rack) tell(a install.Action) error {
 func (r *rack) switchOn(name string) {
 	x := r.boxes[name]
 	x.power, x.booted = install.PowerIsOn, x.once && x.media == imageOf(name)
-	x.other, x.once = !x.booted, false
+	x.other, x.once = !x.booted, x.once && x.stays
 	if x.booted {
 		x.fetched = install.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: r.observed.At}
 	}
@@ -212,6 +215,9 @@ func (r *rack) pass() {
 	r.world.pass()
 	for i := range r.observed.Hosts {
 		if h := &r.observed.Hosts[i]; h.State == install.HostInstalling {
+			if x := r.boxes[strings.TrimPrefix(h.ID, "host-")]; x != nil && h.Progress.Stage != "Rebooting" {
+				x.again = x.again || x.stays && x.once && x.media != ""
+			}
 			h.Progress.Stage = "Rebooting"
 		}
 	}
@@ -238,6 +244,7 @@ func anyRack(random *rand.Rand) *rack {
 			r.desired.Spec.Spec.Boot.Method = spec.BootRedfish
 			continue
 		}
+		r.boxes[h.Name].stays = random.IntN(4) == 0
 		r.boxes[h.Name].disturb(random, h.Name)
 	}
 	for range random.IntN(12) {
@@ -256,6 +263,7 @@ func anyRack(random *rand.Rand) *rack {
 	}
 	r.disturb(random)
 	for name, x := range r.boxes {
+		x.again = false
 		if !x.booted {
 			x.disturb(random, name)
 		}

@@ -27,7 +27,7 @@ func (c *credentials) save(name string, data []byte) {
 
 // agrees says whether a file is what the service has. Where the service gives
 // nothing to compare it with, the cluster's id beside the file is proof enough.
-func (c *credentials) agrees(name string, file Kept, offered bool, read func(string) ([]byte, error)) bool {
+func (c *credentials) agrees(name string, file SavedResult, offered bool, read func(string) ([]byte, error)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

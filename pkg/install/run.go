@@ -109,9 +109,13 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		}
 		if r.desired.Options.Started.IsZero() {
 			r.desired.Options.Started = observed.At
+			if observed.Cluster != nil {
+				r.desired.Options.cancelled = observed.Cluster.Preparation.Cancelled
+			}
 		}
 		observed.Standing = standing(r.desired, result.Observed, observed)
 		plan := Decide(r.desired, observed, observed.At)
+		r.memory.sees(observed.Machines)
 		retry := r.memory.apply(&plan, observed.At)
 		changed := r.watch.see(r.desired, result.Observed, observed, plan)
 		result.Observed, result.Plan, result.Verdict = observed, plan, plan.Verdict

@@ -50,7 +50,7 @@ func (r *run) detached(plan Plan, retry *refusal) (done bool, err error) {
 		}
 	}
 	if retry == nil {
-		return true, nil
+		return !inserting(r.latest.Observed), nil
 	}
 	if retry.at.Sub(retry.first) < firstContact {
 		return false, nil

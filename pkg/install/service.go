@@ -33,6 +33,9 @@ type Query struct {
 	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
 	Run        string // this run's mark
 	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
+	// Ignored asks which validations may fail, of a service that shows that apart:
+	// the file says it.
+	Ignored bool
 	// Detail asks for everything to be read anew: inventories, manifests,
 	// images. Otherwise the plane reads what may have changed.
 	Detail bool
@@ -43,7 +46,7 @@ type Query struct {
 type Files interface {
 	// Observe reads which results are on disk, by their names, of those that
 	// belong to the cluster.
-	Observe(ctx context.Context, cluster ClusterRef) (map[string]Kept, error)
+	Observe(ctx context.Context, cluster ClusterRef) (map[string]SavedResult, error)
 	// Claim makes what is kept by the cluster's name the cluster's own. Results
 	// that belong to no cluster, or to another, are the cluster's where they equal
 	// what read gives, which is nil where the service has none; else they are put
@@ -56,8 +59,8 @@ type Files interface {
 	Save(ctx context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error)
 }
 
-// Kept is a result as it lies on disk.
-type Kept struct {
+// SavedResult is a result as it lies on disk.
+type SavedResult struct {
 	Digest  string // of the content, as Digest has it
 	Private bool   // has the mode that Save gives it
 }

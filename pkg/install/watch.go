@@ -96,7 +96,7 @@ func (w *watcher) machines(before, now *Observed) bool {
 			old = before.Machines[name]
 		}
 		reads := state.Power == PowerIsOn && state.OurMedia && state.Fetch.Bytes > 0
-		if read := old.Power == PowerIsOn && old.OurMedia && old.Fetch.Bytes > 0; !reads || read {
+		if read := old.Power == PowerIsOn && old.OurMedia && old.Fetch.Bytes > 0; !reads || read || state.phase != toBoot {
 			continue
 		}
 		changed = true

@@ -32,7 +32,7 @@ func additions() []addition {
 		},
 		{
 			clusterInstall, "spec.diskEncryption.enableOn",
-			`{type: string, default: none, enum: [none, all, masters, workers, arbiters, "masters,workers", "masters,arbiters", "arbiters,workers"]}`,
+			`{type: string, default: none, enum: [none, all, masters, workers, arbiters, "masters,workers", "masters,arbiters", "arbiters,workers", "masters,arbiters,workers"]}`,
 			"arbiters have disks, too",
 		},
 	}

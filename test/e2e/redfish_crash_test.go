@@ -32,7 +32,7 @@ func TestKilledAtEveryWriteToABMC(t *testing.T) {
 			writes++
 		}
 	}
-	if writes != 4 { // insert, boot once, on, eject
+	if writes != 5 { // insert, boot from it, on, boot from the disk again, eject
 		t.Errorf("the BMC is written to %d times: %v", writes, writesOf(lab.bmcs.noted()))
 	}
 	clean(t, lab.file, lab.bmcs.URL)

@@ -51,7 +51,7 @@ func (x *site) machines(t testing.TB, plane remote) []install.Option {
 	listener.Start()
 	t.Cleanup(listener.Close)
 	source := discovery{plane: plane, cluster: x.cluster}
-	images, err := machine.NewImages(machine.ImagesConfig{Spec: x.cluster, Server: server, Base: source.base, Ignition: source.ignition})
+	images, err := machine.NewImages(machine.ImagesConfig{Spec: x.cluster, Server: server, Base: source.base, Ignition: source.ignition, Networks: source.networks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,4 +110,20 @@ func (d discovery) ignition(ctx context.Context, _ string) ([]byte, error) {
 	var out bytes.Buffer
 	err = d.plane.DownloadInfraEnvFile(ctx, env, "discovery.ign", &out)
 	return out.Bytes(), err
+}
+
+func (d discovery) networks(ctx context.Context, _ string) ([]install.StaticNetwork, error) {
+	ref, err := d.plane.ClusterByNameOrID(ctx, d.cluster.Metadata.Name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := d.plane.ListInfraEnvs(ctx, ref.ID)
+	if err != nil || len(list) != 1 {
+		return nil, errors.Join(err, errors.New("there is not one InfraEnv"))
+	}
+	var networks []install.StaticNetwork
+	if value, said := list[0].Settings[install.SetStaticNetwork]; said {
+		err = value.Decode(&networks)
+	}
+	return networks, err
 }

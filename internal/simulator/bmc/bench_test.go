@@ -74,6 +74,10 @@ func newBench(t *testing.T, rules string, machines ...Machine) *bench {
 		mu.Lock()
 		b.asked = append(b.asked, strings.TrimSpace(r.Method+" "+r.Header.Get("Range")))
 		mu.Unlock()
+		if strings.Contains(r.URL.Path, "missing") {
+			http.NotFound(w, r)
+			return
+		}
 		http.ServeContent(w, r, "x.iso", time.Time{}, bytes.NewReader(b.image))
 	}))
 	t.Cleanup(b.media.Close)

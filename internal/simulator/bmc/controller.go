@@ -31,6 +31,7 @@ func newController(e endpoint, m Machine, t *troubles) *controller {
 // add puts a system under the controller.
 func (c *controller) add(s *System, id string) error {
 	s.dialect = &c.dialect
+	s.boot = c.dialect.noOverride()
 	s.id, s.manager = id, c.dialect.manager
 	if s.id == "" {
 		s.id = c.dialect.system
@@ -77,9 +78,6 @@ func (c *controller) troubled(do string) *standing {
 }
 
 func (c *controller) routes() {
-	c.mux.HandleFunc("GET /redfish", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, object{"v1": root + "/"})
-	})
 	c.mux.HandleFunc("GET "+root, func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.serviceRoot()) })
 	if c.dialect.sessions > 0 {
 		c.mux.HandleFunc("POST "+sessionsPath, c.openSession)
@@ -92,17 +90,15 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("GET "+root+"/Managers", c.known(c.listManagers))
 	of := func(find func(string) *System, handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
 		return c.known(func(w http.ResponseWriter, r *http.Request) {
-			s := find(r.PathValue("id"))
-			if s == nil {
-				notFound(w, r)
-				return
+			switch s := find(r.PathValue("id")); {
+			case s != nil:
+				handle(w, r, s)
+			case !c.named(w, r):
+				c.missing(w, r)
 			}
-			handle(w, r, s)
 		})
 	}
 	c.mux.HandleFunc("GET "+root+"/Systems/{id}", of(c.system, c.showSystem))
-	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.setSystem))
-	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.resetSystem))
 	c.mux.HandleFunc("GET "+root+"/Managers/{id}", of(c.managed, c.showManager))
 	owner, find := root+"/Managers/{id}/VirtualMedia", c.managed
 	if c.dialect.mediaInSystem {
@@ -112,7 +108,7 @@ func (c *controller) routes() {
 		return of(find, func(w http.ResponseWriter, r *http.Request, s *System) {
 			_, known := c.dialect.slotOf(r.PathValue("slot"))
 			if c.troubled(doNoVirtualMedia) != nil || r.PathValue("slot") != "" && !known {
-				notFound(w, r)
+				c.missing(w, r)
 				return
 			}
 			handle(w, r, s)
@@ -120,6 +116,17 @@ func (c *controller) routes() {
 	}
 	c.mux.HandleFunc("GET "+owner, media(c.listMedia))
 	c.mux.HandleFunc("GET "+owner+"/{slot}", media(c.showMedia))
+	if c.dialect.emulator {
+		c.emulatorRoutes(func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
+			return of(c.system, handle)
+		}, media)
+		return
+	}
+	c.mux.HandleFunc("GET /redfish", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, object{"v1": root + "/"})
+	})
+	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.setSystem))
+	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.resetSystem))
 	c.mux.HandleFunc("PATCH "+owner+"/{slot}", media(c.setMedia))
 	c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.InsertMedia", media(c.insertMedia))
 	c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.EjectMedia", media(c.ejectMedia))

@@ -67,6 +67,8 @@ type dialect struct {
 	patchMedia bool
 	// wantsProtocol refuses an insertion that does not name TransferProtocolType.
 	wantsProtocol bool
+	// emulator answers as sushy-tools does where that is not Redfish (sushy.go).
+	emulator bool
 }
 
 // dialectOf is a flavour's table.
@@ -110,10 +112,10 @@ func dialectOf(f Flavour) dialect {
 		}
 	default:
 		return dialect{
-			vendor: "", product: "", manufacturer: "Sushy Emulator", model: "",
+			vendor: "", product: "", manufacturer: "Sushy Emulator", model: "", mediaInSystem: true, emulator: true,
 			slots:       []slot{{id: "Cd", name: "Virtual CD", types: optical}, {id: "Floppy", name: "Virtual Floppy", types: stick}},
 			mediaTarget: "Cd", targets: []string{"Pxe", "Cd", "Hdd", "UefiHttp"},
-			resets: append(usual, "GracefulRestart", "ForceOn"), done: http.StatusNoContent,
+			resets: []string{"On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi", "ForceOn"}, done: http.StatusNoContent,
 		}
 	}
 }

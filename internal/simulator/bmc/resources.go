@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,9 @@ func (c *controller) serviceRoot() object {
 	}
 	if c.dialect.vendor != "" {
 		out["Vendor"], out["Product"] = c.dialect.vendor, c.dialect.product
+	}
+	if c.dialect.emulator {
+		delete(out, "Links")
 	}
 	if c.dialect.sessions > 0 {
 		out["SessionService"], out["Links"] = ref(sessionServicePath), object{"Sessions": ref(sessionsPath)}
@@ -58,12 +62,12 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	}
 	out := object{
 		"@odata.type": "#ComputerSystem.v1_16_0.ComputerSystem", "@odata.id": s.path(), "@odata.etag": boot.etag(),
-		"Id": s.id, "Name": "System", "SystemType": "Physical", "HostName": s.machine.Name,
+		"Id": s.id, "Name": s.name(), "SystemType": "Physical", "HostName": s.machine.Name,
 		"UUID": s.machine.UUID, "SerialNumber": s.machine.Serial, "Manufacturer": c.dialect.manufacturer, "Model": c.dialect.model,
 		"PowerState": power, "Status": object{"State": "Enabled", "Health": "OK"},
 		"Boot": object{
 			"BootSourceOverrideTarget": boot.Target, "BootSourceOverrideEnabled": boot.Enabled, "BootSourceOverrideMode": boot.Mode,
-			"BootSourceOverrideTarget@Redfish.AllowableValues": c.dialect.targets,
+			"BootSourceOverrideTarget@Redfish.AllowableValues": c.dialect.bootTargets(boot.Mode),
 		},
 		"Actions": object{"#ComputerSystem.Reset": object{
 			"target": s.path() + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": c.dialect.resets,
@@ -73,8 +77,27 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	if c.dialect.mediaInSystem && c.troubled(doNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
-	w.Header().Set("ETag", boot.etag())
+	if !c.dialect.emulator {
+		w.Header().Set("ETag", boot.etag())
+	}
 	answer(w, http.StatusOK, out)
+}
+
+// bootTargets are what a system allows in a boot mode: the emulator has no UefiHttp
+// without UEFI.
+func (d *dialect) bootTargets(mode string) []string {
+	if !d.emulator || mode == "UEFI" {
+		return d.targets
+	}
+	return slices.DeleteFunc(slices.Clone(d.targets), func(t string) bool { return t == "UefiHttp" })
+}
+
+// name is the system's: sushy-tools gives it that of the machine.
+func (s *System) name() string {
+	if s.dialect.emulator {
+		return s.machine.Name
+	}
+	return "System"
 }
 
 // etag tells one state of the settings from another.
@@ -96,7 +119,10 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 		"ManagerType": "BMC", "Model": c.dialect.product, "FirmwareVersion": "1.0.0", "PowerState": "On",
 		"Status": object{"State": "Enabled", "Health": "OK"}, "Links": object{"ManagerForServers": refs(s.path())},
 	}
-	if !c.dialect.mediaInSystem && c.troubled(doNoVirtualMedia) == nil {
+	if c.dialect.emulator {
+		out["UUID"] = s.machine.UUID
+	}
+	if (!c.dialect.mediaInSystem || c.dialect.emulator) && c.troubled(doNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
 	answer(w, http.StatusOK, out)
@@ -119,6 +145,9 @@ func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System
 	}
 	if url != "" {
 		out["Image"], out["ImageName"], out["ConnectedVia"] = url, url[strings.LastIndex(url, "/")+1:], "URI"
+	}
+	if c.dialect.emulator {
+		emulatedDrive(out, url)
 	}
 	if !slot.fixed {
 		out["Actions"] = object{

@@ -58,7 +58,7 @@ func New(config Config) (*Server, error) {
 			s.controllers = append(s.controllers, c)
 		}
 		system := &System{
-			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, boot: noOverride(), media: map[string]string{}, changed: make(chan struct{}),
+			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, media: map[string]string{}, copies: map[string][]byte{}, changed: make(chan struct{}),
 		}
 		system.on = m.Running || trouble.of(m, doPowerOn) != nil
 		if err := c.add(system, e.system); err != nil {
@@ -113,7 +113,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	doors := newDoors(ctx, listener, s.certificates)
 	server := &http.Server{
 		Handler: &proxy{server: s, doors: doors}, ReadHeaderTimeout: time.Minute,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, serverEnds{}, ctx) },
 		ConnContext: withTarget, ErrorLog: quiet(),
 	}
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -67,6 +68,9 @@ func (s *sessions) ids() []string {
 // known lets those through who say who they are, by a session's token or by user
 // and password.
 func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
+	if c.open() {
+		return then
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		if token := r.Header.Get("X-Auth-Token"); token != "" {
 			if c.troubled(doWrongCredentials) != nil || !c.sessions.has(func(s session) bool { return same(s.token, token) }) {
@@ -76,7 +80,11 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 			then(w, r)
 			return
 		}
-		user, password, _ := r.BasicAuth()
+		user, password, said := r.BasicAuth()
+		if c.dialect.emulator && !said && strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") {
+			http.Error(w, "<title>500 Internal Server Error</title>", http.StatusInternalServerError)
+			return
+		}
 		if !c.opens(user, password) {
 			c.unknown(w)
 			return
@@ -102,7 +110,15 @@ func (c *controller) unknown(w http.ResponseWriter) {
 		status = t.args.Int("status", status)
 	}
 	if status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Basic realm="Redfish"`)
+		realm := `Basic realm="Redfish"`
+		if c.dialect.emulator {
+			realm = emulatorRealm
+		}
+		w.Header().Set("WWW-Authenticate", realm)
+	}
+	if c.dialect.emulator {
+		fault(w, status, "Authorization required")
+		return
 	}
 	refuse(w, status, "NoValidSession", "There is no valid session established with the implementation.")
 }

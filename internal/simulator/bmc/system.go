@@ -1,6 +1,7 @@
 package bmc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,13 @@ const (
 	continuous = "Continuous"
 )
 
-func noOverride() override { return override{Target: "None", Enabled: disabled, Mode: "UEFI"} }
+// noOverride is what stands where nobody has set anything.
+func (d *dialect) noOverride() override {
+	if d.emulator {
+		return override{Target: ownDisk, Enabled: continuous, Mode: "UEFI"}
+	}
+	return override{Target: "None", Enabled: disabled, Mode: "UEFI"}
+}
 
 // System is the part of a machine that its controller has in hand. It is safe for
 // concurrent use.
@@ -49,8 +56,10 @@ type System struct {
 	on      bool
 	starts  int       // how often the controller has made it start: on, or anew
 	settles time.Time // until then it is on its way to the state it is in
+	shown   bool      // until then, where what is said of it follows later
 	boot    override
 	media   map[string]string // URL by slot
+	copies  map[string][]byte // of what is in a slot, where that was downloaded
 	reading reading
 	changed chan struct{}
 }
@@ -92,11 +101,14 @@ func (s *System) SetPower(on bool) {
 // its drive. The content can be read until ctx ends, the machine is switched or the
 // media are taken out.
 func (s *System) Boot(ctx context.Context) (io.ReaderAt, int64, error) {
-	ctx, url := s.takeBoot(ctx)
+	ctx, url, copied := s.takeBoot(ctx)
 	if url == "" {
 		return nil, 0, nil
 	}
 	s.logf("%s: boots from %s", s.machine.Name, withoutSecrets(url))
+	if copied != nil {
+		return bytes.NewReader(copied), int64(len(copied)), nil
+	}
 	content, err := s.reader.read(ctx, url, func(err error) { s.logf("%s: hangs at its drive: %v", s.machine.Name, err) })
 	if err != nil {
 		return nil, 0, fmt.Errorf("boot from virtual media: %w", err)
@@ -104,15 +116,16 @@ func (s *System) Boot(ctx context.Context) (io.ReaderAt, int64, error) {
 	return content, content.Size(), nil
 }
 
-// takeBoot is the URL to boot from, empty for none, and a context for reading it.
-func (s *System) takeBoot(ctx context.Context) (_ context.Context, url string) {
+// takeBoot is the URL to boot from, empty for none, with the copy that the controller
+// has of it, and a context for reading it.
+func (s *System) takeBoot(ctx context.Context) (_ context.Context, url string, copied []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reading.end(errSwitched)
 	if s.boot.Enabled != disabled && s.boot.Target == s.dialect.mediaTarget {
 		for _, slot := range slices.Sorted(maps.Keys(s.media)) {
 			if url = s.media[slot]; url != "" {
-				s.reading.slot = slot
+				s.reading.slot, copied = slot, s.copies[slot]
 				ctx, s.reading.stop = context.WithCancelCause(ctx)
 				break
 			}
@@ -121,7 +134,7 @@ func (s *System) takeBoot(ctx context.Context) (_ context.Context, url string) {
 	if s.boot.Enabled == once {
 		s.boot = override{Target: "None", Enabled: disabled, Mode: s.boot.Mode}
 	}
-	return ctx, url
+	return ctx, url, copied
 }
 
 // end has nothing more read, if anything still is.
@@ -140,10 +153,10 @@ func (s *System) power() string {
 
 func (s *System) powerLocked() string {
 	state, moving := "Off", "PoweringOff"
-	if s.on {
+	if s.showsOn() {
 		state, moving = "On", "PoweringOn"
 	}
-	if s.clock.Now().Before(s.settles) {
+	if !s.dialect.emulator && s.clock.Now().Before(s.settles) {
 		return moving
 	}
 	return state
@@ -229,4 +242,5 @@ func (s *System) insert(slot, url string) {
 		s.reading.end(errEjected)
 	}
 	s.media[slot] = url
+	delete(s.copies, slot)
 }

@@ -24,7 +24,7 @@ func (l *life) bootstrapTail(inst *installation) []op {
 // waitForMasters reports the other control plane nodes as they join, until there
 // are enough to take over: all but the bootstrap, but no more than two.
 func (l *life) waitForMasters(inst *installation) op {
-	enough := min(max(inst.args.ControlPlaneCount, 2)-1, 2)
+	enough := min(max(inst.args.controlPlanes(), 2)-1, 2)
 	return func(ctx context.Context) (time.Duration, bool) {
 		if wait, held := l.held(ctx, inst); held {
 			return wait, false

@@ -222,7 +222,7 @@ func (f *Fleet) clientFor(agent live.Agent) (*client, error) {
 	}
 	made, err := newClient(config)
 	if err == nil {
-		made.dateOffset = f.api.dateOffset
+		made.dateOffset, made.answered = f.api.dateOffset, f.api.answered
 	}
 	return made, err
 }

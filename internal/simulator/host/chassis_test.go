@@ -80,7 +80,7 @@ func mediaOf(t *testing.T, kind, service, infraEnv, token string) []byte {
 	unit := fmt.Sprintf("[Service]\\nEnvironment=PULL_SECRET_TOKEN=%s\\nExecStart=/usr/local/bin/agent --url %s --infra-env-id %s\\n", token, service, infraEnv)
 	config := `{"ignition": {"version": "3.1.0"}, "systemd": {"units": [{"name": "agent.service", "enabled": true, "contents": "` + unit + `"}]}}`
 	images, err := image.New(image.Config{Clock: clock.Real(), Lookup: func(context.Context, string) (image.Source, bool) {
-		return image.Source{Ignition: []byte(config)}, true
+		return image.Source{Ignition: []byte(config), MinimalIgnition: []byte(config)}, true
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -36,6 +36,8 @@ type client struct {
 	// dateOffset is how far the service's Date header was ahead of the clock
 	// at the last answer, in nanoseconds. All machines of a fleet share it.
 	dateOffset *atomic.Int64
+	// answered is when that answer came, in nanoseconds of the clock.
+	answered *atomic.Int64
 }
 
 // statusError is an answer that is no success.
@@ -70,7 +72,7 @@ func newClient(cfg Config) (*client, error) {
 	if !strings.HasSuffix(base, apiPath) {
 		base += apiPath
 	}
-	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: cfg.Token, clock: cfg.Clock, dateOffset: &atomic.Int64{}}
+	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: cfg.Token, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
@@ -170,7 +172,9 @@ func readError(resp *http.Response) error {
 
 func (c *client) noteDate(header http.Header) {
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
-		c.dateOffset.Store(int64(date.Sub(c.clock.Now())))
+		now := c.clock.Now()
+		c.dateOffset.Store(int64(date.Sub(now)))
+		c.answered.Store(now.UnixNano())
 	}
 }
 

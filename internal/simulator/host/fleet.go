@@ -63,10 +63,10 @@ type Fleet struct {
 	looks  *lookout
 	nodes  *nodes
 	spokes *spokes
-	// registrationOffset is how far the service's own times were ahead of the
-	// clock when a machine last registered, in nanoseconds.
-	registrationOffset atomic.Int64
-	quiet              atomic.Bool
+	// objectsAhead is how far the times in the service's objects are ahead of its
+	// Date header, in nanoseconds.
+	objectsAhead atomic.Int64
+	quiet        atomic.Bool
 }
 
 // New prepares the machines; none is switched on yet.
@@ -156,21 +156,34 @@ func (f *Fleet) logf(format string, args ...any) {
 
 func (f *Fleet) now() time.Time { return f.cfg.Clock.Now() }
 
+// drift is how far the fleet's clock may run on from the service's last answer.
+const drift = time.Minute
+
 // serviceTime is the time on a machine whose clock is right. That is the
-// service's time, which need not be the fleet's if the two run at different
-// speeds. The Date header follows it closely where it agrees with the times that
-// the service writes into its objects; where not, those are the ones that count.
+// service's time, which need not be the fleet's: the two may run at different
+// speeds. The Date header tells it, and how it differs from the times that the
+// service writes into its objects.
 func (f *Fleet) serviceTime() time.Time {
-	date := time.Duration(f.api.dateOffset.Load())
-	objects := time.Duration(f.registrationOffset.Load())
-	if (date - objects).Abs() < 2*time.Minute {
-		return f.now().Add(date)
-	}
-	return f.now().Add(objects)
+	return f.dateTime().Add(time.Duration(f.objectsAhead.Load()))
 }
 
-func (f *Fleet) noteRegistration(at time.Time) {
-	if at.Year() > 1 {
-		f.registrationOffset.Store(int64(at.Sub(f.now())))
+// dateTime is the time that the Date headers tell.
+func (f *Fleet) dateTime() time.Time {
+	now, answered := f.now(), time.Unix(0, f.api.answered.Load())
+	if now.Sub(answered) > drift {
+		now = answered.Add(drift)
 	}
+	return now.Add(time.Duration(f.api.dateOffset.Load()))
+}
+
+// noteRegistration compares the Date header with what the service wrote down.
+func (f *Fleet) noteRegistration(at time.Time) {
+	if at.Year() <= 1 {
+		return
+	}
+	ahead := at.Sub(f.dateTime())
+	if ahead.Abs() < 2*time.Minute {
+		ahead = 0
+	}
+	f.objectsAhead.Store(int64(ahead))
 }

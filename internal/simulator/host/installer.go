@@ -26,7 +26,19 @@ type installation struct {
 
 // singleNode tells whether the machine becomes a whole cluster by itself.
 func (i *installation) singleNode() bool {
-	return i.args.Role == "bootstrap" && i.args.ControlPlaneCount == 1
+	return i.args.Role == "bootstrap" && i.args.controlPlanes() == 1
+}
+
+// controlPlanes is the number of control plane machines. Services that do not say
+// it know of one and of three.
+func (a *installArgs) controlPlanes() int {
+	switch {
+	case a.ControlPlaneCount > 0:
+		return a.ControlPlaneCount
+	case a.HighAvailability == "None":
+		return 1
+	}
+	return 3
 }
 
 // startInstall runs the installer. The service repeats the step at every poll
@@ -304,7 +316,7 @@ func (l *life) bootDisk(ctx context.Context) {
 	l.logf("boots from its disk")
 	l.watch()
 	l.fleet.nodes.boot(l.spec.UUID, l.fleet.now(), l.jitter.of)
-	if args.Role == "bootstrap" && args.ControlPlaneCount == 1 {
+	if args.Role == "bootstrap" && args.controlPlanes() == 1 {
 		l.fleet.startController(ctx, args)
 	}
 }

@@ -225,6 +225,9 @@ func (l *life) measureDisk(s step) (any, error) {
 	}
 	sync := l.jitter.of(5 * time.Millisecond)
 	if t := l.trouble(doSlowDisk); t != nil {
+		if t.rule.Args.Bool("fails", false) {
+			return nil, fmt.Errorf("measuring the speed of %s: fio: input/output error", want.Path)
+		}
 		sync = t.rule.Args.Duration("sync", 40*time.Millisecond)
 	}
 	return map[string]any{"path": want.Path, "io_sync_duration": sync.Milliseconds()}, nil

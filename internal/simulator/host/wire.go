@@ -90,6 +90,7 @@ type installArgs struct {
 	InfraEnvID        string `json:"infra_env_id"`
 	Role              string `json:"role"`
 	ControlPlaneCount int    `json:"control_plane_count"`
+	HighAvailability  string `json:"high_availability_mode"` // of services that do not count: None | Full
 	BootDevice        string `json:"boot_device"`
 	OpenshiftVersion  string `json:"openshift_version"`
 }

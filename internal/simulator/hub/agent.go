@@ -71,7 +71,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	if err != nil {
 		return err
 	}
-	fault := h.syncAgent(ctx, host, &spec)
+	fault := h.syncAgent(ctx, host, agent, &spec)
 	if fault != nil && isInput(fault) && changeable(host.Status) {
 		// What was asked of a host that has begun to install meanwhile comes too late, and is no fault of the spec.
 		if err := h.readHost(ctx, host); err != nil {

@@ -19,12 +19,12 @@ func changeable(state string) bool {
 
 // syncAgent makes the service's host say what its Agent says. The error is what
 // SpecSynced tells.
-func (h *hub) syncAgent(ctx context.Context, host *restHost, spec *agentSpec) error {
+func (h *hub) syncAgent(ctx context.Context, host *restHost, agent *object, spec *agentSpec) error {
 	if h.failing > 0 {
 		h.failing--
 		return errors.New("the database of the service does not answer")
 	}
-	if moved, err := h.bind(ctx, host, spec); moved || err != nil {
+	if moved, err := h.bind(ctx, host, agent, spec); moved || err != nil {
 		return err
 	}
 	if !changeable(host.Status) {
@@ -138,8 +138,8 @@ func diskOf(host *restHost, spec *agentSpec) (string, error) {
 
 // addFencing adds the credentials that fence a host.
 func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, change map[string]any) error {
-	ref := spec.FencingCredentialsSecretRef
-	if ref == nil {
+	secret := spec.FencingCredentialsSecretRef
+	if secret == "" {
 		return nil
 	}
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
@@ -147,13 +147,13 @@ func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, c
 	for _, at := range []struct{ field, name string }{
 		{hubapi.KeyFencingAddress, "address"}, {hubapi.KeyUsername, "username"}, {hubapi.KeyPassword, "password"},
 	} {
-		text, err := h.secretText(ctx, k.space, ref.Name, at.field)
+		text, err := h.secretText(ctx, k.space, secret, at.field)
 		if err != nil {
 			return err
 		}
 		credentials[at.name] = text
 	}
-	if text, err := h.secretText(ctx, k.space, ref.Name, hubapi.KeyFencingVerify); err == nil && text != "" {
+	if text, err := h.secretText(ctx, k.space, secret, hubapi.KeyFencingVerify); err == nil && text != "" {
 		credentials["certificate_verification"] = text
 	}
 	if !sameJSON(toJSON(credentials), host.Fencing) {
@@ -193,7 +193,7 @@ func (h *hub) sendArgs(ctx context.Context, host *restHost, text string) error {
 
 // bind gives a host to the cluster that its Agent names, or back to the pool. It
 // tells whether the host was on its way.
-func (h *hub) bind(ctx context.Context, host *restHost, spec *agentSpec) (bool, error) {
+func (h *hub) bind(ctx context.Context, host *restHost, agent *object, spec *agentSpec) (bool, error) {
 	want := ""
 	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		m := h.clusters[referred(ref)]
@@ -209,8 +209,7 @@ func (h *hub) bind(ctx context.Context, host *restHost, spec *agentSpec) (bool, 
 	case want == host.ClusterID:
 		return false, nil
 	case host.ClusterID != "":
-		h.left[host.ID] = h.farewell(host)
-		if err := h.backend.do(ctx, "POST", host.path()+"/actions/unbind", nil, nil); err != nil {
+		if err := h.unbind(ctx, host, agent, h.deploymentBehind(host.ClusterID)); err != nil {
 			return true, err
 		}
 	case host.Status != "known-unbound":
@@ -225,12 +224,22 @@ func (h *hub) bind(ctx context.Context, host *restHost, spec *agentSpec) (bool, 
 
 // farewell says which cluster a host leaves, and which node it was there.
 func (h *hub) farewell(host *restHost) map[string]any {
+	k := h.deploymentBehind(host.ClusterID)
+	if k.id == "" {
+		return nil
+	}
+	return map[string]any{"cluster_name": k.id, "cluster_namespace": k.space, "node_name": host.Hostname}
+}
+
+// deploymentBehind finds the ClusterDeployment of a cluster of the service; an empty key for
+// none.
+func (h *hub) deploymentBehind(id string) key {
 	for k, m := range h.clusters {
-		if m.id == host.ClusterID {
-			return map[string]any{"cluster_name": k.id, "cluster_namespace": k.space, "node_name": host.Hostname}
+		if m.id == id {
+			return k
 		}
 	}
-	return nil
+	return key{}
 }
 
 // installAdded installs a host that is added to an installed cluster, once it is

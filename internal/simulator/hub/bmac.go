@@ -147,7 +147,7 @@ func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.Ba
 		}
 	}
 	if secret := notes[hubapi.AnnotationBMACFencingSecret]; secret != "" {
-		fields["fencingCredentialsSecretRef"] = map[string]any{"name": secret}
+		fields["fencingCredentialsSecretRef"] = secret
 	}
 	if disk := hintedDisk(agent, spec.RootDeviceHints); disk != "" {
 		fields["installation_disk_id"] = disk

@@ -172,10 +172,14 @@ func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *obj
 		}
 		changed = true
 	}
-	cluster, host := ignoredList(notes, hubapi.AnnotationIgnoredClusterValidations), ignoredList(notes, hubapi.AnnotationIgnoredHostValidations)
-	if !sameList(cluster, m.rest.IgnoredCluster) || !sameList(host, m.rest.IgnoredHost) {
-		body := map[string]any{"cluster-validation-ids": cluster, "host-validation-ids": host}
-		if err := h.backend.do(ctx, "PUT", "/v2/clusters/"+m.id+"/ignored-validations", body, nil); err != nil {
+	want := restIgnored{Cluster: ignoredList(notes, hubapi.AnnotationIgnoredClusterValidations), Host: ignoredList(notes, hubapi.AnnotationIgnoredHostValidations)}
+	var have restIgnored
+	path := "/v2/clusters/" + m.id + "/ignored-validations"
+	if err := h.backend.do(ctx, "GET", path, nil, &have); err != nil {
+		return err
+	}
+	if !sameList(want.Cluster, have.Cluster) || !sameList(want.Host, have.Host) {
+		if err := h.backend.do(ctx, "PUT", path, want, nil); err != nil {
 			return err
 		}
 		changed = true

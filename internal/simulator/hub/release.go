@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,17 +98,16 @@ func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *ob
 	return nil
 }
 
-// releaseAgents deletes the Agents of a cluster that came with its own
-// InfraEnvs, and gives the others back.
+// releaseAgents lets go of the Agents of a cluster. Those of an InfraEnv that is bound to
+// it are deleted; those that came from a pool only where the cluster is to be preserved.
+// All others go back to their pool.
 func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	preserve := false
 	if cd := h.store.get(kindCluster, owner.space, owner.id); cd != nil {
 		preserve, _, _ = unstructured.NestedBool(cd.Object, "spec", "preserveOnDelete")
 	}
 	for _, agent := range h.agentsOf(owner) {
-		env := h.store.get(kindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
-		own := env != nil && nested(env, "spec", "clusterRef", "name") == owner.id && nested(env, "spec", "clusterRef", "namespace") == owner.space
-		if own || env == nil || preserve {
+		if h.goesWith(agent, owner, preserve) {
 			if err := h.store.delete(ctx, kindAgent, agent.GetNamespace(), agent.GetName()); err != nil {
 				return err
 			}
@@ -117,8 +117,47 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 		if _, err := h.store.update(ctx, kindAgent, agent); err != nil {
 			return err
 		}
+		// The service would unbind it in a moment, if the cluster is still there then.
+		if host := h.hosts[agent.GetName()]; host != nil && host.ClusterID != "" {
+			if err := h.unbind(ctx, host, agent, owner); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// goesWith tells whether an Agent is deleted with its cluster.
+func (h *hub) goesWith(agent *object, owner key, preserve bool) bool {
+	env := h.store.get(kindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+	if env == nil {
+		return false
+	}
+	name, space := nested(env, "spec", "clusterRef", "name"), nested(env, "spec", "clusterRef", "namespace")
+	return name == owner.id && space == owner.space || name == "" && preserve
+}
+
+// unbind gives a host back to its pool. The node of one that is installed is booted into
+// the discovery image for that, unless a BareMetalHost has to, or nobody has the
+// credentials of the cluster.
+func (h *hub) unbind(ctx context.Context, host *restHost, agent *object, owner key) error {
+	h.left[host.ID] = h.farewell(host)
+	path := host.path() + "/actions/unbind"
+	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(kindCluster, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
+		path += "?reclaim=true"
+	}
+	err := h.backend.do(ctx, "POST", path, nil, nil)
+	if err == nil {
+		h.logf("host %s goes back to its pool", host.ID)
+	}
+	return err
+}
+
+// kubeconfigOf says why the service can't speak to a cluster that it installed, nil if it
+// can.
+func (h *hub) kubeconfigOf(ctx context.Context, owner key) error {
+	_, err := h.secretText(ctx, owner.space, owner.id+"-admin-kubeconfig", hubapi.KeyKubeconfig)
+	return err
 }
 
 // agentsOf are the Agents that are bound to a ClusterDeployment.
@@ -177,7 +216,7 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 		return err
 	}
 	for i := range hosts {
-		if err := h.backend.do(ctx, "DELETE", base+"/hosts/"+hosts[i].ID, nil, nil); err != nil && !isGone(err) {
+		if err := h.dropHost(ctx, base+"/hosts/"+hosts[i].ID); err != nil {
 			return err
 		}
 		delete(h.hosts, hosts[i].ID)
@@ -188,14 +227,26 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 	return nil
 }
 
+// dropHost deletes a host of the service. The service answers the deletion of a host
+// that is gone with 500, so the host is looked for after a refusal.
+func (h *hub) dropHost(ctx context.Context, path string) error {
+	err := h.backend.do(ctx, "DELETE", path, nil, nil)
+	if err != nil && isGone(h.backend.do(ctx, "GET", path, nil, nil)) {
+		return nil
+	}
+	return err
+}
+
 // releaseAgent deletes the service's host and lets go of the Agent.
 func (h *hub) releaseAgent(ctx context.Context, agent *object) error {
 	if !hasFinalizer(agent, hubapi.FinalizerAgent) {
 		return nil
 	}
+	if err := h.removeNode(ctx, agent); err != nil {
+		return err
+	}
 	if host := h.hosts[agent.GetName()]; host != nil {
-		err := h.backend.do(ctx, "DELETE", host.path(), nil, nil)
-		if err != nil && !isGone(err) {
+		if err := h.dropHost(ctx, host.path()); err != nil {
 			return err
 		}
 		delete(h.hosts, agent.GetName())
@@ -203,4 +254,31 @@ func (h *hub) releaseAgent(ctx context.Context, agent *object) error {
 	dropFinalizer(agent, hubapi.FinalizerAgent)
 	_, err := h.store.update(ctx, kindAgent, agent)
 	return err
+}
+
+// removeNode takes the node of an Agent that is being deleted out of its cluster, unless
+// it is told not to, or the cluster goes, too. What is in the way is a condition.
+func (h *hub) removeNode(ctx context.Context, agent *object) error {
+	owner := boundTo(agent)
+	_, skips := agent.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
+	if skips || owner.id == "" || nested(agent, "status", "progress", "currentStage") != "Done" || !h.lives(agent, owner) {
+		return nil
+	}
+	if err := h.kubeconfigOf(ctx, owner); err != nil {
+		status := statusOf(agent)
+		have, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
+		status["conditions"] = setConditions(have, []condition{{hubapi.ConditionCleanup, no, "CleanupFailed", err.Error()}}, h.clock.Now(), false)
+		h.later(keyOf(kindAgent, agent), retryAfter)
+		return errors.Join(err, h.writeStatus(ctx, kindAgent, agent, status))
+	}
+	h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
+	return nil
+}
+
+// lives tells whether neither the cluster nor the InfraEnv of an Agent is being deleted.
+func (h *hub) lives(agent *object, owner key) bool {
+	stays := func(o *object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
+	cd := h.store.get(kindCluster, owner.space, owner.id)
+	return stays(cd) && stays(h.store.get(kindInstall, owner.space, nested(cd, "spec", "clusterInstallRef", "name"))) &&
+		stays(h.store.get(kindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
 }

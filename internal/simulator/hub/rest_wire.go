@@ -36,8 +36,6 @@ type restCluster struct {
 	SchedulableMasters  bool             `json:"schedulable_masters"`
 	UserManaged         bool             `json:"user_managed_networking"`
 	Overrides           string           `json:"install_config_overrides"`
-	IgnoredCluster      string           `json:"ignored_cluster_validations"`
-	IgnoredHost         string           `json:"ignored_host_validations"`
 	ControllerLogsAt    time.Time        `json:"controller_logs_collected_at"`
 	ControllerLogsBegan time.Time        `json:"controller_logs_started_at"`
 	Platform            *restPlatform    `json:"platform"`
@@ -176,4 +174,11 @@ func checksOf(text string) map[string][]check {
 		return nil
 	}
 	return checks
+}
+
+// restIgnored are the validations that are not to hinder, each kind as a list in a
+// text. The service shows them by themselves.
+type restIgnored struct {
+	Cluster string `json:"cluster-validation-ids"`
+	Host    string `json:"host-validation-ids"`
 }

@@ -25,8 +25,9 @@ import (
 
 // Source is what an infra-env puts into its media.
 type Source struct {
-	// Ignition is the discovery Ignition config.
-	Ignition []byte
+	// Ignition is the discovery Ignition config of full images, MinimalIgnition
+	// that of minimal ones, and NetbootIgnition that of network boot.
+	Ignition, MinimalIgnition, NetbootIgnition []byte
 	// KernelArguments are appended to the kernel's own, in order.
 	KernelArguments []string
 	// StaticNetwork is the compressed archive of /downloads/minimal-initrd, empty
@@ -129,7 +130,11 @@ func (e *httpError) Error() string { return e.message }
 
 // personal is an image with a source written into it.
 func (l *live) personal(source Source, rootfsURL string) (*sparse, error) {
-	archive := ignitionArchive(source.Ignition)
+	config := source.Ignition
+	if l.minimal {
+		config = source.MinimalIgnition
+	}
+	archive := ignitionArchive(config)
 	if int64(len(archive)) > l.ignition.length {
 		return nil, &httpError{http.StatusInternalServerError,
 			fmt.Sprintf("content length (%d) exceeds embed area size (%d)", len(archive), l.ignition.length)}
@@ -178,7 +183,7 @@ func (k kernelArguments) patch(more []string) ([]part, error) {
 // image's own, the Ignition, and the network files.
 func (l *live) netboot(source Source) io.ReadSeeker {
 	initrd := l.initrd.with()
-	initrd.append(ignitionArchive(source.Ignition))
+	initrd.append(ignitionArchive(source.NetbootIgnition))
 	if len(source.StaticNetwork) > 0 {
 		initrd.pad(4)
 		initrd.append(source.StaticNetwork)

@@ -40,7 +40,7 @@ func newFixture(t testing.TB, access Access) *fixture {
 	f := &fixture{
 		clock: &manual{time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)},
 		source: Source{
-			Ignition: []byte(`{"ignition":{"version":"3.1.0"}}`), SigningKey: []byte("first"),
+			Ignition: []byte(`{"ignition":{"version":"3.1.0"}}`), MinimalIgnition: []byte(`{"ignition":{"version":"3.2.0"}}`), NetbootIgnition: []byte(`{"ignition":{"version":"3.3.0"}}`), SigningKey: []byte("first"),
 			Updated: time.Date(2026, 8, 1, 11, 0, 0, 0, time.UTC),
 		},
 		link: Link{Base: "http://images.example", InfraEnvID: infraEnv, Version: "4.21", Arch: "x86_64", Type: "full-iso", SigningKey: []byte("first")},
@@ -181,6 +181,9 @@ func TestMinimalImage(t *testing.T) {
 	if got := unpack(t, gunzip(t, iso[at:at+extraSize])); got["etc/assisted/network/host0/eth0.nmconnection"] != "[ipv4]" {
 		t.Errorf("network files: %v", got)
 	}
+	if got := unpack(t, gunzip(t, iso[files[ignitionPath].at:][:ignitionSize]))["config.ign"]; got != string(f.source.MinimalIgnition) {
+		t.Errorf("config.ign = %q", got)
+	}
 }
 
 func TestMainframeImage(t *testing.T) {
@@ -220,7 +223,7 @@ func TestNetboot(t *testing.T) {
 		t.Fatal("the live image's initrd is not first")
 	}
 	rest := got[len(base):]
-	if config := unpack(t, gunzip(t, rest))["config.ign"]; config != string(f.source.Ignition) {
+	if config := unpack(t, gunzip(t, rest))["config.ign"]; config != string(f.source.NetbootIgnition) {
 		t.Errorf("config.ign = %q", config)
 	}
 	if !bytes.HasSuffix(rest, f.source.StaticNetwork) {

@@ -35,7 +35,7 @@ func agent() live.Agent {
 func made(t testing.TB, arch, kind, ignition string) []byte {
 	t.Helper()
 	service, err := image.New(image.Config{Clock: clock.Real(), Lookup: func(context.Context, string) (image.Source, bool) {
-		return image.Source{Ignition: []byte(ignition)}, true
+		return image.Source{Ignition: []byte(ignition), MinimalIgnition: []byte(ignition)}, true
 	}})
 	if err != nil {
 		t.Fatal(err)

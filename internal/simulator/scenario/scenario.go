@@ -57,7 +57,7 @@ const (
 	DoUnreachableNTP   = "unreachable-ntp"    // no time source answers; the clock is args.skew ahead
 	DoNetwork          = "network"            // the machine sits in the wrong subnet
 	DoHostname         = "hostname"           // the machine calls itself something unfit
-	DoSlowDisk         = "slow-disk"          // the disk speed check takes args.sync
+	DoSlowDisk         = "slow-disk"          // the disk speed check takes args.sync, or fails with args.fails
 	DoImagePullFailure = "image-pull-failure" // container images cannot be pulled
 	DoStopAgent        = "stop-agent"         // the agent stops polling, the machine runs on
 	DoPowerOff         = "power-off"          // the machine goes dark

@@ -67,7 +67,7 @@ func hostsHalf() half {
 			DoUnreachableNTP:   lasting(map[string]argType{"skew": argDuration}),
 			DoNetwork:          lasting(map[string]argType{"subnet": argCIDR}),
 			DoHostname:         lasting(map[string]argType{"name": argText}),
-			DoSlowDisk:         lasting(map[string]argType{"sync": argDuration}),
+			DoSlowDisk:         lasting(map[string]argType{"sync": argDuration, "fails": argBool}),
 			DoImagePullFailure: lasting(map[string]argType{"image": argText}),
 			DoStopAgent:        lasting(map[string]argType{}),
 			DoPowerOff:         lasting(map[string]argType{}),

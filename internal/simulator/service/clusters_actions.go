@@ -2,7 +2,7 @@ package service
 
 import (
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/openshift/assisted-service/models"
 )
@@ -29,23 +29,15 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	s.settleRoles(cl)
 	cl.FeatureUsage = cl.usageText()
 	cl.InstallStartedAt, cl.InstallCompletedAt = millis(now), millis{}
-	cl.preparedAt, cl.ignited = now, false
+	cl.preparedAt = now
 	cl.LastPreparation = notPrepared()
-	for _, h := range cl.hosts {
-		if h.imagesFailed() { // images that could not be pulled are tried again
-			h.imageResults, h.ImagesStatus = nil, ""
-		}
-		if h.state == hostPreparationFailed {
-			s.setHost(h, hostKnown, infoKnown)
-		}
-	}
 	s.setCluster(cl, clusterPreparing, infoPreparing)
 	s.note(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
 	return accepted(s.stale(cl))
 }
 
 func notPrepared() lastPreparation {
-	return lastPreparation{Status: "not_started", Reason: "Installation preparation not performed"}
+	return lastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
 // installable refuses a cluster that is not ready. Where roles are still open,
@@ -89,37 +81,57 @@ func (s *Service) settleRoles(c *cluster) {
 	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.name())
 }
 
-// cancelCluster stops an installation.
+// hostCancelledTo is what a cancel makes of a host in a state, and whether it can be
+// cancelled at all: a host of which nothing has been written yet is as it was.
+func hostCancelledTo(state string) (to string, can bool) {
+	switch state {
+	case hostKnown, hostPreparing, hostPrepared:
+		return hostKnown, true
+	case hostPendingUser, hostInstalling, hostInProgress, hostInstalled, hostError:
+		return hostCancelled, true
+	}
+	return "", false
+}
+
+// cancelCluster stops an installation. One that is still being prepared is as
+// if it had not been asked for.
 func (s *Service) cancelCluster(c *call) (reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return reply{}, err
 	}
-	var state, info, hostTo, hostInfo string
+	refused := conflict("no condition found to run transition")
+	var state string
 	switch cl.Status {
 	case clusterPreparing:
-		state, info, hostTo, hostInfo = clusterReady, infoReady, hostKnown, infoKnown
+		state = clusterReady
 	case clusterInstalling, clusterFinalizing, clusterPendingUser, clusterError:
-		state, info, hostTo, hostInfo = clusterCancelled, infoCancelled, hostCancelled, infoHostCancelled
+		state = clusterCancelled
 	default:
-		err := conflict("no condition found to run transition")
-		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", err)
-		return reply{}, err
+		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
+		return reply{}, refused
+	}
+	for _, h := range cl.hosts {
+		if _, can := hostCancelledTo(h.state); !can {
+			s.noteHost(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.name(), refused)
+			return reply{}, refused
+		}
 	}
 	before := s.stale(cl)
 	before.Status = state
-	s.note(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
-	for i, h := range cl.hosts {
-		if hostTo == hostCancelled {
-			s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.name())
-		}
-		s.setHost(h, hostTo, hostInfo)
-		before.Hosts[i].Status = ptr(hostTo)
-	}
 	if state == clusterCancelled {
 		cl.InstallCompletedAt = millis(s.now())
 	}
-	s.setCluster(cl, state, info)
+	s.setCluster(cl, state, infoCancelled)
+	s.note(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
+	for i, h := range cl.hosts {
+		to, _ := hostCancelledTo(h.state)
+		if h.state != to {
+			s.setHost(h, to, infoHostCancelled)
+		}
+		s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.name())
+		before.Hosts[i].Status = ptr(to)
+	}
 	return accepted(before)
 }
 
@@ -146,9 +158,9 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	cl.OpenshiftClusterID = ""
 	cl.Progress = &clusterProgress{}
 	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", millis{}, millis{}
-	cl.InstallStartedAt, cl.InstallCompletedAt = millis{}, millis{}
 	cl.LastPreparation = notPrepared()
-	cl.ignited, cl.completed, cl.ingressCert = false, false, ""
+	cl.preparedAt = time.Time{}
+	cl.completed, cl.ingressCert = false, ""
 	cl.objects, cl.credentials = map[string][]byte{}, nil
 	for i := range cl.MonitoredOperators {
 		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
@@ -158,7 +170,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	if cl.isSingle() {
 		cl.APIVips, cl.IngressVips = []vip{}, []vip{}
 	}
-	s.setCluster(cl, clusterInsufficient, infoNotReady)
+	s.setCluster(cl, clusterInsufficient, infoReset)
 	return accepted(before)
 }
 
@@ -182,25 +194,21 @@ func (s *Service) allowAddHosts(c *call) (reply, error) {
 	return accepted(w)
 }
 
+// finalizingReport is what the controller says of its stage.
+type finalizingReport struct {
+	FinalizingStage string `json:"finalizing_stage"`
+}
+
 // reportFinalizing takes the controller's stage.
 func (s *Service) reportFinalizing(c *call) (reply, error) {
+	p := taken[finalizingReport](c)
+	at := finalizingIndex(p.FinalizingStage)
+	if at < 0 {
+		return reply{}, badRequest("invalid finaling stage '%s'", p.FinalizingStage)
+	}
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return reply{}, err
-	}
-	var p struct {
-		FinalizingStage string `json:"finalizing_stage"`
-	}
-	if err := decode(c.body, "finalizing-progress", &p); err != nil {
-		return reply{}, err
-	}
-	at := finalizingIndex(p.FinalizingStage)
-	if at < 0 {
-		var names []string
-		for _, f := range finalizingStages() {
-			names = append(names, f.name)
-		}
-		return reply{}, malformed("finalizing_stage in body should be one of [%s]", strings.Join(names, " "))
 	}
 	if cl.Status != clusterFinalizing {
 		return reply{}, conflict("Cluster %s in state %s, must be in state %s to update finalizing stage", cl.ID, cl.Status, clusterFinalizing)
@@ -228,10 +236,7 @@ func (s *Service) completeInstallation(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.CompletionParams
-	if err := decode(c.body, "completion-params", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.CompletionParams](c)
 	if !oneOf(cl.Status, clusterFinalizing, clusterInstalling, clusterPendingUser) {
 		return reply{}, conflict("cannot complete cluster %s in state %s", cl.ID, cl.Status)
 	}

@@ -98,19 +98,20 @@ func checkNetworkType(kind, version string) error {
 
 func checkProxies(plain, secure, none *string, version string) error {
 	for _, p := range []struct {
-		name string
-		text *string
-	}{{"HTTP", plain}, {"HTTPS", secure}} {
+		name    string
+		text    *string
+		schemes []string
+	}{{"HTTP", plain, []string{"http"}}, {"HTTPS", secure, []string{"http", "https"}}} {
 		text := value(p.text)
 		if text == "" {
 			continue
 		}
 		u, err := url.Parse(text)
-		if err != nil || u.Host == "" {
+		if err != nil || u.Scheme == "" {
 			return badRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
 		}
-		if u.Scheme != "http" {
-			return badRequest("Failed to validate %s Proxy: The URL scheme must be http; https is currently not supported: '%s'", p.name, text)
+		if !slices.Contains(p.schemes, u.Scheme) {
+			return badRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
 		}
 	}
 	for part := range strings.SplitSeq(value(none), ",") {
@@ -121,7 +122,7 @@ func checkProxies(plain, secure, none *string, version string) error {
 		if _, err := netip.ParsePrefix(part); err == nil || net.ParseIP(part) != nil || hostShape.MatchString(part) {
 			continue
 		}
-		return badRequest("NO Proxy format is not valid: '%s'. NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to match only subdomains. Use '*' to bypass the proxy for all destinations", value(none))
+		return badRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
 	}
 	return nil
 }
@@ -172,12 +173,26 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 			}
 		}
 		for _, v := range []struct{ name, ip string }{{"api-vip", a.IP}, {"ingress-vip", ingress[i].IP}} {
-			if len(c.MachineNetworks) > 0 && !inAny(v.ip, c.MachineNetworks) {
-				return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
+			if len(c.MachineNetworks) == 0 || inAny(v.ip, c.MachineNetworks) {
+				continue
 			}
+			if c.userBalanced() {
+				return badRequest("%s", elsewhere(v.name, v.ip, c.MachineNetworks))
+			}
+			return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
 		}
 	}
 	return nil
+}
+
+// elsewhere says that a virtual address of somebody's own load balancer lies in no
+// machine network.
+func elsewhere(name, ip string, networks []machineNetwork) string {
+	var tried []string
+	for _, n := range networks {
+		tried = append(tried, fmt.Sprintf("machine network CIDR <%s> verification failed: %s <%s> does not belong to machine-network-cidr <%s>", n.CIDR, name, ip, n.CIDR))
+	}
+	return fmt.Sprintf("%s '%s' failed verification: none of the machine networks is satisfying the requirements, description: %s", name, ip, strings.Join(tried, "; "))
 }
 
 // checkFamilies allows one address, or one of each family.

@@ -11,10 +11,7 @@ import (
 // importCluster makes a cluster out of one that was installed elsewhere, so that
 // hosts can be added to it.
 func (s *Service) importCluster(c *call) (reply, error) {
-	var p models.ImportClusterParams
-	if err := decode(c.body, "new-import-cluster-params", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.ImportClusterParams](c)
 	cl := s.newCluster(c.owner())
 	cl.Kind, cl.Imported = kindAddHosts, true
 	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
@@ -53,16 +50,15 @@ func (s *Service) settleImported(c *cluster) {
 	c.MonitoredOperators, c.OperatorBundles = []operator{}, []string{}
 }
 
+type disconnectedCreate struct {
+	Name             string `json:"name"`
+	OpenshiftVersion string `json:"openshift_version"`
+}
+
 // registerDisconnected makes a cluster that only holds the configuration of an
 // installation without a service.
 func (s *Service) registerDisconnected(c *call) (reply, error) {
-	var p struct {
-		Name             string `json:"name"`
-		OpenshiftVersion string `json:"openshift_version"`
-	}
-	if err := decode(c.body, "new-disconnected-cluster-params", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[disconnectedCreate](c)
 	if p.Name == "" {
 		return reply{}, malformed("name in body is required")
 	}

@@ -19,10 +19,6 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o operator) bool { return o.OperatorType == "olm" })
 	var names []string
 	properties := map[string]string{}
-	for _, o := range asked {
-		names = append(names, o.Name)
-		properties[o.Name] = o.Properties
-	}
 	sources := map[string][]string{}
 	chosen := []string{}
 	for _, choice := range bundles {
@@ -36,7 +32,11 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 			sources[name] = append(sources[name], b.ID)
 		}
 	}
-	all, missing := versions.WithDependencies(names)
+	for _, o := range asked {
+		names = append(names, o.Name)
+		properties[o.Name] = o.Properties
+	}
+	all, missing := versions.WithDependencies(names, c.isSingle())
 	if missing != "" {
 		return badRequest("%s", versions.UnsupportedOperator(missing))
 	}
@@ -52,9 +52,9 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 }
 
 func (s *Service) readOperators(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return reply{}, err
+	cl := s.clusters[c.PathValue("cluster_id")]
+	if cl == nil {
+		return ok([]operator{})
 	}
 	name := c.URL.Query().Get("operator_name")
 	if name == "" {
@@ -70,12 +70,12 @@ func (s *Service) readOperators(c *call) (reply, error) {
 
 // reportOperator takes what the controller sees of an operator.
 func (s *Service) reportOperator(c *call) (reply, error) {
+	p := taken[models.OperatorMonitorReport](c)
+	if p.Name == "" {
+		return reply{}, badRequest("empty operator name is not allowed")
+	}
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
-	}
-	var p models.OperatorMonitorReport
-	if err := decode(c.body, "report-params", &p); err != nil {
 		return reply{}, err
 	}
 	list := slices.Clone(cl.MonitoredOperators)

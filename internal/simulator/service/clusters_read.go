@@ -1,7 +1,6 @@
 package service
 
 import (
-	"errors"
 	"net/http"
 )
 
@@ -47,17 +46,24 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 }
 
 func (s *Service) readCluster(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	id := c.PathValue("cluster_id")
+	if gone := s.gone[id]; gone != nil && c.unregisteredToo() {
+		return ok(gone)
+	}
+	cl, err := s.storedCluster(id, "record not found")
 	if err != nil {
-		var missing *apiError
-		if errors.As(err, &missing) {
-			err = notFound("record not found")
-		}
 		return reply{}, err
 	}
-	exclude := c.URL.Query().Get("exclude-hosts") == "true"
-	return ok(s.printCluster(cl, clusterDetail{hosts: !exclude}))
+	if c.URL.Query().Get("exclude-hosts") == "true" {
+		w := s.printCluster(cl, clusterDetail{})
+		w.Hosts = nil
+		return ok(w)
+	}
+	return ok(s.printCluster(cl, clusterDetail{hosts: true}))
 }
+
+// unregisteredToo tells that the caller also wants clusters that were deleted.
+func (c *call) unregisteredToo() bool { return c.Header.Get("get_unregistered_clusters") == "true" }
 
 func (s *Service) listClusters(c *call) (reply, error) {
 	q := c.URL.Query()
@@ -93,6 +99,12 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
 		return reply{}, err
 	}
+	last := s.printCluster(cl, clusterDetail{hosts: true})
+	last.DeletedAt = ptr(micros(s.now()))
+	for i := range last.Hosts {
+		last.Hosts[i].DeletedAt = last.DeletedAt
+	}
+	s.gone[cl.ID] = &last
 	for _, h := range append([]*host(nil), cl.hosts...) {
 		if h.infraEnv.ClusterID == cl.ID {
 			s.forgetHost(h)
@@ -117,7 +129,7 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 }
 
 func (s *Service) readUISettings(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
@@ -125,14 +137,11 @@ func (s *Service) readUISettings(c *call) (reply, error) {
 }
 
 func (s *Service) setUISettings(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
-	var text string
-	if err := unmarshal(string(c.body), &text); err != nil {
-		text = string(c.body)
-	}
+	text := taken[string](c)
 	cl.uiSettings = text
 	return reply{status: http.StatusOK, body: []byte(text), rawType: "application/json"}, nil
 }

@@ -64,10 +64,7 @@ func roleChoice(name, value string) error {
 }
 
 func (s *Service) registerCluster(c *call) (reply, error) {
-	var p clusterCreate
-	if err := decode(c.body, "newClusterParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[clusterCreate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return reply{}, err
 	}
@@ -234,7 +231,6 @@ func fillNetworks(c *cluster, p *clusterCreate) error {
 		c.ServiceNetworks = []machineNetwork{{cidr, c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	c.userNetworks = len(c.MachineNetworks) > 0
 	c.VipDHCPAllocation = ptr(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
 		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/openshift/assisted-service/models"
@@ -27,16 +28,12 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p clusterUpdate
-	if err := decode(c.body, "clusterUpdateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[clusterUpdate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return reply{}, err
 	}
-	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {
-		return reply{}, conflict("Cluster %s is in %s state, cluster can be updated only in one of %v", cl.ID, cl.Status,
-			[]string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts})
+	if !cl.updatable() {
+		return reply{}, conflict("%s", cl.notUpdatable())
 	}
 	changed := *cl
 	for _, change := range []func(*cluster, *clusterUpdate) error{
@@ -56,13 +53,23 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 	return created(s.printCluster(cl, clusterDetail{hosts: true}))
 }
 
+// updatableStates are those in which a cluster takes changes.
+func updatableStates() []string {
+	return []string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts}
+}
+
+func (c *cluster) updatable() bool { return oneOf(c.Status, updatableStates()...) }
+
+func (c *cluster) notUpdatable() string {
+	return fmt.Sprintf("Cluster %s is in %s state, cluster can be updated only in one of %v", c.ID, c.Status, updatableStates())
+}
+
 // refreshClusterNow judges a cluster and its hosts at once, after its user
 // changed it.
 func (s *Service) refreshClusterNow(c *cluster) {
 	if !oneOf(c.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
 		return
 	}
-	c.deriveMachineNetworks()
 	c.updateGroupsAndCollisions()
 	c.remember()
 	names := c.hostnames()
@@ -148,7 +155,7 @@ func (s *Service) changePlatform(c *cluster, p *clusterUpdate) error {
 		return err
 	}
 	if c.userManaged() != was {
-		c.APIVips, c.IngressVips, c.MachineNetworks, c.userNetworks = []vip{}, []vip{}, []machineNetwork{}, false
+		c.APIVips, c.IngressVips, c.MachineNetworks = []vip{}, []vip{}, []machineNetwork{}
 	}
 	return nil
 }
@@ -191,38 +198,52 @@ func (s *Service) changeMachineNetworks(c *cluster, p *clusterUpdate) error {
 	if p.MachineNetworks == nil && p.MachineNetworkCidr == nil {
 		return nil
 	}
-	if len(list) == 0 {
-		c.MachineNetworks, c.userNetworks = list, false
-		return nil
+	changed := *c
+	changed.MachineNetworks = list
+	if err := changed.checkVips(vipsWanted(c, p)); err != nil {
+		return err
 	}
-	dhcp := c.VipDHCPAllocation != nil && *c.VipDHCPAllocation
-	if len(list) == 1 && !dhcp && !c.userBalanced() && !c.userManaged() {
+	if len(list) > 0 && changed.calculatesNetworks() && !s.cfg.KubeAPI { // whose operator may
 		return badRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
 	}
-	c.MachineNetworks, c.userNetworks = list, true
+	c.MachineNetworks = list
 	return nil
 }
 
-// changeVips replaces the virtual addresses. Addresses of a network that the
-// service worked out itself move it along.
-func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
-	if p.APIVips == nil && p.IngressVips == nil {
-		return nil
-	}
-	api, ingress := c.APIVips, c.IngressVips
+// vipsWanted are the virtual addresses that a cluster has after the change.
+func vipsWanted(c *cluster, p *clusterUpdate) (api, ingress []vip) {
+	api, ingress = c.APIVips, c.IngressVips
 	if p.APIVips != nil {
 		api = keepVerdicts(apiVipsFrom(p.APIVips, c.ID), c.APIVips)
 	}
 	if p.IngressVips != nil {
 		ingress = keepVerdicts(ingressVipsFrom(p.IngressVips, c.ID), c.IngressVips)
 	}
+	return api, ingress
+}
+
+// changeVips replaces the virtual addresses. Where the service works the machine
+// network out of them, some host has to have that network already.
+func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
+	if p.APIVips == nil && p.IngressVips == nil {
+		return nil
+	}
+	api, ingress := vipsWanted(c, p)
 	if err := c.checkVips(api, ingress); err != nil {
 		return err
 	}
-	if !slices.Equal(api, c.APIVips) || !slices.Equal(ingress, c.IngressVips) {
+	moved := !slices.Equal(api, c.APIVips) || !slices.Equal(ingress, c.IngressVips)
+	c.APIVips, c.IngressVips = api, ingress
+	if first := c.vipAt(0); first != "" && c.calculatesNetworks() && !s.cfg.KubeAPI {
+		network := c.networkOfVip(first)
+		if network == "" {
+			return badRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
+		}
+		c.setMachineNetworks([]string{network})
+	}
+	if moved {
 		s.note(c, "api_ingress_vip_updated", severityInfo, "Cluster was updated with api-vip %s, ingress-vip %s", joinVips(api), joinVips(ingress))
 	}
-	c.APIVips, c.IngressVips = api, ingress
 	return nil
 }
 

@@ -58,10 +58,31 @@ func (h *host) setConnectivity(text string) error {
 	for _, remote := range r.RemoteHosts {
 		h.peers[remote.HostID] = remote
 	}
-	if h.cluster != nil {
-		h.cluster.groups.stale = true
-	}
 	return nil
+}
+
+// reachability is what groups and collisions are computed from. As long as it is the
+// same, so are they; the real service computes them anew at each pass.
+type reachability struct {
+	least int
+	hosts []hostReachability
+}
+
+// hostReachability is the part of one host.
+type hostReachability struct {
+	id, connectivity, inventory string
+}
+
+func (c *cluster) reachability() reachability {
+	r := reachability{least: c.leastGroup()}
+	for _, h := range c.hosts {
+		r.hosts = append(r.hosts, hostReachability{h.ID, h.Connectivity, h.Inventory})
+	}
+	return r
+}
+
+func (r reachability) is(other reachability) bool {
+	return r.least == other.least && slices.Equal(r.hosts, other.hosts)
 }
 
 // majority is which hosts of a cluster can reach most of the others.
@@ -69,20 +90,24 @@ type majority struct {
 	// networks maps a network, or IPv4 and IPv6, to the hosts of its majority.
 	networks map[string][]string
 	// l3 maps a host to its addresses that the others reach.
-	l3    map[string][]string
-	text  string
-	stale bool
-	count int // hosts at the time
+	l3   map[string][]string
+	text string
 }
 
-// updateGroups computes the groups, if anything that they depend on has changed.
-func (c *cluster) updateGroups() {
-	networks := c.hostNetworks()
-	if !c.groups.stale && c.groups.count == len(c.hosts) && c.groups.text != "" && c.groups.covers(networks) {
+// updateGroupsAndCollisions computes both, if anything that they depend on has changed.
+func (c *cluster) updateGroupsAndCollisions() {
+	now := c.reachability()
+	if c.ConnectivityGroups != "" && now.is(c.reached) {
 		return
 	}
-	g := majority{networks: map[string][]string{}, l3: map[string][]string{}, count: len(c.hosts)}
-	for _, n := range networks {
+	c.reached = now
+	c.findCollisions()
+	c.updateGroups()
+}
+
+func (c *cluster) updateGroups() {
+	g := majority{networks: map[string][]string{}, l3: map[string][]string{}}
+	for _, n := range c.hostNetworks() {
 		g.networks[n.CIDR] = c.l2Group(n)
 	}
 	for _, h := range c.hosts {
@@ -98,15 +123,6 @@ func (c *cluster) updateGroups() {
 	}{g.networks, g.l3})
 	c.groups = g
 	c.ConnectivityGroups = g.text
-}
-
-func (g *majority) covers(networks []hostNetwork) bool {
-	for _, n := range networks {
-		if _, ok := g.networks[n.CIDR]; !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // l2Group finds the largest set of hosts in the network that all see each other,
@@ -191,14 +207,19 @@ func (c *cluster) group(ids []string, sees func(a, b *host) bool) []string {
 	return result
 }
 
-// leastGroup is how many hosts make a group: three, and the two that there are
-// of a control plane with fencing.
+// leastGroup is how many hosts make a group: three, or two where two machines with
+// fencing are the control plane.
 func (c *cluster) leastGroup() int {
-	fenced := c.ControlPlaneCount == 2 && len(c.hosts) == 2
+	fenced := 0
 	for _, h := range c.hosts {
-		fenced = fenced && h.FencingCredentials != ""
+		switch role := h.role(); {
+		case role == roleArbiter, role == roleMaster && h.FencingCredentials == "":
+			return 3
+		case role == roleMaster:
+			fenced++
+		}
 	}
-	if fenced {
+	if c.ControlPlaneCount == 2 && fenced == 2 {
 		return 2
 	}
 	return 3
@@ -253,9 +274,6 @@ func (c *cluster) hostNetworks() []hostNetwork {
 
 // findCollisions looks for addresses that more than one card answers for.
 func (c *cluster) findCollisions() {
-	if !c.groups.stale && c.IPCollisions != "" {
-		return
-	}
 	seen := map[string][]string{}
 	for _, h := range c.hosts {
 		for _, remote := range h.peers {

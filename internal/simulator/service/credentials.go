@@ -13,6 +13,8 @@ import (
 	"math/big"
 	"net/http"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // credentials are a cluster's keys: its own certificate authority, an
@@ -122,7 +124,7 @@ func downloadable(c *cluster) error {
 }
 
 func (s *Service) readCredentials(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
@@ -140,14 +142,11 @@ func (s *Service) readCredentials(c *call) (reply, error) {
 }
 
 func (s *Service) downloadCredentials(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
 	name := c.URL.Query().Get("file_name")
-	if err := queryEnum("file_name", name, "kubeconfig", "kubeconfig-noingress", "kubeadmin-password"); err != nil {
-		return reply{}, err
-	}
 	if err := downloadable(cl); err != nil {
 		return reply{}, err
 	}
@@ -167,11 +166,9 @@ func (s *Service) downloadCredentials(c *call) (reply, error) {
 	return file(name, cl.credentials.kubeconfig(cl.Name, cl.BaseDNSDomain, cl.ingressCert))
 }
 
-// presigned answers what a service that keeps its files on disk answers.
-func (s *Service) presigned(c *call) (reply, error) {
-	if _, err := s.getCluster(c.PathValue("cluster_id")); err != nil {
-		return reply{}, err
-	}
+// presigned answers what a service that keeps its files on disk answers, whatever
+// the cluster.
+func (s *Service) presigned(*call) (reply, error) {
 	return reply{}, badRequest("Failed to generate presigned URL: invalid backend")
 }
 
@@ -181,10 +178,7 @@ func (s *Service) uploadIngressCert(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var cert string
-	if err := decode(c.body, "ingress-cert-params", &cert); err != nil {
-		return reply{}, err
-	}
+	cert := string(taken[models.IngressCertParams](c))
 	if !oneOf(cl.Status, clusterFinalizing, clusterInstalled) {
 		return reply{}, badRequest("Cluster ingress ca should only be added in %v state", []string{clusterFinalizing, clusterInstalled})
 	}

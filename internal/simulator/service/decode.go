@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -47,21 +46,17 @@ func validate(v any) error {
 	return nil
 }
 
-// flatten prints one problem as itself and several as the framework's list.
+// flatten prints the first problem: the real framework looks no further.
 func flatten(err error) string {
 	var composite *oaerrors.CompositeError
 	if !errors.As(err, &composite) {
 		return inBody(err.Error())
 	}
 	all := leaves(composite)
-	if len(all) == 1 {
-		return inBody(all[0].Error())
+	if len(all) == 0 {
+		return inBody(err.Error())
 	}
-	lines := []string{"validation failure list:"}
-	for _, e := range all {
-		lines = append(lines, inBody(e.Error()))
-	}
-	return strings.Join(lines, "\n")
+	return inBody(all[0].Error())
 }
 
 func leaves(err *oaerrors.CompositeError) []error {
@@ -78,16 +73,3 @@ func leaves(err *oaerrors.CompositeError) []error {
 }
 
 func inBody(text string) string { return strings.TrimPrefix(text, "validation failure list:\n") }
-
-// queryEnum checks a query parameter against what the framework allows.
-func queryEnum(name, value string, allowed ...string) error {
-	for _, a := range allowed {
-		if a == value {
-			return nil
-		}
-	}
-	if value == "" {
-		return malformed("%s in query is required", name)
-	}
-	return malformed("%s in query should be one of %s", name, fmt.Sprint(allowed))
-}

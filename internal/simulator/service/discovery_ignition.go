@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	ignition "github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -39,17 +41,19 @@ type discoveryProxy struct {
 	No    []string `json:"noProxy,omitempty"`
 }
 
-// discoveryIgnition configures the live system: it runs the agent.
-func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
+// discoveryIgnition configures the live system: it runs the agent. isoType is that
+// of the image it is for, "" for the infra-env's own.
+func (s *Service) discoveryIgnition(e *infraEnv, isoType string) (string, error) {
+	static := cmp.Or(isoType, e.Type) == fullISO && len(e.static) > 0
 	about := map[string]any{"version": discoverySpec}
-	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
-		about["proxy"] = discoveryProxy{p.HTTPProxy, p.HTTPSProxy, splitNames(p.NoProxy)}
+	if plain, secure, none := e.Proxy.texts(); !e.Proxy.none() {
+		about["proxy"] = discoveryProxy{plain, secure, splitNames(none)}
 	}
 	text := inString(map[string]any{
 		"ignition": about,
 		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
-		"storage":  map[string]any{"files": e.discoveryFiles()},
-		"systemd":  map[string]any{"units": s.discoveryUnits(e)},
+		"storage":  map[string]any{"files": e.discoveryFiles(static)},
+		"systemd":  map[string]any{"units": s.discoveryUnits(e, static)},
 	})
 	if e.IgnitionConfigOverride == "" {
 		return text, nil
@@ -58,15 +62,12 @@ func (s *Service) discoveryIgnition(e *infraEnv) (string, error) {
 }
 
 // discoveryUnits are the agent, and what it needs before.
-func (s *Service) discoveryUnits(e *infraEnv) []discoveryUnit {
+func (s *Service) discoveryUnits(e *infraEnv, static bool) []discoveryUnit {
 	token := ""
 	if s.cfg.AgentToken != nil {
 		token = s.cfg.AgentToken(e.ID, cloudSecret(e.pullSecret))
 	}
-	proxy := wireProxy{}
-	if e.Proxy != nil {
-		proxy = *e.Proxy
-	}
+	plain, secure, none := e.Proxy.texts()
 	agent := fmt.Sprintf(`[Service]
 Type=simple
 Restart=always
@@ -90,20 +91,19 @@ After=network-online.target
 
 [Install]
 WantedBy=multi-user.target
-`, proxy.HTTPProxy, proxy.HTTPSProxy, proxy.NoProxy, token, versions.AgentImage, s.cfg.PublicURL(), e.ID)
+`, plain, secure, none, token, versions.AgentImage, s.cfg.PublicURL(), e.ID)
 	units := []discoveryUnit{
 		{"agent.service", true, agent},
 		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
 	}
-	if len(e.static) > 0 {
-		units = append(units, discoveryUnit{"pre-network-manager-config.service", true,
-			"[Unit]\nDescription=Prepare network manager config content\nBefore=dracut-initqueue.service NetworkManager.service\nDefaultDependencies=no\n\n[Service]\nUser=root\nType=oneshot\nTimeoutSec=60\nExecStart=/bin/bash /usr/local/bin/pre-network-manager-config.sh\nPrivateTmp=true\nRemainAfterExit=no\n\n[Install]\nWantedBy=multi-user.target\n"})
+	if static {
+		units = append(units, discoveryUnit{networkUnit, true, networkUnitText})
 	}
 	return units
 }
 
-// discoveryFiles are what the agent and its network need.
-func (e *infraEnv) discoveryFiles() []discoveryFile {
+// discoveryFiles are what the agent needs, and, with static, its network.
+func (e *infraEnv) discoveryFiles(static bool) []discoveryFile {
 	plain := func(path string, mode int, text string) discoveryFile {
 		return discoveryFile{
 			Path: path, Mode: mode, Overwrite: true, User: map[string]any{"name": "root"},
@@ -117,17 +117,17 @@ func (e *infraEnv) discoveryFiles() []discoveryFile {
 		plain("/root/.docker/config.json", 0o644, e.pullSecret),
 		plain("/root/assisted.te", 0o644, "module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
 	}
-	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
+	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
 		// The service writes this one mode in decimal, where 0644 is meant.
-		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy)))
+		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", httpProxy, httpsProxy, noProxy)))
 	}
 	if e.AdditionalTrustBundle != "" {
 		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))
 	}
-	for i, h := range e.static {
-		files = append(files,
-			plain(fmt.Sprintf("/etc/assisted/network/host%d/mac_interface.ini", i), 0o600, h.pairs()),
-			plain(fmt.Sprintf("/etc/assisted/network/host%d/ymlFile%d.yml", i, i), 0o600, h.NetworkYAML))
+	if static {
+		for _, f := range slices.Concat(networkScripts(), e.networkFiles()) {
+			files = append(files, plain(f.path, f.mode, f.text))
+		}
 	}
 	return files
 }
@@ -156,8 +156,10 @@ func splitLines(text string) []string {
 // format: lists are merged by name and path. The result has the higher of the two
 // versions.
 func mergeIgnition(base, over string) (string, error) {
-	parent, _, err := ignition.ParseCompatibleVersion([]byte(base))
-	if err != nil {
+	// What was generated is not checked, nor translated from version to version: that
+	// takes seconds where thousands of hosts have their networks in it.
+	var parent types.Config
+	if err := json.Unmarshal([]byte(base), &parent); err != nil {
 		return "", fmt.Errorf("reading the generated Ignition: %w", err)
 	}
 	child, _, err := ignition.ParseCompatibleVersion([]byte(over))

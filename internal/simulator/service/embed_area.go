@@ -14,7 +14,7 @@ const embedArea = 256 << 10
 // (bminventory, validateDiscoveryIgnitionImageSize); otherwise it is the image
 // service that fails, when the image is asked for.
 func (s *Service) checkEmbedArea(e *infraEnv) error {
-	text, err := s.discoveryIgnition(e)
+	text, err := s.discoveryIgnition(e, "")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-openapi/strfmt"
+	"github.com/openshift/assisted-service/models"
 )
 
 // event is one line of the log that GET /v2/events prints.
@@ -82,11 +85,6 @@ func parseEventQuery(q url.Values) (eventQuery, error) {
 		deletedHosts: q.Get("deleted_hosts") == "true", clusterLevel: q.Get("cluster_level") == "true",
 		limit: -1, descending: q.Get("order") == "descending",
 	}
-	if order := q.Get("order"); order != "" {
-		if err := queryEnum("order", order, "ascending", "descending"); err != nil {
-			return e, err
-		}
-	}
 	for name, into := range map[string]*int{"limit": &e.limit, "offset": &e.offset} {
 		text := q.Get(name)
 		if text == "" {
@@ -98,49 +96,61 @@ func parseEventQuery(q url.Values) (eventQuery, error) {
 		}
 		*into = n
 	}
-	for _, severity := range e.severities {
-		if err := queryEnum("severities", severity, severityInfo, severityWarning, severityError, severityCritical); err != nil {
+	for i, severity := range e.severities {
+		name := fmt.Sprintf("severities.%d", i)
+		if err := oneOfQuery(name, severity, []string{severityInfo, severityWarning, severityError, severityCritical}); err != nil {
 			return e, err
 		}
 	}
 	return e, nil
 }
 
-// listParam reads a parameter that may be repeated or comma-separated.
+// listParam reads a comma-separated parameter. Of a repeated one the last counts.
 func listParam(q url.Values, name string) []string {
-	var all []string
-	for _, v := range q[name] {
-		for part := range strings.SplitSeq(v, ",") {
-			if part != "" {
-				all = append(all, part)
-			}
-		}
+	values := q[name]
+	if len(values) == 0 {
+		return nil
 	}
-	return all
+	return slices.DeleteFunc(strings.Split(values[len(values)-1], ","), func(part string) bool { return part == "" })
 }
+
+// scoped tells whether the query names what the events are about.
+func (q eventQuery) scoped() bool { return q.clusterID != "" || q.infraEnvID != "" || q.hostID != "" }
 
 // scope tells whether the event is about what was asked for, before severities
 // and paging.
 func (q eventQuery) scope(e *event) bool {
-	if q.clusterID != "" && e.ClusterID != q.clusterID {
+	switch {
+	case q.clusterID != "":
+		if e.ClusterID != q.clusterID {
+			return false
+		}
+	case q.infraEnvID != "":
+		if e.InfraEnvID != q.infraEnvID {
+			return false
+		}
+	case q.hostID != "" && e.hostGone:
 		return false
 	}
-	if q.infraEnvID != "" && e.InfraEnvID != q.infraEnvID {
-		return false
+	return q.category(e) && q.host(e) && strings.Contains(strings.ToLower(e.Message), strings.ToLower(q.message))
+}
+
+func (q eventQuery) category(e *event) bool {
+	if len(q.categories) == 0 {
+		return !e.metrics
 	}
-	if e.metrics && !slices.Contains(q.categories, "metrics") {
-		return false
+	kind := "user"
+	if e.metrics {
+		kind = "metrics"
 	}
-	if !e.metrics && len(q.categories) > 0 && !slices.Contains(q.categories, "user") {
-		return false
-	}
-	if q.message != "" && !strings.Contains(strings.ToLower(e.Message), strings.ToLower(q.message)) {
-		return false
-	}
-	if q.hostID != "" {
+	return slices.Contains(q.categories, kind)
+}
+
+func (q eventQuery) host(e *event) bool {
+	switch {
+	case q.hostID != "":
 		return e.HostID == q.hostID
-	}
-	if len(q.hostIDs) > 0 || q.deletedHosts || q.clusterLevel {
+	case len(q.hostIDs) > 0 || q.deletedHosts || q.clusterLevel:
 		return slices.Contains(q.hostIDs, e.HostID) && e.HostID != "" ||
 			q.deletedHosts && e.hostGone || q.clusterLevel && e.HostID == ""
 	}
@@ -165,6 +175,12 @@ func (s *Service) listEvents(c *call) (reply, error) {
 		}
 	}
 	total := len(found)
+	if !q.scoped() {
+		total = 0
+	}
+	if q.clusterID == "" {
+		clear(counts)
+	}
 	if q.descending {
 		slices.Reverse(found)
 	}
@@ -182,6 +198,19 @@ func (s *Service) listEvents(c *call) (reply, error) {
 		"Severity-Count-Error":    strconv.Itoa(counts[severityError]),
 		"Severity-Count-Critical": strconv.Itoa(counts[severityCritical]),
 	}}, nil
+}
+
+// triggerEvent writes an event that a client brings.
+func (s *Service) triggerEvent(c *call) (reply, error) {
+	p := taken[models.Event](c)
+	e := event{Name: p.Name, Message: *p.Message, Severity: *p.Severity, Props: p.Props, metrics: p.Category == models.EventCategoryMetrics}
+	for id, into := range map[*strfmt.UUID]*string{p.ClusterID: &e.ClusterID, p.HostID: &e.HostID, p.InfraEnvID: &e.InfraEnvID} {
+		if id != nil {
+			*into = id.String()
+		}
+	}
+	s.record(e)
+	return reply{status: http.StatusCreated}, nil
 }
 
 // setCluster moves a cluster to a state. The event is written, and the time of
@@ -209,7 +238,7 @@ func (s *Service) setHost(h *host, state, info string) {
 	switch state {
 	case hostError:
 		severity = severityError
-	case hostDisconnected, hostInsufficient, hostDisconnectedUnbound, hostPendingUser, hostPreparationFailed:
+	case hostDisconnected, hostInsufficient, hostDisconnectedUnbound, hostPendingUser:
 		severity = severityWarning
 	}
 	s.noteHost(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.name(), old, state, info)

@@ -12,12 +12,12 @@ import (
 func (s *Service) ignite(c *cluster) {
 	text, err := s.installConfig(c)
 	if err != nil {
-		s.preparationFailed(c, clusterReady, infoPrepareFailed, err.Error())
+		s.filesFailed(c, err.Error())
 		return
 	}
 	creds, err := makeCredentials(s.now(), s.newPassword())
 	if err != nil {
-		s.preparationFailed(c, clusterReady, infoPrepareFailed, err.Error())
+		s.filesFailed(c, err.Error())
 		return
 	}
 	c.credentials = creds
@@ -41,8 +41,7 @@ func (s *Service) ignite(c *cluster) {
 	for _, role := range roles {
 		c.objects[role+".ign"] = pointerIgnition(c.configServer(role), "")
 	}
-	c.ignited = true
-	c.LastPreparation = lastPreparation{Status: "success", Reason: "Installation preparation successful"}
+	c.LastPreparation = lastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
 // The part of an Ignition config that is needed here.
@@ -153,15 +152,11 @@ func overlay(a, b any) any {
 }
 
 func (s *Service) downloadFile(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
 	name := c.URL.Query().Get("file_name")
-	if err := queryEnum("file_name", name, "bootstrap.ign", "master.ign", "metadata.json", "worker.ign", "install-config.yaml",
-		"custom_manifests.json", "custom_manifests.yaml", "arbiter.ign"); err != nil {
-		return reply{}, err
-	}
 	if err := downloadable(cl); err != nil {
 		return reply{}, err
 	}
@@ -170,4 +165,10 @@ func (s *Service) downloadFile(c *call) (reply, error) {
 		return reply{}, conflict("object %s/%s was not found", cl.ID, name)
 	}
 	return file(name, content)
+}
+
+// clusterFiles are the files of an installation that can be downloaded.
+func clusterFiles() []string {
+	return []string{"bootstrap.ign", "master.ign", "metadata.json", "worker.ign", "install-config.yaml",
+		"custom_manifests.json", "custom_manifests.yaml", "arbiter.ign"}
 }

@@ -116,7 +116,10 @@ type machine struct {
 	infraEnv string
 	silent   bool
 	diskMs   int
+	badDisk  bool // its speed cannot be measured
 	badImage bool
+	noPull   bool // it does not answer whether it could pull
+	pulls    int  // steps to pull images received
 	cpus     int
 	installs int // install steps received
 	unclean  func(inventory map[string]any)
@@ -177,6 +180,10 @@ func (m *machine) poll() {
 	for _, s := range next.Instructions {
 		if s.Type == stepInstall {
 			m.installs++
+		}
+		if s.Type == stepDiskSpeed && m.badDisk {
+			m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 1, "error": "input/output error"})
+			continue
 		}
 		output := m.output(s)
 		if output == "" {
@@ -244,6 +251,10 @@ func (m *machine) measured(s step) string {
 		var asked struct{ Images []string }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
 		var results []imageResult
+		m.pulls++
+		if m.noPull {
+			return ""
+		}
 		for _, image := range asked.Images {
 			result := "success"
 			if m.badImage {

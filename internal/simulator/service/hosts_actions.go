@@ -1,6 +1,8 @@
 package service
 
 import (
+	"net/http"
+
 	"github.com/openshift/assisted-service/models"
 )
 
@@ -11,10 +13,7 @@ func (s *Service) bindHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.BindHostParams
-	if err := decode(c.body, "bind-host-params", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.BindHostParams](c)
 	if h.cluster != nil {
 		return reply{}, conflict("Host %s is already bound to cluster %s", h.ID, h.ClusterID)
 	}
@@ -84,11 +83,21 @@ func (s *Service) unbindHost(c *call) (reply, error) {
 	if oneOf(h.state, hostInstalled, hostAdded, hostError, hostCancelled, hostInProgress, hostInstalling, hostPendingUser, hostResettingPending) {
 		state = hostUnbindingPending
 	}
+	if s.reclaims(c) && oneOf(h.state, hostInstalled, hostAdded) {
+		state = hostReclaiming
+	}
 	h.release()
 	s.setHost(h, state, infoUnbinding)
 	s.noteHost(h, "host_unbind_succeeded", severityInfo, "Host %s: Successfully unbound from cluster", h.name())
 	before.ClusterID, before.Status = "", ptr(state)
 	return ok(before)
+}
+
+// reclaims tells whether the operator of a hub has put an agent on the node of a host that
+// is unbound, to boot it into the discovery image. It says so by a parameter of its own:
+// the real operator and service are one process.
+func (s *Service) reclaims(c *call) bool {
+	return s.cfg.KubeAPI && c.URL.Query().Get("reclaim") == "true"
 }
 
 // release takes the host out of its cluster and forgets what it was there.
@@ -172,22 +181,15 @@ func (s *Service) resetValidation(c *call) (reply, error) {
 func (s *Service) deleteHost(c *call) (reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return reply{}, refuse(http.StatusInternalServerError, "%s", err)
 	}
-	if oneOf(h.state, hostPreparing, hostPrepared, hostInstalling, hostInProgress) && h.cluster != nil &&
-		oneOf(h.cluster.Status, clusterPreparing, clusterInstalling, clusterFinalizing) {
-		return reply{}, conflict("cannot deregister host %s in state %s", h.ID, h.state)
-	}
-	s.noteHost(h, "host_deregistered", severityInfo, "Host %s deregistered", h.name())
 	s.forgetHost(h)
 	return noContent()
 }
 
 // forgetHost drops a host and marks its events as those of a host that is gone.
 func (s *Service) forgetHost(h *host) {
-	if h.cluster != nil {
-		h.cluster.groups.stale = true
-	}
+	s.noteHost(h, "host_deregistered", severityInfo, "Host %s deregistered", h.name())
 	s.dropHost(h)
 	for i := range s.events {
 		if s.events[i].HostID == h.ID {

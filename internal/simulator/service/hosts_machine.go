@@ -68,10 +68,7 @@ func (s *Service) stepReply(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.StepReply
-	if err := decode(c.body, "reply", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.StepReply](c)
 	if p.ExitCode != 0 {
 		if err := s.stepFailed(h, &p); err != nil {
 			return reply{}, err
@@ -235,13 +232,7 @@ func (s *Service) takeInventory(h *host, output string) error {
 	}
 	need := requirementsFor(h.cluster, h.role())
 	inv.judgeDisks(need.DiskGB)
-	text := inString(inv)
-	if text != h.Inventory {
-		if h.cluster != nil {
-			h.cluster.groups.stale = true
-		}
-	}
-	h.inv, h.Inventory = inv, text
+	h.inv, h.Inventory = inv, inString(inv)
 	h.MediaStatus = ""
 	s.chooseDisk(h)
 	return nil
@@ -279,13 +270,15 @@ func (s *Service) chooseDisk(h *host) {
 	h.InstallationDiskID, h.InstallationDiskPath = chosen.identifier(), chosen.Path
 }
 
+// takeDiskSpeed keeps a measurement. A slow disk is worth an event; only a
+// measurement that fails hinders the installation.
 func (s *Service) takeDiskSpeed(h *host, r diskSpeedReply) {
 	limit := requirementsFor(h.cluster, h.role()).DiskSpeedMs
 	h.diskTested, h.diskPath, h.diskSpeedMs = true, r.Path, r.SyncDuration
-	h.diskFailed = limit > 0 && r.SyncDuration > limit
+	h.diskFailed = false
 	h.DisksInfo = inString(map[string]any{r.Path: map[string]any{
 		"disk_speed": map[string]any{"speed_ms": r.SyncDuration, "tested": true}, "path": r.Path}})
-	if h.diskFailed {
+	if limit > 0 && r.SyncDuration > limit {
 		s.noteHost(h, "disk_speed_slower_than_supported", severityWarning,
 			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.SyncDuration)
 	}
@@ -299,11 +292,7 @@ func (s *Service) takeImages(h *host, images []imageResult) {
 		old, known := h.imageResults[r.Name]
 		h.imageResults[r.Name] = r
 		if !known || old.Result != r.Result {
-			severity := severityInfo
-			if r.Result != "success" {
-				severity = severityError
-			}
-			s.noteHost(h, "image_status_updated", severity, "Host %s: New image status %s. result: %s. time: %.6g seconds; size: %.6g bytes; download rate: %.6g MBps",
+			s.noteHost(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. time: %.6g seconds; size: %.6g bytes; download rate: %.6g MBps",
 				h.name(), r.Name, r.Result, r.Time, r.SizeBytes, r.DownloadRate)
 		}
 	}

@@ -4,19 +4,19 @@ import (
 	"slices"
 )
 
+// stageReport is what a host says of its stage.
+type stageReport struct {
+	CurrentStage string `json:"current_stage"`
+	ProgressInfo string `json:"progress_info"`
+}
+
 // reportProgress takes a stage that a host has reached.
 func (s *Service) reportProgress(c *call) (reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
 		return reply{}, err
 	}
-	var p struct {
-		CurrentStage string `json:"current_stage"`
-		ProgressInfo string `json:"progress_info"`
-	}
-	if err := decode(c.body, "host-progress", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[stageReport](c)
 	stage := p.CurrentStage
 	if err := bodyEnum("current_stage", stage, allStages()...); err != nil {
 		return reply{}, err
@@ -36,7 +36,7 @@ func (s *Service) reportProgress(c *call) (reply, error) {
 		s.setHost(h, hostError, info)
 		return reply{status: 200}, nil
 	}
-	stages := stagesOf(h, h.cluster != nil && h.cluster.isSingle())
+	stages := s.stagesOf(h, h.cluster != nil && h.cluster.isSingle())
 	at := slices.Index(stages, stage)
 	if at < 0 {
 		return reply{}, conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
@@ -82,19 +82,19 @@ func (s *Service) advance(h *host, stage, info string, percent int) {
 	}
 	h.UpdatedAt = micros(s.now())
 	if h.cluster != nil {
-		h.cluster.measureInstalling()
+		s.measureInstalling(h.cluster)
 	}
 }
 
 // measureInstalling works out how far the hosts are, all together: the stages
 // reached out of all the stages there are.
-func (c *cluster) measureInstalling() {
+func (s *Service) measureInstalling(c *cluster) {
 	if c.Progress == nil || c.isDay2() || len(c.hosts) == 0 {
 		return
 	}
 	reached, all := 0, 0
 	for _, h := range c.hosts {
-		stages := stagesOf(h, c.isSingle())
+		stages := s.stagesOf(h, c.isSingle())
 		reached += slices.Index(stages, h.stage()) + 1
 		all += len(stages)
 	}

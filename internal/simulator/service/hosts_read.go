@@ -31,7 +31,7 @@ func (s *Service) printHost(h *host, d detail) wireHost {
 		return w
 	}
 	w.RequestedHostname = h.name()
-	w.ProgressStages = stagesOf(h, !d.roleOnly && h.cluster != nil && h.cluster.isSingle())
+	w.ProgressStages = s.stagesOf(h, !d.roleOnly && h.cluster != nil && h.cluster.isSingle())
 	if !d.keepAddresses {
 		w.FreeAddresses = ""
 	}
@@ -60,17 +60,12 @@ func (s *Service) listHosts(c *call) (reply, error) {
 
 // listClusterHosts answers GET /v2/clusters/{id}/hosts.
 func (s *Service) listClusterHosts(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return reply{}, err
+	cl := s.clusters[c.PathValue("cluster_id")]
+	if cl == nil {
+		return ok([]wireHost{})
 	}
 	q := c.URL.Query()
 	role, status := q.Get("role"), q.Get("status")
-	if role != "" {
-		if err := queryEnum("role", role, roleMaster, roleArbiter, roleWorker, roleAuto); err != nil {
-			return reply{}, err
-		}
-	}
 	list := []wireHost{}
 	for _, h := range cl.hosts {
 		if role != "" && h.Role != role || status != "" && h.state != status {

@@ -15,10 +15,7 @@ func (s *Service) registerHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.HostCreateParams
-	if err := decode(c.body, "newHostParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.HostCreateParams](c)
 	id := strings.ToLower(p.HostID.String())
 	if h := s.hosts[e.ID+"/"+id]; h != nil {
 		return s.registerAgain(h, p.DiscoveryAgentVersion)
@@ -119,7 +116,7 @@ func (s *Service) registerAgain(h *host, agent string) (reply, error) {
 	case hostError, hostCancelled:
 	case hostBinding, hostUnbinding:
 		s.rebind(h)
-	case hostUnbindingPending:
+	case hostUnbindingPending, hostReclaiming:
 		s.rebind(h)
 	default:
 		h.forget()

@@ -55,10 +55,7 @@ func (s *Service) updateHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p hostUpdate
-	if err := decode(c.body, "hostUpdateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[hostUpdate](c)
 	if err := p.check(); err != nil {
 		return reply{}, err
 	}
@@ -220,10 +217,7 @@ func (s *Service) updateInstallerArgs(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.InstallerArgsParams
-	if err := decode(c.body, "installer-args-params", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.InstallerArgsParams](c)
 	for _, a := range p.Args {
 		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
 			return reply{}, badRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
@@ -244,10 +238,7 @@ func (s *Service) updateHostIgnition(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.HostIgnitionParams
-	if err := decode(c.body, "host-ignition-params", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.HostIgnitionParams](c)
 	if p.Config != "" {
 		if err := checkIgnition(p.Config); err != nil {
 			return reply{}, err

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -58,48 +61,47 @@ func (c *cluster) ignored() wireIgnored {
 
 // setIgnored replaces the lists of validations that are not to hinder.
 func (s *Service) setIgnored(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return reply{}, err
+	p, id := taken[wireIgnored](c), c.PathValue("cluster_id")
+	cl := s.clusters[id]
+	if cl == nil {
+		return reply{}, refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
 	}
-	var p wireIgnored
-	if err := decode(c.body, "ignored-validations", &p); err != nil {
-		return reply{}, err
+	if !cl.updatable() {
+		return reply{}, badRequest("%s", cl.notUpdatable())
 	}
-	hosts, clusters := value(p.HostIDs), value(p.ClusterIDs)
-	if err := checkIgnored("host", hosts, hostValidationIDs(), neverIgnoredHost()); err != nil {
-		return reply{}, err
+	problems := append(
+		ignoredProblems("cluster", value(p.ClusterIDs), clusterValidationIDs(), neverIgnoredCluster()),
+		ignoredProblems("host", value(p.HostIDs), hostValidationIDs(), neverIgnoredHost())...)
+	if len(problems) > 0 {
+		return reply{}, badRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
 	}
-	if err := checkIgnored("cluster", clusters, clusterValidationIDs(), neverIgnoredCluster()); err != nil {
-		return reply{}, err
-	}
-	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = hosts, clusters
-	s.refreshClusterNow(cl)
+	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = value(p.HostIDs), value(p.ClusterIDs)
 	return created(cl.ignored())
 }
 
-func checkIgnored(kind, text string, known, never []string) error {
+// ignoredProblems is all that is wrong with a list.
+func ignoredProblems(kind, text string, known, never []string) []string {
 	if text == "" {
 		return nil
 	}
 	var ids []string
-	if err := unmarshal(text, &ids); err != nil {
-		return badRequest("unable to deserialize ignored %s validations: %s", kind, err)
+	if json.Unmarshal([]byte(text), &ids) != nil {
+		return []string{fmt.Sprintf("error during unmarshal of json for ignored %s validations", kind)}
 	}
-	var refused []string
+	var problems, refused []string
 	for _, id := range ids {
 		switch {
-		case id == "all":
-		case !slices.Contains(known, id):
-			return badRequest("cannot proceed due to the following errors: Validation ID '%s' is not a known %s validation", id, kind)
+		case strings.EqualFold(id, "all"):
 		case slices.Contains(never, id):
 			refused = append(refused, id)
+		case !slices.Contains(known, id):
+			problems = append(problems, fmt.Sprintf("Validation ID '%s' is not a known %s validation", id, kind))
 		}
 	}
 	if len(refused) > 0 {
-		return badRequest("cannot proceed due to the following errors: unable to ignore the following %s validations (%s)", kind, strings.Join(refused, ","))
+		problems = append(problems, fmt.Sprintf("unable to ignore the following %s validations (%s)", kind, strings.Join(refused, ",")))
 	}
-	return nil
+	return problems
 }
 
 func hostValidationIDs() []string {

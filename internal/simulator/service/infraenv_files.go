@@ -4,9 +4,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 )
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than
@@ -17,13 +18,14 @@ func (s *Service) infraEnvFile(c *call) (reply, error) {
 		return reply{}, err
 	}
 	q := c.URL.Query()
+	isoType := q.Get("discovery_iso_type")
 	name := q.Get("file_name")
-	if err := queryEnum("file_name", name, "discovery.ign", "ipxe-script", "static-network-config"); err != nil {
-		return reply{}, err
+	if q.Has("ipxe_script_type") && name != "ipxe-script" {
+		return reply{}, badRequest(`"ipxe_script_type"" can be set only for "ipxe-script"`)
 	}
 	switch name {
 	case "discovery.ign":
-		text, err := s.discoveryIgnition(e)
+		text, err := s.discoveryIgnition(e, isoType)
 		if err != nil {
 			return reply{}, err
 		}
@@ -33,24 +35,22 @@ func (s *Service) infraEnvFile(c *call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return file(name, []byte(script))
+		return file(e.ID+"-"+name, []byte(script))
 	}
-	archive, err := e.staticArchive(s.now())
+	if len(e.static) == 0 {
+		return file("", []byte{})
+	}
+	archive, err := e.staticArchive()
 	if err != nil {
 		return reply{}, err
 	}
-	return file(name, archive)
+	return file(e.ID+"-"+name+".tar", archive)
 }
 
 // ipxeScript boots a machine over the network. With boot-order-control it asks
 // back with the machine's MAC, and an installed machine is sent to its disk.
 func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 	kind, mac := q.Get("ipxe_script_type"), q.Get("mac")
-	if kind != "" {
-		if err := queryEnum("ipxe_script_type", kind, "discovery-image-always", "boot-order-control"); err != nil {
-			return "", err
-		}
-	}
 	base := s.cfg.PublicURL()
 	if kind == "boot-order-control" && mac == "" {
 		return fmt.Sprintf("#!ipxe\nchain %s%s/v2/infra-envs/%s/downloads/files?file_name=ipxe-script&mac=${net0/mac}\n", base, Base, e.ID), nil
@@ -108,20 +108,15 @@ func (h *host) has(mac string) bool {
 }
 
 // staticArchive is the hosts' network configuration as the live system reads it.
-func (e *infraEnv) staticArchive(now time.Time) ([]byte, error) {
+func (e *infraEnv) staticArchive() ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for i, h := range e.static {
-		for _, f := range []struct{ name, text string }{
-			{fmt.Sprintf("/etc/assisted/network/host%d/mac_interface.ini", i), h.pairs()},
-			{fmt.Sprintf("/etc/assisted/network/host%d/ymlFile%d.yml", i, i), h.NetworkYAML},
-		} {
-			if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.text)), ModTime: now}); err != nil {
-				return nil, fmt.Errorf("packing the network configuration: %w", err)
-			}
-			if _, err := w.Write([]byte(f.text)); err != nil {
-				return nil, fmt.Errorf("packing the network configuration: %w", err)
-			}
+	for _, f := range e.networkFiles() {
+		if err := w.WriteHeader(&tar.Header{Name: f.path, Mode: int64(f.mode), Size: int64(len(f.text))}); err != nil {
+			return nil, fmt.Errorf("packing the network configuration: %w", err)
+		}
+		if _, err := w.Write([]byte(f.text)); err != nil {
+			return nil, fmt.Errorf("packing the network configuration: %w", err)
 		}
 	}
 	if err := w.Close(); err != nil {
@@ -138,9 +133,6 @@ func (s *Service) infraEnvPresigned(c *call) (reply, error) {
 	}
 	q := c.URL.Query()
 	name := q.Get("file_name")
-	if err := queryEnum("file_name", name, "discovery.ign", "ipxe-script", "static-network-config"); err != nil {
-		return reply{}, err
-	}
 	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?file_name=%s", s.cfg.PublicURL(), Base, e.ID, name)
 	if kind := q.Get("ipxe_script_type"); kind != "" {
 		address += "&ipxe_script_type=" + kind
@@ -162,42 +154,39 @@ func (s *Service) minimalInitrd(c *call) (reply, error) {
 	if packed == nil {
 		return noContent()
 	}
-	return file("minimal-initrd.img", packed)
+	return reply{status: http.StatusOK, body: packed, rawType: "application/octet-stream"}, nil
 }
 
 // minimalArchive packs the static configuration and the proxy; nil if there is
 // neither.
 func (e *infraEnv) minimalArchive() ([]byte, error) {
-	if len(e.static) == 0 && (e.Proxy == nil || *e.Proxy == (wireProxy{})) {
+	if len(e.static) == 0 && e.Proxy.none() {
 		return nil, nil
 	}
 	var archive bytes.Buffer
-	for i, h := range e.static {
-		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/mac_interface.ini", i), []byte(h.pairs()))
-		writeCpio(&archive, fmt.Sprintf("etc/assisted/network/host%d/ymlFile%d.yml", i, i), []byte(h.NetworkYAML))
+	if len(e.static) > 0 {
+		for _, f := range slices.Concat(e.networkFiles(), networkScripts()) {
+			writeCpio(&archive, f.path, cpioFile|f.mode, []byte(f.text))
+		}
+		writeCpio(&archive, "/etc/systemd/system/"+networkUnit, cpioFile|0o644, []byte(networkUnitText))
+		writeCpio(&archive, "/etc/systemd/system/initrd.target.wants/"+networkUnit, cpioLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
 	}
-	if p := e.Proxy; p != nil && *p != (wireProxy{}) {
-		writeCpio(&archive, "etc/assisted/rootfs-proxy", fmt.Appendf(nil, "HTTP_PROXY=%s\nHTTPS_PROXY=%s\nNO_PROXY=%s\n", p.HTTPProxy, p.HTTPSProxy, p.NoProxy))
+	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
+		writeCpio(&archive, "/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", cpioFile|0o644,
+			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
 	}
-	writeCpio(&archive, "TRAILER!!!", nil)
+	writeCpio(&archive, "TRAILER!!!", 0, nil)
 	return gzipped(archive.Bytes())
 }
 
-// pairs lists the machine's cards and their names in the configuration.
-func (h *staticHost) pairs() string {
-	var text strings.Builder
-	for _, m := range h.Map {
-		fmt.Fprintf(&text, "%s=%s\n", m.MAC, m.LogicalNIC)
-	}
-	return text.String()
-}
+// What kind of thing a member of a cpio archive is.
+const (
+	cpioFile = 0o100000
+	cpioLink = 0o120000
+)
 
-// writeCpio adds a file in the format that the kernel unpacks (newc).
-func writeCpio(out *bytes.Buffer, name string, content []byte) {
-	mode := 0o100600
-	if content == nil {
-		mode = 0
-	}
+// writeCpio adds a member in the format that the kernel unpacks (newc).
+func writeCpio(out *bytes.Buffer, name string, mode int, content []byte) {
 	fields := [...]int{0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0}
 	out.WriteString("070701")
 	for _, f := range fields {

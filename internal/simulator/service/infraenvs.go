@@ -1,9 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
+	"slices"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
@@ -17,7 +18,7 @@ type infraEnvCreate struct {
 	models.InfraEnvCreateParams
 	ImageType             string  `json:"image_type,omitempty"`
 	NtpSources            *string `json:"ntp_sources,omitempty"`
-	NetworkDiscoveryDelay int64   `json:"network_discovery_delay_seconds,omitempty"`
+	NetworkDiscoveryDelay *int64  `json:"network_discovery_delay_seconds,omitempty"`
 	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
 }
 
@@ -31,10 +32,7 @@ type infraEnvUpdate struct {
 }
 
 func (s *Service) registerInfraEnv(c *call) (reply, error) {
-	var p infraEnvCreate
-	if err := decode(c.body, "infraenvCreateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[infraEnvCreate](c)
 	if err := checkImageType(p.ImageType); err != nil {
 		return reply{}, err
 	}
@@ -63,7 +61,7 @@ func checkImageType(kind string) error {
 	if kind == "" {
 		return nil
 	}
-	return bodyEnum("image_type", kind, "full-iso", "minimal-iso", "disconnected-iso")
+	return bodyEnum("image_type", kind, fullISO, minimalISO, disconnectedISO)
 }
 
 func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
@@ -76,14 +74,14 @@ func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	}
 	image, err := versions.OSImageFor(p.OpenshiftVersion, e.CPUArchitecture)
 	if err != nil {
-		return badRequest("%s", err)
+		return badRequest("No OS image for Openshift version %s and architecture %s: %s", p.OpenshiftVersion, e.CPUArchitecture, err)
 	}
 	e.OpenshiftVersion = image.OpenshiftVersion
 	e.Type = p.ImageType
 	if e.Type == "" {
-		e.Type = "full-iso"
+		e.Type = fullISO
 	}
-	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: &p.NetworkDiscoveryDelay}
+	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
 	update.AdditionalTrustBundle = &p.AdditionalTrustBundle
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
@@ -123,17 +121,20 @@ func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 
 // change writes what an update may change, after checking it.
 func (e *infraEnv) change(p *infraEnvUpdate) error {
-	if p.SSHAuthorizedKey != nil {
-		if err := checkSSHKeys(*p.SSHAuthorizedKey); err != nil {
-			return err
+	if value(p.SSHAuthorizedKey) != "" { // once set, it cannot be taken away
+		if checkSSHKeys(*p.SSHAuthorizedKey) != nil {
+			return badRequest("SSH key is not valid")
 		}
 		e.SSHAuthorizedKey = *p.SSHAuthorizedKey
 	}
 	if p.Proxy != nil {
-		if err := checkProxies(p.Proxy.HTTPProxy, p.Proxy.HTTPSProxy, p.Proxy.NoProxy, ""); err != nil {
+		if err := e.changeProxy(p.Proxy); err != nil {
 			return err
 		}
-		e.Proxy = &wireProxy{value(p.Proxy.HTTPProxy), value(p.Proxy.HTTPSProxy), value(p.Proxy.NoProxy)}
+	}
+	if value(p.NtpSources) != "" && (value(p.AdditionalNtpSources) != "" || p.AdditionalNtpSources == nil && e.AdditionalNtpSources != "") ||
+		value(p.AdditionalNtpSources) != "" && p.NtpSources == nil && e.NtpSources != "" {
+		return badRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
 	for list, into := range map[*string]*string{p.AdditionalNtpSources: &e.AdditionalNtpSources, p.NtpSources: &e.NtpSources} {
 		if list == nil {
@@ -156,7 +157,7 @@ func (e *infraEnv) change(p *infraEnvUpdate) error {
 	if p.AdditionalTrustBundle != nil {
 		if text := *p.AdditionalTrustBundle; text != "" {
 			if block, _ := pem.Decode([]byte(text)); block == nil {
-				return badRequest("%s", errors.New("unable to parse the additional trust bundle: no PEM certificate"))
+				return badRequest("invalid block")
 			}
 		}
 		e.AdditionalTrustBundle = *p.AdditionalTrustBundle
@@ -167,11 +168,38 @@ func (e *infraEnv) change(p *infraEnvUpdate) error {
 		}
 	}
 	if p.NetworkDiscoveryDelay != nil {
-		e.NetworkDiscoveryDelay = *p.NetworkDiscoveryDelay
+		if *p.NetworkDiscoveryDelay < 0 {
+			return malformed("network_discovery_delay_seconds in body should be greater than or equal to 0")
+		}
+		e.NetworkDiscoveryDelay = p.NetworkDiscoveryDelay
 	}
 	if p.RendezvousIP != nil {
+		if e.Type != disconnectedISO {
+			return badRequest("RendezvousIP is only supported for disconnected ISO infra-envs")
+		}
 		e.RendezvousIP = *p.RendezvousIP
 	}
+	return nil
+}
+
+// changeProxy merges a proxy by its fields. A proxy whose fields, joined, are those
+// of the last request is taken for the same, and dropped.
+func (e *infraEnv) changeProxy(p *models.Proxy) error {
+	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, ""); err != nil {
+		return err
+	}
+	joined := value(p.HTTPProxy) + value(p.HTTPSProxy) + value(p.NoProxy)
+	if e.proxyAsked != nil && *e.proxyAsked == joined {
+		return nil
+	}
+	e.proxyAsked = &joined
+	merged := *e.Proxy
+	for from, into := range map[*string]**string{p.HTTPProxy: &merged.HTTPProxy, p.HTTPSProxy: &merged.HTTPSProxy, p.NoProxy: &merged.NoProxy} {
+		if from != nil {
+			*into = from
+		}
+	}
+	e.Proxy = &merged
 	return nil
 }
 
@@ -181,7 +209,7 @@ func (e *infraEnv) changeKernelArguments(args models.KernelArguments) error {
 	}
 	for _, a := range args {
 		if a.Operation != models.KernelArgumentOperationAppend {
-			return badRequest("Only append is supported for discovery kernel arguments, got %s", a.Operation)
+			return badRequest("Only kernel argument operation append is supported.  Got %s", a.Operation)
 		}
 	}
 	e.KernelArguments = nil
@@ -240,10 +268,7 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var p infraEnvUpdate
-	if err := decode(c.body, "infraEnvUpdateParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[infraEnvUpdate](c)
 	if err := checkImageType(p.ImageType); err != nil {
 		return reply{}, err
 	}
@@ -254,7 +279,7 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 		}
 		changed.pullSecret = p.PullSecret
 	}
-	if p.OpenshiftVersion != nil {
+	if value(p.OpenshiftVersion) != "" {
 		image, err := versions.OSImageFor(*p.OpenshiftVersion, e.CPUArchitecture)
 		if err != nil {
 			return reply{}, badRequest("%s", err)
@@ -329,22 +354,27 @@ func (s *Service) regenerateSigningKey(c *call) (reply, error) {
 // changeStatic replaces the hosts' network configuration.
 func (e *infraEnv) changeStatic(list []*models.HostStaticNetworkConfig) error {
 	hosts := make([]staticHost, 0, len(list))
-	var problems []string
-	for _, l := range list {
+	for i, l := range list {
 		h := staticHost{NetworkYAML: l.NetworkYaml}
-		for _, m := range l.MacInterfaceMap {
+		for j, m := range l.MacInterfaceMap {
+			if !macPattern.MatchString(m.MacAddress) {
+				return malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, macPattern)
+			}
 			h.Map = append(h.Map, macName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
-		problems = append(problems, h.problems(len(hosts))...)
 		hosts = append(hosts, h)
 	}
-	if n := len(problems); n > 0 {
+	if problems := staticProblems(hosts); len(problems) > 0 {
 		noun := "errors"
-		if n == 1 {
+		if len(problems) == 1 {
 			noun = "error"
 		}
-		return badRequest("%d %s occurred:\n\t* %s\n\n", n, noun, strings.Join(problems, "\n\t* "))
+		return badRequest("%d %s occurred:\n\t* %s\n\n", len(problems), noun, strings.Join(problems, "\n\t* "))
 	}
+	for i := range hosts {
+		hosts[i].policy = hosts[i].nmpolicy()
+	}
+	slices.SortStableFunc(hosts, func(a, b staticHost) int { return cmp.Compare(a.NetworkYAML, b.NetworkYAML) })
 	e.static, e.StaticNetworkConfig = hosts, ""
 	if len(hosts) > 0 {
 		data, err := json.Marshal(hosts)

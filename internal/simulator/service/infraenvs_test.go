@@ -27,8 +27,12 @@ func TestInfraEnvs(t *testing.T) {
 		{name: "unknown field", body: fields{"zz": 1}, status: 400, reason: `parsing infraenvCreateParams body from "" failed, because json: unknown field "zz"`},
 		{name: "type", body: fields{"image_type": "floppy"}, status: 400, reason: "image_type in body should be one of [full-iso minimal-iso disconnected-iso]"},
 		{name: "static network", body: fields{"static_network_config": static(yaml, "eth0")}},
-		{name: "interface without a MAC", body: fields{"static_network_config": static(yaml, "eth9")}, status: 400, reason: "1 error occurred:\n\t* mac-interface mapping for interface eth0 is missing\n\n"},
-		{name: "two problems", body: fields{"static_network_config": static(yaml)}, status: 400, reason: "2 errors occurred:\n\t* mac_interface_map for network yaml (0) is empty\n\t* mac-interface mapping for interface eth0 is missing\n\n"},
+		{name: "interface without a MAC", body: fields{"static_network_config": static(yaml, "eth9")}, status: 400, reason: "1 error occurred:\n\t* mac-interface mapping for interface eth0 is missing and not a physical interface\n\n"},
+		{name: "two problems", body: fields{"static_network_config": static(yaml)}, status: 400, reason: "2 errors occurred:\n\t* at least one interface for host 0 must be provided\n\t* mac-interface mapping for interface eth0 is missing and not a physical interface\n\n"},
+		{name: "a card named by its place", body: fields{"static_network_config": static("interfaces:\n- name: enp1s0\n  type: ethernet\n", "eth0")}},
+		{name: "no YAML", body: fields{"static_network_config": static("interfaces: [")}, status: 400, reason: "2 errors occurred:\n\t* at least one interface for host 0 must be provided\n\t* failed to validate network yaml for host 0, yaml: line 1: did not find expected node content\n\n"},
+		{name: "empty YAML", body: fields{"static_network_config": static("", "eth0")}, status: 400, reason: "1 error occurred:\n\t* failed to validate network yaml for host 0, cannot generate configuration with an empty host YAML\n\n"},
+		{name: "no MAC", body: fields{"static_network_config": []fields{{"network_yaml": yaml, "mac_interface_map": []fields{{"mac_address": "nonsense", "logical_nic_name": "eth0"}}}}}, status: 400, reason: "static_network_config.0.mac_interface_map.0.mac_address in body should match '^([0-9A-Fa-f]{2}[:]){5}([0-9A-Fa-f]{2})$'"},
 		{name: "kernel argument", body: fields{"kernel_arguments": []fields{{"operation": "append", "value": "a=b"}}}},
 		{name: "another architecture than the cluster's", body: fields{"cluster_id": "C", "cpu_architecture": "arm64"}, status: 400, reason: "Specified CPU architecture (arm64) doesn't match the cluster (x86_64)"},
 	} {
@@ -81,6 +85,69 @@ func TestInfraEnvDownloads(t *testing.T) {
 	}
 	if a := b.call("DELETE", path, nil); a.status != http.StatusNoContent {
 		t.Errorf("deleting it: %d", a.status)
+	}
+}
+
+// TestStaticNetworkInDiscoveryFiles has the networks where an image of that type
+// looks for them: a full one in its Ignition, a minimal one in its initrd.
+func TestStaticNetworkInDiscoveryFiles(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(nil)
+	path := "/infra-envs/" + b.infraEnv
+	const network = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.168.127.10\n      prefix-length: 24\n"
+	files := func(query string) answer { return b.call("GET", path+"/downloads/files?file_name="+query, nil) }
+	if a := files("static-network-config"); a.status != 200 || a.text != "" || a.header.Get("Content-Disposition") != `attachment; filename=""` {
+		t.Errorf("without a network: %d %q %q", a.status, a.text, a.header)
+	}
+	b.must("PATCH", path, fields{"static_network_config": []fields{{"network_yaml": network, "mac_interface_map": []fields{{"mac_address": "52:54:00:c8:00:01", "logical_nic_name": "eth0"}}}}})
+	for _, tc := range []struct {
+		own, asked string
+		has        bool
+	}{
+		{"full-iso", "", true}, {"full-iso", "full-iso", true}, {"full-iso", "minimal-iso", false}, {"full-iso", "disconnected-iso", false},
+		{"minimal-iso", "", false}, {"minimal-iso", "full-iso", true}, {"minimal-iso", "minimal-iso", false}, {"minimal-iso", "disconnected-iso", false},
+	} {
+		b.must("PATCH", path, fields{"image_type": tc.own})
+		query := "discovery.ign"
+		if tc.asked != "" {
+			query += "&discovery_iso_type=" + tc.asked
+		}
+		a := files(query)
+		for _, want := range []string{"/etc/assisted/network/host0/mac_interface.ini", "/etc/assisted/network/host0/ymlFile0.yml", "/usr/local/bin/pre-network-manager-config.sh", "/usr/local/bin/common_network_script.sh", "pre-network-manager-config.service"} {
+			if has := strings.Contains(a.text, want); a.status != 200 || has != tc.has {
+				t.Errorf("the Ignition of a %s asked for %q: %d, %s is there: %t", tc.own, tc.asked, a.status, want, has)
+			}
+		}
+		if a := b.call("GET", path+"/downloads/minimal-initrd", nil); a.status != http.StatusOK || a.header.Get("Content-Disposition") != "" {
+			t.Errorf("minimal-initrd of a %s: %d %v", tc.own, a.status, a.header)
+		}
+		media, _ := b.s.Media(b.infraEnv)
+		for name, image := range map[string]struct {
+			config []byte
+			has    bool
+		}{"full": {media.Ignition, true}, "minimal": {media.MinimalIgnition, false}, "network boot": {media.NetbootIgnition, tc.own == "full-iso"}} {
+			if has := strings.Contains(string(image.config), "/etc/assisted/network/"); has != image.has {
+				t.Errorf("the Ignition of %s for a %s has networks: %t", name, tc.own, has)
+			}
+		}
+	}
+	archive := files("static-network-config")
+	if want := `attachment; filename="` + b.infraEnv + `-static-network-config.tar"`; archive.header.Get("Content-Disposition") != want || len(archive.text) != 3072 {
+		t.Errorf("%q with %d bytes", archive.header, len(archive.text))
+	}
+	if want := "capture:\n  iface0: interfaces.mac-address == \"52:54:00:C8:00:01\"\ndesiredState:\n  interfaces:\n  - ipv4:\n      address:\n      - ip: 192.168.127.10\n        prefix-length: 24\n      dhcp: false\n      enabled: true\n    name: \"{{ capture.iface0.interfaces.0.name }}\"\n"; !strings.Contains(archive.text, want) {
+		t.Errorf("the network is\n%s", archive.text)
+	}
+	for query, want := range map[string]string{
+		"discovery.ign&discovery_iso_type=nonsense": "discovery_iso_type in query should be one of [full-iso minimal-iso disconnected-iso]",
+		"nonsense": "file_name in query should be one of [discovery.ign ipxe-script static-network-config]",
+	} {
+		if a := files(query); a.status != 400 || a.reason() != want {
+			t.Errorf("%s: %d %s", query, a.status, a.text)
+		}
+	}
+	if a := b.call("GET", path+"/downloads/files-presigned?file_name=static-network-config", nil); a.status != 400 || a.reason() != "file_name in query should be one of [discovery.ign ipxe-script]" {
+		t.Errorf("presigned: %d %s", a.status, a.text)
 	}
 }
 
@@ -185,6 +252,11 @@ func TestInstallConfigOverrides(t *testing.T) {
 	}
 	if !strings.Contains(text, `"networkType":"Calico"`) || !strings.Contains(text, `"fips":true`) || !strings.Contains(text, "10.128.0.0/14") {
 		t.Errorf("effective config %s", text)
+	}
+	for _, overrides := range []string{`{"networking":{"clusterNetworkMTU":1400}}`, `{"networking":{"ovnKubernetesConfig":{}}}`, `{"publish":"Internal"}`} {
+		if a := b.call("PATCH", path, inString(overrides)); a.status != 400 || !strings.HasPrefix(a.reason(), "json: unknown field ") {
+			t.Errorf("%s: %d %s", overrides, a.status, a.text)
+		}
 	}
 	if a := b.call("PATCH", path, inString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
 		t.Errorf("an unknown key: %d %s", a.status, a.reason())

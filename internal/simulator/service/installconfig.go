@@ -45,8 +45,6 @@ type (
 		ClusterNetwork []icClusterNetwork `json:"clusterNetwork"`
 		MachineNetwork []icMachineNetwork `json:"machineNetwork,omitempty"`
 		ServiceNetwork []string           `json:"serviceNetwork"`
-		ClusterMTU     int                `json:"clusterNetworkMTU,omitempty"`
-		OVN            json.RawMessage    `json:"ovnKubernetesConfig,omitempty"`
 	}
 	icClusterNetwork struct {
 		CIDR       string `json:"cidr"`
@@ -251,10 +249,7 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var text string
-	if err := decode(c.body, "install-config-params", &text); err != nil {
-		return reply{}, err
-	}
+	text := taken[string](c)
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
 		return reply{}, conflict("Cluster %s is in %s state, cannot update", cl.ID, cl.Status)
 	}
@@ -262,6 +257,7 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 		return reply{}, badRequest("%s", err)
 	}
 	cl.InstallConfigOverrides = text
+	cl.FeatureUsage = cl.usageText()
 	cl.UpdatedAt = micros(s.now())
 	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return created(s.printCluster(cl, clusterDetail{hosts: true}))

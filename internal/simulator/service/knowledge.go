@@ -1,7 +1,9 @@
 package service
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -11,12 +13,15 @@ func (s *Service) knowledgeRoutes(r *router) {
 	r.on("GET /v2/openshift-versions", s.openshiftVersions)
 	r.on("GET /v2/release-sources", func(*call) (reply, error) { return ok(versions.ReleaseSources()) })
 	r.on("GET /v2/component-versions", func(*call) (reply, error) { return ok(versions.Components()) })
-	r.on("GET /v2/support-levels/features", s.features)
-	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures)
-	r.on("GET /v2/support-levels/architectures", s.architectures)
-	r.on("GET /v2/supported-operators", func(*call) (reply, error) { return ok(versions.Operators()) })
+	version := required("openshift_version")
+	arch := choice("cpu_architecture", "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi")
+	platform := choice("platform_type", "baremetal", "none", "nutanix", "vsphere", "external")
+	r.on("GET /v2/support-levels/features", s.features, version, arch, platform)
+	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures, version, arch, platform)
+	r.on("GET /v2/support-levels/architectures", s.architectures, version)
+	r.on("GET /v2/supported-operators", s.operators)
 	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
-	r.on("GET /v2/operators/bundles", s.bundles)
+	r.on("GET /v2/operators/bundles", s.bundles, arch, platform)
 	r.on("GET /v2/operators/bundles/{id}", s.bundle)
 }
 
@@ -30,48 +35,34 @@ func (s *Service) openshiftVersions(c *call) (reply, error) {
 }
 
 // featureQuery reads what support levels are asked for.
-func featureQuery(c *call, required bool) (versions.Query, error) {
+func featureQuery(c *call) versions.Query {
 	q := c.URL.Query()
-	v := versions.Query{OpenshiftVersion: q.Get("openshift_version"), CPUArchitecture: q.Get("cpu_architecture"),
+	return versions.Query{OpenshiftVersion: q.Get("openshift_version"), CPUArchitecture: q.Get("cpu_architecture"),
 		PlatformType: q.Get("platform_type"), ExternalPlatform: q.Get("external_platform_name")}
-	if required && v.OpenshiftVersion == "" {
-		return v, malformed("openshift_version in query is required")
-	}
-	if v.CPUArchitecture != "" {
-		if err := queryEnum("cpu_architecture", v.CPUArchitecture, "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"); err != nil {
-			return v, err
-		}
-	}
-	if v.PlatformType != "" {
-		if err := queryEnum("platform_type", v.PlatformType, "baremetal", "none", "nutanix", "vsphere", "external"); err != nil {
-			return v, err
-		}
-	}
-	return v, nil
 }
 
 func (s *Service) features(c *call) (reply, error) {
-	q, err := featureQuery(c, true)
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(map[string]any{"features": versions.FeatureLevels(q)})
+	q := featureQuery(c)
+	levels := versions.FeatureLevels(q)
+	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
+	return ok(map[string]any{"features": levels})
 }
 
 func (s *Service) detailedFeatures(c *call) (reply, error) {
-	q, err := featureQuery(c, true)
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(versions.DetailedFeatures(q))
+	q := featureQuery(c)
+	answer := versions.DetailedFeatures(q)
+	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
+	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
+	return ok(answer)
 }
 
 func (s *Service) architectures(c *call) (reply, error) {
-	q, err := featureQuery(c, true)
-	if err != nil {
-		return reply{}, err
-	}
+	q := featureQuery(c)
 	return ok(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
+}
+
+func (s *Service) operators(*call) (reply, error) {
+	return ok(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
 }
 
 func (s *Service) operatorProperties(c *call) (reply, error) {
@@ -84,10 +75,7 @@ func (s *Service) operatorProperties(c *call) (reply, error) {
 }
 
 func (s *Service) bundles(c *call) (reply, error) {
-	q, err := featureQuery(c, false)
-	if err != nil {
-		return reply{}, err
-	}
+	q := featureQuery(c)
 	return ok(versions.Bundles(q))
 }
 
@@ -101,7 +89,7 @@ func (s *Service) bundle(c *call) (reply, error) {
 }
 
 func (s *Service) supportedPlatforms(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "error getting cluster, error: record not found")
 	if err != nil {
 		return reply{}, err
 	}
@@ -126,7 +114,7 @@ type operatorNeeds struct {
 
 // preflight tells what machines the cluster needs.
 func (s *Service) preflight(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}

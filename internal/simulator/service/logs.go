@@ -39,8 +39,6 @@ func (s *Service) uploadLogs(c *call) (reply, error) {
 		cl.logs[kind+"/"+h.ID] = content
 		h.LogsCollectedAt = now
 		s.noteHost(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.name(), cl.ID)
-	default:
-		return reply{}, queryEnum("logs_type", kind, "host", "controller", "all", "node-boot")
 	}
 	return noContent()
 }
@@ -67,10 +65,7 @@ func (s *Service) clusterLogsProgress(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	state, err := logsState(c)
-	if err != nil {
-		return reply{}, err
-	}
+	state := logsState(c)
 	if state == "requested" {
 		cl.ControllerLogsStartedAt = millis(s.now())
 	}
@@ -83,10 +78,7 @@ func (s *Service) hostLogsProgress(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	state, err := logsState(c)
-	if err != nil {
-		return reply{}, err
-	}
+	state := logsState(c)
 	if state == "requested" {
 		h.LogsStartedAt = millis(s.now())
 	}
@@ -94,26 +86,18 @@ func (s *Service) hostLogsProgress(c *call) (reply, error) {
 	return noContent()
 }
 
-func logsState(c *call) (string, error) {
-	var p models.LogsProgressParams
-	if err := decode(c.body, "logs-progress-params", &p); err != nil {
-		return "", err
-	}
-	return string(*p.LogsState), nil
-}
+func logsState(c *call) string { return string(*taken[models.LogsProgressParams](c).LogsState) }
 
 // downloadLogs packs what there is: always the events and the cluster itself,
 // and whatever was uploaded.
 func (s *Service) downloadLogs(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
 		return reply{}, err
 	}
 	q := c.URL.Query()
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")
 	switch kind {
-	case "", "all":
-		return s.allLogs(cl)
 	case "controller":
 		content, found := cl.logs["controller"]
 		if !found {
@@ -130,7 +114,7 @@ func (s *Service) downloadLogs(c *call) (reply, error) {
 		}
 		return file("cluster_"+cl.ID+"_host_"+hostID+".tar.gz", content)
 	}
-	return reply{}, queryEnum("logs_type", kind, "host", "controller", "all", "node-boot")
+	return s.allLogs(cl)
 }
 
 func (s *Service) allLogs(cl *cluster) (reply, error) {
@@ -181,3 +165,5 @@ func gzipped(content []byte) ([]byte, error) {
 	}
 	return out.Bytes(), nil
 }
+
+func logTypes() []string { return []string{"host", "controller", "all", "node-boot"} }

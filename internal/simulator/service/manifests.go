@@ -43,7 +43,7 @@ func printManifest(key string, m manifest) wireManifest {
 }
 
 func (s *Service) listManifests(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
 		return reply{}, err
 	}
@@ -65,14 +65,11 @@ func checkManifestName(field, name string) error {
 }
 
 func (s *Service) createManifest(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.CreateManifestParams
-	if err := decode(c.body, "CreateManifestParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.CreateManifestParams](c)
 	if err := checkManifestName("file_name", *p.FileName); err != nil {
 		return reply{}, err
 	}
@@ -139,14 +136,11 @@ func yamlProblem(err error) string {
 }
 
 func (s *Service) updateManifest(c *call) (reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
 		return reply{}, err
 	}
-	var p models.UpdateManifestParams
-	if err := decode(c.body, "UpdateManifestParams", &p); err != nil {
-		return reply{}, err
-	}
+	p := taken[models.UpdateManifestParams](c)
 	key := p.Folder + "/" + p.FileName
 	m, found := cl.manifests[key]
 	if !found {
@@ -198,7 +192,7 @@ func (s *Service) readManifest(c *call) (reply, error) {
 
 // manifestOf reads which manifest the query names.
 func (s *Service) manifestOf(c *call) (*cluster, string, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
 		return nil, "", err
 	}
@@ -206,12 +200,6 @@ func (s *Service) manifestOf(c *call) (*cluster, string, error) {
 	folder, name := q.Get("folder"), q.Get("file_name")
 	if folder == "" {
 		folder = "manifests"
-	}
-	if err := queryEnum("folder", folder, "manifests", "openshift"); err != nil {
-		return nil, "", err
-	}
-	if name == "" {
-		return nil, "", malformed("file_name in query is required")
 	}
 	return cl, folder + "/" + name, nil
 }

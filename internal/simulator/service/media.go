@@ -7,8 +7,10 @@ import (
 
 // Media is what an infra-env puts into its discovery media.
 type Media struct {
-	// Ignition is the discovery Ignition config.
-	Ignition []byte
+	// Ignition is the discovery Ignition config of a full image, MinimalIgnition
+	// that of a minimal one, which has the hosts' networks in StaticNetwork, and
+	// NetbootIgnition the one of the two that the infra-env's own type asks for.
+	Ignition, MinimalIgnition, NetbootIgnition []byte
 	// KernelArguments are appended to the kernel's own, in order.
 	KernelArguments []string
 	// StaticNetwork is the compressed archive that minimal images carry (what
@@ -29,7 +31,15 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if e == nil {
 		return Media{}, false
 	}
-	text, err := s.discoveryIgnition(e)
+	full, err := s.discoveryIgnition(e, fullISO)
+	if err != nil {
+		return Media{}, false
+	}
+	minimal, err := s.discoveryIgnition(e, minimalISO)
+	if err != nil {
+		return Media{}, false
+	}
+	netboot, err := s.discoveryIgnition(e, "")
 	if err != nil {
 		return Media{}, false
 	}
@@ -37,7 +47,7 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if err != nil {
 		return Media{}, false
 	}
-	return Media{Ignition: []byte(text), KernelArguments: e.kernelArguments(), StaticNetwork: network,
+	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: e.kernelArguments(), StaticNetwork: network,
 		SigningKey: e.signingKey, Updated: time.Time(e.UpdatedAt)}, true
 }
 

@@ -26,7 +26,7 @@ func (s *Service) tick() {
 		}
 		s.suggestRoles(c)
 		if c.isSingle() {
-			c.deriveMachineNetworks()
+			c.assignMachineNetworks()
 		}
 	}
 }

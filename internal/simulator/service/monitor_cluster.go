@@ -1,7 +1,6 @@
 package service
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,9 @@ func (s *Service) tickCluster(c *cluster) {
 		c.updateGroupsAndCollisions()
 	case oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing):
 		s.judgeCluster(c)
+		if !c.isSingle() { // whose hosts are looked at first
+			c.assignMachineNetworks()
+		}
 		c.updateGroupsAndCollisions()
 	}
 	switch c.Status {
@@ -28,15 +30,9 @@ func (s *Service) tickCluster(c *cluster) {
 	}
 }
 
-func (c *cluster) updateGroupsAndCollisions() {
-	c.findCollisions()
-	c.updateGroups()
-}
-
-// judgeCluster evaluates the validations with the machine networks as they are,
-// and then keeps the networks up to date.
+// judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *cluster) {
-	broken, fixed := c.checks.set(s.evaluateCluster(c))
+	broken, fixed := c.checks.set(s.made(s.evaluateCluster(c)))
 	for _, o := range broken {
 		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' that used to succeed is now failing", o.ID)
 	}
@@ -46,9 +42,6 @@ func (s *Service) judgeCluster(c *cluster) {
 	c.ValidationsInfo = c.checks.text
 	forced := c.ControlPlaneCount != 0 && c.workersAsked() < 2
 	c.SchedulableMastersForced = &forced
-	if !c.isSingle() {
-		c.deriveMachineNetworks()
-	}
 }
 
 // workersAsked counts the workers, chosen or suggested.
@@ -66,7 +59,7 @@ func inputChecks() []string {
 // moveIdle decides the state of a cluster that nobody has told to install.
 func (s *Service) moveIdle(c *cluster) {
 	for _, id := range inputChecks() {
-		if st := c.checks.status(id); (st == failed || st == errored) && !c.ignoresCluster(id) {
+		if !good(c.checks.status(id)) && !c.ignoresCluster(id) {
 			s.setCluster(c, clusterPendingInput, infoInputRequired)
 			return
 		}
@@ -88,10 +81,12 @@ const preparationLimit = 18 * time.Minute
 const generation = 200 * time.Millisecond
 
 // settle finishes what goes on between two ticks: the files of the
-// installations that are being prepared.
+// installations that are being prepared. They are finished for one that was
+// cancelled meanwhile, too.
 func (s *Service) settle() {
 	for _, c := range s.clusters {
-		if c.Status == clusterPreparing && !c.ignited && s.now().Sub(c.preparedAt) >= generation {
+		if !c.preparedAt.IsZero() && s.now().Sub(c.preparedAt) >= generation {
+			c.preparedAt = time.Time{}
 			s.ignite(c)
 		}
 	}
@@ -103,36 +98,34 @@ func (s *Service) movePreparation(c *cluster) {
 	for _, h := range c.hosts {
 		count[h.state]++
 	}
+	known := count[hostPreparing] + count[hostPrepared] + count[hostPreparationFailed] + count[hostKnown]
 	switch {
-	case count[hostPreparationFailed] > 0:
-		s.preparationFailed(c, clusterReady, infoPrepareFailed, "Cluster failed to prepare for installation: "+c.preparationTrouble())
-	case count[hostDisconnected]+count[hostInsufficient]+count[hostPendingInput]+count[hostDiscovering] > 0:
-		s.preparationFailed(c, clusterInsufficient, infoHostUnprepared, "At least one host has stopped preparing for installation")
-	case s.now().Sub(c.preparedAt) > preparationLimit:
+	case s.since(c.StatusUpdatedAt) > preparationLimit && count[hostPreparationFailed] == 0:
+		c.LastPreparation = lastPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
 		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
-		s.preparationFailed(c, clusterReady, infoPrepareTimedOut, "Preparing cluster for installation timeout")
-	case count[hostPrepared] == len(c.hosts) && c.ignited:
+		s.setCluster(c, clusterReady, infoPrepareTimedOut)
+	case count[hostPrepared] == len(c.hosts) && c.LastPreparation.Status == preparationDone:
 		c.startInstalling()
 		s.setCluster(c, clusterInstalling, infoInstalling)
+	case known < len(c.hosts):
+		s.setCluster(c, clusterInsufficient, infoHostUnprepared)
+	case count[hostPreparationFailed] > 0 || c.LastPreparation.Status == preparationFailed:
+		s.setCluster(c, clusterReady, infoPrepareFailed)
 	}
 }
 
-// preparationTrouble names the hosts that failed to prepare and why.
-func (c *cluster) preparationTrouble() string {
-	var parts []string
-	for _, h := range c.hosts {
-		if h.state == hostPreparationFailed {
-			parts = append(parts, fmt.Sprintf("host %s: %s", h.name(), strings.TrimPrefix(h.info, infoPreparationFailed)))
-		}
-	}
-	return strings.Join(parts, "; ")
-}
+// How the last preparation went. It is about the files of the installation, and
+// tells nothing of the hosts.
+const (
+	preparationNotBegun = "not_started"
+	preparationDone     = "success"
+	preparationFailed   = "failed"
+)
 
-func (s *Service) preparationFailed(c *cluster, state, info, reason string) {
-	c.LastPreparation = lastPreparation{Status: "failed", Reason: reason}
-	c.ignited = false
+// filesFailed says that the files of an installation could not be made.
+func (s *Service) filesFailed(c *cluster, reason string) {
+	c.LastPreparation = lastPreparation{Status: preparationFailed, Reason: reason}
 	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
-	s.setCluster(c, state, info)
 }
 
 // startInstalling turns a prepared cluster into one that is being installed.

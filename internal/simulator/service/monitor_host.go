@@ -9,6 +9,10 @@ import (
 
 // tickHost judges a host anew and moves it on.
 func (s *Service) tickHost(h *host, names map[string]int) {
+	if h.state == hostReclaiming {
+		s.checkReclaim(h)
+		return
+	}
 	if oneOf(h.state, hostResettingPending, hostUnbindingPending, hostBinding, hostUnbinding, hostAdded) {
 		return
 	}
@@ -27,18 +31,35 @@ func (s *Service) tickHost(h *host, names map[string]int) {
 	}
 }
 
-// refreshHostNow judges a host at once, after its user changed it.
+// reclaimLimit is how long a node may take to boot into the discovery image.
+const reclaimLimit = time.Hour
+
+// checkReclaim gives up on a node that does not come back.
+func (s *Service) checkReclaim(h *host) {
+	if s.since(h.StatusUpdatedAt) > reclaimLimit {
+		s.setHost(h, hostUnbindingPending, infoUnbinding)
+	}
+}
+
+// refreshHostNow judges a host, and with it its cluster, at once, after its user
+// changed it.
 func (s *Service) refreshHostNow(h *host) {
 	if h.cluster == nil {
 		s.tickHost(h, nil)
 		return
 	}
-	h.cluster.remember()
-	s.tickHost(h, h.cluster.hostnames())
+	c := h.cluster
+	c.updateGroupsAndCollisions()
+	c.remember()
+	s.tickHost(h, c.hostnames())
+	if oneOf(c.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
+		s.judgeCluster(c)
+		s.moveIdle(c)
+	}
 }
 
 func (s *Service) judgeHost(h *host, names map[string]int) {
-	broken, fixed := h.checks.set(s.evaluateHost(h, names))
+	broken, fixed := h.checks.set(s.made(s.evaluateHost(h, names)))
 	for _, o := range broken {
 		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' that used to succeed is now failing", h.name(), o.ID)
 	}
@@ -100,6 +121,9 @@ func (s *Service) moveHost(h *host) {
 		return // the reason stands until the cluster has seen it
 	}
 	if h.state == hostKnown && h.cluster.before.state == clusterPreparing && h.Kind == kindHost {
+		if h.imagesFailed() { // what could not be pulled is tried again
+			h.imageResults, h.ImagesStatus = nil, ""
+		}
 		s.setHost(h, hostPreparing, infoPrepared)
 		return
 	}
@@ -165,8 +189,20 @@ func (s *Service) movePreparing(h *host) {
 		s.setHost(h, hostPreparationFailed, infoPreparationFailed+h.failing())
 	case h.diskTested && len(h.imageResults) > 0:
 		s.setHost(h, hostPrepared, infoPrepared)
+	case s.since(h.StatusUpdatedAt) > hostPreparationLimit:
+		var open []string
+		if !h.diskTested {
+			open = append(open, "the installation disk speed check did not complete within the timeout.")
+		}
+		if len(h.imageResults) == 0 {
+			open = append(open, "container availability was not determined within the timeout.")
+		}
+		s.setHost(h, hostPreparationFailed, infoPrepareOvertime+strings.Join(open, "\n"))
 	}
 }
+
+// hostPreparationLimit is how long a host may take to prepare.
+const hostPreparationLimit = 17 * time.Minute
 
 func (h *host) imagesFailed() bool {
 	for _, r := range h.imageResults {

@@ -32,33 +32,74 @@ func (c *cluster) networkOfVip(ip string) string {
 	return best.String()
 }
 
-// deriveMachineNetworks works out the machine networks that the user did not
-// give: from the virtual addresses, or for a single node from its default route.
-func (c *cluster) deriveMachineNetworks() {
-	if c.userNetworks || c.isDay2() || !oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady) {
+// calculatesNetworks tells whether the service works the machine networks out of
+// the virtual addresses, and so takes them from nobody.
+func (c *cluster) calculatesNetworks() bool {
+	return !c.isSingle() && !c.userManaged() && !c.userBalanced() && !c.allocatesVips() && !c.dualStack()
+}
+
+func (c *cluster) allocatesVips() bool { return c.VipDHCPAllocation != nil && *c.VipDHCPAllocation }
+
+// dualStack tells whether some kind of the cluster's networks has both families.
+func (c *cluster) dualStack() bool {
+	machine, clusterNets, services := c.cidrs()
+	return len(families(machine)) > 1 || len(families(services)) > 1 || len(families(clusterNets)) > 1
+}
+
+// assignMachineNetworks is what each look of the monitor does to the machine
+// networks of a cluster that is not ready yet: out of the virtual addresses and
+// the hosts' networks come those that it has now, none where no host has such a
+// network. A single node keeps what it has, as does who balances the load itself.
+func (c *cluster) assignMachineNetworks() {
+	if !oneOf(c.Status, clusterInsufficient, clusterPendingInput) {
 		return
 	}
-	var cidrs []string
 	switch {
 	case c.isSingle():
-		cidrs = c.routedNetworks()
-	case c.userManaged():
-		return
+		if cidrs := c.routedNetworks(); len(c.MachineNetworks) == 0 && len(cidrs) > 0 {
+			c.setMachineNetworks(cidrs)
+		}
+	case c.userManaged(), c.userBalanced(), c.allocatesVips():
 	default:
-		for _, v := range slices.Concat(c.APIVips, c.IngressVips) {
-			if network := c.networkOfVip(v.IP); network != "" && !slices.Contains(cidrs, network) {
-				cidrs = append(cidrs, network)
-			}
+		c.calculateMachineNetworks()
+	}
+}
+
+func (c *cluster) calculateMachineNetworks() {
+	first, second := c.networkOfVip(c.vipAt(0)), c.networkOfVip(c.vipAt(1))
+	if first == "" && c.dualStack() {
+		return
+	}
+	have := func(i int) string {
+		if i < len(c.MachineNetworks) {
+			return c.MachineNetworks[i].CIDR
+		}
+		return ""
+	}
+	if first == have(0) && (second == "" || second == have(1)) {
+		return
+	}
+	c.setMachineNetworks([]string{first, second})
+}
+
+// vipAt is the virtual address that decides on the machine network at a place.
+func (c *cluster) vipAt(i int) string {
+	for _, list := range [][]vip{c.APIVips, c.IngressVips} {
+		if i < len(list) && list[i].IP != "" {
+			return list[i].IP
 		}
 	}
-	if len(cidrs) == 0 {
-		return
-	}
-	list := make([]machineNetwork, 0, len(cidrs))
+	return ""
+}
+
+// setMachineNetworks leaves out what is empty.
+func (c *cluster) setMachineNetworks(cidrs []string) {
+	c.MachineNetworks = []machineNetwork{}
 	for _, cidr := range cidrs {
-		list = append(list, machineNetwork{CIDR: cidr, ClusterID: c.ID})
+		if cidr != "" {
+			c.MachineNetworks = append(c.MachineNetworks, machineNetwork{CIDR: cidr, ClusterID: c.ID})
+		}
 	}
-	c.MachineNetworks = list
 }
 
 // routedNetworks lists the networks of the card that holds the default route of

@@ -242,6 +242,8 @@ func conversation() []ask {
 		{"iv all", "PUT", "C/ignored-validations", fields{"host-validation-ids": `["all"]`, "cluster-validation-ids": `["all"]`}, 0, ""},
 		{"iv forbidden", "PUT", "C/ignored-validations", fields{"host-validation-ids": `["connected"]`}, 400, "cannot proceed due to the following errors: unable to ignore the following host validations (connected)"},
 		{"iv bogus", "PUT", "C/ignored-validations", fields{"host-validation-ids": `["zz"]`}, 400, "cannot proceed due to the following errors: Validation ID 'zz' is not a known host validation"},
+		{"iv text", "PUT", "C/ignored-validations", fields{"host-validation-ids": "has-min-cpu-cores"}, 400, "cannot proceed due to the following errors: error during unmarshal of json for ignored host validations"},
+		{"iv two", "PUT", "C/ignored-validations", fields{"host-validation-ids": `["zz"]`, "cluster-validation-ids": `["nope"]`}, 400, "cannot proceed due to the following errors: Validation ID 'nope' is not a known cluster validation\nValidation ID 'zz' is not a known host validation"},
 		{"iv clear", "PUT", "C/ignored-validations", fields{"host-validation-ids": "[]", "cluster-validation-ids": "[]"}, 0, ""},
 		manifest("mf create", "manifests", "99-x.yaml", encode("a: b\n"), 0, ""),
 		manifest("mf dup", "manifests", "99-x.yaml", encode("a: c\n"), 0, ""),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // Base is the path below which the API is served.
@@ -47,6 +48,8 @@ type Config struct {
 	// KubeAPI says that the service runs as the operator of a hub. Machines may
 	// then be added to a cluster from the image that it was installed with.
 	KubeAPI bool
+	// Release is the service's own release; empty is the newest.
+	Release versions.ServiceRelease
 	// MonitorInterval is the time between two evaluations; 10 s if zero.
 	MonitorInterval time.Duration
 }
@@ -77,6 +80,7 @@ type Service struct {
 	random        *rand.Rand
 	entropy       io.Reader
 	clusters      map[string]*cluster
+	gone          map[string]*wireCluster // clusters that were deleted, as they were last
 	clusterOrder  []string
 	infraEnvs     map[string]*infraEnv
 	infraEnvOrder []string
@@ -110,7 +114,7 @@ func New(cfg Config) *Service {
 	source := rand.NewChaCha8(seed)
 	s := &Service{
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
-		clusters: map[string]*cluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
+		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
 		pickBootstrap: func(masters []*host) *host { return masters[0] },
 	}
 	s.faults = newFaults(cfg.Scenario)
@@ -161,13 +165,4 @@ func (s *Service) newID() string {
 		return uuid.NewString()
 	}
 	return id.String()
-}
-
-// pathUUID refuses an id in the path that is none, as the framework does.
-func pathUUID(name, id string) error {
-	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
-		return &frameError{status: http.StatusUnprocessableEntity,
-			message: fmt.Sprintf("%s in path must be of type uuid: %q", name, id)}
-	}
-	return nil
 }

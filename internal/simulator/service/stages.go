@@ -55,7 +55,13 @@ func singleNodeStages() []string {
 func addedStages() []string { return workerStages()[:5] }
 
 // stagesOf is the ordered list of a host's stages; empty while its role is open.
-func stagesOf(h *host, single bool) []string {
+func (s *Service) stagesOf(h *host, single bool) []string {
+	return slices.DeleteFunc(roleStages(h, single), func(stage string) bool {
+		return stage == stageCopying && !s.cfg.Release.Has(copiesSince)
+	})
+}
+
+func roleStages(h *host, single bool) []string {
 	switch {
 	case h.Kind == kindAddedHost:
 		return addedStages()

@@ -1,17 +1,27 @@
 package service
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 
-	"github.com/goccy/go-yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// The types of an infra-env's image.
+const (
+	fullISO         = "full-iso"
+	minimalISO      = "minimal-iso"
+	disconnectedISO = "disconnected-iso"
 )
 
 // staticHost is one machine's network configuration.
 type staticHost struct {
 	Map         []macName `json:"mac_interface_map"`
 	NetworkYAML string    `json:"network_yaml"`
+	policy      string    // the configuration as machines read it
 }
 
 type macName struct {
@@ -19,37 +29,91 @@ type macName struct {
 	MAC        string `json:"mac_address"`
 }
 
-// virtualTypes are interfaces that need no card of their own.
-func virtualTypes() []string {
-	return []string{"bond", "vlan", "linux-bridge", "ovs-bridge", "ovs-interface", "team", "dummy", "vxlan", "veth", "vrf",
-		"mac-vlan", "mac-vtap", "macsec", "ipvlan", "loopback", "hsr", "infiniband"}
-}
+var (
+	macPattern = regexp.MustCompile(`^([0-9A-Fa-f]{2}[:]){5}([0-9A-Fa-f]{2})$`)
+	// ownName is how the live system names a card by where it is.
+	ownName = regexp.MustCompile("^en[PsvxXbucaipod]")
+)
 
-// problems lists what keeps the configuration from being applied.
-func (h *staticHost) problems(index int) []string {
+// staticProblems lists what keeps configurations from being applied. What cannot be
+// read ends the list.
+func staticProblems(hosts []staticHost) []string {
 	var list []string
-	if len(h.Map) == 0 {
-		list = append(list, fmt.Sprintf("mac_interface_map for network yaml (%d) is empty", index))
-	}
-	var state struct {
-		Interfaces []struct {
-			Name       string `yaml:"name"`
-			Type       string `yaml:"type"`
-			Identifier string `yaml:"identifier"`
-			MAC        string `yaml:"mac-address"`
-		} `yaml:"interfaces"`
-	}
-	if err := yaml.Unmarshal([]byte(h.NetworkYAML), &state); err != nil {
-		return append(list, fmt.Sprintf("failed to validate network yaml for host %d, %s", index, firstLine(err.Error())))
-	}
-	for _, i := range state.Interfaces {
-		if slices.Contains(virtualTypes(), i.Type) || i.Identifier == "mac-address" && i.MAC != "" {
-			continue
+	for i := range hosts {
+		h := &hosts[i]
+		if text := h.mapProblem(i); text != "" {
+			list = append(list, text)
 		}
-		known := slices.ContainsFunc(h.Map, func(m macName) bool { return m.LogicalNIC == i.Name })
-		if !known && !strings.Contains(i.Name, ".") {
-			list = append(list, fmt.Sprintf("mac-interface mapping for interface %s is missing", i.Name))
+		state, err := h.read()
+		if err != nil {
+			return append(list, fmt.Sprintf("failed to validate network yaml for host %d, %s", i, firstLine(err.Error())))
+		}
+		if text := h.nameProblem(state); text != "" {
+			list = append(list, text)
 		}
 	}
 	return list
+}
+
+// mapProblem is what is wrong with the names of a machine's cards.
+func (h *staticHost) mapProblem(index int) string {
+	names, macs := map[string]bool{}, map[string]bool{}
+	for _, m := range h.Map {
+		names[m.LogicalNIC], macs[m.MAC] = true, true
+	}
+	switch {
+	case len(h.Map) == 0:
+		return fmt.Sprintf("at least one interface for host %d must be provided", index)
+	case len(names) < len(h.Map) || len(macs) < len(h.Map):
+		return fmt.Sprintf("MACs and Interfaces for host %d must be unique", index)
+	}
+	return ""
+}
+
+// staticState is the part of a configuration that the service looks at itself.
+type staticState struct {
+	Interfaces []struct {
+		Name            string `json:"name"`
+		Type            string `json:"type"`
+		Identifier      string `json:"identifier"`
+		LinkAggregation struct {
+			Port []string `json:"port"`
+		} `json:"link-aggregation"`
+	} `json:"interfaces"`
+}
+
+func (h *staticHost) read() (staticState, error) {
+	var state staticState
+	if h.NetworkYAML == "" {
+		return state, errors.New("cannot generate configuration with an empty host YAML")
+	}
+	document, err := yaml.YAMLToJSON([]byte(h.NetworkYAML))
+	if err != nil {
+		return state, err
+	}
+	return state, json.Unmarshal(document, &state)
+}
+
+// nameProblem is the first card that the service could not find on a machine.
+func (h *staticHost) nameProblem(state staticState) string {
+	byMAC := map[string]bool{}
+	for _, i := range state.Interfaces {
+		byMAC[i.Name] = i.Identifier == "mac-address"
+	}
+	found := func(name string) bool {
+		return slices.ContainsFunc(h.Map, func(m macName) bool { return m.LogicalNIC == name }) || byMAC[name] || ownName.MatchString(name)
+	}
+	for _, i := range state.Interfaces {
+		missing := false
+		switch i.Type {
+		case "ethernet", "802-3-ethernet":
+			missing = !found(i.Name)
+		case "bond":
+			missing = slices.ContainsFunc(i.LinkAggregation.Port, func(port string) bool { return !found(port) })
+		}
+		if missing {
+			return fmt.Sprintf("mac-interface mapping for interface %s is missing and not a physical interface", i.Name)
+		}
+	}
+	return ""
 }

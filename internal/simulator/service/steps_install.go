@@ -17,6 +17,7 @@ type installRequest struct {
 	ControllerImage   string        `json:"controller_image"`
 	CoreosImage       string        `json:"coreos_image,omitempty"`
 	DisksToFormat     []string      `json:"disks_to_format"`
+	HighAvailability  string        `json:"high_availability_mode,omitempty"`
 	SkipMCOReboot     bool          `json:"enable_skip_mco_reboot,omitempty"`
 	HostID            string        `json:"host_id"`
 	InfraEnvID        string        `json:"infra_env_id"`
@@ -54,6 +55,9 @@ func (s *Service) installStep(h *host) step {
 		ControllerImage: versions.ControllerImage, DisksToFormat: h.disksToFormat(), SkipMCOReboot: c.OpenshiftVersion != "",
 		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: h.installerArgs(), InstallerImage: versions.InstallerImage,
 		NotifyReboots: true, Role: h.Role,
+	}
+	if !s.cfg.Release.Has(countsSince) {
+		r.ControlPlaneCount, r.HighAvailability = 0, c.HighAvailabilityMode
 	}
 	if h.Bootstrap {
 		r.Role = roleBootstrap

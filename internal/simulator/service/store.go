@@ -23,15 +23,12 @@ type cluster struct {
 	// credentials is made when the installation starts.
 	credentials *credentials
 	ingressCert string
-	// preparedAt is when the running preparation began.
+	// preparedAt is when the preparation began whose files are still being made.
 	preparedAt time.Time
-	ignited    bool
-	// userNetworks says that the machine networks are the user's own and not
-	// derived from the VIPs.
-	userNetworks bool
-	checks       checks
-	groups       majority
-	collisions   map[string][]string
+	checks     checks
+	groups     majority
+	collisions map[string][]string
+	reached    reachability // what groups and collisions were computed from
 	// before is the cluster as the tick that is running found it.
 	before struct {
 		state      string
@@ -49,6 +46,8 @@ type infraEnv struct {
 	pullSecret string
 	static     []staticHost
 	signingKey []byte // of the image's address
+	// proxyAsked are the fields of the proxy that was last asked for, joined.
+	proxyAsked *string
 	// registeredDay2 says that it was made for a cluster that was already
 	// installed.
 	day2 bool
@@ -84,19 +83,22 @@ type host struct {
 
 // getCluster finds a cluster or says that it is not there.
 func (s *Service) getCluster(id string) (*cluster, error) {
-	if err := pathUUID("cluster_id", id); err != nil {
-		return nil, err
-	}
 	if c := s.clusters[id]; c != nil {
 		return c, nil
 	}
 	return nil, notFound("Failed to get cluster %s: record not found", id)
 }
 
-func (s *Service) getInfraEnv(id string) (*infraEnv, error) {
-	if err := pathUUID("infra_env_id", id); err != nil {
-		return nil, err
+// storedCluster is getCluster for those operations that tell of the database what it
+// is that is not there.
+func (s *Service) storedCluster(id, refusal string) (*cluster, error) {
+	if c := s.clusters[id]; c != nil {
+		return c, nil
 	}
+	return nil, notFound("%s", refusal)
+}
+
+func (s *Service) getInfraEnv(id string) (*infraEnv, error) {
 	if e := s.infraEnvs[id]; e != nil {
 		return e, nil
 	}
@@ -104,12 +106,6 @@ func (s *Service) getInfraEnv(id string) (*infraEnv, error) {
 }
 
 func (s *Service) getHost(infraEnvID, id string) (*host, error) {
-	if err := pathUUID("infra_env_id", infraEnvID); err != nil {
-		return nil, err
-	}
-	if err := pathUUID("host_id", id); err != nil {
-		return nil, err
-	}
 	if h := s.hosts[infraEnvID+"/"+id]; h != nil {
 		return h, nil
 	}

@@ -25,13 +25,7 @@ func (s *Service) evaluateCluster(c *cluster) []check {
 	e.configuration()
 	e.hostsData()
 	e.network()
-	for _, o := range operatorChecks() {
-		status, message := passed, o.name+" is disabled"
-		if c.hasOperator(o.name) {
-			message = fmt.Sprintf("All cluster requirements for %s are satisfied", o.name)
-		}
-		e.add(catOperators, o.id, status, message)
-	}
+	e.operators()
 	return e.list
 }
 
@@ -47,7 +41,7 @@ func (e *clusterCheck) configuration() {
 func (e *clusterCheck) hostsData() {
 	ready := passed
 	for _, h := range e.c.hosts {
-		if !oneOf(h.state, hostKnown, hostPreparing, hostPrepared, hostPreparationFailed) {
+		if !oneOf(h.state, hostKnown, hostPreparing, hostPrepared) {
 			ready = failed
 		}
 	}
@@ -359,6 +353,9 @@ func (e *clusterCheck) noOverlap() (string, string) {
 	}
 	return passed, "No CIDRS are overlapping."
 }
+
+// timeLimit is how far apart the clocks of two hosts may be.
+const timeLimit = 4 * time.Minute
 
 // clocks compares the hosts' clocks with each other.
 func (e *clusterCheck) clocks() (string, string) {

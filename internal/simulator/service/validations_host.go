@@ -2,7 +2,6 @@ package service
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -275,55 +274,28 @@ func (e *hostCheck) skippedDisks(add adder) {
 	add("no-skip-missing-disk")(passed, "All disks that have skipped formatting are present in the host inventory")
 }
 
-// operator judges what one operator needs of the host.
-func (e *hostCheck) operator(o operatorCheck) (string, string) {
-	if !e.c.hasOperator(o.name) {
-		return passed, o.name + " is disabled"
-	}
-	inv := e.h.inv
-	if inv == nil {
-		return pending, "Missing Inventory in the host."
-	}
-	switch o.name {
-	case "lvm":
-		spare := 0
-		for _, d := range inv.Disks {
-			if d.identifier() != e.h.InstallationDiskID && d.SizeBytes > 0 && !d.Removable && !d.IsInstallationMedia {
-				spare++
-			}
-		}
-		if spare == 0 && (e.c.isSingle() || e.h.role() == roleWorker) {
-			return failed, "Logical Volume Manager requires at least one non-installation HDD/SSD disk on the host"
-		}
-	case "cnv":
-		if inv.CPU == nil || !slices.Contains(inv.CPU.Flags, "vmx") && !slices.Contains(inv.CPU.Flags, "svm") {
-			return failed, "CPU does not have virtualization support"
-		}
-	}
-	return passed, fmt.Sprintf("All host requirements for %s are satisfied", o.name)
-}
-
 func (c *cluster) hasOperator(name string) bool {
 	return slices.ContainsFunc(c.MonitoredOperators, func(o operator) bool { return o.Name == name })
 }
 
-// timeLimit is how far apart the clocks of a host and the service may be.
-const timeLimit = 4 * time.Minute
+// How far a host's clock may be from the service's.
+const (
+	mostBehind = 20 * time.Minute
+	mostAhead  = 60 * time.Minute
+)
 
 func (e *hostCheck) timeSynced() (string, string) {
 	if e.h.Timestamp == 0 {
 		return pending, "Missing host time, can't determine synchronization between host and service"
 	}
 	const advice = "please configure an NTP server via DHCP. Service time: %s"
-	// The time stands still since the host last called.
-	behind := time.Time(e.h.CheckedInAt).Sub(time.Unix(e.h.Timestamp, 0))
+	now := e.s.now()
+	behind := now.Sub(time.Unix(e.h.Timestamp, 0))
 	switch {
-	case behind > timeLimit:
-		return failed, fmt.Sprintf("Host clock is not synchronized, service time is ahead of host's at least for %.1f minutes, "+advice,
-			timeLimit.Minutes(), time.Time(e.h.CheckedInAt))
-	case math.Abs(behind.Minutes()) > timeLimit.Minutes():
-		return failed, fmt.Sprintf("Host clock is not synchronized, host time is ahead of service at least for %.1f minutes, "+advice,
-			timeLimit.Minutes(), time.Time(e.h.CheckedInAt))
+	case behind > mostBehind:
+		return failed, fmt.Sprintf("Host clock is not synchronized, service time is ahead of host's at least for %.1f minutes, "+advice, mostBehind.Minutes(), now)
+	case -behind > mostAhead:
+		return failed, fmt.Sprintf("Host clock is not synchronized, host time is ahead of service at least for %.1f minutes, "+advice, mostAhead.Minutes(), now)
 	}
 	return passed, "Host clock is synchronized with service"
 }

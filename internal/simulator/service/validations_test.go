@@ -122,6 +122,14 @@ func TestIgnoredValidationsHinderNothing(t *testing.T) {
 	}
 	b.must("PUT", "/clusters/"+b.cluster+"/ignored-validations", fields{"host-validation-ids": `["has-default-route"]`})
 	b.until(clusterReady)
+	for _, field := range []string{"ignored_host_validations", "ignored_cluster_validations"} {
+		if shown, is := b.get()[field]; is {
+			t.Errorf("the cluster shows %s: %v", field, shown)
+		}
+	}
+	if got := b.must("GET", "/clusters/"+b.cluster+"/ignored-validations", nil).object()["host-validation-ids"]; got != `["has-default-route"]` {
+		t.Errorf("ignored: %v", got)
+	}
 }
 
 func TestDiskChoice(t *testing.T) {

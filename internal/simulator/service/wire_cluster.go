@@ -28,8 +28,8 @@ type wireCluster struct {
 	Hyperthreading            string            `json:"hyperthreading,omitempty"`
 	ID                        string            `json:"id"`
 	IgnitionEndpoint          *ignitionEndpoint `json:"ignition_endpoint,omitempty"`
-	IgnoredClusterValidations string            `json:"ignored_cluster_validations,omitempty"`
-	IgnoredHostValidations    string            `json:"ignored_host_validations,omitempty"`
+	IgnoredClusterValidations string            `json:"-"` // shown by themselves only
+	IgnoredHostValidations    string            `json:"-"`
 	ImageInfo                 imageInfo         `json:"image_info"`
 	Imported                  bool              `json:"imported,omitempty"`
 	IngressVips               []vip             `json:"ingress_vips"`

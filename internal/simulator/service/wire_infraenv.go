@@ -16,7 +16,7 @@ type wireInfraEnv struct {
 	KernelArguments        *string    `json:"kernel_arguments,omitempty"`
 	Kind                   string     `json:"kind"`
 	Name                   string     `json:"name"`
-	NetworkDiscoveryDelay  int64      `json:"network_discovery_delay_seconds,omitempty"`
+	NetworkDiscoveryDelay  *int64     `json:"network_discovery_delay_seconds,omitempty"`
 	NtpSources             string     `json:"ntp_sources,omitempty"`
 	OpenshiftVersion       string     `json:"openshift_version,omitempty"`
 	Proxy                  *wireProxy `json:"proxy,omitempty"`
@@ -29,8 +29,23 @@ type wireInfraEnv struct {
 	UserName               string     `json:"user_name,omitempty"`
 }
 
+// wireProxy prints a field that was emptied as empty.
 type wireProxy struct {
-	HTTPProxy  string `json:"http_proxy,omitempty"`
-	HTTPSProxy string `json:"https_proxy,omitempty"`
-	NoProxy    string `json:"no_proxy,omitempty"`
+	HTTPProxy  *string `json:"http_proxy,omitempty"`
+	HTTPSProxy *string `json:"https_proxy,omitempty"`
+	NoProxy    *string `json:"no_proxy,omitempty"`
+}
+
+// texts are the proxy's fields.
+func (p *wireProxy) texts() (plain, secure, none string) {
+	if p == nil {
+		return "", "", ""
+	}
+	return value(p.HTTPProxy), value(p.HTTPSProxy), value(p.NoProxy)
+}
+
+// none tells that no proxy is used.
+func (p *wireProxy) none() bool {
+	plain, secure, none := p.texts()
+	return plain+secure+none == ""
 }

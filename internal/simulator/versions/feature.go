@@ -93,12 +93,23 @@ func DetailedFeatures(q Query) DetailedSupport {
 			answer.Features = append(answer.Features, support)
 			continue
 		}
-		o, _ := findOperator(f.operator)
-		answer.Operators = append(answer.Operators, OperatorSupport{
-			FeatureSupport: support, Name: f.operator, Dependencies: append([]string{}, o.dependencies...),
-		})
+		answer.Operators = append(answer.Operators, OperatorSupport{FeatureSupport: support, Name: f.operator, Dependencies: f.needs()})
 	}
 	return answer
+}
+
+// needs lists the features of the operators that a feature's operator depends on.
+func (f feature) needs() []string {
+	o, _ := findOperator(f.operator)
+	ids := []string{}
+	for _, name := range slices.Concat(o.dependencies, o.onSingleNode) {
+		for _, other := range operatorFeatures() {
+			if other.operator == name {
+				ids = append(ids, other.id)
+			}
+		}
+	}
+	return ids
 }
 
 // ArchitectureLevels answers GET /v2/support-levels/architectures.

@@ -24,57 +24,66 @@ type operator struct {
 	name, namespace, subscription string
 	timeout                       time.Duration
 	dependencies                  []string
+	onSingleNode                  []string // further dependencies there
 	master, worker                Hardware // on top of the role's own
 }
 
 func operators() []operator {
 	const gib = 1024
-	hour := time.Hour
+	const availability = "openshift-workload-availability"
+	hour, half := time.Hour, 30*time.Minute
 	return []operator{
-		{name: "amd-gpu", namespace: "openshift-amd-gpu", subscription: "amd-gpu-operator", timeout: 30 * time.Minute, dependencies: []string{"kmm", "node-feature-discovery"}},
-		{name: "authorino", namespace: "openshift-operators", subscription: "authorino-operator", timeout: 30 * time.Minute},
+		{name: "amd-gpu", namespace: "openshift-amd-gpu", subscription: "amd-gpu-operator", timeout: half, dependencies: []string{"node-feature-discovery", "kmm"}},
+		{name: "authorino", namespace: "openshift-operators", subscription: "authorino-operator", timeout: half},
+		{name: "cluster-observability", namespace: "openshift-cluster-observability-operator", subscription: "cluster-observability-operator", timeout: half, dependencies: []string{"openshift-logging"}},
 		{
-			name: "cnv", namespace: "openshift-cnv", subscription: "hco-operatorhub", timeout: hour, dependencies: []string{"lso"},
+			name: "cnv", namespace: "openshift-cnv", subscription: "hco-operatorhub", timeout: hour,
 			master: Hardware{CPUCores: 4, RAMMiB: 150}, worker: Hardware{CPUCores: 2, RAMMiB: 360},
 		},
-		{name: "fence-agents-remediation", namespace: "openshift-workload-availability", subscription: "fence-agents-remediation", timeout: hour, dependencies: []string{"node-healthcheck"}},
-		{name: "kmm", namespace: "openshift-kmm", subscription: "kernel-module-management", timeout: 30 * time.Minute},
-		{name: "kube-descheduler", namespace: "openshift-kube-descheduler-operator", subscription: "cluster-kube-descheduler-operator", timeout: hour},
+		{name: "fence-agents-remediation", namespace: availability, subscription: "fence-agents-remediation", timeout: half, dependencies: []string{"node-healthcheck"}},
+		{name: "kmm", namespace: "openshift-kmm", subscription: "kernel-module-management", timeout: half},
+		{name: "kube-descheduler", namespace: "openshift-kube-descheduler-operator", subscription: "cluster-kube-descheduler-operator", timeout: half},
+		{name: "loki", namespace: "openshift-operators-redhat", subscription: "loki-operator", timeout: half},
 		{name: "lso", namespace: "openshift-local-storage", subscription: "local-storage-operator", timeout: 70 * time.Minute},
 		{
-			name: "lvm", namespace: "openshift-storage", subscription: "lvms-operator", timeout: 30 * time.Minute,
-			master: Hardware{CPUCores: 1, RAMMiB: 400}, worker: Hardware{CPUCores: 1, RAMMiB: 400},
+			name: "lvm", namespace: "openshift-storage", subscription: "lvms-operator", timeout: half,
+			master: Hardware{CPUCores: 1, RAMMiB: 100}, worker: Hardware{CPUCores: 1, RAMMiB: 100},
 		},
 		{
 			name: "mce", namespace: "multicluster-engine", subscription: "multicluster-engine", timeout: hour,
 			master: Hardware{CPUCores: 4, RAMMiB: 16 * gib}, worker: Hardware{CPUCores: 4, RAMMiB: 16 * gib},
 		},
+		{name: "metallb", namespace: "metallb-system", subscription: "metallb-operator", timeout: half},
 		{
 			name: "mtv", namespace: "openshift-mtv", subscription: "mtv-operator", timeout: hour, dependencies: []string{"cnv"},
 			master: Hardware{CPUCores: 1, RAMMiB: gib}, worker: Hardware{CPUCores: 1, RAMMiB: gib},
 		},
 		{name: "nmstate", namespace: "openshift-nmstate", subscription: "kubernetes-nmstate-operator", timeout: hour},
-		{name: "node-feature-discovery", namespace: "openshift-nfd", subscription: "nfd", timeout: 30 * time.Minute},
-		{name: "node-healthcheck", namespace: "openshift-workload-availability", subscription: "node-healthcheck-operator", timeout: hour, dependencies: []string{"self-node-remediation"}},
-		{name: "node-maintenance", namespace: "openshift-workload-availability", subscription: "node-maintenance-operator", timeout: hour},
-		{name: "nvidia-gpu", namespace: "nvidia-gpu-operator", subscription: "gpu-operator-certified", timeout: 30 * time.Minute, dependencies: []string{"node-feature-discovery"}},
+		{name: "node-feature-discovery", namespace: "openshift-nfd", subscription: "nfd", timeout: half},
+		{name: "node-healthcheck", namespace: availability, subscription: "node-healthcheck-operator", timeout: half},
+		{name: "node-maintenance", namespace: "openshift-workload-maintenance", subscription: "node-maintenance-operator", timeout: half},
+		{name: "numaresources", namespace: "openshift-numaresources", subscription: "numaresources-operator", timeout: half},
+		{name: "nvidia-gpu", namespace: "nvidia-gpu-operator", subscription: "gpu-operator-certified", timeout: half, dependencies: []string{"node-feature-discovery"}},
+		{name: "oadp", namespace: "openshift-adp", subscription: "redhat-oadp-operator", timeout: half},
 		{
-			name: "odf", namespace: "openshift-storage", subscription: "odf-operator", timeout: 30 * time.Minute, dependencies: []string{"lso"},
-			master: Hardware{CPUCores: 6, RAMMiB: 19 * gib, DiskGB: 25}, worker: Hardware{CPUCores: 8, RAMMiB: 19 * gib, DiskGB: 25},
+			name: "odf", namespace: "openshift-storage", subscription: "odf-operator", timeout: half, dependencies: []string{"lso"},
+			master: Hardware{CPUCores: 6, RAMMiB: 19 * gib}, worker: Hardware{CPUCores: 8, RAMMiB: 19 * gib},
 		},
 		{
-			name: "openshift-ai", namespace: "redhat-ods-operator", subscription: "rhods-operator", timeout: hour,
-			dependencies: []string{"authorino", "odf", "pipelines", "serverless", "servicemesh"},
+			name: "openshift-ai", namespace: "redhat-ods-operator", subscription: "rhods-operator", timeout: half,
+			onSingleNode: []string{"lvm"},
 			worker:       Hardware{CPUCores: 8, RAMMiB: 32 * gib},
 		},
+		{name: "openshift-logging", namespace: "openshift-logging", subscription: "cluster-logging", timeout: half, dependencies: []string{"loki"}},
 		{
 			name: "osc", namespace: "openshift-sandboxed-containers-operator", subscription: "sandboxed-containers-operator", timeout: hour,
-			master: Hardware{RAMMiB: gib}, worker: Hardware{RAMMiB: gib},
+			dependencies: []string{"node-feature-discovery"},
+			master:       Hardware{CPUCores: 1, RAMMiB: gib}, worker: Hardware{CPUCores: 1, RAMMiB: gib},
 		},
-		{name: "pipelines", namespace: "openshift-operators", subscription: "openshift-pipelines-operator-rh", timeout: 30 * time.Minute},
-		{name: "self-node-remediation", namespace: "openshift-workload-availability", subscription: "self-node-remediation-operator", timeout: hour},
-		{name: "serverless", namespace: "openshift-serverless", subscription: "serverless-operator", timeout: 30 * time.Minute},
-		{name: "servicemesh", namespace: "openshift-operators", subscription: "servicemeshoperator", timeout: 30 * time.Minute},
+		{name: "pipelines", namespace: "openshift-operators", subscription: "openshift-pipelines-operator-rh", timeout: half},
+		{name: "self-node-remediation", namespace: availability, subscription: "self-node-remediation", timeout: half, dependencies: []string{"node-healthcheck"}},
+		{name: "serverless", namespace: "openshift-serverless", subscription: "serverless-operator", timeout: half},
+		{name: "servicemesh", namespace: "openshift-operators", subscription: "servicemeshoperator", timeout: half},
 	}
 }
 
@@ -109,8 +118,9 @@ func UnsupportedOperator(name string) string { return "operator " + name + " isn
 
 // WithDependencies is what the service installs for the operators that a user
 // named: those, in the user's order and once each, and then what they depend
-// on. The first unknown name is returned as missing.
-func WithDependencies(names []string) (all []Operator, missing string) {
+// on; single tells that it is on a single node. The first unknown name is
+// returned as missing.
+func WithDependencies(names []string, single bool) (all []Operator, missing string) {
 	added := map[string]bool{}
 	var queue []operator
 	for i, name := range names {
@@ -130,7 +140,11 @@ func WithDependencies(names []string) (all []Operator, missing string) {
 		all = append(all, Operator{
 			Name: o.name, Namespace: o.namespace, Subscription: o.subscription, Timeout: o.timeout, DependencyOnly: i >= chosen,
 		})
-		for _, dependency := range o.dependencies {
+		needed := o.dependencies
+		if single {
+			needed = append(slices.Clone(needed), o.onSingleNode...)
+		}
+		for _, dependency := range needed {
 			if added[dependency] {
 				continue
 			}
@@ -186,16 +200,16 @@ func bundles() []Bundle {
 		{
 			ID: "virtualization", Title: "Virtualization",
 			Description: "Run virtual machines alongside containers on one platform.",
-			Operators:   []string{"cnv", "mtv", "nmstate", "node-healthcheck", "fence-agents-remediation", "self-node-remediation", "node-maintenance", "kube-descheduler"},
-			OptionalOperators: []string{
-				"lso", "odf",
+			Operators: []string{
+				"cluster-observability", "cnv", "fence-agents-remediation", "kube-descheduler", "loki", "metallb", "mtv", "nmstate",
+				"node-healthcheck", "node-maintenance", "numaresources", "oadp", "openshift-logging",
 			},
 		},
 		{
 			ID: "openshift-ai", Title: "OpenShift AI",
-			Description:       "Train, serve, monitor and manage AI/ML models and applications.",
-			Operators:         []string{"openshift-ai", "authorino", "pipelines", "serverless", "servicemesh", "odf"},
-			OptionalOperators: []string{"amd-gpu", "nvidia-gpu", "kmm", "node-feature-discovery"},
+			Description:       "Train, serve, monitor and manage AI/ML models and applications using GPUs.",
+			Operators:         []string{"authorino", "odf", "openshift-ai", "pipelines", "serverless", "servicemesh"},
+			OptionalOperators: []string{"amd-gpu", "nvidia-gpu"},
 		},
 	}
 }

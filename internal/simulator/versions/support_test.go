@@ -104,6 +104,7 @@ func TestArchitectureLevels(t *testing.T) {
 func TestWithDependencies(t *testing.T) {
 	tests := []struct {
 		names   []string
+		single  bool
 		chosen  []string
 		added   []string
 		missing string
@@ -112,12 +113,15 @@ func TestWithDependencies(t *testing.T) {
 		{names: []string{"lso", "lso"}, chosen: []string{"lso"}},
 		{names: []string{"odf"}, chosen: []string{"odf"}, added: []string{"lso"}},
 		{names: []string{"lso", "cnv"}, chosen: []string{"lso", "cnv"}},
-		{names: []string{"mtv"}, chosen: []string{"mtv"}, added: []string{"cnv", "lso"}},
-		{names: []string{"openshift-ai"}, chosen: []string{"openshift-ai"}, added: []string{"authorino", "odf", "pipelines", "serverless", "servicemesh", "lso"}},
+		{names: []string{"mtv"}, chosen: []string{"mtv"}, added: []string{"cnv"}},
+		{names: []string{"openshift-ai"}, chosen: []string{"openshift-ai"}},
+		{names: []string{"openshift-ai"}, single: true, chosen: []string{"openshift-ai"}, added: []string{"lvm"}},
+		{names: []string{"cluster-observability"}, chosen: []string{"cluster-observability"}, added: []string{"openshift-logging", "loki"}},
+		{names: []string{"amd-gpu"}, chosen: []string{"amd-gpu"}, added: []string{"node-feature-discovery", "kmm"}},
 		{names: []string{"lso", "zzz"}, missing: "zzz"},
 	}
 	for _, tt := range tests {
-		all, missing := versions.WithDependencies(tt.names)
+		all, missing := versions.WithDependencies(tt.names, tt.single)
 		var chosen, added []string
 		for _, o := range all {
 			if o.DependencyOnly {

@@ -146,7 +146,7 @@ func clusterEvents() []EventEntry {
 			Entry: Entry{
 				Kind: KindEvent, Subject: SubjectCluster, Name: "cluster_installation_canceled", Title: "Installation cancelled",
 				Meaning: "Somebody cancelled the installation.",
-				Remedy:  "oaictl reset NAME to begin again.",
+				Remedy:  "oaictl reset NAME to begin again; on a hub, oaictl delete cluster NAME.",
 			},
 			Severity: SeverityInfo,
 			Watch:    "The end of this attempt; disks may have been written to.",

@@ -89,7 +89,7 @@ func clusterStates() []StateEntry {
 				Cause: "A control plane host was lost, too few workers remained, the operators did not come up in time, or somebody " +
 					"had to act and did not within a day.",
 				Check:  "oaictl why cluster NAME, then oaictl logs NAME.",
-				Remedy: "Cure the cause, then oaictl reset NAME and boot all hosts into the discovery image again.",
+				Remedy: "Cure the cause, then oaictl reset NAME (on a hub: oaictl delete cluster NAME) and boot all hosts into the discovery image again.",
 			},
 			Neutral: "Failed", Terminal: true,
 		},
@@ -98,7 +98,7 @@ func clusterStates() []StateEntry {
 				Kind: KindState, Subject: SubjectCluster, Name: "cancelled", Title: "Cancelled",
 				Meaning: "Somebody cancelled the installation. Disks may have been written to already.",
 				Check:   "oaictl get events: cluster_installation_canceled.",
-				Remedy:  "oaictl reset NAME and boot all hosts into the discovery image again, or oaictl delete cluster NAME.",
+				Remedy:  "oaictl reset NAME and boot all hosts into the discovery image again, or, as always on a hub, oaictl delete cluster NAME.",
 			},
 			Neutral: "Cancelled", Terminal: true,
 		},

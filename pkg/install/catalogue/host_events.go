@@ -155,7 +155,7 @@ func hostEvents() []EventEntry {
 			Entry: Entry{
 				Kind: KindEvent, Subject: SubjectHost, Name: "host_installation_cancelled", Title: "Host cancelled",
 				Meaning: "The host's installation was cancelled with that of its cluster.",
-				Remedy:  "oaictl reset NAME to begin again.",
+				Remedy:  "oaictl reset NAME to begin again; on a hub, oaictl delete cluster NAME.",
 			},
 			Severity: SeverityInfo,
 			Watch:    "The end for this host.",

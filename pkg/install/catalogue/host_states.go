@@ -144,7 +144,7 @@ func hostsFromInstall() []StateEntry {
 				Cause: "Writing the image failed, a stage took too long, the host rebooted in between, or the cluster's installation " +
 					"failed as a whole.",
 				Check:  "oaictl why host NAME, then oaictl logs NAME.",
-				Remedy: "Cure the cause, then oaictl reset NAME and boot the host into the discovery image again.",
+				Remedy: "Cure the cause, then oaictl reset NAME (on a hub: oaictl delete cluster NAME) and boot the host into the discovery image again.",
 			},
 			Neutral: "Failed", Terminal: true,
 		},
@@ -152,7 +152,7 @@ func hostsFromInstall() []StateEntry {
 			Entry: Entry{
 				Kind: KindState, Subject: SubjectHost, Name: "cancelled", Title: "Cancelled",
 				Meaning: "The installation was cancelled while the host was part of it.",
-				Remedy:  "oaictl reset NAME and boot the host into the discovery image again.",
+				Remedy:  "oaictl reset NAME (on a hub: oaictl delete cluster NAME) and boot the host into the discovery image again.",
 			},
 			Neutral: "Cancelled", Terminal: true,
 		},

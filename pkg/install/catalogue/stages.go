@@ -153,7 +153,7 @@ func hostStages() []StageEntry {
 				Meaning: "The installer on the host gave up; the progress text has its reason.",
 				Cause:   "The disk could not be written, an image could not be pulled, or a wait ran out.",
 				Check:   "oaictl why host NAME, then oaictl logs NAME.",
-				Remedy:  "Cure the reason, then oaictl reset NAME and boot the host into the discovery image again.",
+				Remedy:  "Cure the reason, then oaictl reset NAME (on a hub: oaictl delete cluster NAME) and boot the host into the discovery image again.",
 			},
 		},
 	}

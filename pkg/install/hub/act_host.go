@@ -155,7 +155,7 @@ func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, er
 			fields["ignitionEndpointHTTPHeaders"] = anyMap(headers)
 		case install.SetFencing:
 			if host := a.host(); host != nil {
-				fields["fencingCredentialsSecretRef"] = map[string]any{"name": manifest.FencingSecretName(a.desired.Spec, host)}
+				fields["fencingCredentialsSecretRef"] = manifest.FencingSecretName(a.desired.Spec, host)
 			}
 		case install.SetEndpointToken:
 			if host := a.host(); host != nil {

@@ -70,6 +70,14 @@ func (c *cluster) asSaid(object string, read install.Settings) {
 	}
 }
 
+func beforeInstall(state install.ClusterState) bool {
+	switch state {
+	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady:
+		return true
+	}
+	return false
+}
+
 // follow learns from an observation what the objects themselves do not keep, and
 // adds what was learned before.
 func (c *cluster) follow(o *install.Observed) {
@@ -82,19 +90,19 @@ func (c *cluster) follow(o *install.Observed) {
 				c.failed = append(c.failed, at)
 			}
 		}
-		again := c.state == install.ClusterPreparing && now.State == install.ClusterReady
-		if again && len(c.failed) > 0 && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
-			c.failed = append(c.failed, o.At) // it failed as before, which no condition tells
-		}
+	}
+	if c.state == install.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
+		c.failed = append(c.failed, o.At) // the condition is about files, and does not tell of hosts
+	}
+	if now.State == install.ClusterInstalling {
+		c.failed = nil // what was prepared then was no failure
 	}
 	now.Preparation.FailedAt = slices.Clone(c.failed)
-	switch now.State {
-	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady:
+	switch {
+	case beforeInstall(now.State):
 		c.started = time.Time{}
-	default:
-		if c.started.IsZero() {
-			c.started = now.InstallStarted
-		}
+	case c.started.IsZero():
+		c.started = now.InstallStarted
 	}
 	if now.InstallStarted.IsZero() || !c.started.IsZero() && c.started.Before(now.InstallStarted) {
 		now.InstallStarted = c.started

@@ -2,31 +2,41 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // DeleteCluster deletes a cluster's objects, in the order in which their
 // controllers can let go of them, and waits for each to be gone: the machines,
 // the cluster itself with its AgentClusterInstall and Agents, its images and
-// networks, and what was made for it alone. An installed cluster runs on: its
-// machines are taken from the bare metal operator before, which would switch them
-// off with their BareMetalHosts. What carries another label or none is left; a
+// networks, and what was made for it alone. A cluster whose installation has begun to
+// write disks is preserved (see preserve); the machines of an installed one are taken
+// from the bare metal operator before, which would switch them off with their
+// BareMetalHosts. What carries another label or none is left; a
 // cluster whose ClusterDeployment does so is refused ([MayDelete]). One that is gone
 // already is a success, and a deletion that was broken off is gone on with. Whoever
 // wants to know what is waited for, and what is left, gives ctx [WithNotes].
 func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
+	return p.deleteCluster(ctx, clusterID, (*writer).preserve)
+}
+
+// ReturnCluster is DeleteCluster for a cluster that has served its time: the service
+// boots the machines that came from a pool into the discovery image again, for other
+// clusters. Nothing runs on there afterwards.
+func (p *Plane) ReturnCluster(ctx context.Context, clusterID string) error {
+	return p.deleteCluster(ctx, clusterID, (*writer).giveBack)
+}
+
+// fate settles what becomes of the machines of a cluster before it is deleted.
+type fate func(*writer, context.Context, *unstructured.Unstructured) error
+
+func (p *Plane) deleteCluster(ctx context.Context, clusterID string, settle fate) error {
 	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
 	at, err := p.place(ctx, namespace)
 	if err != nil {
@@ -45,6 +55,9 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
 				Err:  errors.New("somebody has protected it by the annotation " + hubapi.AnnotationProtectedDelete),
 				Next: fmt.Sprintf("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", namespace, name, hubapi.AnnotationProtectedDelete),
 			}
+		}
+		if err := settle(w, ctx, deployment); err != nil {
+			return err
 		}
 	}
 	machines := w.ours(bareMetalHosts())
@@ -94,36 +107,6 @@ func MayDelete(ref install.ClusterRef) error {
 // ours are the objects of a kind that carry the cluster's label.
 func (w *writer) ours(k kind) []*unstructured.Unstructured {
 	return slices.DeleteFunc(w.at.shelf(k).all(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.cluster })
-}
-
-// detach takes the machines of an installed cluster from the bare metal operator as
-// they are: it deletes a detached BareMetalHost without switching its machine off.
-// The service does so by itself once a machine boots from its disk, unless it is told
-// to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
-func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
-	if deployment == nil {
-		return nil
-	}
-	cd, err := read[hive.ClusterDeployment](deployment)
-	if err != nil || !installed(cd) {
-		return err
-	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{hubapi.AnnotationBMHDetached: hubapi.FieldManager}}})
-	if err != nil {
-		return err
-	}
-	for _, u := range machines {
-		if u.GetDeletionTimestamp() != nil || u.GetAnnotations()[hubapi.AnnotationBMHDetached] != "" {
-			continue
-		}
-		short, cancel := brief(ctx)
-		_, err := w.client(bareMetalHosts(), u.GetNamespace()).Patch(short, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
-		cancel()
-		if err != nil && !apierrors.IsNotFound(err) {
-			return w.fault(attempt{op: "detach " + hubapi.KindBareMetalHost, verb: "patch", kind: bareMetalHosts(), namespace: u.GetNamespace(), name: u.GetName()}, err)
-		}
-	}
-	return nil
 }
 
 // deleteAll deletes objects and waits until they are gone.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
 
 const (
@@ -131,7 +132,22 @@ func heldBy(u *unstructured.Unstructured, whose string) string {
 	if text == "" {
 		return ", held by nothing: the garbage collector of the hub is behind"
 	}
-	return text
+	return text + uncleaned(u)
+}
+
+// uncleaned is why the service can't take the node of an Agent out of its cluster.
+func uncleaned(u *unstructured.Unstructured) string {
+	if u.GetKind() != hubapi.KindAgent {
+		return ""
+	}
+	agent, err := read[agentinstall.Agent](u)
+	if err != nil {
+		return ""
+	}
+	if c := find(agent.Status.Conditions, hubapi.ConditionCleanup); c.isFalse() && c.Message != "" {
+		return ", whose node can't be taken out of its cluster: " + short(c.Message)
+	}
+	return ""
 }
 
 // holder is whose a finalizer is, and so what is down where it stays.

@@ -108,8 +108,23 @@ func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinst
 	return read[agentinstall.Agent](u)
 }
 
-// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign,
-// ipxe-script or static-network-config.
+// withNetworks is the address of an InfraEnv's discovery Ignition with the hosts'
+// static networks in it. The address that the InfraEnv names leaves them out where
+// its own image is a minimal one. What signs the address does not cover its query.
+func withNetworks(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || address == "" {
+		return address // whoever asks for it says what is wrong
+	}
+	query := parsed.Query()
+	query.Set("discovery_iso_type", "full-iso")
+	parsed.RawQuery = query.Encode()
+	return parsed.String()
+}
+
+// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, with the
+// static networks whatever the InfraEnv's own image is, ipxe-script or
+// static-network-config.
 func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
 	env, err := p.infraEnv(ctx, infraEnvID)
 	if err != nil {
@@ -118,7 +133,7 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 	address := ""
 	switch artifacts, debug := env.Status.BootArtifacts, env.Status.DebugInfo; {
 	case file == "discovery.ign" && artifacts != nil:
-		address = artifacts.DiscoveryIgnitionURL
+		address = withNetworks(artifacts.DiscoveryIgnitionURL)
 	case file == "ipxe-script" && artifacts != nil:
 		address = artifacts.IPXEScriptURL
 	case file == "static-network-config" && debug != nil:

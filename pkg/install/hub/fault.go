@@ -88,6 +88,8 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 	case apierrors.IsAlreadyExists(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
 		f.Next = "use another metadata.name or --namespace"
+	case undeclared.MatchString(status.Message):
+		unknownToHub(f, a, undeclared.FindStringSubmatch(status.Message)[1])
 	case strings.Contains(status.Message, "failed calling webhook"):
 		f.Err = fmt.Errorf("the webhook %s does not answer: whoever serves it, most likely an operator of the hub, is down: %w", webhookOf(status.Message), f.Err)
 		f.Next = "look at the pods of the assisted-service's operator (and of Hive) on the hub"
@@ -96,6 +98,17 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 		f.Next = "run the same command again in a while"
 	}
 	return f
+}
+
+// undeclared is how the API server names what an object has no place for when it is
+// applied, with a status as if the server itself were broken.
+var undeclared = regexp.MustCompile(`(\.\S+): field not declared in schema`)
+
+// unknownToHub makes f the fault of a field that the hub's definition has not.
+func unknownToHub(f *install.Fault, a attempt, field string) {
+	f.Code, f.Permanent = install.CodeInput, true
+	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", a.kind.name, strings.TrimPrefix(field, "."))
+	f.Next = "leave what needs it out of the file, or have the operator that brings that definition updated"
 }
 
 // ofOthers makes f the fault of fields that others own.

@@ -51,6 +51,10 @@ func TestFaults(t *testing.T) {
 			err:  statusError(409, metav1.StatusReasonConflict, "Apply failed with 1 conflict", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.apiVIPs", Message: `conflict with "kubectl-edit" using v1beta1`}),
 			code: install.CodeNotFound, permanent: true, says: "spec.apiVIPs is owned by kubectl-edit",
 		},
+		"a field that the hub has not": {
+			err:  statusError(500, "", `failed to create typed patch object (lab/cp-0; metal3.io/v1alpha1, Kind=BareMetalHost): .spec.architecture: field not declared in schema`),
+			code: install.CodeInput, permanent: true, says: "has no field spec.architecture", next: "operator",
+		},
 		"somebody was quicker":  {err: statusError(409, metav1.StatusReasonConflict, "the object has been modified"), code: install.CodeFailure, says: "modified", next: "again"},
 		"expired":               {err: statusError(401, metav1.StatusReasonUnauthorized, "Unauthorized"), code: install.CodeAuth, permanent: true, says: "expired", next: "log in"},
 		"not allowed":           {err: statusError(403, metav1.StatusReasonForbidden, `agents is forbidden: User "u" cannot watch resource "agents"`), code: install.CodeAuth, permanent: true, says: "may not watch agents.agent-install.openshift.io in namespace lab", next: "kubectl auth can-i watch agents"},

@@ -68,7 +68,7 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 			if agent, err = s.admin.Resource(agents().GroupVersionResource).Namespace(home).Get(t.Context(), agent.GetName(), metav1.GetOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if ref, _, _ := unstructured.NestedString(agent.Object, "spec", "fencingCredentialsSecretRef", "name"); ref != secret.GetName() {
+			if ref, _, _ := unstructured.NestedString(agent.Object, "spec", "fencingCredentialsSecretRef"); ref != secret.GetName() {
 				t.Errorf("the Agent names %q", ref)
 			}
 			token, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "ignitionEndpointTokenReference")

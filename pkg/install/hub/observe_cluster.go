@@ -54,6 +54,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		Unhold:      unholdText(deployment, made),
 		Version:     image.version, LogsAvailable: debugOf(aci).LogsURL != "",
 		MarkedAnytime: true, // it is a label
+		NoReset:       true,
 	}
 	cluster.State = cluster.State.Refined(cluster.Validations, observed.Hosts)
 	notTaken(cluster, status.Conditions, id(deployment.GetNamespace(), deployment.GetName()), observed)

@@ -25,12 +25,12 @@ type memoryFiles struct {
 	saved map[string][]byte
 }
 
-func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]install.Kept, error) {
+func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]install.SavedResult, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kept := map[string]install.Kept{}
+	kept := map[string]install.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = install.Kept{Digest: install.Digest(data), Private: true}
+		kept[name] = install.SavedResult{Digest: install.Digest(data), Private: true}
 	}
 	return kept, nil
 }

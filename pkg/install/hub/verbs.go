@@ -198,26 +198,6 @@ func readEvents(response *http.Response, on string) (EventPage, error) {
 	return page, nil
 }
 
-// DeleteHost deletes an Agent. A machine whose agent still runs registers again;
-// one whose node is part of an installed cluster is taken out of it by the
-// service first.
-func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string) error {
-	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	at, err := p.place(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	u := at.shelf(agents()).get(hostID)
-	if u == nil {
-		return notFound("host", hostID, "oaictl get hosts")
-	}
-	w := &writer{Plane: p, at: at}
-	if err := w.sendDelete(ctx, agents(), u); err != nil {
-		return err
-	}
-	return w.gone(ctx, agents(), u)
-}
-
 // DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
 // Agents go with it; so it is refused while hosts that take part in a cluster
 // belong to it.

@@ -31,6 +31,9 @@ const (
 	AnnotationInheritedNodeLabels = "agent.agent-install.openshift.io/inherited-node-labels"
 	// AnnotationInventoryVersion is that of the inventory labels, "0.1".
 	AnnotationInventoryVersion = "inventory.agent-install.openshift.io/version"
+	// AnnotationAgentSkipCleanup has the service leave the node of an Agent in its
+	// cluster when the Agent is deleted or unbound, whatever its value.
+	AnnotationAgentSkipCleanup = "agent.agent-install.openshift.io/skip-spoke-cleanup"
 
 	// The service keeps a copy of a host's state in these, to make its record anew
 	// after a loss of its database.

@@ -26,6 +26,10 @@ const (
 	// ConditionQueryErrors is the only one of an AgentClassification.
 	ConditionQueryErrors = "QueryErrors"
 
+	// Of an Agent that is being deleted: False where its node can't be taken out of
+	// its cluster.
+	ConditionCleanup = "Cleanup"
+
 	// Of a ClusterDeployment, written by Hive's operator.
 	ConditionHiveProvisioned      = "Provisioned"
 	ConditionHiveProvisionFailed  = "ProvisionFailed"

@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,6 +57,8 @@ func (s *seen) insert(full bool) error {
 			return err
 		}
 	}
+	s.patient = true // some answer when they have read all of it
+	defer func() { s.patient = false }()
 	if s.drive.iso != nil {
 		return s.refused(s.mountISO(s.drive.iso, s.ours))
 	}
@@ -80,7 +83,7 @@ func (s *seen) insert(full bool) error {
 }
 
 // body is what is sent to have a URL inserted.
-func (i insertion) body(image string, patch bool) map[string]any {
+func (i insertBody) body(image string, patch bool) map[string]any {
 	body := map[string]any{"Image": image}
 	if i.state || patch {
 		body["Inserted"], body["WriteProtected"] = true, true
@@ -147,18 +150,31 @@ func (s *seen) restore() error {
 			return s.explain(err)
 		}
 	}
-	if !s.system.bootsOnce() {
-		return nil
+	off := redfish.Boot{BootSourceOverrideEnabled: redfish.DisabledBootSourceOverrideEnabled}
+	switch {
+	case s.system.bootStays():
+		return s.override(s.ownDisk(off))
+	case s.system.bootsOnce():
+		return s.override(off)
 	}
-	return s.override(redfish.Boot{BootSourceOverrideEnabled: redfish.DisabledBootSourceOverrideEnabled})
+	return nil
+}
+
+// ownDisk takes an override back that the BMC does not end by itself: one that only
+// knows Continuous has another target instead.
+func (s *seen) ownDisk(otherwise redfish.Boot) redfish.Boot {
+	if known := s.system.targets; len(known) > 0 && !slices.Contains(known, string(redfish.HddBootSourceOverrideTarget)) {
+		return otherwise
+	}
+	return redfish.Boot{BootSourceOverrideTarget: redfish.HddBootSourceOverrideTarget}
 }
 
 func (s *seen) nextReset(on bool) error {
 	return s.write(http.MethodPatch, s.drive.Path, map[string]any{"Oem": map[string]any{"Hpe": map[string]any{"BootOnNextServerReset": on}}})
 }
 
-// override changes the boot override. Some BMCs want the mode beside it, and
-// some do not know their own ETags.
+// override changes the boot override. Some BMCs want the mode beside it, some do
+// not know their own ETags, and some know no single boot.
 func (s *seen) override(boot redfish.Boot) error {
 	err := s.system.SetBoot(boot)
 	var status *common.Error
@@ -167,7 +183,12 @@ func (s *seen) override(boot redfish.Boot) error {
 		err = s.system.SetBoot(boot)
 	}
 	if mode := s.system.Boot.BootSourceOverrideMode; notUnderstood(err) && mode != "" {
-		boot.BootSourceOverrideMode = mode
+		with := boot
+		with.BootSourceOverrideMode = mode
+		err = s.system.SetBoot(with)
+	}
+	if notUnderstood(err) && boot.BootSourceOverrideEnabled == redfish.OnceBootSourceOverrideEnabled {
+		boot.BootSourceOverrideEnabled = redfish.ContinuousBootSourceOverrideEnabled
 		err = s.system.SetBoot(boot)
 	}
 	return s.explain(err)
@@ -184,5 +205,10 @@ func (s *seen) reset(ways ...redfish.ResetType) error {
 		way = ways[i]
 	}
 	s.system.DisableEtagMatch(true) // an action changes no resource
-	return s.explain(s.system.Reset(way))
+	err := s.system.Reset(way)
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		return nil // it may have been done: what is shown next tells, and a second time may undo it
+	}
+	return s.explain(err)
 }

@@ -1,55 +1,73 @@
 package machine
 
 import (
+	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	ignition "github.com/coreos/ignition/v2/config/v3_6"
-	"github.com/vincent-petithory/dataurl"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// assistedNetwork is where the service puts the static networks of an InfraEnv
-// in its discovery Ignition, with the MAC addresses in mac_interface.ini.
-const assistedNetwork = "/etc/assisted/network/"
-
-// agrees holds the service's discovery Ignition against the network of the file
-// that goes into the initrd: a machine must not come up with one network there
-// and another one after.
-func agrees(config []byte, macs map[string]string) error {
-	known, err := assistedMACs(config)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(macs)) {
-		if mac := strings.ToLower(macs[name]); !known[mac] {
-			return fmt.Errorf("the service knows no static network for %s (%s), which the file has: `oaictl plan -f FILE` shows the difference, create cluster --reimage sends it", name, mac)
+// agrees holds the static networks that the service has against the one of the file
+// that goes into a host's initrd: a machine must not come up with one network there
+// and another one after. They are the same if NetworkManager is told the same.
+func agrees(known []install.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
+	var theirs *install.StaticNetwork
+	for n := range known {
+		if slices.ContainsFunc(known[n].MACs, func(m install.MACInterface) bool { return hasMAC(macs, m.MAC) }) {
+			theirs = &known[n]
 		}
+	}
+	const next = "`oaictl plan -f FILE` shows the difference, create cluster --reimage sends it"
+	if theirs == nil {
+		return fmt.Errorf("the service knows no static network for %s, which the file has: %s", macsText(macs), next)
+	}
+	if !sameKeyfiles(keyfilesOf(theirs), files) {
+		return fmt.Errorf("the service has another static network for %s than the file: %s", macsText(macs), next)
 	}
 	return nil
 }
 
-// assistedMACs are the MAC addresses that a discovery Ignition has a static
-// network for.
-func assistedMACs(config []byte) (map[string]bool, error) {
-	parsed, report, err := ignition.ParseCompatibleVersion(config)
+// keyfilesOf are what NetworkManager is told by a network of the service's; none
+// where it cannot be read here.
+func keyfilesOf(n *install.StaticNetwork) []iso.Keyfile {
+	macs := map[string]string{}
+	for _, m := range n.MACs {
+		macs[m.Name] = m.MAC
+	}
+	state, err := nmstate.Parse("", []byte(n.YAML))
 	if err != nil {
-		return nil, fmt.Errorf("read the discovery Ignition: %w: %s", err, report.String())
+		return nil
 	}
-	known := map[string]bool{}
-	for _, file := range parsed.Storage.Files {
-		if !strings.HasPrefix(file.Path, assistedNetwork) || !strings.HasSuffix(file.Path, "/mac_interface.ini") || file.Contents.Source == nil {
-			continue
-		}
-		content, err := dataurl.DecodeString(*file.Contents.Source)
-		if err != nil {
-			return nil, fmt.Errorf("read %s of the discovery Ignition: %w", file.Path, err)
-		}
-		for line := range strings.Lines(string(content.Data)) {
-			mac, _, _ := strings.Cut(strings.TrimSpace(line), "=")
-			known[strings.ToLower(mac)] = true
+	files, err := state.Keyfiles(macs)
+	if err != nil {
+		return nil
+	}
+	return files
+}
+
+func sameKeyfiles(a, b []iso.Keyfile) bool {
+	return slices.EqualFunc(a, b, func(a, b iso.Keyfile) bool { return a.Name == b.Name && bytes.Equal(a.Content, b.Content) })
+}
+
+func hasMAC(macs map[string]string, mac string) bool {
+	for _, own := range macs {
+		if strings.EqualFold(own, mac) {
+			return true
 		}
 	}
-	return known, nil
+	return false
+}
+
+// macsText names the interfaces of a host, as in "eth0 (52:54:00:00:00:01)".
+func macsText(macs map[string]string) string {
+	var list []string
+	for name, mac := range macs {
+		list = append(list, name+" ("+strings.ToLower(mac)+")")
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }

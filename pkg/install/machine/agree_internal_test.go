@@ -1,40 +1,48 @@
 package machine
 
 import (
-	"encoding/base64"
-	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 func TestAgrees(t *testing.T) {
-	file := func(path, content string) string {
-		return fmt.Sprintf(`{"path": %q, "contents": {"source": "data:text/plain;charset=utf-8;base64,%s"}}`, path, base64.StdEncoding.EncodeToString([]byte(content)))
+	network := func(ip, mac string) install.StaticNetwork {
+		return install.StaticNetwork{
+			YAML: "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: false, address: [{ip: " + ip + ", prefix-length: 24}]}}\n",
+			MACs: []install.MACInterface{{MAC: mac, Name: "eth0"}},
+		}
 	}
-	config := func(files ...string) []byte {
-		return []byte(`{"ignition": {"version": "3.1.0"}, "storage": {"files": [` + strings.Join(files, ",") + `]}}`)
-	}
-	known := config(
-		file("/etc/assisted/network/host0/mac_interface.ini", "52:54:00:00:00:01=eth0\n52:54:00:00:00:02=eth1\n"),
-		file("/etc/assisted/network/host1/mac_interface.ini", "52:54:00:00:00:03=eth0"),
-		file("/etc/motd", "52:54:00:00:00:09=eth0"),
-	)
+	ours := network("192.0.2.10", "52:54:00:00:00:0a")
+	otherwise := network("192.0.2.10", "52:54:00:00:00:0A")
+	otherwise.YAML = `{"interfaces": [{"ipv4": {"address": [{"prefix-length": 24, "ip": "192.0.2.10"}], "enabled": true}, "type": "ethernet", "name": "eth0"}]}`
+	unread := network("192.0.2.10", "52:54:00:00:00:0a")
+	unread.YAML = "interfaces: nonsense"
 	for _, tc := range []struct {
-		name   string
-		config []byte
-		macs   map[string]string
-		want   string // "" for agreement
+		name  string
+		known []install.StaticNetwork
+		want  string // "" for agreement
 	}{
-		{"nothing static", known, nil, ""},
-		{"known", known, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52:54:00:00:00:02"}, ""},
-		{"in capitals", known, map[string]string{"eth0": "52:54:00:00:00:0A"}, "eth0 (52:54:00:00:00:0a)"},
-		{"another host's", known, map[string]string{"eth0": "52:54:00:00:00:03"}, ""},
-		{"a MAC in a file that says nothing of networks", known, map[string]string{"eth0": "52:54:00:00:00:09"}, "knows no static network"},
-		{"the service was told of none", config(), map[string]string{"eth0": "52:54:00:00:00:01"}, "create cluster --reimage"},
-		{"no config", []byte("{"), map[string]string{"eth0": "52:54:00:00:00:01"}, "read the discovery Ignition"},
+		{"the same", []install.StaticNetwork{network("192.0.2.11", "52:54:00:00:00:0b"), ours}, ""},
+		{"the same, written otherwise", []install.StaticNetwork{otherwise}, ""},
+		{"another address", []install.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "another static network for eth0 (52:54:00:00:00:0a)"},
+		{"what cannot be read", []install.StaticNetwork{unread}, "another static network"},
+		{"another host's", []install.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "knows no static network for eth0 (52:54:00:00:00:0a)"},
+		{"none", nil, "create cluster --reimage"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := agrees(tc.config, tc.macs)
+			macs := map[string]string{"eth0": "52:54:00:00:00:0a"}
+			state, err := nmstate.Parse("", []byte(ours.YAML))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, err := state.Keyfiles(macs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = agrees(tc.known, macs, files)
 			switch {
 			case tc.want == "" && err != nil:
 				t.Errorf("they do not agree: %v", err)

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,9 +29,8 @@ const (
 	mostOfAnswer   = 8 << 20 // bytes; Redfish resources are a few KiB
 )
 
-// sessions is where DSP0266 (Redfish specification, "Session login") has every
-// service keep its sessions.
-const sessions = "/redfish/v1/SessionService/Sessions"
+// systems are the machines of a BMC.
+const systems = "/redfish/v1/Systems"
 
 // connection is one conversation with a BMC.
 type connection struct {
@@ -41,86 +39,130 @@ type connection struct {
 	endpoint string
 	user     string
 	password string
-	token    string
+	token    string // of the session, "" where there is none
+	basic    bool   // whether each request carries the password
 	session  string // URL to delete in the end, "" where there is no session
+	patient  bool   // whether a request may take as long as its context
 }
 
-// connect opens a session with a BMC. Where all sessions are taken, or there
-// are none, each request carries the password instead.
-func connect(ctx context.Context, bmc *spec.BMC, endpoint string, proxy *url.URL) (*connection, error) {
+// connect opens a conversation with a BMC: with a session where its root links to
+// sessions, else with the password in each request.
+func connect(ctx context.Context, bmc *spec.BMC, endpoint string, proxy *url.URL, users *users) (*connection, error) {
 	user, password, ok := bmc.Credentials.Login()
 	if !ok {
 		return nil, &trouble{kind: kindCredentials, text: "its credentials are not known"}
 	}
-	client, err := httpClient(bmc, proxy)
-	if err != nil {
+	c := &connection{endpoint: endpoint, user: user, password: password.Reveal()}
+	if err := c.prepare(bmc, proxy); err != nil {
 		return nil, err
 	}
-	c := &connection{http: client, endpoint: endpoint, user: user, password: password.Reveal()}
-	full, err := c.login(ctx)
-	if err != nil {
-		client.CloseIdleConnections()
-		return nil, c.explain(err)
-	}
-	config := gofish.ClientConfig{Endpoint: endpoint, HTTPClient: client}
-	if c.session != "" {
-		config.Session = &gofish.Session{ID: c.session, Token: c.token}
-	} else {
-		config.Username, config.Password, config.BasicAuth = user, c.password, true
-	}
-	if c.APIClient, err = gofish.ConnectContext(ctx, config); err != nil {
+	fail := func(err error) (*connection, error) {
 		c.close(ctx)
-		var status *common.Error
-		if full && errors.As(err, &status) && (status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusForbidden) {
-			return nil, &trouble{kind: kindBusy, text: "all its sessions are taken, and it takes no password without one"}
-		}
 		return nil, c.explain(err)
+	}
+	sessions, err := c.findSessions(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if err := users.at(endpoint, c.user, c.password).login(ctx, func() error { return c.login(ctx, sessions) }); err != nil {
+		return fail(err)
+	}
+	if c.APIClient, err = gofish.ConnectContext(ctx, gofish.ClientConfig{Endpoint: endpoint, HTTPClient: c.http}); err != nil {
+		return fail(err)
 	}
 	return c, nil
 }
 
-// login opens a session. It is not cut short when ctx ends: a session whose
-// answer was not awaited would stay open on the BMC, which has few. full says
-// that the BMC has no session left.
-func (c *connection) login(ctx context.Context) (full bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
+// send makes a request that gofish has no part in.
+func (c *connection) send(ctx context.Context, method, path string, body any) (status int, header http.Header, answer []byte, err error) {
+	var data []byte
+	if body != nil {
+		if data, err = json.Marshal(body); err != nil {
+			return 0, nil, nil, err
+		}
 	}
-	body, err := json.Marshal(map[string]string{"UserName": c.user, "Password": c.password})
+	request, err := http.NewRequestWithContext(ctx, method, c.endpoint+path, bytes.NewReader(data))
 	if err != nil {
-		return false, err
-	}
-	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, c.endpoint+sessions, bytes.NewReader(body))
-	if err != nil {
-		return false, err
+		return 0, nil, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	response, err := c.http.Do(request)
 	if err != nil {
-		return false, err
+		return 0, nil, nil, err
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, response.Header, answer, err
+}
+
+// findSessions is where a BMC keeps its sessions, as its root says: that everybody
+// may read (DSP0266, "Service root"). "" has none.
+func (c *connection) findSessions(ctx context.Context) (path string, err error) {
+	status, _, answer, err := c.send(ctx, http.MethodGet, common.DefaultServiceRoot, nil)
 	switch {
 	case err != nil:
-		return false, err
-	case response.StatusCode == http.StatusUnauthorized:
-		return false, common.ConstructError(response.StatusCode, answer)
-	case response.StatusCode/100 != 2:
-		return response.StatusCode == http.StatusServiceUnavailable || strings.Contains(strings.ToLower(string(answer)), "sessionlimit"), nil
+		return "", err
+	case status == http.StatusUnauthorized: // against the standard: Basic opens it, if anything does
+		return "", nil
+	case status/100 != 2:
+		return "", common.ConstructError(status, answer)
+	}
+	var root struct {
+		Links struct{ Sessions common.Link }
+	}
+	if err := json.Unmarshal(answer, &root); err != nil {
+		return "", fmt.Errorf("read %s: %w", common.DefaultServiceRoot, err)
+	}
+	return root.Links.Sessions.String(), nil
+}
+
+// login says who we are. A BMC that takes no session for whatever reason may take
+// the password; only one that takes neither says that it is wrong.
+func (c *connection) login(ctx context.Context, sessions string) error {
+	opened, full := false, false
+	if sessions != "" {
+		var err error
+		if opened, full, err = c.openSession(ctx, sessions); opened || err != nil {
+			return err
+		}
+	}
+	c.basic = true
+	status, _, answer, err := c.send(ctx, http.MethodGet, systems, nil)
+	switch {
+	case err != nil:
+		return err
+	case full && (status == http.StatusUnauthorized || status == http.StatusForbidden):
+		return &trouble{kind: kindBusy, text: "all its sessions are taken, and it takes no password without one"}
+	case status == http.StatusUnauthorized:
+		return &refusedUser{common.ConstructError(status, answer)}
+	}
+	return nil // what else is wrong shows when it is read
+}
+
+// openSession is not cut short when ctx ends: a session whose answer was not awaited
+// would stay open on the BMC, which has few. full says that it has none left.
+func (c *connection) openSession(ctx context.Context, path string) (opened, full bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, false, err
+	}
+	status, header, answer, err := c.send(context.WithoutCancel(ctx), http.MethodPost, path, map[string]string{"UserName": c.user, "Password": c.password})
+	if err != nil {
+		return false, false, err
+	}
+	if status/100 != 2 {
+		return false, status == http.StatusServiceUnavailable || strings.Contains(strings.ToLower(string(answer)), "sessionlimit"), nil
 	}
 	var resource struct {
 		ID string `json:"@odata.id"`
 	}
 	_ = json.Unmarshal(answer, &resource) // the header alone may say it
-	c.token = response.Header.Get("X-Auth-Token")
-	location, err := url.Parse(cmp.Or(response.Header.Get("Location"), resource.ID))
-	if c.token == "" || err != nil || location.Path == "" {
-		return false, nil
+	location, err := url.Parse(cmp.Or(header.Get("Location"), resource.ID))
+	if header.Get("X-Auth-Token") == "" || err != nil || location.Path == "" {
+		return false, false, nil
 	}
-	c.session = location.RequestURI()
-	return false, nil
+	c.token, c.session = header.Get("X-Auth-Token"), location.RequestURI()
+	return true, false, nil
 }
 
 // close ends the session, even when ctx has ended.
@@ -131,14 +173,7 @@ func (c *connection) close(ctx context.Context) {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(last, http.MethodDelete, c.endpoint+c.session, nil)
-	if err != nil {
-		return
-	}
-	request.Header.Set("X-Auth-Token", c.token)
-	if response, err := c.http.Do(request); err == nil {
-		_ = response.Body.Close() // a session that cannot be ended ends by itself
-	}
+	_, _, _, _ = c.send(last, http.MethodDelete, c.session, nil) // a session that cannot be ended ends by itself
 	c.session = ""
 }
 
@@ -169,10 +204,10 @@ func (c *connection) write(method, path string, body any) error {
 	return response.Body.Close()
 }
 
-// httpClient trusts what the file says, and speaks through proxy if there is
-// one. The proxy of the environment is not used: it is the way to the internet,
-// not to BMCs.
-func httpClient(bmc *spec.BMC, proxy *url.URL) (*http.Client, error) {
+// prepare makes the HTTP client, which trusts what the file says, and speaks through
+// proxy if there is one. The proxy of the environment is not used: it is the way to
+// the internet, not to BMCs.
+func (c *connection) prepare(bmc *spec.BMC, proxy *url.URL) error {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: bmc.Insecure} //nolint:gosec // as the file says
 	if pem := bmc.CA.Text(); pem != "" {
 		pool, err := x509.SystemCertPool()
@@ -180,42 +215,17 @@ func httpClient(bmc *spec.BMC, proxy *url.URL) (*http.Client, error) {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM([]byte(pem)) {
-			return nil, &trouble{kind: kindOther, text: "bmc.ca holds no certificate"}
+			return &trouble{kind: kindOther, text: "bmc.ca holds no certificate"}
 		}
 		settings.RootCAs = pool
 	}
 	transport := &http.Transport{
 		DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSClientConfig: settings,
-		TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: requestTimeout, MaxIdleConnsPerHost: 1, DisableCompression: true,
+		TLSHandshakeTimeout: dialTimeout, MaxIdleConnsPerHost: 1, DisableCompression: true,
 	}
 	if proxy != nil {
 		transport.Proxy = http.ProxyURL(proxy)
 	}
-	return &http.Client{
-		Transport: wire{transport}, Timeout: requestTimeout,
-		CheckRedirect: func(to *http.Request, via []*http.Request) error {
-			if to.URL.Hostname() != via[0].URL.Hostname() || len(via) > 3 {
-				return errors.New("the BMC sends somewhere else")
-			}
-			return nil
-		},
-	}, nil
-}
-
-// wire keeps a connection open from one request to the next, which gofish does
-// not with a client of ours, and bounds what a BMC may answer.
-type wire struct{ http.RoundTripper }
-
-func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
-	own := request.Clone(request.Context())
-	own.Close = false
-	response, err := w.RoundTripper.RoundTrip(own)
-	if err != nil {
-		return nil, err
-	}
-	response.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(response.Body, mostOfAnswer), response.Body}
-	return response, nil
+	c.http = &http.Client{Transport: wire{connection: c, transport: transport}}
+	return nil
 }

@@ -24,6 +24,9 @@ type ImagesConfig struct {
 	// Ignition is the discovery Ignition of the InfraEnv that a host of the file
 	// belongs to, as the service has it now.
 	Ignition func(ctx context.Context, host string) ([]byte, error)
+	// Networks are the static networks of that InfraEnv, which the Ignition brings
+	// into the live system. It is asked where the initrd gets a static network, too.
+	Networks func(ctx context.Context, host string) ([]install.StaticNetwork, error)
 	// Server hands the images out; nil where they only go into files.
 	Server *serve.Server
 }
@@ -69,7 +72,7 @@ func (i *Images) Fetched(host string) install.Fetched {
 		return install.Fetched{}
 	}
 	f := i.config.Server.Fetched(host)
-	return install.Fetched{Requests: f.Requests, Bytes: f.Bytes, Size: f.Size, Last: f.Last}
+	return install.Fetched{Requests: f.Requests, Active: f.Active, Bytes: f.Bytes, Size: f.Size, Last: f.Last}
 }
 
 // Prepare makes a host's image anew, so that it is what the service says now,
@@ -192,14 +195,14 @@ func (i *Images) customization(ctx context.Context, base *iso.Base, host string,
 		c.Kargs = iso.KargEdit{Reset: true, Append: args}
 	}
 	if early {
-		c.Keyfiles, err = i.keyfiles(host, config)
+		c.Keyfiles, err = i.keyfiles(ctx, host)
 	}
 	return c, err
 }
 
 // keyfiles are a host's static network as NetworkManager reads it; none where
 // it has DHCP.
-func (i *Images) keyfiles(host string, config []byte) ([]iso.Keyfile, error) {
+func (i *Images) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, error) {
 	n := slices.IndexFunc(i.config.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == host })
 	if n < 0 {
 		return nil, fmt.Errorf("the file has no host %s", host)
@@ -212,12 +215,17 @@ func (i *Images) keyfiles(host string, config []byte) ([]iso.Keyfile, error) {
 	for _, m := range named {
 		macs[m.LogicalName] = m.MAC
 	}
-	if err := agrees(config, macs); err != nil {
-		return nil, err
-	}
 	state, err := nmstate.Parse("the network of "+host, []byte(text))
 	if err != nil {
 		return nil, err
 	}
-	return state.Keyfiles(macs)
+	files, err := state.Keyfiles(macs)
+	if err != nil {
+		return nil, err
+	}
+	known, err := i.config.Networks(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	return files, agrees(known, macs, files)
 }

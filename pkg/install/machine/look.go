@@ -23,7 +23,7 @@ func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
 	if err != nil {
 		return nil, &trouble{kind: kindOther, text: err.Error()}
 	}
-	c, err := connect(ctx, t.bmc, at.endpoint, p.proxy)
+	c, err := connect(ctx, t.bmc, at.endpoint, p.proxy, &p.users)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,8 @@ func (s *seen) find(at address, t target) (err error) {
 func (s *seen) state() install.MachineState {
 	once, known := s.drive.nextReset()
 	state := install.MachineState{
-		Power: powerOf(s.system.PowerState), Media: s.drive.holds(), BootOnce: known && once || s.system.bootsOnce(),
+		Power: powerOf(s.system.PowerState), Media: s.drive.holds(),
+		BootOnce: known && once || s.system.bootsOnce(), BootStays: s.system.bootStays(),
 	}
 	state.OurMedia = isOurs(state.Media, s.ours)
 	return state

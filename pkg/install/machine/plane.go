@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,17 +43,24 @@ type Config struct {
 	Proxy *url.URL
 	// Clock says how old what was seen is; nil is the machine's own.
 	Clock install.Clock
+	// Network says how long a BMC takes to answer; nil is the machine's own.
+	Network install.Clock
 }
 
 // Plane looks at machines and acts on them through their BMCs. It implements
 // install.Machines and is safe for concurrent use.
 type Plane struct {
-	media Media
-	proxy *url.URL
-	clock install.Clock
+	media   Media
+	proxy   *url.URL
+	clock   install.Clock
+	network install.Clock
+	users   users
 
-	mu   sync.Mutex
-	last map[string]look
+	mu         sync.Mutex
+	last       map[string]look
+	toldToBoot map[string]bool          // whose BMC took a boot from the drive, until they are on
+	switched   map[string]install.Power // what they were told to be, until that shows
+	insertions map[string]*insertion
 }
 
 var _ install.Machines = (*Plane)(nil)
@@ -73,11 +82,28 @@ type target struct {
 
 // New returns a Plane.
 func New(config Config) *Plane {
-	p := &Plane{media: config.Media, proxy: config.Proxy, clock: config.Clock, last: map[string]look{}}
+	p := &Plane{
+		media: config.Media, proxy: config.Proxy, clock: config.Clock, network: config.Network,
+		last: map[string]look{}, toldToBoot: map[string]bool{}, switched: map[string]install.Power{}, insertions: map[string]*insertion{},
+	}
 	if p.clock == nil {
 		p.clock = clock.Real()
 	}
+	if p.network == nil {
+		p.network = clock.Real()
+	}
 	return p
+}
+
+// Close ends the insertions that are under way.
+func (p *Plane) Close() {
+	p.mu.Lock()
+	running := slices.Collect(maps.Values(p.insertions))
+	p.mu.Unlock()
+	for _, i := range running {
+		i.stop(errClosed)
+		<-i.done
+	}
 }
 
 // Observe looks at the machines of the named hosts, several at once. Its error
@@ -107,8 +133,12 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, _ *instal
 }
 
 // observe is one machine: from memory if that is new enough, but for what the
-// media server counts.
+// media server counts. A BMC that inserts an image is left alone: what it says of its
+// drive meanwhile means nothing, and some answer to one client at a time.
 func (p *Plane) observe(ctx context.Context, desired *install.Desired, host string) install.MachineState {
+	if p.inserting(host) {
+		return install.MachineState{Power: install.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)}
+	}
 	p.mu.Lock()
 	last, known := p.last[host]
 	p.mu.Unlock()
@@ -120,15 +150,24 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 	}
 	state := last.state
 	state.Fetch = p.media.Fetched(host)
+	if state.OurMedia {
+		p.settle(host)
+	}
+	// Somebody reads the image who was not told to by this plane: the BMC, on the word
+	// of a run before this one.
+	state.Inserting = state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && state.Fetch.Active > 0
 	return state
 }
 
 func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive string) look {
 	var now look
-	err := p.with(ctx, desired, host, drive, func(s *seen) error {
-		now = look{state: s.state(), until: p.clock.Now().Add(freshFor)}
+	err := p.within(ctx, longestLook, desired, host, drive, func(s *seen) error {
+		now = look{state: p.accepted(host, s), until: p.clock.Now().Add(freshFor)}
 		if s.drive.iso == nil {
 			now.drive = s.drive.Path
+		}
+		if p.awaits(host, now.state.Power) {
+			now.until = time.Time{}
 		}
 		return nil
 	})
@@ -136,6 +175,31 @@ func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive 
 		return look{state: troubled(err), until: p.clock.Now().Add(troubleFor)}
 	}
 	return now
+}
+
+// awaits says whether a machine does not show yet how it was switched: then it is
+// looked at each time.
+func (p *Plane) awaits(host string, shown install.Power) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.switched[host] == shown {
+		delete(p.switched, host)
+	}
+	return p.switched[host] != ""
+}
+
+// accepted is a machine's state, where a boot from the drive that its BMC took is
+// taken for set if only the target shows: Enabled proves nothing, as there are BMCs
+// that show the same whatever was asked. What the machine does proves it.
+func (p *Plane) accepted(host string, s *seen) install.MachineState {
+	state := s.state()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if state.Power == install.PowerIsOn {
+		delete(p.toldToBoot, host)
+	}
+	state.BootOnce = state.BootOnce || p.toldToBoot[host] && s.system.targetsDrive()
+	return state
 }
 
 func troubled(err error) install.MachineState {
@@ -146,6 +210,13 @@ func troubled(err error) install.MachineState {
 	return install.MachineState{Trouble: err.Error(), TroubleKind: kindOther}
 }
 
+// within is with, and takes no longer than a time.
+func (p *Plane) within(ctx context.Context, longest time.Duration, desired *install.Desired, host, drive string, do func(*seen) error) error {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	return p.with(ctx, desired, host, drive, do)
+}
+
 // with opens a host's machine, has something done with it, and closes it.
 // drive is where its virtual drive was seen before, "" to look for it.
 func (p *Plane) with(ctx context.Context, desired *install.Desired, host, drive string, do func(*seen) error) error {
@@ -154,8 +225,6 @@ func (p *Plane) with(ctx context.Context, desired *install.Desired, host, drive 
 		return err
 	}
 	t.drive = drive
-	ctx, cancel := context.WithTimeout(ctx, longestLook)
-	defer cancel()
 	s, err := p.open(ctx, t)
 	if err != nil {
 		return err
@@ -186,18 +255,31 @@ func (p *Plane) target(desired *install.Desired, host string) (target, error) {
 // starts. Its errors are passing ones: what a person does at the BMC may cure
 // any of them.
 func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Observed, action install.Action) error {
+	host := action.Name
 	p.mu.Lock()
-	delete(p.last, action.Name) // whatever comes of it
+	delete(p.last, host) // whatever comes of it
 	p.mu.Unlock()
+	var err error
 	if action.Kind == install.InsertMedia {
-		if err := p.media.Prepare(ctx, action.Name); err != nil {
-			return err
-		}
+		err = p.insert(ctx, desired, host)
+	} else {
+		err = p.within(ctx, longestLook, desired, host, "", func(s *seen) error { return s.act(action.Kind) })
 	}
-	err := p.with(ctx, desired, action.Name, "", func(s *seen) error { return s.act(action.Kind) })
+	p.mu.Lock()
+	switch {
+	case action.Kind == install.RestoreBoot:
+		delete(p.toldToBoot, host)
+	case action.Kind == install.SetBootOnce && err == nil:
+		p.toldToBoot[host] = true
+	case action.Kind == install.PowerOn && err == nil:
+		p.switched[host] = install.PowerIsOn
+	case action.Kind == install.PowerOff && err == nil:
+		p.switched[host] = install.PowerIsOff
+	}
+	p.mu.Unlock()
 	var known *trouble
 	if errors.As(err, &known) && known.kind == kindRefused {
-		return &install.Fault{Err: err, Next: "check that the BMC of " + action.Name + " reaches that address, or give another one with --media-url"}
+		return &install.Fault{Err: err, Next: "check that the BMC of " + host + " reaches that address, or give another one with --media-url"}
 	}
 	return err
 }
@@ -221,7 +303,7 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 			p.mu.Lock()
 			delete(p.last, host)
 			p.mu.Unlock()
-			err := p.with(ctx, desired, host, "", func(s *seen) error {
+			err := p.within(ctx, longestLook, desired, host, "", func(s *seen) error {
 				held := s.state().OurMedia
 				left := s.act(install.EjectMedia)
 				ours[i] = held && left == nil

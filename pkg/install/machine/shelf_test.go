@@ -102,7 +102,14 @@ func newShelf(vendor string, drives map[string]map[string]any) *shelf {
 // plane is a plane whose host a has the shelf for its BMC.
 func (s *shelf) plane(t *testing.T) *lab {
 	t.Helper()
-	server := httptest.NewServer(s)
+	return s.behind(t, s.ServeHTTP)
+}
+
+// behind is a plane whose host a has the shelf for its BMC, behind what a test puts
+// before it.
+func (s *shelf) behind(t *testing.T, handle http.HandlerFunc) *lab {
+	t.Helper()
+	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
 	l := &lab{clock: &stopped{}, media: newMedia(t), desired: &install.Desired{Spec: &spec.Cluster{}}}
 	l.desired.Spec.Spec.Hosts = []spec.Host{{Name: "a", BMC: &spec.BMC{Address: server.URL, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}}}

@@ -59,7 +59,7 @@ func (c *connection) findSystem(at address, id string) (*system, error) {
 }
 
 func (c *connection) systemPath(id string) (string, error) {
-	all, err := common.GetCollection(c, "/redfish/v1/Systems")
+	all, err := common.GetCollection(c, systems)
 	if err != nil {
 		return "", c.explain(err)
 	}
@@ -90,8 +90,18 @@ func (s *system) bootTarget() string {
 	return s.vendor.targets[0]
 }
 
+// targetsDrive says whether the boot override, if it stands, is to a CD drive.
+func (s *system) targetsDrive() bool {
+	return slices.Contains(s.vendor.targets, string(s.Boot.BootSourceOverrideTarget))
+}
+
 // bootsOnce says whether the next boot, and only that, is from a CD drive.
 func (s *system) bootsOnce() bool {
-	return s.Boot.BootSourceOverrideEnabled == redfish.OnceBootSourceOverrideEnabled &&
-		slices.Contains(s.vendor.targets, string(s.Boot.BootSourceOverrideTarget))
+	return s.targetsDrive() && s.Boot.BootSourceOverrideEnabled == redfish.OnceBootSourceOverrideEnabled
+}
+
+// bootStays says whether all boots are from a CD drive until that is taken back.
+// There are BMCs that know nothing else.
+func (s *system) bootStays() bool {
+	return s.targetsDrive() && s.Boot.BootSourceOverrideEnabled == redfish.ContinuousBootSourceOverrideEnabled
 }

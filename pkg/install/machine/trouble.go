@@ -42,7 +42,10 @@ func (t *trouble) Unwrap() error { return t.err }
 // is kept: BMCs repeat in their answers what they were sent.
 func (c *connection) explain(err error) error {
 	var known *trouble
-	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
+	if errors.As(err, &known) {
+		return known
+	}
+	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	var status *common.Error
@@ -94,16 +97,21 @@ func (c *connection) explainStatus(status *common.Error) error {
 
 // saidBy is what a BMC says is wrong, in one line.
 func saidBy(status *common.Error) string {
-	var texts []string
+	var texts, ids []string
 	for _, info := range status.ExtendedInfos {
 		if text := strings.TrimSpace(info.Message); text != "" {
 			texts = append(texts, text)
 		} else if info.MessageID != "" {
-			texts = append(texts, info.MessageID)
+			ids = append(ids, info.MessageID)
 		}
 	}
-	if len(texts) == 0 && status.Message != "" {
-		texts = append(texts, status.Message)
+	switch {
+	case len(texts) > 0:
+		texts = append(texts, ids...)
+	case status.Message != "":
+		texts = []string{status.Message}
+	default:
+		texts = ids
 	}
 	return fmt.Sprintf("%s (HTTP %d)", strings.Join(texts, "; "), status.HTTPReturnedStatusCode)
 }

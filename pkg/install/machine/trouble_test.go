@@ -163,6 +163,10 @@ func TestInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	left := errors.New("left")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.TrimRight(r.URL.Path, "/") == "/redfish/v1" && open.Load() == 0 {
+			_, _ = w.Write([]byte(`{"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`))
+			return
+		}
 		switch r.Method {
 		case http.MethodPost:
 			open.Add(1)

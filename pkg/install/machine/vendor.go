@@ -19,37 +19,37 @@ type vendor struct {
 	targets []string
 	// bodies are what InsertMedia wants beside the image, the likeliest first.
 	// Another is tried where the BMC says that it does not understand one.
-	bodies []insertion
+	bodies []insertBody
 	// isoConfig: older boards have Supermicro's own drive and none of Redfish's.
 	isoConfig bool
 }
 
-// insertion says which fields of VirtualMedia.InsertMedia are sent.
-type insertion struct {
+// insertBody says which fields of VirtualMedia.InsertMedia are sent.
+type insertBody struct {
 	state    bool // Inserted and WriteProtected
 	protocol bool // TransferProtocolType and TransferMethod
 }
 
 var ( // the bodies, by what is in them
-	plain    = insertion{}
-	stated   = insertion{state: true}
-	protocol = insertion{state: true, protocol: true}
+	plain    = insertBody{}
+	stated   = insertBody{state: true}
+	protocol = insertBody{state: true, protocol: true}
 )
 
 // vendors is the table. What is in it comes from the makers' Redfish guides and
 // from what OpenStack's sushy and Ironic had to learn of them.
 func vendors() []vendor {
 	return []vendor{
-		{name: "iDRAC", marks: []string{"dell"}, drives: []string{"CD", "1"}, targets: []string{"Cd", "VCD-DVD"}, bodies: []insertion{stated, plain, protocol}},
-		{name: "iLO", marks: []string{"hpe", "hewlett"}, drives: []string{"2"}, targets: []string{"Cd"}, bodies: []insertion{plain, stated}},
-		{name: "XCC", marks: []string{"lenovo"}, drives: []string{"EXT"}, never: []string{"RDOC", "Remote"}, targets: []string{"Cd"}, bodies: []insertion{stated, protocol, plain}},
-		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertion{protocol, stated, plain}, isoConfig: true},
+		{name: "iDRAC", marks: []string{"dell"}, drives: []string{"CD", "1"}, targets: []string{"Cd", "VCD-DVD"}, bodies: []insertBody{stated, plain, protocol}},
+		{name: "iLO", marks: []string{"hpe", "hewlett"}, drives: []string{"2"}, targets: []string{"Cd"}, bodies: []insertBody{plain, stated}},
+		{name: "XCC", marks: []string{"lenovo"}, drives: []string{"EXT"}, never: []string{"RDOC", "Remote"}, targets: []string{"Cd"}, bodies: []insertBody{stated, protocol, plain}},
+		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertBody{protocol, stated, plain}, isoConfig: true},
 	}
 }
 
 // standard is everybody else, sushy-style emulators among them.
 func standard() vendor {
-	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"}, bodies: []insertion{stated, protocol, plain}}
+	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"}, bodies: []insertBody{stated, protocol, plain}}
 }
 
 // vendorOf finds the maker in what a BMC says of itself.

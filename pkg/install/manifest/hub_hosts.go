@@ -148,7 +148,9 @@ func (h *hub) bareMetalHost(host *spec.Host, boots infraEnvOfHost) *unstructured
 	if hints := hintFields(host.Disk.Hints); len(hints) > 0 {
 		s["rootDeviceHints"] = hints
 	}
-	put(s, "architecture", metal3Arch(boots.arch))
+	if boots.arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
+		put(s, "architecture", metal3Arch(boots.arch))
+	}
 	object.Object["spec"] = s
 	return object
 }

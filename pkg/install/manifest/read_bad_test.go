@@ -133,11 +133,12 @@ func TestReadFindsTheOtherFile(t *testing.T) {
 // TestConvertedEnv has the document read without anything being written.
 func TestConvertedEnv(t *testing.T) {
 	c := convert(t, "ztp-folder")
+	// One manifest is a file of the folder, the other sets the MTU.
 	cluster, err := spec.Parse(t.Context(), "elsewhere/cluster.yaml", c.Document, c.Env("elsewhere/cluster.yaml", spec.Env{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cluster.ManifestFiles()) != 1 || cluster.PullSecret().IsZero() {
+	if len(cluster.ManifestFiles()) != 2 || cluster.PullSecret().IsZero() {
 		t.Error("the files are not there")
 	}
 }

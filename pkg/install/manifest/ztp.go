@@ -342,7 +342,7 @@ func (w *writer) openshiftFolder() {
 		case seen[m.Name]:
 			w.lose(m.Field, m.Name, "the agent-based installer has one folder, in which there is a manifest of that name")
 			continue
-		case m.Folder != spec.FolderOpenShift:
+		case m.Folder != spec.FolderOpenShift && m.Field != "spec.network.mtu": // which nobody gave a folder
 			w.lose(m.Field+".folder", string(m.Folder), "the agent-based installer has one folder, openshift: the manifest "+m.Name+" stands there")
 		}
 		seen[m.Name] = true

@@ -91,6 +91,9 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 			raise(&n.lookup, overdue)
 		case install.RegisterInfraEnv, install.UpdateInfraEnv, install.RenewImage:
 			raise(&n.infraEnvs, overdue)
+		case install.IgnoreValidations:
+			raise(&n.ignored, overdue)
+			raise(&n.cluster, overdue) // which may be ready now
 		case install.UploadManifest:
 			raise(&n.manifests, overdue)
 		case install.UpdateHost, install.BindHost, install.InstallHost:
@@ -110,8 +113,11 @@ func refusal(action install.Action, err error) error {
 }
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
-	settings := action.Settings
-	fields, err := p.tables.cluster.fields(without(settings, install.SetInstallConfig, install.SetIgnored, install.SetTags))
+	settings := without(action.Settings, install.SetInstallConfig, install.SetTags)
+	if settings[install.SetLoadBalancer].Text() == clusterManaged {
+		delete(settings, install.SetLoadBalancer) // which older services know nothing else of
+	}
+	fields, err := p.tables.cluster.fields(settings)
 	if err != nil {
 		return refusal(action, err)
 	}
@@ -188,20 +194,6 @@ func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action ins
 	}
 	return p.patch(ctx, label{"set install-config overrides of", action.Name}, "/v2/clusters/{cluster_id}/install-config",
 		map[string]string{"cluster_id": action.Target}, document)
-}
-
-// ignoreValidations replaces both lists; each is a JSON array in a text.
-func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
-	var ignored install.IgnoredValidations
-	if err := action.Settings[install.SetIgnored].Decode(&ignored); err != nil {
-		return refusal(action, err)
-	}
-	inner := func(ids []string) string { return string(install.ValueOf(append([]string{}, ids...))) }
-	return p.do(ctx, request{
-		label: label{"set ignored validations of", action.Name}, method: http.MethodPut, path: "/v2/clusters/{cluster_id}/ignored-validations",
-		in:   map[string]string{"cluster_id": action.Target},
-		body: body{"cluster-validation-ids": inner(ignored.Cluster), "host-validation-ids": inner(ignored.Hosts)},
-	}, nil)
 }
 
 // clusterAction is an action of the cluster as a whole, without parameters.

@@ -45,7 +45,7 @@ func TestActions(t *testing.T) {
 			install.Action{Kind: install.RegisterCluster, Name: "lab", Settings: install.Settings{
 				install.SetVersion: value("4.20"), install.SetAPIVIPs: value([]string{"192.168.127.100"}), install.SetTags: value([]string{"blue"}), install.SetControlPlane: value(3),
 			}}, 201,
-			[]sent{{"POST /v2/clusters", `{"api_vips":[{"ip":"192.168.127.100"}],"base_dns_domain":"example.com","control_plane_count":3,"name":"lab","openshift_version":"4.20",` + pull + `,"tags":"oaictl,oaictl_run_r1,blue"}`}},
+			[]sent{{"POST /v2/clusters", `{"api_vips":[{"ip":"192.168.127.100"}],"base_dns_domain":"example.com","high_availability_mode":"Full","name":"lab","openshift_version":"4.20",` + pull + `,"tags":"oaictl,oaictl_run_r1,blue"}`}},
 			"GET /v2/clusters",
 		},
 		"update cluster": {

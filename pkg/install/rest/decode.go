@@ -32,6 +32,7 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 		StatusInfo:  redact.Text(value(c.StatusInfo)),
 		StatusSince: moment(c.StatusUpdatedAt),
 		Settings:    t.cluster.settings(c),
+		Keeping:     t.cluster.keeping(c),
 		Validations: readValidations(c.ValidationsInfo),
 		Preparation: install.Preparation{
 			Status: c.LastInstallationPreparation.Status, Reason: redact.Text(c.LastInstallationPreparation.Reason),

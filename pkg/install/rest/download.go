@@ -127,11 +127,21 @@ func (p *Plane) DownloadIgnition(ctx context.Context, clusterID, file string, ou
 	return err
 }
 
-// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign,
-// ipxe-script or static-network-config.
+// fullISO is the type of image whose discovery Ignition has everything in it. For a
+// minimal one the service leaves the static networks out, since it puts them into the
+// initrd of the image that it makes itself.
+const fullISO = "full-iso"
+
+// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, with the
+// static networks whatever the InfraEnv's own image is, ipxe-script or
+// static-network-config.
 func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
 	ctx, out = downloading(ctx, out, label{"download " + file + " of InfraEnv", infraEnvID})
 	params := installer.NewV2DownloadInfraEnvFilesParams().WithInfraEnvID(uuid(infraEnvID)).WithFileName(file)
+	if file == "discovery.ign" {
+		whole := fullISO
+		params = params.WithDiscoveryIsoType(&whole)
+	}
 	_, err := p.installer.V2DownloadInfraEnvFiles(ctx, params, out)
 	return err
 }

@@ -18,13 +18,6 @@ import (
 // eventCount is the header that says how many events there are in all.
 const eventCount = "Event-Count"
 
-// preparationFailed is the event that a preparation for an install failed, and
-// preparationText a part of its message.
-const (
-	preparationFailed = "prepare_installation_failed"
-	preparationText   = "Failed to prepare the installation"
-)
-
 // Event is an entry of the service's event log.
 type Event struct {
 	Time       time.Time
@@ -59,7 +52,12 @@ type EventPage struct {
 
 // Events reads one page of the service's event log, from the offset on.
 func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error) {
-	query := map[string][]string{"order": {"ascending"}, "limit": {"500"}}
+	return p.eventPage(ctx, filter, offset, map[string][]string{})
+}
+
+// eventPage does so with further parameters.
+func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, query map[string][]string) (EventPage, error) {
+	query["order"], query["limit"] = []string{"ascending"}, []string{"500"}
 	set := func(name, value string) {
 		if value != "" {
 			query[name] = []string{value}
@@ -121,15 +119,20 @@ type eventLog struct {
 	silent bool // the service does not say how many events there are
 	seen   int
 	pools  map[string]int // events seen of InfraEnvs that are bound to no cluster
-	failed []time.Time
-	// recalled: the failures from before are in failed, however far back in
-	// the log they stand.
+	// preparations are the events that tell how preparations of an install went,
+	// oldest first.
+	preparations []Event
+	// recalled: those from before are among them, however far back in the log
+	// they stand.
 	recalled bool
 	probed   time.Time
+	// due: what the cluster has become can't be understood without the events
+	// that led there.
+	due bool
 }
 
 // seedEvents is how many of the latest events are read at the beginning, for
-// the failed preparations among them.
+// those among them that tell of preparations.
 const seedEvents = 50
 
 // newEvents is how many events a probe reads at once, and probePages how many
@@ -142,7 +145,7 @@ const (
 // probe asks the event log whether anything happened, and says to the watch
 // what it concerns.
 func (p *Plane) probe(ctx context.Context, w *watch) error {
-	w.log.probed = w.now()
+	w.log.probed, w.log.due = w.now(), false
 	if !w.log.begun {
 		return p.beginEvents(ctx, w)
 	}
@@ -213,35 +216,16 @@ func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// beginEvents learns how many events there are, and which preparations failed
-// of late.
+// beginEvents learns how many events there are, and how preparations went of
+// late.
 func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 	page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Newest: true, Limit: seedEvents}, 0)
 	if err != nil {
 		return p.withoutEvents(w, err)
 	}
 	w.log.begun, w.log.seen, w.log.silent = true, page.Total, page.Total < 0
-	for _, e := range page.Events {
-		w.failure(e)
-	}
-	return nil
-}
-
-// readFailures looks for the failed preparations of earlier runs, once, if the
-// last one failed: hosts may have filled the log since.
-func (p *Plane) readFailures(ctx context.Context, w *watch) error {
-	const latest = 10
-	if w.log.recalled || w.log.silent || w.cluster == nil || w.cluster.Preparation.Status != "failed" {
-		return nil
-	}
-	page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Message: preparationText, Newest: true, Limit: latest}, 0)
-	if err != nil && (install.CodeOf(err) == install.CodeAuth || !permanent(err)) {
-		return err
-	}
-	w.log.recalled = true
-	for _, e := range page.Events {
-		w.failure(e)
-	}
+	w.log.remember(inOrder(page.Events)...)
+	w.log.recalled = len(page.Events) == page.Total
 	return nil
 }
 
@@ -256,7 +240,7 @@ func (p *Plane) withoutEvents(w *watch, err error) error {
 
 // happened says what an event concerns.
 func (w *watch) happened(e Event) {
-	w.failure(e)
+	w.log.remember(e)
 	if e.Name != "host_install_progress_updated" || !strings.Contains(e.Message, "%") {
 		w.changed = w.now()
 	}
@@ -277,15 +261,6 @@ func (w *watch) happened(e Event) {
 			}
 		}
 	})
-}
-
-// failure keeps when preparations failed, oldest first, each once.
-func (w *watch) failure(e Event) {
-	if e.Name != preparationFailed || slices.ContainsFunc(w.log.failed, e.Time.Equal) {
-		return
-	}
-	w.log.failed = append(w.log.failed, e.Time)
-	slices.SortFunc(w.log.failed, time.Time.Compare)
 }
 
 // uuid is an id for a parameter of the generated client.

@@ -199,6 +199,8 @@ func (p *Plane) refused(f *install.Fault, answer *answerError, ofFile bool) {
 		switch {
 		case speaksTLS(answer):
 			f.Next = "use https:// in --service-url"
+		case field != "" && answer.kind == serviceShape: // of a document within the request
+			f.Code, f.Next = install.CodeInput, fmt.Sprintf("leave %s out of the file: the service has no such key there", field)
 		case field != "":
 			f.Next = fmt.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", field)
 		case ofFile:

@@ -46,6 +46,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	}
 	defer w.release()
 	w.run, w.ref = query.Run, query.InfraEnv
+	w.askIgnored(query.Ignored)
 	ctx = withCall(ctx, calling{
 		tries:  2,
 		charge: w.budget.spend,
@@ -75,7 +76,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
 		w.need(func(n *needs) {
-			*n = needs{lookup: overdue, cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, changed: n.changed}
+			*n = needs{lookup: overdue, cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, ignored: n.ignored, changed: n.changed}
 		})
 		w.inventory = map[string]bool{}
 		for id := range w.hosts {
@@ -97,7 +98,7 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if err := p.reads(ctx, w, wanted, false); err != nil {
 		return err
 	}
-	if w.probeDue() {
+	if w.log.due || w.probeDue() {
 		if err := p.probe(ctx, w); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if err := p.dateImages(ctx, w); err != nil {
 		return err
 	}
-	return p.readFailures(ctx, w)
+	return p.recall(ctx, w)
 }
 
 // reads reads the parts that are at least so urgent; those that are not
@@ -127,6 +128,7 @@ func (p *Plane) reads(ctx context.Context, w *watch, least urgency, content bool
 		{func(n *needs) *urgency { return &n.manifests }, time.Time{}, 0, func(ctx context.Context, w *watch) error {
 			return p.readManifests(ctx, w, content)
 		}},
+		{func(n *needs) *urgency { return &n.ignored }, time.Time{}, 0, p.readIgnored},
 	}
 	for _, part := range parts {
 		n := w.current()

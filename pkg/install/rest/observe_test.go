@@ -76,6 +76,10 @@ func (w *world) listEvents(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	events := slices.Clone(w.events)
 	w.mu.Unlock()
+	query := r.URL.Query()
+	events = slices.DeleteFunc(events, func(e map[string]any) bool {
+		return !strings.Contains(e["message"].(string), query.Get("message")) || query.Get("cluster_level") != "" && e["host_id"] != nil
+	})
 	out.Header().Set(eventCount, strconv.Itoa(len(events)))
 	if r.URL.Query().Get("order") == "descending" {
 		slices.Reverse(events)
@@ -88,10 +92,16 @@ func (w *world) listEvents(out http.ResponseWriter, r *http.Request) {
 
 // change changes the world and logs an event.
 func (w *world) change(name string, host int, do func()) {
+	w.say(name, name, host, do)
+}
+
+// say is the same with a message, a moment later.
+func (w *world) say(name, message string, host int, do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	_ = w.clock.Sleep(background(), time.Millisecond)
 	do()
-	event := map[string]any{"name": name, "severity": "info", "message": name, "cluster_id": clusterID, "event_time": w.clock.Now().Format("2006-01-02T15:04:05.000Z")}
+	event := map[string]any{"name": name, "severity": "info", "message": message, "cluster_id": clusterID, "event_time": w.clock.Now().Format("2006-01-02T15:04:05.000Z")}
 	if host >= 0 {
 		event["host_id"] = hostID(host)
 	}

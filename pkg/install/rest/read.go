@@ -137,8 +137,15 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 		return err
 	}
 	cluster := p.tables.clusterOf(wire, w.run)
-	if w.cluster != nil && w.cluster.Status != cluster.Status {
+	before := w.cluster
+	if before != nil && before.Status != cluster.Status {
 		w.changed = w.now()
+	}
+	if back := before != nil && (before.Status != cluster.Status || !before.InstallStarted.Equal(cluster.InstallStarted)); back && attempted(cluster) {
+		// Whether it may be installed again depends on the hosts as they are now,
+		// and on why it was not installed before.
+		w.log.due = w.log.begun
+		w.need(func(n *needs) { raise(&n.hosts, overdue) })
 	}
 	cluster.Unmarked = w.unmarked == w.id && !cluster.Owned
 	w.cluster = cluster

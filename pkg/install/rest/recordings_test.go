@@ -17,6 +17,7 @@ type recorded struct {
 	Method   string          `json:"method"`
 	Path     string          `json:"path"`
 	Status   int             `json:"status"`
+	Request  json.RawMessage `json:"request"`
 	Response json.RawMessage `json:"response"`
 }
 
@@ -33,17 +34,7 @@ func TestRecordings(t *testing.T) {
 	}
 	r := &reader{T: t, tables: newTables(), counts: map[string]int{}}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(bytes.NewReader(data))
-		lines.Buffer(nil, 64<<20)
-		for lines.Scan() {
-			var exchange recorded
-			if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
-				t.Fatal(err)
-			}
+		for _, exchange := range readRecording(t, file) {
 			r.exchange(exchange)
 		}
 	}
@@ -53,6 +44,26 @@ func TestRecordings(t *testing.T) {
 			t.Errorf("no %s was recorded", kind)
 		}
 	}
+}
+
+// readRecording is every exchange of a recording.
+func readRecording(t *testing.T, file string) []recorded {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []recorded
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var exchange recorded
+		if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, exchange)
+	}
+	return out
 }
 
 type reader struct {

@@ -12,16 +12,17 @@ import (
 
 // clusterTable is what can be set on a cluster: the fields of
 // cluster-create-params and v2-cluster-update-params, and of the cluster that
-// shows them. Install-config overrides and ignored validations have requests of
-// their own but are shown by the cluster too.
+// shows them. Install-config overrides have a request of their own but are shown by
+// the cluster too; ignored validations are neither set nor shown here.
 func clusterTable() table[clusterWire] {
 	type wire = clusterWire
 	return append(clusterNetworkRows(),
 		text(install.SetVersion, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
 		text(install.SetReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
 		text(install.SetArch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
-		row(install.SetControlPlane, func(n int) body { return body{"control_plane_count": n} }, func(c *wire) (int, bool) {
-			return int(c.ControlPlaneCount), c.ControlPlaneCount > 0
+		row(install.SetControlPlane, writeControlPlane, func(c *wire) (int, bool) {
+			n := controlPlanes(c)
+			return n, n > 0
 		}),
 		text(install.SetSSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
 		row(install.SetPlatform, writePlatform, readPlatform),
@@ -40,12 +41,27 @@ func clusterTable() table[clusterWire] {
 			return bundles, c.OperatorBundles != nil
 		}),
 		text(install.SetInstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
-		row(install.SetIgnored, func(install.IgnoredValidations) body { return nil }, readIgnored),
 		row(install.SetTags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
 			_, _, users := readTags(c.Tags, "")
 			return append([]string{}, users...), true
 		}),
 	)
+}
+
+// clusterManaged is the load balancer that clusters have unless they are told
+// otherwise.
+const clusterManaged = models.LoadBalancerTypeClusterManaged
+
+// writeControlPlane says how many control plane machines there are in the form that
+// the most releases of the service take; only what that cannot say is counted.
+func writeControlPlane(n int) body {
+	switch n {
+	case 1:
+		return body{"high_availability_mode": models.ClusterHighAvailabilityModeNone}
+	case 3:
+		return body{"high_availability_mode": models.ClusterHighAvailabilityModeFull}
+	}
+	return body{"control_plane_count": n}
 }
 
 func clusterNetworkRows() table[clusterWire] {
@@ -56,7 +72,7 @@ func clusterNetworkRows() table[clusterWire] {
 		}),
 		row(install.SetMachineNet, func(l []string) body { return body{"machine_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
-		}),
+		}).kept(keepsMachineNetworks),
 		row(install.SetClusterNet, writeClusterNetworks, func(c *wire) ([]install.ClusterNetwork, bool) {
 			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) install.ClusterNetwork {
 				return install.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
@@ -67,13 +83,13 @@ func clusterNetworkRows() table[clusterWire] {
 		}),
 		row(install.SetAPIVIPs, func(l []string) body { return body{"api_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
-		}),
+		}).kept(keepsVIPs),
 		row(install.SetIngressVIPs, func(l []string) body { return body{"ingress_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.IngressVips, func(v *models.IngressVip) string { return string(v.IP) }), true
-		}),
+		}).kept(keepsVIPs),
 		row(install.SetLoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
 			if c.LoadBalancer == nil {
-				return "", false
+				return clusterManaged, true // of a service that knows no other
 			}
 			return c.LoadBalancer.Type, c.LoadBalancer.Type != ""
 		}),
@@ -220,10 +236,4 @@ func writeBundles(choices []install.BundleChoice) body {
 		bundles = append(bundles, bundle)
 	}
 	return body{"operator_bundles": bundles}
-}
-
-func readIgnored(c *clusterWire) (install.IgnoredValidations, bool) {
-	cluster, _ := inText[[]string](c.IgnoredClusterValidations)
-	hosts, _ := inText[[]string](c.IgnoredHostValidations)
-	return install.IgnoredValidations{Cluster: cluster, Hosts: hosts}, true
 }

@@ -24,7 +24,7 @@ func clusterCases() map[install.Setting]settingCase {
 		install.SetVersion:       {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
 		install.SetReleaseImage:  {"q/r:1", `{"ocp_release_image":"q/r:1"}`, `{"ocp_release_image":"q/r:1"}`},
 		install.SetArch:          {"arm64", `{"cpu_architecture":"arm64"}`, `{"cpu_architecture":"arm64"}`},
-		install.SetControlPlane:  {3, `{"control_plane_count":3}`, `{"control_plane_count":3}`},
+		install.SetControlPlane:  {3, `{"high_availability_mode":"Full"}`, `{"control_plane_count":3}`},
 		install.SetSSHKeys:       {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
 		install.SetNetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
 		install.SetMachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"` + clusterID + `"}]}`},
@@ -51,7 +51,6 @@ func clusterCases() map[install.Setting]settingCase {
 			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
 		install.SetBundles:       {[]install.BundleChoice{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
 		install.SetInstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
-		install.SetIgnored:       {install.IgnoredValidations{Cluster: []string{"a"}, Hosts: []string{"b"}}, "", `{"ignored_cluster_validations":"[\"a\"]","ignored_host_validations":"[\"b\"]"}`},
 		install.SetTags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
 	}
 }
@@ -144,8 +143,8 @@ func TestSettingsOfNothing(t *testing.T) {
 	tables := newTables()
 	cluster := slices.Sorted(maps.Keys(tables.cluster.settings(&clusterWire{})))
 	if diff := cmp.Diff([]install.Setting{
-		install.SetTags, install.SetIgnored, install.SetAPIVIPs, install.SetClusterNet, install.SetMachineNet, install.SetServiceNet,
-		install.SetIngressVIPs, install.SetOperators, install.SetProxy,
+		install.SetTags, install.SetAPIVIPs, install.SetClusterNet, install.SetMachineNet, install.SetServiceNet,
+		install.SetIngressVIPs, install.SetLoadBalancer, install.SetOperators, install.SetProxy,
 	}, cluster, cmp.Transformer("sort", func(s []install.Setting) []string {
 		var out []string
 		for _, v := range s {
@@ -273,6 +272,34 @@ func TestInventory(t *testing.T) {
 	for _, text := range []string{"", "null", "7", "[1]", "{"} {
 		if readInventory(text, "x").Known {
 			t.Errorf("%q is an inventory", text)
+		}
+	}
+}
+
+// The number of control plane machines is said as all releases of the service take
+// it, and counted only where that cannot be said so; it is read in both forms.
+func TestControlPlaneOfAllReleases(t *testing.T) {
+	table := newTables().cluster
+	for count, want := range map[int]string{
+		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
+	} {
+		fields, err := table.fields(install.Settings{install.SetControlPlane: install.ValueOf(count)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent, err := json.Marshal(fields); err != nil || string(sent) != want {
+			t.Errorf("%d: sent %s (%v), want %s", count, sent, err, want)
+		}
+	}
+	for shown, want := range map[string]install.Value{
+		`{"high_availability_mode":"None"}`: "1", `{"high_availability_mode":"Full"}`: "3", `{"high_availability_mode":"Full","control_plane_count":5}`: "5", `{}`: "",
+	} {
+		var wire clusterWire
+		if err := json.Unmarshal([]byte(shown), &wire); err != nil {
+			t.Fatal(err)
+		}
+		if got := table.settings(&wire)[install.SetControlPlane]; got != want {
+			t.Errorf("%s: read %q, want %q", shown, got, want)
 		}
 	}
 }

@@ -17,6 +17,15 @@ type entry[W any] struct {
 	setting install.Setting
 	write   func(install.Value) (body, error)
 	read    func(*W) (install.Value, bool)
+	// keeping is what the service does with the setting of such an object now; nil
+	// where that is what the drift table has for every service.
+	keeping func(*W) install.Keeping
+}
+
+// kept is the entry with what the service does with its setting.
+func (e entry[W]) kept(keeping func(*W) install.Keeping) entry[W] {
+	e.keeping = keeping
+	return e
 }
 
 // row makes an entry from two functions over the setting's own shape T. A read
@@ -68,6 +77,18 @@ func (t table[W]) settings(w *W) install.Settings {
 	for _, e := range t {
 		if value, said := e.read(w); said {
 			out[e.setting] = value
+		}
+	}
+	return out
+}
+
+// keeping is what the service does with the settings of an object, as far as that
+// is something of this service.
+func (t table[W]) keeping(w *W) map[install.Setting]install.Keeping {
+	out := map[install.Setting]install.Keeping{}
+	for _, e := range t {
+		if e.keeping != nil {
+			out[e.setting] = e.keeping(w)
 		}
 	}
 	return out

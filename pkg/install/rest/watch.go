@@ -23,8 +23,8 @@ const (
 
 // needs are the parts of the picture and how much each wants to be read.
 type needs struct {
-	lookup, cluster, hosts, infraEnvs, manifests urgency
-	changed                                      map[string]bool // ids of the hosts that events name
+	lookup, cluster, hosts, infraEnvs, manifests, ignored urgency
+	changed                                               map[string]bool // ids of the hosts that events name
 }
 
 // watch is one cluster's picture in memory. Observations of it come one after
@@ -35,24 +35,26 @@ type watch struct {
 	time   timekeeper
 
 	// What follows belongs to whoever holds the slot.
-	id        string
-	run       string // the mark of the run that asks
-	unmarked  string // id of a record of an imported cluster that is not marked as ours yet
-	ref       string // name or id of a further InfraEnv, "" for none
-	cluster   *install.Cluster
-	others    []install.ClusterRef
-	infraEnvs []install.InfraEnv
-	hosts     map[string]install.Host
-	elsewhere map[string][]install.Host // hosts of pools that other clusters have, by InfraEnv
-	names     map[string]string         // of the service's clusters, by id
-	inventory map[string]bool           // hosts whose inventory has to be read again
-	manifests map[string]string
-	log       eventLog
-	images    map[string]imageDate // when images became what they are, by InfraEnv
-	at        time.Time            // of the last observation
-	listed    time.Time            // when clusters were last listed
-	read      struct{ cluster, hosts time.Time }
-	changed   time.Time // when something last happened
+	id          string
+	run         string // the mark of the run that asks
+	unmarked    string // id of a record of an imported cluster that is not marked as ours yet
+	ref         string // name or id of a further InfraEnv, "" for none
+	asksIgnored bool   // the query asks which validations may fail
+	cluster     *install.Cluster
+	others      []install.ClusterRef
+	infraEnvs   []install.InfraEnv
+	hosts       map[string]install.Host
+	elsewhere   map[string][]install.Host // hosts of pools that other clusters have, by InfraEnv
+	names       map[string]string         // of the service's clusters, by id
+	inventory   map[string]bool           // hosts whose inventory has to be read again
+	manifests   map[string]string
+	ignored     install.Value // which validations may fail, "" where that is not known
+	log         eventLog
+	images      map[string]imageDate // when images became what they are, by InfraEnv
+	at          time.Time            // of the last observation
+	listed      time.Time            // when clusters were last listed
+	read        struct{ cluster, hosts time.Time }
+	changed     time.Time // when something last happened
 
 	mu      sync.Mutex
 	needs   needs
@@ -168,7 +170,7 @@ func raise(n *urgency, to urgency) { *n = max(*n, to) }
 
 // forget drops everything about a cluster that is gone.
 func (w *watch) forget() {
-	w.id, w.cluster, w.infraEnvs, w.manifests = "", nil, nil, nil
+	w.id, w.cluster, w.infraEnvs, w.manifests, w.ignored = "", nil, nil, nil, ""
 	w.hosts, w.inventory = map[string]install.Host{}, map[string]bool{}
 	w.log, w.images, w.elsewhere = eventLog{}, nil, nil
 	w.need(func(n *needs) { *n = needs{lookup: overdue} })
@@ -182,7 +184,7 @@ func (w *watch) adopt(id string) {
 	w.forget()
 	w.id = id
 	w.need(func(n *needs) {
-		*n = needs{cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue}
+		*n = needs{cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, ignored: overdue}
 	})
 }
 
@@ -209,7 +211,11 @@ func (w *watch) picture() *install.Observed {
 	cluster.Hosts = len(out.Hosts)
 	cluster.State = cluster.State.Refined(cluster.Validations, out.Hosts)
 	cluster.Manifests = maps.Clone(w.manifests)
-	cluster.Preparation.FailedAt = slices.Clone(w.log.failed)
+	if w.ignored != "" {
+		cluster.Settings = maps.Clone(cluster.Settings)
+		cluster.Settings[install.SetIgnored] = w.ignored
+	}
+	w.tellPreparations(&cluster)
 	out.Cluster = &cluster
 	return out
 }

@@ -38,7 +38,7 @@ func (k *checker) networks() {
 	k.overlaps(machine, cluster, service)
 	k.families(machine, cluster, service)
 	k.networkKind()
-	k.mtu("spec.network.mtu", n.MTU)
+	k.podMTU(n)
 	k.networkDefaults()
 }
 
@@ -200,6 +200,20 @@ func (k *checker) networkKind() {
 		k.tooOld(field, "user-managed load balancers", minorUserLB)
 	case len(n.VIPs.API) > 1 || len(n.VIPs.Ingress) > 1:
 		k.report(field, "a user-managed load balancer does not go with dual-stack vips", "")
+	}
+}
+
+// podMTU is for the network that OpenShift brings along: others are configured in
+// their own way.
+func (k *checker) podMTU(n Network) {
+	k.mtu(fieldMTU, n.MTU)
+	if n.MTU == 0 || k.isFailed(fieldMTU) {
+		return
+	}
+	switch n.Type {
+	case "", "OVNKubernetes", "OpenShiftSDN":
+	default:
+		k.report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a configuration of its own", n.Type), "set it in its own manifests, and leave it out here")
 	}
 }
 

@@ -112,7 +112,7 @@ func TestInstallConfigOverrides(t *testing.T) {
 		{"all", `  fips: true
   registry: {mirrors: [{source: quay.io/a, mirrors: [m.io/a, n.io/a]}]}
   overrides: {installConfig: {networking: {ovnKubernetesConfig: {x: 1}}, cpuPartitioningMode: AllNodes}}
-`, `{"cpuPartitioningMode":"AllNodes","fips":true,"imageDigestSources":[{"mirrors":["m.io/a","n.io/a"],"source":"quay.io/a"}],"networking":{"clusterNetworkMTU":1400,"ovnKubernetesConfig":{"x":1}}}`},
+`, `{"cpuPartitioningMode":"AllNodes","fips":true,"imageDigestSources":[{"mirrors":["m.io/a","n.io/a"],"source":"quay.io/a"}],"networking":{"ovnKubernetesConfig":{"x":1}}}`},
 		{"override wins", "  fips: true\n  overrides: {installConfig: {fips: false, networking: {clusterNetworkMTU: 9000}}}\n", `{"fips":false,"networking":{"clusterNetworkMTU":9000}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,6 +129,30 @@ func TestInstallConfigOverrides(t *testing.T) {
 				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
 			}
 		})
+	}
+}
+
+// The MTU of the pod network is a manifest for the cluster network operator; a
+// network that is not OpenShift's own has another configuration.
+func TestPodNetworkMTU(t *testing.T) {
+	for _, c := range []struct{ add, want, problem string }{
+		{"    mtu: 1400\n", "apiVersion: operator.openshift.io/v1\nkind: Network\nmetadata:\n  name: cluster\nspec:\n  defaultNetwork:\n    ovnKubernetesConfig:\n      mtu: 1400\n", ""},
+		{"    mtu: 1400\n    type: Calico\n", "", "it cannot be set for the network type Calico"},
+	} {
+		cluster, err := parse(t, edit{vips, vips + c.add}.apply(t, good), nil)
+		if c.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%s: %v", c.add, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := cluster.ManifestFiles()
+		if len(files) != 1 || files[0].Folder != FolderManifests || files[0].Name != "cluster-network-03-config.yml" || files[0].Content != c.want {
+			t.Errorf("manifests %+v", files)
+		}
 	}
 }
 

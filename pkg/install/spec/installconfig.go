@@ -7,7 +7,7 @@ import "fmt"
 const lastContentSourcesMinor = 13
 
 // InstallConfigOverrides is what the cluster wants of install-config.yaml that
-// the service has no field for, as JSON: mirrors, the MTU of the pod network,
+// the service has no field for, as JSON: mirrors,
 // FIPS, and overrides.installConfig on top of these. It is empty where there is
 // nothing.
 func (c *Cluster) InstallConfigOverrides() (string, error) {
@@ -18,9 +18,6 @@ func (c *Cluster) InstallConfigOverrides() (string, error) {
 			key = "imageContentSources"
 		}
 		own[key] = mirrors
-	}
-	if mtu := c.Spec.Network.MTU; mtu != 0 {
-		own["networking"] = map[string]any{"clusterNetworkMTU": mtu}
 	}
 	if c.Spec.FIPS != nil {
 		own["fips"] = *c.Spec.FIPS

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,12 +21,40 @@ type Manifest struct {
 }
 
 // ManifestFiles is the extra manifests, in the order of the document and, in a
-// folder, of the names.
+// folder, of the names; and the one that sets the MTU of the pod network.
 func (c *Cluster) ManifestFiles() []Manifest {
-	if c.source == nil {
-		return nil
+	var all []Manifest
+	if c.source != nil {
+		all = c.source.manifests
 	}
-	return c.source.manifests
+	if c.Spec.Network.MTU != 0 {
+		all = append(slices.Clone(all), c.mtuManifest())
+	}
+	return all
+}
+
+// fieldMTU is where the file says the MTU of the pod network.
+const fieldMTU = "spec.network.mtu"
+
+// mtuManifest configures the cluster network operator, as OpenShift's documentation
+// has it: install-configs know clusterNetworkMTU, and those of the service do not.
+func (c *Cluster) mtuManifest() Manifest {
+	plugin := "ovnKubernetesConfig"
+	if c.Spec.Network.Type == "OpenShiftSDN" {
+		plugin = "openshiftSDNConfig"
+	}
+	return Manifest{
+		Folder: FolderManifests, Name: "cluster-network-03-config.yml", Field: fieldMTU,
+		Content: fmt.Sprintf(`apiVersion: operator.openshift.io/v1
+kind: Network
+metadata:
+  name: cluster
+spec:
+  defaultNetwork:
+    %s:
+      mtu: %d
+`, plugin, c.Spec.Network.MTU),
+	}
 }
 
 // manifests reads every extra manifest.

@@ -16,7 +16,7 @@ type Network struct {
 	LoadBalancer LoadBalancer `yaml:"loadBalancer,omitempty"`
 	// Whether DNS, addresses and load balancing are provided outside of the cluster. Implied by platform none.
 	UserManaged *bool `yaml:"userManaged,omitempty"`
-	// MTU of the pod network. Goes into the install-config.
+	// MTU of the pod network, with OVN-Kubernetes. Goes into a manifest for the cluster network operator, cluster-network-03-config.yml.
 	MTU int `yaml:"mtu,omitempty"`
 	// What hosts' networks have in common.
 	Defaults NetworkDefaults `yaml:"defaults,omitempty"`

@@ -76,11 +76,14 @@ func (doc *nmstateDoc) addressesOf(item *yamltree.Node, family string) {
 		return
 	}
 	for _, address := range list.Items {
-		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil {
+		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil && !everyMachines(prefix.Addr()) {
 			doc.addresses = append(doc.addresses, prefix)
 		}
 	}
 }
+
+// everyMachines says whether any number of machines may have an address.
+func everyMachines(ip netip.Addr) bool { return ip.IsLoopback() || ip.IsLinkLocalUnicast() }
 
 func textOf(n *yamltree.Node, key string) string {
 	if value, ok := n.Get(key); ok {

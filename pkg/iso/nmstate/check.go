@@ -11,20 +11,23 @@ import (
 func (r *reader) check(s *State) {
 	names := map[string]*iface{}
 	for _, i := range s.interfaces {
-		if first, again := names[i.name]; again {
+		if first, again := names[i.key()]; again {
 			r.report(i.at, i.field+".name", "%s stands here a second time, first in line %d", i.name, first.at.Line)
 			continue
 		}
-		names[i.name] = i
+		names[i.key()] = i
 	}
 	r.checkPorts(s)
+	r.checkPlugs(s)
 	r.checkWaits(s)
 	r.checkMACs(s)
 	for _, i := range s.interfaces {
-		if i.vlan != nil && i.state != absent {
+		if base, _ := i.base(); base.text != "" && !i.gone() {
 			r.checkBase(s, i)
 		}
-		if i.copyMAC.text != "" && !slices.ContainsFunc(i.ports(), func(p port) bool { return p.text == i.copyMAC.text }) {
+		switch {
+		case i.copyMAC.text == "" || i.kind == ovsDevice && s.find(i.copyMAC.text) != nil:
+		case !slices.ContainsFunc(i.ports(), func(p port) bool { return p.text == i.copyMAC.text }):
 			r.report(i.copyMAC.at, i.field+".copy-mac-from", "%s is not a port of %s", i.copyMAC.text, i.name)
 		}
 	}
@@ -32,6 +35,7 @@ func (r *reader) check(s *State) {
 	for i := range s.routes {
 		r.checkRoute(s, &s.routes[i])
 	}
+	r.checkRules(s)
 	for _, server := range s.dns.servers {
 		if s.asks(server) == nil {
 			r.report(server.at, server.field, "no interface can ask %s: none has addresses of its family", server.Addr)
@@ -39,6 +43,35 @@ func (r *reader) check(s *State) {
 	}
 	if len(s.dns.servers) == 0 && len(s.dns.search)+len(s.dns.options) > 0 && s.searches() == nil {
 		r.report(s.dns.at, "dns-resolver.config", "no interface has addresses, so that nothing can be looked up")
+	}
+}
+
+// key is what only one interface of a document may have: its name, but for a switch
+// of Open vSwitch, which is no device.
+func (i *iface) key() string {
+	if i.kind.device() {
+		return i.name
+	}
+	return string(i.kind) + " " + i.name
+}
+
+// checkRules wants an interface for every routing rule, and a name for the device that
+// one asks for.
+func (r *reader) checkRules(s *State) {
+	for n := range s.rules {
+		rl := &s.rules[n]
+		if s.carrier(rl) == nil {
+			r.report(rl.at, rl.field, "no interface has addresses of its family")
+		}
+		if rl.input.text == "" {
+			continue
+		}
+		switch i := s.find(rl.input.text); {
+		case i == nil:
+			r.report(rl.input.at, rl.field+".iif", "%s is not an interface of this document", rl.input.text)
+		case i.kind == ethernet:
+			r.report(rl.input.at, rl.field+".iif", "%s names a device, and the names of physical ones are not known before the machine boots; write ip-from", rl.input.text)
+		}
 	}
 }
 
@@ -69,14 +102,34 @@ func (r *reader) checkPorts(s *State) {
 	}
 }
 
+// checkPlugs wants a switch for every interface of Open vSwitch, without which there is
+// none.
+func (r *reader) checkPlugs(s *State) {
+	plugged := map[string]bool{}
+	for _, c := range s.interfaces {
+		for _, p := range c.ports() {
+			plugged[p.text] = plugged[p.text] || c.ovs != nil
+		}
+	}
+	for _, i := range s.interfaces {
+		if i.kind == ovsDevice && i.state == up && !plugged[i.name] {
+			r.report(i.at, i.field, "%s is a port of no ovs-bridge of this document", i.name)
+		}
+	}
+}
+
 // joinByName adds an interface to the controller that it names.
 func (r *reader) joinByName(s *State, i *iface) {
-	c := s.find(i.controller.text)
+	c := s.controllerNamed(i.controller.text)
 	known := func(p port) bool { return p.text == i.name }
 	switch {
-	case c == nil || c.bond == nil && c.bridge == nil:
+	case c == nil:
 		r.report(i.controller.at, i.field+".controller", "%s is not a bond or bridge of this document", i.controller.text)
 	case slices.ContainsFunc(c.ports(), known):
+	case c.vrf != nil:
+		c.vrf.ports = append(c.vrf.ports, port{word: word{i.name, i.at}, field: i.field})
+	case c.ovs != nil:
+		c.ovs.ports = append(c.ovs.ports, port{word: word{i.name, i.at}, field: i.field, ovs: &ovsPort{name: i.name}})
 	case c.bond != nil:
 		c.bond.ports = append(c.bond.ports, port{word: word{i.name, i.at}, field: i.field})
 	default:
@@ -85,7 +138,7 @@ func (r *reader) joinByName(s *State, i *iface) {
 }
 
 func (r *reader) checkPort(s *State, c *iface, p port) {
-	if p.text == c.name {
+	if p.text == c.name && c.kind.device() {
 		r.report(p.at, p.field, "%s cannot be a port of itself", c.name)
 		return
 	}
@@ -94,9 +147,9 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	case i == nil:
 	case i.state != up:
 		r.report(p.at, p.field, "%s is %s and cannot be a port of %s", i.name, i.state, c.name)
-	case c.bond != nil && (i.bond != nil || i.bridge != nil), c.bridge != nil && i.bridge != nil:
+	case c.bond != nil && (i.bond != nil || i.bridge != nil), c.bridge != nil && i.bridge != nil, c.ovs == nil && i.kind == ovsDevice:
 		r.report(p.at, p.field, "a %s cannot be a port of a %s", i.kind, c.kind)
-	case i.ip4.enabled || i.ip6.enabled:
+	case (i.ip4.enabled || i.ip6.enabled) && !i.ownAddresses(c):
 		f := i.ip4
 		if !f.enabled {
 			f = i.ip6
@@ -119,8 +172,8 @@ func (r *reader) checkWaits(s *State) {
 		four, six := i.waitsFor()
 		field, c := i.field+".wait-ip", ports[i.name]
 		switch {
-		case i.state == absent || !four && !six:
-		case c != nil && c.state == up:
+		case i.gone() || !four && !six:
+		case c != nil && c.state == up && !i.ownAddresses(c):
 			r.report(i.waitAt, field, "%s is a port of %s, and a port has no addresses to wait for; say it of %s", i.name, c.name, c.name)
 		case four && !i.ip4.enabled:
 			r.report(i.waitAt, field, "%s has no IPv4 addresses to wait for", i.name)
@@ -139,7 +192,7 @@ func (i *iface) waitsFor() (four, six bool) {
 func (r *reader) checkMACs(s *State) {
 	seen := map[string]*iface{}
 	for _, i := range s.interfaces {
-		if i.kind != ethernet || i.mac.text == "" || i.state == absent {
+		if i.kind != ethernet || i.mac.text == "" || i.gone() {
 			continue
 		}
 		if first, again := seen[i.mac.text]; again {
@@ -151,26 +204,25 @@ func (r *reader) checkMACs(s *State) {
 }
 
 func (r *reader) checkBase(s *State, i *iface) {
-	field := i.field + ".vlan.base-iface"
-	base := s.find(i.vlan.base.text)
+	name, field := i.base()
+	base := s.find(name.text)
 	if base != nil && base.state != up && i.state == up {
-		r.report(i.vlan.base.at, field, "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
+		r.report(name.at, field, "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
 	}
-	for at, steps := base, 0; at != nil && at.vlan != nil; at, steps = s.find(at.vlan.base.text), steps+1 {
+	for at, steps := base, 0; at != nil; steps++ {
 		if at == i || steps > len(s.interfaces) {
-			r.report(i.vlan.base.at, field, "%s stands on itself", i.name)
+			r.report(name.at, field, "%s stands on itself", i.name)
 			return
 		}
-	}
-	if i.vlan.base.text == i.name {
-		r.report(i.vlan.base.at, field, "%s stands on itself", i.name)
+		below, _ := at.base()
+		at = s.find(below.text)
 	}
 }
 
 func (r *reader) checkAddresses(s *State) {
 	seen := map[netip.Addr]*iface{}
 	for _, i := range s.interfaces {
-		if i.state == absent {
+		if i.gone() {
 			continue
 		}
 		for _, f := range []*family{&i.ip4, &i.ip6} {
@@ -189,7 +241,7 @@ func (r *reader) checkAddresses(s *State) {
 // gateway has to be on the link.
 func (r *reader) checkRoute(s *State, rt *route) {
 	i := s.find(rt.out.text)
-	if i == nil || i.state == absent {
+	if i == nil || i.gone() {
 		r.report(rt.out.at, rt.field+".next-hop-interface", "%s is not an interface of this document", rt.out.text)
 		return
 	}

@@ -4,9 +4,11 @@
 // address, never by its kernel name, which is not known before the machine
 // boots; VLANs and ports refer to other profiles by UUID.
 //
-// It understands the part of nmstate that installs of OpenShift use: ethernet,
-// bonds, VLANs, Linux bridges, addresses of both families, DHCP,
-// autoconfiguration, routes and DNS. Everything else is refused by name with its
+// It understands the part of nmstate that installs of OpenShift use: ethernet with
+// ethtool, 802.1X and SR-IOV, bonds, VLANs, Linux bridges, Open vSwitch, VRF, VXLAN
+// and dummy interfaces, addresses of both families, DHCP, autoconfiguration, routes,
+// routing rules and DNS. What nmstate shows of a machine and nobody can set is
+// ignored and told of (State.Ignored). Everything else is refused by name with its
 // place in the document: a network that is only partly what was asked for is
 // worse than none.
 //

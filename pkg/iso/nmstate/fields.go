@@ -14,6 +14,12 @@ import (
 type reader struct {
 	name     string
 	problems Problems
+	ignored  Problems // what nothing is made of, and is not wrong
+}
+
+// ignore notes what nothing is made of.
+func (r *reader) ignore(at yamltree.Place, field, format string, args ...any) {
+	r.ignored = append(r.ignored, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 func (r *reader) report(at yamltree.Place, field, format string, args ...any) {

@@ -26,17 +26,18 @@ type Keyfile struct {
 // where there is none. The error is Problems: interfaces without an address,
 // or with one that contradicts the document.
 func (s *State) Keyfiles(macs map[string]string) ([]Keyfile, error) {
-	w := &writer{state: s, r: &reader{name: s.name}, macs: map[string]string{}, ids: map[string]string{}, ports: map[string]membership{}}
+	w := &writer{state: s, r: &reader{name: s.name}, macs: map[string]string{}, ids: map[*iface]string{}, ports: map[string]membership{}}
 	w.interfaces = slices.Clone(s.interfaces)
 	w.addImplied()
+	w.addPlugs()
 	w.resolve(macs)
 	if err := w.r.problems.err(); err != nil {
 		return nil, err
 	}
 	var files []Keyfile
 	for _, i := range w.interfaces {
-		if i.state != absent {
-			files = append(files, Keyfile{Name: i.name + keyfileSuffix, Content: w.profile(i)})
+		if !i.gone() {
+			files = append(files, Keyfile{Name: i.profileFile() + keyfileSuffix, Content: w.profile(i)})
 		}
 	}
 	slices.SortFunc(files, func(a, b Keyfile) int { return strings.Compare(a.Name, b.Name) })
@@ -46,13 +47,25 @@ func (s *State) Keyfiles(macs map[string]string) ([]Keyfile, error) {
 // keyfileSuffix is the only one that NetworkManager reads.
 const keyfileSuffix = ".nmconnection"
 
+// profileFile is the name of an interface's profile. Those of Open vSwitch may have
+// the names of others.
+func (i *iface) profileFile() string {
+	switch i.kind {
+	case ovsSwitch:
+		return i.name + "-br"
+	case ovsPlug:
+		return i.name + "-port"
+	}
+	return i.name
+}
+
 // writer makes the profiles of one machine.
 type writer struct {
 	state      *State
 	r          *reader
 	interfaces []*iface
 	macs       map[string]string     // permanent addresses of the physical interfaces by name
-	ids        map[string]string     // UUIDs of the profiles by name of the interface
+	ids        map[*iface]string     // UUIDs of the profiles
 	ports      map[string]membership // of ports, by name
 }
 
@@ -71,7 +84,7 @@ func (s *State) Physical() map[string]string {
 	w.addImplied()
 	macs := map[string]string{}
 	for _, i := range w.interfaces {
-		if i.kind == ethernet && i.state != absent {
+		if i.kind == ethernet && !i.gone() {
 			macs[i.name] = i.mac.text
 		}
 	}
@@ -82,21 +95,61 @@ func (s *State) Physical() map[string]string {
 // them, and notes who is a port of whom.
 func (w *writer) addImplied() {
 	for _, i := range w.state.interfaces {
-		if i.state == absent {
+		if i.gone() {
 			continue
 		}
 		for _, p := range i.ports() {
 			w.ports[p.text] = membership{i, p.settings}
 			w.imply(p.word, p.field)
 		}
-		if i.vlan != nil {
-			w.imply(i.vlan.base, i.field+".vlan.base-iface")
+		if base, field := i.base(); base.text != "" {
+			w.imply(base, field)
 		}
 	}
 }
 
+// addPlugs adds the ports of switches of Open vSwitch, which stand between the switch
+// and its interfaces.
+func (w *writer) addPlugs() {
+	for _, i := range w.state.interfaces {
+		if i.ovs == nil || i.gone() {
+			continue
+		}
+		var last *iface
+		for _, p := range i.ovs.ports {
+			if last == nil || last.plug != p.ovs {
+				last = &iface{name: p.ovs.name, at: p.at, field: p.field, kind: ovsPlug, state: up, plug: p.ovs, controller: word{text: i.name}}
+				w.interfaces = append(w.interfaces, last)
+			}
+			w.ports[p.text] = membership{last, p.settings}
+		}
+	}
+}
+
+// memberOf is what an interface is a port of.
+func (w *writer) memberOf(i *iface) (membership, bool) {
+	switch i.kind {
+	case ovsSwitch:
+		return membership{}, false
+	case ovsPlug:
+		return membership{controller: w.state.controllerNamed(i.controller.text)}, true
+	}
+	m, isPort := w.ports[i.name]
+	return m, isPort
+}
+
+// id is the UUID of the profile of a device.
+func (w *writer) id(name string) string {
+	for _, i := range w.interfaces {
+		if i.name == name && i.kind.device() {
+			return w.ids[i]
+		}
+	}
+	return ""
+}
+
 func (w *writer) imply(name word, field string) {
-	known := func(i *iface) bool { return i.name == name.text }
+	known := func(i *iface) bool { return i.name == name.text && i.kind.device() }
 	if !slices.ContainsFunc(w.interfaces, known) {
 		w.interfaces = append(w.interfaces, &iface{name: name.text, at: name.at, field: field, kind: ethernet, state: up})
 	}
@@ -116,7 +169,7 @@ func (w *writer) resolve(macs map[string]string) {
 	}
 	owner := map[string]string{}
 	for _, i := range w.interfaces {
-		if i.kind != ethernet || i.state == absent {
+		if i.kind != ethernet || i.gone() {
 			continue
 		}
 		mac := given[i.name]
@@ -142,7 +195,7 @@ func (w *writer) resolve(macs map[string]string) {
 		if i.kind == ethernet {
 			of = w.macs[i.name]
 		}
-		w.ids[i.name] = uuid5(string(i.kind) + " " + i.name + " " + of)
+		w.ids[i] = uuid5(string(i.kind) + " " + i.name + " " + of)
 	}
 }
 

@@ -54,6 +54,19 @@ func (w *writer) family(s *sections, i *iface, f *family) {
 	}
 	w.dns(s, i, f)
 	w.routes(s, i, f)
+	w.rules(s, i, f)
+}
+
+// rules writes the routing rules that come and go with this interface.
+func (w *writer) rules(s *sections, i *iface, f *family) {
+	n := 0
+	for r := range w.state.rules {
+		rl := &w.state.rules[r]
+		if w.state.carrier(rl) == i && rl.four == (f == &i.ip4) {
+			n++
+			s.set("routing-rule"+strconv.Itoa(n), rl.text())
+		}
+	}
 }
 
 func (f *family) method(four bool) string {

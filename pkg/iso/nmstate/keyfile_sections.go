@@ -46,6 +46,17 @@ func (s *sections) setList(key string, values []string) {
 	}
 }
 
+// settings writes a group of them, none where there are none.
+func (s *sections) settings(group string, settings []setting) {
+	if len(settings) == 0 {
+		return
+	}
+	s.group(group)
+	for _, setting := range settings {
+		s.set(setting.key, setting.value)
+	}
+}
+
 // nmType is the type of a profile as NetworkManager calls it.
 func (k kind) nmType() string {
 	if k == linuxBridge {
@@ -57,7 +68,7 @@ func (k kind) nmType() string {
 // profile is the keyfile of one interface.
 func (w *writer) profile(i *iface) []byte {
 	s := &sections{}
-	member, isPort := w.ports[i.name]
+	member, isPort := w.memberOf(i)
 	w.connection(s, i, member.controller)
 	w.wired(s, i)
 	switch {
@@ -67,34 +78,72 @@ func (w *writer) profile(i *iface) []byte {
 		for _, option := range i.bond.options {
 			s.set(option.key, option.value)
 		}
-	case i.bridge != nil && len(i.bridge.settings) > 0:
-		s.group("bridge")
-		for _, setting := range i.bridge.settings {
-			s.set(setting.key, setting.value)
-		}
+	case i.bridge != nil:
+		s.settings("bridge", i.bridge.settings)
 	case i.vlan != nil:
 		w.vlan(s, i.vlan)
 	}
+	s.settings("802-1x", i.dot1x)
+	s.settings("sriov", i.sriov)
+	s.settings("ethtool", i.ethtool)
+	w.virtual(s, i)
 	if i.description != "" {
 		s.group("user")
 		s.set("nmstate.interface.description", i.description) // where nmstate keeps it
 	}
 	if isPort {
 		portSections(s, member)
-		return []byte(s.text.String())
 	}
-	w.families(s, i)
+	if !isPort || i.ownAddresses(member.controller) {
+		w.families(s, i)
+	}
 	return []byte(s.text.String())
+}
+
+// ownAddresses says whether a port has addresses all the same: one of a routing table,
+// and one that Open vSwitch gives the machine.
+func (i *iface) ownAddresses(controller *iface) bool {
+	return controller.vrf != nil || i.kind == ovsDevice && i.peer == ""
+}
+
+// virtual writes what only one kind of virtual interface has.
+func (w *writer) virtual(s *sections, i *iface) {
+	switch {
+	case i.kind == dummyKind:
+		s.group("dummy")
+	case i.vrf != nil:
+		s.settings("vrf", []setting{{"table", strconv.FormatInt(i.vrf.table, 10)}})
+	case i.vxlan != nil:
+		s.settings("vxlan", i.vxlan.settings)
+		if i.vxlan.base.text != "" {
+			s.set("parent", w.id(i.vxlan.base.text))
+		}
+	case i.ovs != nil:
+		s.group("ovs-bridge")
+		for _, setting := range i.ovs.settings {
+			s.set(setting.key, setting.value)
+		}
+	case i.plug != nil:
+		s.group("ovs-port")
+		for _, setting := range i.plug.settings {
+			s.set(setting.key, setting.value)
+		}
+	case i.peer != "":
+		s.settings("ovs-interface", []setting{{"type", "patch"}})
+		s.settings("ovs-patch", []setting{{"peer", i.peer}})
+	case i.kind == ovsDevice:
+		s.settings("ovs-interface", []setting{{"type", "internal"}})
+	}
 }
 
 func (w *writer) connection(s *sections, i *iface, controller *iface) {
 	s.group("connection")
 	id := i.profile
 	if id == "" {
-		id = i.name
+		id = i.profileFile()
 	}
 	s.set("id", id)
-	s.set("uuid", w.ids[i.name])
+	s.set("uuid", w.ids[i])
 	s.set("type", i.kind.nmType())
 	if i.kind != ethernet {
 		s.set("interface-name", i.name)
@@ -102,13 +151,13 @@ func (w *writer) connection(s *sections, i *iface, controller *iface) {
 	if i.state == down {
 		s.set("autoconnect", "false")
 	}
-	if len(i.ports()) > 0 {
+	if len(i.ports()) > 0 || i.kind == ovsPlug {
 		// Ports come up with their controller; NetworkManager of all releases
 		// knows this and the next two by their old names.
 		s.set("autoconnect-slaves", "1")
 	}
 	if controller != nil {
-		s.set("master", w.ids[controller.name])
+		s.set("master", w.ids[controller])
 		s.set("slave-type", controller.kind.nmType())
 	}
 	if i.lldp != nil {
@@ -122,6 +171,9 @@ func (w *writer) connection(s *sections, i *iface, controller *iface) {
 
 // wired writes what Ethernet has in common with all that is built on it.
 func (w *writer) wired(s *sections, i *iface) {
+	if !i.kind.device() {
+		return
+	}
 	inner := &sections{}
 	permanent := w.macs[i.name]
 	if permanent != "" {
@@ -157,7 +209,7 @@ func (w *writer) vlan(s *sections, v *vlan) {
 	s.group("vlan")
 	s.set("flags", strconv.FormatInt(v.flags, 10))
 	s.set("id", strconv.FormatInt(v.id, 10))
-	s.set("parent", w.ids[v.base.text])
+	s.set("parent", w.id(v.base.text))
 	if v.protocol == "802.1ad" {
 		s.set("protocol", v.protocol)
 	}
@@ -167,12 +219,15 @@ func (w *writer) vlan(s *sections, v *vlan) {
 func portSections(s *sections, m membership) {
 	inner := &sections{}
 	group := "bond-port"
-	if m.controller.bridge != nil {
+	switch {
+	case m.controller.bond == nil && m.controller.bridge == nil:
+		return
+	case m.controller.bridge != nil:
 		group = "bridge-port"
 		inner.setFlag("hairpin-mode", m.settings.hairpin)
 		inner.setNumber("path-cost", m.settings.pathCost)
 		inner.setNumber("priority", m.settings.bridgePriority)
-	} else {
+	default:
 		inner.setNumber("prio", m.settings.priority)
 		inner.setNumber("queue-id", m.settings.queue)
 	}

@@ -2,6 +2,7 @@ package nmstate
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
@@ -48,10 +49,8 @@ func (r *reader) state(root *yamltree.Node) *State {
 	s := &State{name: r.name}
 	doc := r.object(root, "")
 	doc.hints = map[string]string{
-		"hostname":    "a host's name goes with the machine, not with its network",
-		"route-rules": "there are no routing rules in the profiles that are made here",
-		"capture":     "this is a policy; write the state that it leads to",
-		"desired":     "this is a policy; write the state that it leads to",
+		"capture": "this is a policy; write the state that it leads to",
+		"desired": "this is a policy; write the state that it leads to",
 	}
 	for _, o := range doc.objects("interfaces") {
 		s.interfaces = append(s.interfaces, o.iface())
@@ -63,11 +62,36 @@ func (r *reader) state(root *yamltree.Node) *State {
 			s.routes = append(s.routes, route)
 		}
 	}
-	routes.ignoreEmpty("running")
+	routes.shown("running")
 	routes.end()
-	doc.ignoreEmpty("route-rules", "ovs-db", "ovn", "hostname")
+	s.rules = doc.object("route-rules").rules()
+	doc.hostname()
+	doc.ignoreEmpty("ovs-db", "ovn")
 	doc.end()
+	s.ignored = r.ignored
+	slices.SortStableFunc(s.ignored, byPlace)
 	return s
+}
+
+// hostname takes the machine's name, which no profile has: it goes with the machine.
+func (o *object) hostname() {
+	name := o.object("hostname")
+	name.shown("running")
+	if w := name.text("config"); w.text != "" {
+		o.r.ignore(w.at, name.field("config"), "a host's name goes with the machine, not with its network")
+	}
+	name.end()
+}
+
+// shown takes keys that nmstate shows of a machine and nobody can set.
+func (o *object) shown(keys ...string) {
+	for _, key := range keys {
+		e, there := o.left[key]
+		delete(o.left, key)
+		if there && !saysNothing(e.Value) {
+			o.r.ignore(e.At, o.field(key), "nmstate shows it, and it cannot be set")
+		}
+	}
 }
 
 // ignoreEmpty takes keys that say nothing: what nmstate shows of a machine has
@@ -120,7 +144,7 @@ func (o *object) resolver() resolver {
 		d.options = append(d.options, w.text)
 	}
 	config.end()
-	o.ignoreEmpty("running")
+	o.shown("running")
 	o.end()
 	return d
 }

@@ -28,14 +28,24 @@ func TestRefusals(t *testing.T) {
 		"not a map":            {"[]", "x.yaml:1:1: has to be a map, but is a list"},
 		"twice a key":          {"routes: {}\nroutes: {}\n", `x.yaml:2:1: the key "routes" stands here a second time, first in line 1`},
 		"unknown at the top":   {nic + "ovs-db: {external_ids: {a: b}}\n", "x.yaml:6:1: ovs-db: is not supported"},
-		"routing rules":        {nic + "route-rules:\n  config: [{ip-from: 10.0.0.0/8}]\n", "x.yaml:6:1: route-rules: is not supported: there are no routing rules in the profiles that are made here"},
-		"hostname":             {nic + "hostname: {config: a}\n", "x.yaml:6:1: hostname: is not supported: a host's name goes with the machine, not with its network"},
+		"rule's interface":     {nic + "route-rules:\n  config: [{ip-from: 10.0.0.0/8, iif: eth0}]\n", "x.yaml:7:39: route-rules.config[0].iif: eth0 names a device, and the names of physical ones are not known before the machine boots; write ip-from"},
+		"rule's families":      {nic + "route-rules:\n  config: [{ip-from: 10.0.0.0/8, ip-to: 'fd00::/8'}]\n", "x.yaml:7:13: route-rules.config[0]: fd00::/8 is of another family than ipv4"},
+		"rule without address": {nic + "route-rules:\n  config: [{family: ipv6, route-table: 5}]\n", "x.yaml:7:13: route-rules.config[0]: no interface has addresses of its family"},
+		"rule's mark":          {nic + "route-rules:\n  config: [{fwmark: red}]\n", `x.yaml:7:21: route-rules.config[0].fwmark: "red" is not a number of 32 bits`},
+		"unknown of a rule":    {nic + "route-rules:\n  config: [{ip-from: 10.0.0.0/8, tos: 1}]\n", "x.yaml:7:34: route-rules.config[0].tos: is not supported"},
 		"no name":              {"interfaces:\n- type: ethernet\n", "x.yaml:2:3: interfaces[0].name: is missing"},
-		"type":                 {"interfaces:\n- name: a\n  type: ovs-bridge\n", `x.yaml:3:9: interfaces[0].type: "ovs-bridge" is not supported; it may be ethernet, bond, vlan, linux-bridge`},
-		"state":                {"interfaces:\n- name: a\n  state: ignore\n", `x.yaml:3:10: interfaces[0].state: "ignore" is not supported; it may be up, down, absent`},
-		"unknown of interface": {"interfaces:\n- name: a\n  ethtool: {feature: {}}\n", "x.yaml:3:3: interfaces[0].ethtool: is not supported"},
+		"type":                 {"interfaces:\n- name: a\n  type: infiniband\n", `x.yaml:3:9: interfaces[0].type: "infiniband" is not supported; it may be ethernet, bond, vlan, linux-bridge, dummy, vrf, vxlan, ovs-bridge, ovs-interface, loopback`},
+		"loopback's address":   {"interfaces:\n- name: lo\n  type: loopback\n  ipv4: {address: [{ip: 192.0.2.1, prefix-length: 32}]}\n", "x.yaml:2:3: interfaces[0]: lo has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy"},
+		"state":                {"interfaces:\n- name: a\n  state: gone\n", `x.yaml:3:10: interfaces[0].state: "gone" is not supported; it may be up, down, absent, ignore`},
+		"ignored port":         {"interfaces:\n- {name: a, state: ignore}\n- {name: b, type: bond, link-aggregation: {mode: 1, port: [a]}}\n", "x.yaml:3:60: interfaces[1].link-aggregation.port: a is ignore and cannot be a port of b"},
+		"unknown of interface": {"interfaces:\n- name: a\n  ethtool: {feature: {rx-magic: true}}\n", "x.yaml:3:23: interfaces[0].ethtool.feature.rx-magic: is not supported"},
 		"unknown in ipv4":      {"interfaces:\n- name: a\n  ipv4: {enabled: true, forwarding: true}\n", "x.yaml:3:25: interfaces[0].ipv4.forwarding: is not supported"},
-		"sr-iov":               {"interfaces:\n- name: a\n  ethernet:\n    sr-iov: {total-vfs: 2}\n", "x.yaml:4:5: interfaces[0].ethernet.sr-iov: is not supported"},
+		"sr-iov":               {"interfaces:\n- name: a\n  ethernet:\n    sr-iov: {total-vfs: 2, vfs: [{id: 2}]}\n", "x.yaml:4:35: interfaces[0].ethernet.sr-iov.vfs[0].id: 2 is not below total-vfs"},
+		"802.1x without way":   {"interfaces:\n- name: a\n  802.1x: {identity: me, ca-cert: ca.pem}\n", "x.yaml:3:12: interfaces[0].802.1x.eap-methods: is missing\nx.yaml:3:35: interfaces[0].802.1x.ca-cert: \"ca.pem\" is not the path of a file on the machine, which starts with a slash"},
+		"vrf without table":    {"interfaces:\n- {name: v, type: vrf, vrf: {port: [a]}}\n", "x.yaml:2:30: interfaces[0].vrf.route-table-id: is missing"},
+		"vxlan without id":     {"interfaces:\n- {name: v, type: vxlan, vxlan: {remote: 10.0.0.1}}\n", "x.yaml:2:34: interfaces[0].vxlan.id: is missing"},
+		"trunks of a switch":   {"interfaces:\n- {name: s, type: ovs-bridge, bridge: {port: [{name: a, vlan: {mode: trunk, trunk-tags: [{id: 1}]}}]}}\n", "x.yaml:2:77: interfaces[0].bridge.port[0].vlan.trunk-tags: is not supported: NetworkManager of releases in use has no list of trunks; leave it out, and the trunk takes every VLAN"},
+		"loose ovs-interface":  {"interfaces:\n- {name: s, type: ovs-interface}\n", "x.yaml:2:4: interfaces[0]: s is a port of no ovs-bridge of this document"},
 		"a bond's on ethernet": {nic + "  link-aggregation: {mode: 1}\n", "x.yaml:6:3: interfaces[0].link-aggregation: is not supported"},
 		"name of a path":       {"interfaces:\n- name: ../a\n", `x.yaml:2:9: interfaces[0].name: "../a" cannot be the name of an interface`},
 		"long name":            {"interfaces:\n- name: bond-of-the-north\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0]}\n", `x.yaml:2:9: interfaces[0].name: "bond-of-the-north" is too long: a device has at most 15 characters`},
@@ -57,7 +67,8 @@ func TestRefusals(t *testing.T) {
 		"mac twice":            {nic + "- name: eth1\n  mac-address: 52:54:00:00:00:01\n", "x.yaml:7:16: interfaces[1].mac-address: 52:54:00:00:00:01 is the address of eth0 already"},
 		"address twice":        {nic + second + "  ipv4: {address: [{ip: 10.0.0.9, prefix-length: 24}]}\n", "x.yaml:8:21: interfaces[1].ipv4.address[0]: 10.0.0.9 is an address of eth0 already"},
 		"bond mode":            {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: lacp, port: [a]}\n", `x.yaml:4:28: interfaces[0].link-aggregation.mode: "lacp" is not a mode of bonds; it may be balance-rr, active-backup, balance-xor, broadcast, 802.3ad, balance-tlb, balance-alb`},
-		"bond option":          {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {primary: a}}\n", "x.yaml:4:52: interfaces[0].link-aggregation.options.primary: is not supported: it names a device, and device names are not known before the machine boots; give the port a priority in ports-config"},
+		"bond option":          {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {primary: c}}\n", "x.yaml:4:61: interfaces[0].link-aggregation.options.primary: c is not a port of the bond"},
+		"bond without choice":  {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 4, port: [a], options: {primary: a}}\n", "x.yaml:4:61: interfaces[0].link-aggregation.options.primary: means nothing in mode 802.3ad"},
 		"bond option's mode":   {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {lacp_rate: fast}}\n", "x.yaml:4:63: interfaces[0].link-aggregation.options.lacp_rate: means nothing in mode active-backup"},
 		"bond option's value":  {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 4, port: [a], options: {lacp_rate: 7}}\n", `x.yaml:4:63: interfaces[0].link-aggregation.options.lacp_rate: "7" is not one of slow, fast`},
 		"two monitors":         {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [a], options: {miimon: 1, arp_interval: 1, arp_ip_target: 10.0.0.1}}\n", "x.yaml:4:52: interfaces[0].link-aggregation.options: miimon and arp_interval exclude each other"},
@@ -79,7 +90,6 @@ func TestRefusals(t *testing.T) {
 		"route's weight":       {nic + "routes:\n  config:\n  - {destination: 0.0.0.0/0, next-hop-address: 10.0.0.1, next-hop-interface: eth0, weight: 2}\n", "x.yaml:8:84: routes.config[0].weight: is not supported: routes are not balanced over several gateways"},
 		"DNS":                  {nic + "dns-resolver:\n  config: {server: [dns.example.com]}\n", `x.yaml:7:21: dns-resolver.config.server: "dns.example.com" is not an IP address`},
 		"DNS without family":   {nic + "dns-resolver:\n  config: {server: ['fd00::53']}\n", "x.yaml:7:21: dns-resolver.config.server: no interface can ask fd00::53: none has addresses of its family"},
-		"running routes":       {nic + "routes:\n  running: [{destination: 0.0.0.0/0}]\n", "x.yaml:7:3: routes.running: is not supported"},
 		"alias bomb":           {"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e]\n", "x.yaml:1:1: grows too large when its aliases are followed"},
 		"depth":                {strings.Repeat("[", 200), "x.yaml:1:101: is nested more than 100 levels deep"},
 		"control character":    {"interfaces:\n- name: a\n  description: \"a\\nb\"\n", "x.yaml:3:16: interfaces[0].description: has a control character in it"},
@@ -94,6 +104,34 @@ func TestRefusals(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What nmstate shows of a machine is taken, and told of with its place; so is what
+// goes with the machine and not with its network.
+func TestIgnored(t *testing.T) {
+	data, err := os.ReadFile("testdata/production.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := nmstate.Parse("x.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, p := range state.Ignored() {
+		if p.Line == 0 || p.Message == "" {
+			t.Errorf("%q has no place or no reason", p)
+		}
+		fields = append(fields, p.Field)
+	}
+	want := []string{
+		"hostname.running", "hostname.config", "interfaces[0]", "interfaces[1].permanent-mac-address", "interfaces[1].min-mtu", "interfaces[1].max-mtu",
+		"interfaces[1].ethtool.ring.rx-max", "interfaces[3].ipv4.address[0].valid-life-time", "interfaces[3].ipv4.address[0].preferred-life-time",
+		"interfaces[4]", "routes.running", "dns-resolver.running",
+	}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Error(diff)
 	}
 }
 

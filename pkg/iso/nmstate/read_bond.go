@@ -66,7 +66,6 @@ func (o *object) bond() *bond {
 	b := &bond{mode: o.bondMode()}
 	options := o.object("options")
 	options.hints = map[string]string{
-		"primary":      "it names a device, and device names are not known before the machine boots; give the port a priority in ports-config",
 		"active_slave": "it names a device, and device names are not known before the machine boots",
 		"balance_slb":  "it is not one of the kernel's",
 	}
@@ -81,6 +80,10 @@ func (o *object) bond() *bond {
 		}
 		b.options = append(b.options, setting{key, value})
 	}
+	b.primary = options.text("primary")
+	if b.primary.text != "" && !slices.Contains(primaryModes, b.mode) {
+		o.r.report(b.primary.at, options.field("primary"), "means nothing in mode %s", b.mode)
+	}
 	options.end()
 	o.checkMonitors(options, b)
 	key := "port"
@@ -94,7 +97,28 @@ func (o *object) bond() *bond {
 		config.bondPort(b)
 	}
 	o.end()
+	o.primary(b, options.field("primary"))
 	return b
+}
+
+// primaryModes are those in which one port is used before the others.
+var primaryModes = []string{"active-backup", "balance-tlb", "balance-alb"}
+
+// primary gives the port that is used before the others a priority above theirs. The
+// kernel's own option names a device, and device names are not known before the
+// machine boots; the port with the highest priority is chosen in the same way.
+func (o *object) primary(b *bond, field string) {
+	if b.primary.text == "" {
+		return
+	}
+	highest := int64(1<<31 - 1)
+	for i := range b.ports {
+		if b.ports[i].text == b.primary.text {
+			b.ports[i].settings.priority = &highest
+			return
+		}
+	}
+	o.r.report(b.primary.at, field, "%s is not a port of the bond", b.primary.text)
 }
 
 // bondMode is the mode by its name, which may be written as its number.
@@ -174,7 +198,7 @@ func (o *object) bondPort(b *bond) {
 	name := o.text("name")
 	settings := portSettings{queue: o.number("queue-id", 0, 65535), priority: o.number("priority", -1<<31, 1<<31-1)}
 	o.end()
-	if settings.priority != nil && !slices.Contains([]string{"active-backup", "balance-tlb", "balance-alb"}, b.mode) {
+	if settings.priority != nil && !slices.Contains(primaryModes, b.mode) {
 		o.r.report(o.at, o.field("priority"), "means nothing in mode %s", b.mode)
 	}
 	for i := range b.ports {

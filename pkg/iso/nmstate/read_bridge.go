@@ -17,6 +17,7 @@ func (o *object) bridge() *bridge {
 	b.number(options, "mac-ageing-time", "ageing-time", 0, 1000000)
 	b.number(options, "group-forward-mask", "group-forward-mask", 0, 65535)
 	b.flag(options, "multicast-snooping", "multicast-snooping")
+	options.shown("gc-timer", "hello-timer", "group-addr")
 	options.end()
 	for _, entry := range o.objects("port") {
 		entry.need("name")

@@ -12,8 +12,12 @@ func (o *object) iface() *iface {
 	o.need("name")
 	name := o.text("name")
 	i := &iface{name: name.text, at: o.at, field: o.path}
-	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge)))
-	i.state = o.oneOf("state", up, down, absent)
+	if i.state = o.oneOf("state", up, down, absent, ignore); i.state == ignore {
+		i.kind = ethernet // whatever it is: nothing more is read of it
+		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
+		return i
+	}
+	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsSwitch), string(ovsDevice), string(loopback)))
 	if i.state == down && i.kind != ethernet {
 		i.state = absent // a device that nothing makes needs nothing to keep it down
 	}
@@ -37,15 +41,21 @@ func (o *object) iface() *iface {
 	i.copyMAC = o.text("copy-mac-from")
 	lldp := o.object("lldp")
 	i.lldp = lldp.flag("enabled")
+	lldp.shown("neighbors")
 	lldp.end()
 	i.ip4, i.ip6 = o.object("ipv4").family(true), o.object("ipv6").family(false)
+	i.ethtool = o.object("ethtool").ethtool()
 	o.details(i)
-	o.hints = map[string]string{
-		"permanent-mac-address": "nmstate shows it; to find an interface by it write identifier: mac-address and mac-address",
-		"min-mtu":               "nmstate shows it; leave it out",
-		"max-mtu":               "nmstate shows it; leave it out",
-	}
+	o.shown("permanent-mac-address", "min-mtu", "max-mtu", "driver", "pci-address")
+	o.ignoreEmpty("ovs-db", "mptcp")
 	o.end()
+	if i.kind == loopback {
+		i.state = ignore
+		if !i.onlyItself() {
+			o.r.report(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy", i.name)
+		}
+		o.r.ignore(o.at, o.path, "every machine has its loopback interface %s by itself", i.name)
+	}
 	return i
 }
 
@@ -53,13 +63,26 @@ func (o *object) iface() *iface {
 func (o *object) details(i *iface) {
 	switch i.kind {
 	case ethernet:
-		i.link = o.object("ethernet").link()
+		wired := o.object("ethernet")
+		i.sriov = wired.object("sr-iov").virtualFunctions()
+		i.link = wired.link()
+		i.dot1x = o.object("802.1x").dot1x()
 	case bondKind:
 		i.bond = o.object("link-aggregation").bond()
 	case vlanKind:
 		i.vlan = o.object("vlan").vlan(i.state)
 	case linuxBridge:
 		i.bridge = o.object("bridge").bridge()
+	case vrfKind:
+		i.vrf = o.object("vrf").vrf(i.state)
+	case vxlanKind:
+		i.vxlan = o.object("vxlan").vxlan(i.state)
+	case ovsSwitch:
+		i.ovs = o.object("bridge").ovsBridge()
+	case ovsDevice:
+		patch := o.object("patch")
+		i.peer = patch.text("peer").text
+		patch.end()
 	}
 }
 

@@ -76,6 +76,7 @@ func (o *object) address(four bool) (netip.Prefix, bool) {
 		o.r.report(at, o.field("ip"), "%s cannot be the address of an interface", ip)
 		ok = false
 	}
+	o.shown("valid-life-time", "preferred-life-time")
 	o.hints = map[string]string{"mptcp-flags": "multipath TCP is not set up"}
 	o.end()
 	if !ok || length == nil {

@@ -12,8 +12,15 @@ type State struct {
 	name       string
 	interfaces []*iface
 	routes     []route
+	rules      []rule
 	dns        resolver
+	ignored    Problems
 }
+
+// Ignored are the parts of the document that nothing was made of, each with its
+// place: what nmstate shows of a machine and nobody can set, interfaces that are to
+// be left alone, and the machine's name, which goes with the machine.
+func (s *State) Ignored() Problems { return s.ignored }
 
 type kind string
 
@@ -22,15 +29,27 @@ const (
 	bondKind    kind = "bond"
 	vlanKind    kind = "vlan"
 	linuxBridge kind = "linux-bridge"
+	dummyKind   kind = "dummy"
+	vrfKind     kind = "vrf"
+	vxlanKind   kind = "vxlan"
+	ovsSwitch   kind = "ovs-bridge"
+	ovsDevice   kind = "ovs-interface"
+	ovsPlug     kind = "ovs-port" // of a profile; in a document it is part of the ovs-bridge
+	loopback    kind = "loopback" // no profile is made of it
 )
+
+// device says whether the kernel has a device of the kind. A switch of Open vSwitch
+// is none, and often has the name of an interface of its own.
+func (k kind) device() bool { return k != ovsSwitch && k != ovsPlug }
 
 // What an interface is to be. One that is down keeps a profile that is not
 // brought up by itself, so that NetworkManager does not invent one for it; one
-// that is absent has none.
+// that is absent has none, and so has one that is ignored.
 const (
 	up     = "up"
 	down   = "down"
 	absent = "absent"
+	ignore = "ignore"
 )
 
 // iface is an interface, or what is to become one.
@@ -56,9 +75,30 @@ type iface struct {
 
 	controller word // name of the bond or bridge that it is a port of
 
+	ethtool, dot1x, sriov []setting
+
 	bond   *bond
 	vlan   *vlan
 	bridge *bridge
+	vrf    *vrf
+	vxlan  *vxlan
+	ovs    *ovsBridge
+	plug   *ovsPort // of a profile of kind ovsPlug
+	peer   string   // of an ovs-interface that is a patch
+}
+
+// gone says whether no profile is made of the interface.
+func (i *iface) gone() bool { return i.state == absent || i.state == ignore }
+
+// base is the interface that one stands on, "" where it stands on none.
+func (i *iface) base() (name word, field string) {
+	switch {
+	case i.vlan != nil:
+		return i.vlan.base, i.field + ".vlan.base-iface"
+	case i.vxlan != nil:
+		return i.vxlan.base, i.field + ".vxlan.base-iface"
+	}
+	return word{}, ""
 }
 
 // link is what an Ethernet interface agrees on with the other end.
@@ -79,6 +119,7 @@ type portSettings struct {
 type bond struct {
 	mode    string
 	options []setting // in the order of their names
+	primary word      // name of the port that is used before the others
 	ports   []port
 }
 
@@ -91,6 +132,7 @@ type port struct {
 	word
 	field    string
 	settings portSettings
+	ovs      *ovsPort // that the interface is in, of an ovs-bridge
 }
 
 type vlan struct {
@@ -178,19 +220,38 @@ func (i *iface) of(ip netip.Addr) *family {
 	return &i.ip6
 }
 
-// find is the interface with a name, or nil.
+// find is the device with a name, or nil.
 func (s *State) find(name string) *iface {
 	for _, i := range s.interfaces {
-		if i.name == name {
+		if i.name == name && i.kind.device() {
 			return i
 		}
 	}
 	return nil
 }
 
-// ports are the ports of a bond or bridge, whose own list names them.
+// controllerNamed is what has a name and ports, or nil.
+func (s *State) controllerNamed(name string) *iface {
+	for _, i := range s.interfaces {
+		if i.name == name && i.controls() {
+			return i
+		}
+	}
+	return nil
+}
+
+// controls says whether an interface has ports.
+func (i *iface) controls() bool {
+	return i.bond != nil || i.bridge != nil || i.vrf != nil || i.ovs != nil
+}
+
+// ports are the ports of what has some, whose own list names them.
 func (i *iface) ports() []port {
 	switch {
+	case i.vrf != nil:
+		return i.vrf.ports
+	case i.ovs != nil:
+		return i.ovs.ports
 	case i.bond != nil:
 		return i.bond.ports
 	case i.bridge != nil:

@@ -6,7 +6,7 @@
 //	/n/ID/ipxe                    the iPXE script that boots them
 //	/n/ID/generic.ins, generic.prm, initrd.addrsize   what s390x wants beside them
 //	/rootfs/ID.img                a root filesystem that minimal ISOs share
-//	/ipxe?mac=MAC                 the script of the host with that MAC; without one, a script that asks for it
+//	/ipxe/ID?mac=MAC              the script of the host with that MAC; without one, a script that asks for it
 //	/metrics                      counters for Prometheus
 //
 // An ID is an HMAC of the host's name: short, because some BMCs refuse long

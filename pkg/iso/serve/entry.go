@@ -11,6 +11,7 @@ type class string
 const (
 	hostClass   class = "host"
 	sharedClass class = "shared"
+	bootClass   class = "boot" // of no entry: the path at which scripts are asked for
 )
 
 // entryKey names an entry.

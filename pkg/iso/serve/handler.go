@@ -79,7 +79,8 @@ func (a *answer) dispatch() {
 	case "/metrics":
 		s.writeMetrics(a.w)
 		return
-	case "/ipxe":
+	}
+	if s.asksByMAC(r.URL.Path) {
 		a.byMAC()
 		return
 	}

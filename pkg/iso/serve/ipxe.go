@@ -11,7 +11,7 @@ import (
 // chainScript asks again with the address of the interface that the machine
 // booted from (iPXE's netX is the one that was opened last).
 const chainScript = "#!ipxe\n" +
-	"chain --replace %s/ipxe?mac=${netX/mac:hexhyp}\n"
+	"chain --replace %s?mac=${netX/mac:hexhyp}\n"
 
 // normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, whatever separates its
 // digits: iPXE's hexhyp format writes hyphens, others colons, dots or nothing.
@@ -32,7 +32,7 @@ func (s *Server) script(e *entry, f *file, r *http.Request) content {
 
 // chain makes the script for a machine that has not said its MAC address.
 func (s *Server) chain(r *http.Request) content {
-	return textContent(fmt.Sprintf(chainScript, s.reachedAt(r)))
+	return textContent(fmt.Sprintf(chainScript, s.reachedAt(r)+s.bootPath()))
 }
 
 // reachedAt is the server's URL: that of the configuration, else what the

@@ -39,7 +39,7 @@ func TestScriptsNameTheHostsFiles(t *testing.T) {
 		"hostile":        {"", "x/ || shell\n", "kernel /n/"},
 	} {
 		s := netboot(t, serve.Config{URL: test.url})
-		path := strings.TrimPrefix(s.URL("m-0", serve.IPXE), test.url)
+		path, boot := strings.TrimPrefix(s.URL("m-0", serve.IPXE), test.url), strings.TrimPrefix(s.BootURL(), test.url)
 		get := func(target string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest("GET", target, nil)
 			r.Host = test.host
@@ -52,12 +52,12 @@ func TestScriptsNameTheHostsFiles(t *testing.T) {
 			t.Errorf("%s: %d %s", name, byID.Code, byID.Body)
 		}
 		for _, mac := range []string{"52:54:00:00:00:0a", "52-54-00-00-00-0A", "5254.0000.000b", "52540000000b"} {
-			if byMAC := get("/ipxe?mac=" + mac); byMAC.Body.String() != byID.Body.String() {
+			if byMAC := get(boot + "?mac=" + mac); byMAC.Body.String() != byID.Body.String() {
 				t.Errorf("%s: %s: %d %s", name, mac, byMAC.Code, byMAC.Body)
 			}
 		}
-		chain := get("/ipxe")
-		if !strings.HasPrefix(chain.Body.String(), "#!ipxe\n") || !strings.Contains(chain.Body.String(), "/ipxe?mac=${netX/mac:hexhyp}\n") {
+		chain := get(boot)
+		if !strings.HasPrefix(chain.Body.String(), "#!ipxe\n") || !strings.Contains(chain.Body.String(), boot+"?mac=${netX/mac:hexhyp}\n") {
 			t.Errorf("%s: chain script %s", name, chain.Body)
 		}
 	}
@@ -99,7 +99,7 @@ func TestMACsCannotBeTried(t *testing.T) {
 	clk := newClock()
 	s := netboot(t, serve.Config{Clock: clk})
 	from := func(client, mac string) int {
-		r := httptest.NewRequest("GET", "/ipxe?mac="+mac, nil)
+		r := httptest.NewRequest("GET", s.BootURL()+"?mac="+mac, nil)
 		r.RemoteAddr = client
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)

@@ -17,6 +17,13 @@ func path(kind Kind, id string) string {
 // rootfsPath is the URL path of a shared root filesystem.
 func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
 
+// bootPath is the URL path at which machines ask for their scripts by MAC address.
+// Its id is nobody's: MAC addresses are no secret, and a script names the media.
+func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
+
+// asksByMAC says whether a path is the one of bootPath.
+func (s *Server) asksByMAC(p string) bool { return sameID(p, s.bootPath()) }
+
 // route is what a path asks for.
 type route struct {
 	class class

@@ -255,6 +255,10 @@ func (s *Server) URL(host string, kind Kind) string {
 	return s.config.URL + path(kind, s.namer.id(hostClass, host))
 }
 
+// BootURL is where iPXE finds what to boot, if it is told nothing but that: a script
+// that asks for the one of the machine's MAC address. It is as secret as the others.
+func (s *Server) BootURL() string { return s.config.URL + s.bootPath() }
+
 // RootfsURL is where a shared root filesystem is found.
 func (s *Server) RootfsURL(name string) string {
 	return s.config.URL + rootfsPath(s.namer.id(sharedClass, name))

@@ -253,7 +253,8 @@ func TestNothingIsTold(t *testing.T) {
 		"/rootfs/" + id + ".img", "/i/" + shared + ".iso", "/n/" + shared + "/rootfs",
 		"/i/..%2f..%2fetc%2fpasswd", "/i/\x00.iso",
 		s.URL("expired", serve.ISO), s.URL("withdrawn", serve.ISO), s.URL("unknown", serve.ISO),
-		"/ipxe?mac=52:54:00:00:00:01", "/ipxe?mac=", "/ipxe?mac=%0a", "/ipxe?mac=52:54:00:00:00:02",
+		"/ipxe", "/ipxe/", "/ipxe/" + id, "/ipxe?mac=52:54:00:00:00:0a", "/ipxe/" + id + "?mac=52:54:00:00:00:0a",
+		s.BootURL() + "?mac=52:54:00:00:00:01", s.BootURL() + "?mac=", s.BootURL() + "?mac=%0a", s.BootURL() + "?mac=52:54:00:00:00:02",
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		path, query, _ := strings.Cut(target, "?")

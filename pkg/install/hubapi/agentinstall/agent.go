@@ -60,10 +60,10 @@ type AgentSpec struct {
 	// NodeLabels are put on the host's Node.
 	// +optional
 	NodeLabels map[string]string `json:"nodeLabels,omitempty"`
-	// FencingCredentialsSecretRef names the Secret by which the host is powered off
+	// FencingCredentialsSecretRef is the name of the Secret by which the host is powered off
 	// by its peer.
 	// +optional
-	FencingCredentialsSecretRef *hubapi.LocalReference `json:"fencingCredentialsSecretRef,omitempty"`
+	FencingCredentialsSecretRef string `json:"fencingCredentialsSecretRef,omitempty"`
 }
 
 // AgentStatus is what a host is, and how far it got.

@@ -56,7 +56,6 @@ type InfraEnvSpec struct {
 	CPUArchitecture string `json:"cpuArchitecture,omitempty"`
 	// ImageType is full-iso or minimal-iso.
 	// +optional
-	// +kubebuilder:validation:Enum=full-iso;minimal-iso
 	ImageType string `json:"imageType,omitempty"`
 	// IPXEScriptType says what a host gets that boots from the network again.
 	// +optional
@@ -83,7 +82,7 @@ type InfraEnvSpec struct {
 	// network, in seconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	NetworkDiscoveryDelaySeconds *int32 `json:"networkDiscoveryDelaySeconds,omitempty"`
+	NetworkDiscoveryDelaySeconds *int64 `json:"networkDiscoveryDelaySeconds,omitempty"`
 }
 
 // Values of InfraEnvSpec.IPXEScriptType.
@@ -109,6 +108,7 @@ type KernelArgument struct {
 type AgentApproval struct {
 	// AutoApprove makes Agents approved: for networks where nobody else boots.
 	// +optional
+	// +kubebuilder:default=false
 	AutoApprove bool `json:"autoApprove,omitempty"`
 }
 

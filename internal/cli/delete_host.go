@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func (a *app) deleteHostCommand() *cobra.Command {
+	o := &changeOptions{app: a}
+	command := &cobra.Command{
+		Use:     "host NAME|ID",
+		Aliases: []string{"hosts"},
+		Short:   "Delete a host's record; power the machine off first, or it comes back",
+		Long: `Delete a host's record from the service. A machine whose discovery image still runs
+comes back: power it off first.
+
+The node of an installed host runs on; only the service forgets it. On a hub,
+--remove-node has the service take the node out of its cluster first, of the control
+plane, too. What stands in its way is named.`,
+		Example: `  oaictl delete host worker-3 --yes
+  oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes
+  oaictl delete host worker-3 --backend hub --remove-node --yes`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.target.read(command, given, "host"); err != nil {
+				return err
+			}
+			if o.RemoveNode && o.globals.Backend != backendHub {
+				return usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", backendHub)
+			}
+			return o.deleteHost(command.Context())
+		},
+	}
+	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	command.Flags().BoolVar(&o.RemoveNode, "remove-node", false, "have a hub take the node out of its cluster, too")
+	o.target.declare(command.Flags())
+	o.declareOfHost(command.Flags())
+	return command
+}
+
+func (o *changeOptions) deleteHost(ctx context.Context) error {
+	service, err := o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := o.findHostIn(ctx, service, o.target)
+	if err != nil {
+		return err
+	}
+	name := document.OfHost(host, "").Name
+	if text := o.fateOfNode(host, name); text != "" {
+		o.say("%s", text)
+	}
+	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
+		return err
+	}
+	if err := o.deleteHostRecord(o.withNotes(ctx), service, host); err != nil {
+		return err
+	}
+	return o.changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
+}
+
+func (o *changeOptions) deleteHostRecord(ctx context.Context, service remote, host install.Host) error {
+	takes, able := service.(nodeTaker)
+	switch {
+	case !o.RemoveNode:
+		return service.DeleteHost(ctx, host.InfraEnvID, host.ID)
+	case !able:
+		return usagef("--remove-node goes with --backend %s", backendHub)
+	}
+	return takes.RemoveHost(ctx, host.InfraEnvID, host.ID)
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// poolReturner gives the machines of a cluster back to a pool. Only a hub boots nodes into
+// the discovery image.
+type poolReturner interface {
+	ReturnCluster(ctx context.Context, clusterID string) error
+}
+
+// nodeTaker takes nodes out of clusters. Only a hub speaks to those that it installed.
+type nodeTaker interface {
+	RemoveHost(ctx context.Context, infraEnvID, hostID string) error
+}
+
+// fateOfNodes says what becomes of the machines of a cluster that is deleted.
+func (o *changeOptions) fateOfNodes(seen *sight) string {
+	on := phaseOf(seen.ref.Status)
+	switch {
+	case o.ReturnToPool:
+		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.name())
+	case on == afterInstall:
+		return fmt.Sprintf("The nodes of %s run on: only the %s forgets them.", seen.name(), o.keeper())
+	case on == duringInstall:
+		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.name())
+	}
+	return ""
+}
+
+// fateOfNode says what becomes of the node of a host that is deleted.
+func (o *changeOptions) fateOfNode(host install.Host, name string) string {
+	switch {
+	case o.RemoveNode && host.Role == install.RoleControlPlane:
+		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first.", name)
+	case o.RemoveNode:
+		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one.", name)
+	case host.State == install.HostInstalled, host.State == install.HostAdded:
+		return fmt.Sprintf("The node %s runs on: only the %s forgets it.", name, o.keeper())
+	}
+	return ""
+}
+
+// keeper is who keeps the records that are deleted.
+func (o *changeOptions) keeper() string {
+	if o.globals.Backend == backendHub {
+		return "hub"
+	}
+	return "service"
+}
+
+// deleteRecord deletes a cluster, with the fate of its machines that was asked for.
+func (o *changeOptions) deleteRecord(ctx context.Context, service remote, id string) error {
+	returns, able := service.(poolReturner)
+	switch {
+	case !o.ReturnToPool:
+		return service.DeleteCluster(ctx, id)
+	case !able:
+		return usagef("--return-to-pool goes with --backend %s", backendHub)
+	}
+	return returns.ReturnCluster(ctx, id)
+}

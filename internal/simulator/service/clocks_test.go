@@ -1,0 +1,34 @@
+package service
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestClockLimits shows the service hosts whose clocks differ from its own.
+func TestClockLimits(t *testing.T) {
+	for _, tc := range []struct {
+		ahead time.Duration
+		want  string
+	}{
+		{0, "success"},
+		{10 * time.Minute, "success"},
+		{59 * time.Minute, "success"},
+		{61 * time.Minute, "failure"},
+		{-19 * time.Minute, "success"},
+		{-21 * time.Minute, "failure"},
+	} {
+		t.Run(fmt.Sprint(tc.ahead), func(t *testing.T) {
+			b := newBench(t, nil)
+			b.compact(1)
+			b.pass(time.Minute)
+			m := b.machines[0]
+			b.must("GET", fmt.Sprintf("%s/instructions?timestamp=%d", m.path(), b.clock.at.Add(tc.ahead).Unix()), nil)
+			b.s.tick()
+			if got := outcomes(t, m.get())["time-synced-between-host-and-service"]; got[0] != tc.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

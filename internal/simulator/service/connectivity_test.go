@@ -1,0 +1,51 @@
+package service
+
+import (
+	"testing"
+	"time"
+)
+
+// TestGroupsFollowWhatTheyRestOn changes, after connectivity was reported, each thing
+// that the groups depend on: the hosts are judged by the groups as they are then.
+func TestGroupsFollowWhatTheyRestOn(t *testing.T) {
+	const id = "belongs-to-majority-group"
+	for name, tc := range map[string]struct {
+		hosts, controlPlane int
+		change              func(*bench)
+		before, after       string
+	}{
+		"fencing is set": {2, 2, func(b *bench) {
+			for _, m := range b.machines {
+				b.must("PATCH", m.path(), fields{"host_role": "master", "fencing_credentials": fields{"address": "redfish+https://10.0.0.1", "username": "u", "password": "p"}})
+			}
+		}, pending, passed},
+		"the control plane gets another size": {2, 3, func(b *bench) {
+			for _, m := range b.machines {
+				b.must("PATCH", m.path(), fields{"host_role": "master", "fencing_credentials": fields{"address": "redfish+https://10.0.0.1", "username": "u", "password": "p"}})
+			}
+			b.must("PATCH", "/clusters/"+b.cluster, fields{"control_plane_count": 2})
+		}, pending, passed},
+		"a host leaves": {3, 3, func(b *bench) {
+			last := b.machines[2]
+			last.silent = true
+			b.must("DELETE", last.path(), nil)
+		}, passed, pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.make(fields{"api_vips": []fields{{"ip": "10.0.0.100"}}, "ingress_vips": []fields{{"ip": "10.0.0.101"}}, "control_plane_count": tc.controlPlane})
+			for range tc.hosts {
+				b.boot()
+			}
+			b.pass(2 * time.Minute)
+			if got := outcomes(t, b.machines[0].get())[id]; got[0] != tc.before {
+				t.Fatalf("before: %v", got)
+			}
+			tc.change(b)
+			b.pass(2 * time.Minute)
+			if got := outcomes(t, b.machines[0].get())[id]; got[0] != tc.after {
+				t.Errorf("after: %v", got)
+			}
+		})
+	}
+}

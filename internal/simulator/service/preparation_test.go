@@ -1,0 +1,217 @@
+package service
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+)
+
+// events are the names of the events of the cluster since the n-th, in their
+// order.
+func (b *bench) told(n int) (names []string) {
+	b.t.Helper()
+	var all []struct{ Name string }
+	if err := json.Unmarshal([]byte(b.must("GET", "/events?cluster_id="+b.cluster, nil).text), &all); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range all[n:] {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func (b *bench) everyHost(state, info string) {
+	b.t.Helper()
+	for _, m := range b.machines {
+		if got := m.get(); got["status"] != state || got["status_info"] != info {
+			b.t.Errorf("%s is %v, %q; want %s, %q", m.name, got["status"], got["status_info"], state, info)
+		}
+	}
+}
+
+func (b *bench) is(state, info string) {
+	b.t.Helper()
+	if got := b.get(); got["status"] != state || got["status_info"] != info {
+		b.t.Errorf("the cluster is %v, %q; want %s, %q", got["status"], got["status_info"], state, info)
+	}
+}
+
+// TestCancelWhilePreparing cancels at once, while hosts prepare, and when they
+// have: the cluster is ready as before, and can be installed again at once.
+func TestCancelWhilePreparing(t *testing.T) {
+	for name, test := range map[string]struct {
+		passes int
+		before string // the state of the hosts
+	}{
+		"at once":         {passes: 0, before: hostKnown},
+		"while preparing": {passes: 1, before: hostPreparing},
+		"when prepared":   {passes: 2, before: hostPrepared},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.compact(3)
+			b.until(clusterReady)
+			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
+			for range test.passes {
+				b.pass(10 * time.Second)
+			}
+			started, info := b.get()["install_started_at"], b.machines[0].get()["status_info"]
+			if got := b.machines[0].state(); got != test.before {
+				t.Fatalf("the host is %s before the cancel", got)
+			}
+			told := len(b.told(0))
+			answer := b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil).object()
+			if answer["status"] != clusterReady || answer["status_info"] != infoPreparing {
+				t.Errorf("the answer says %v, %v", answer["status"], answer["status_info"])
+			}
+			for _, h := range answer["hosts"].([]any) {
+				if host := h.(map[string]any); host["status"] != hostKnown || host["status_info"] != info {
+					t.Errorf("the answer says of a host %v, %v", host["status"], host["status_info"])
+				}
+			}
+			want, after := []string{"cluster_status_updated", "cluster_installation_canceled"}, infoKnown
+			for range b.machines {
+				if test.before != hostKnown {
+					want, after = append(want, "host_status_updated"), infoHostCancelled
+				}
+				want = append(want, "host_installation_cancelled")
+			}
+			if got := b.told(told); !slices.Equal(got, want) {
+				t.Errorf("events %v, want %v", got, want)
+			}
+			b.is(clusterReady, infoCancelled)
+			b.everyHost(hostKnown, after)
+			for _, action := range []string{"cancel", "reset"} {
+				if a := b.call("POST", "/clusters/"+b.cluster+"/actions/"+action, nil); a.status != 409 {
+					t.Errorf("%s afterwards: %d", action, a.status)
+				}
+			}
+			if got := b.get()["install_started_at"]; got != started {
+				t.Errorf("install_started_at %v, before the cancel %v", got, started)
+			}
+			b.pass(10 * time.Second)
+			b.is(clusterReady, infoReady)
+			b.everyHost(hostKnown, infoKnown)
+			if got := b.get()["last-installation-preparation"].(map[string]any)["status"]; got != preparationDone {
+				t.Errorf("the last preparation is %v", got)
+			}
+			b.install()
+		})
+	}
+}
+
+// TestCancelBeforeHostsInstall cancels an installing cluster whose hosts have only
+// just prepared: they are known again, and the cluster is cancelled.
+func TestCancelBeforeHostsInstall(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.until(clusterReady)
+	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
+	b.until(clusterInstalling)
+	b.everyHost(hostPrepared, infoPrepared)
+	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
+	b.is(clusterCancelled, infoCancelled)
+	b.everyHost(hostKnown, infoHostCancelled)
+	b.pass(10 * time.Second)
+	b.everyHost(hostKnown, infoKnown)
+	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/install", nil); a.status != 409 {
+		t.Errorf("installing a cancelled cluster: %d", a.status)
+	}
+	started := b.get()["install_started_at"]
+	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
+	b.is(clusterInsufficient, infoReset)
+	b.everyHost(hostResettingPending, infoResettingPending)
+	if got := b.get()["install_started_at"]; got != started {
+		t.Errorf("install_started_at %v after the reset, %v before", got, started)
+	}
+}
+
+// TestImagesCannotBePulled goes through the states of a preparation that fails at
+// one host, and of install calls that come too early and in time.
+func TestImagesCannotBePulled(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.until(clusterReady)
+	b.machines[1].badImage = true
+	install := func() { b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil) }
+	pulls := func() int { return b.machines[1].pulls }
+	install()
+	told := len(b.told(0))
+	b.pass(20 * time.Second)
+	if got := b.machines[1].state(); got != hostPreparationFailed || pulls() != 1 {
+		t.Fatalf("the host is %s after %d pulls", got, pulls())
+	}
+	b.pass(10 * time.Second)
+	b.is(clusterReady, infoPrepareFailed)
+	if got := b.machines[0].state(); got != hostPrepared {
+		t.Errorf("the other host is %s", got)
+	}
+	install() // too early: it fails without another pull
+	b.pass(10 * time.Second)
+	b.is(clusterReady, infoPrepareFailed)
+	b.pass(10 * time.Second)
+	b.is(clusterInsufficient, infoNotReady)
+	b.everyHost(hostKnown, infoKnown)
+	b.pass(10 * time.Second)
+	b.is(clusterReady, infoReady)
+	if pulls() != 1 {
+		t.Errorf("%d pulls before the next install", pulls())
+	}
+	if got := outcomes(t, b.machines[1].get())["container-images-available"]; got[0] != failed {
+		t.Errorf("the check of a host that is known again is %v", got)
+	}
+	for _, name := range []string{"prepare_installation_failed", "cluster_installation_failed"} {
+		if slices.Contains(b.told(told), name) {
+			t.Errorf("an event %s", name)
+		}
+	}
+	if counts := b.must("GET", "/events?cluster_id="+b.cluster, nil).header.Get("Severity-Count-Error"); counts != "0" {
+		t.Errorf("%s events of severity error", counts)
+	}
+	others := b.machines[0].pulls
+	b.machines[1].badImage = false
+	b.install()
+	if b.machines[0].pulls != others || pulls() != 2 {
+		t.Errorf("the hosts were asked to pull %d and %d times", b.machines[0].pulls, pulls())
+	}
+}
+
+// TestPreparationTakesTooLong has a host answer nothing of what is measured.
+func TestPreparationTakesTooLong(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.until(clusterReady)
+	b.machines[1].noPull = true
+	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
+	b.pass(17*time.Minute + 20*time.Second)
+	if got := b.machines[1].get(); got["status"] != hostPreparationFailed || got["status_info"] != infoPrepareOvertime+"container availability was not determined within the timeout." {
+		t.Errorf("the host is %v: %v", got["status"], got["status_info"])
+	}
+	b.pass(10 * time.Second)
+	b.is(clusterReady, infoPrepareFailed)
+}
+
+// TestHostChangeRejudgesItsCluster at once, not at the next pass.
+func TestHostChangeRejudgesItsCluster(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.until(clusterReady)
+	rename := func(to string) { b.must("PATCH", b.machines[0].path(), fields{"host_name": to}) }
+	rename("host-1")
+	b.is(clusterInsufficient, infoNotReady)
+	rename("host-9")
+	b.pass(10 * time.Second)
+	b.pass(10 * time.Second)
+	b.is(clusterReady, infoReady)
+}
+
+// TestInputIsMissingUntilHostsBringIt: without hosts nobody can say in which network
+// a cluster's addresses are.
+func TestInputIsMissingUntilHostsBringIt(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(0)
+	b.is(clusterInsufficient, infoNotReady)
+	b.pass(10 * time.Second)
+	b.is(clusterPendingInput, infoInputRequired)
+}

@@ -1,0 +1,175 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+)
+
+// preserve has the service only forget the machines of a cluster whose installation
+// has begun to write disks. Otherwise it gives those that came from a pool back to it,
+// and boots the nodes of a cluster that runs into the discovery image for that. Before
+// that they go back: nothing of them is lost.
+func (w *writer) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
+	begun, err := w.begun(ctx, deployment)
+	if err != nil || !begun {
+		return err
+	}
+	return w.setPreserve(ctx, deployment, true)
+}
+
+// giveBack has the service give machines back to their pool whatever runs on them. It
+// is refused where that pool goes with the cluster.
+func (w *writer) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
+	for _, env := range w.ours(infraEnvs()) {
+		if boundTo(env) == "" {
+			return &install.Fault{
+				Code: install.CodeUsage, Op: "return the machines of cluster", On: id(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
+				Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", env.GetName()),
+				Next: "leave --return-to-pool out",
+			}
+		}
+	}
+	return w.setPreserve(ctx, deployment, false)
+}
+
+// begun says whether the installation of a cluster has begun to write disks, or had
+// before it was imported.
+func (w *writer) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+	cd, made, err := w.pairNow(ctx, deployment)
+	if err != nil || made == nil {
+		return err == nil && installed(cd), err
+	}
+	switch install.ClusterStateOf(debugOf(made).State) {
+	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled,
+		install.ClusterAddingHosts, install.ClusterFailed, install.ClusterCancelled:
+		return true, nil
+	}
+	return installed(cd), nil
+}
+
+// pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
+// is none, as the hub has them this moment: what is watched may be late.
+func (w *writer) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+	cd, err := read[hive.ClusterDeployment](deployment)
+	if err != nil {
+		return nil, nil, err
+	}
+	made := installOf(w.at, deployment)
+	if made == nil {
+		return cd, nil, nil
+	}
+	now, err := w.now(ctx, agentInstalls(), made)
+	if err != nil || now == nil {
+		return cd, nil, err
+	}
+	aci, err := read[hive.AgentClusterInstall](now)
+	return cd, aci, err
+}
+
+// now is an object as the hub has it this moment, nil if it is gone. It takes the right
+// to list, which whoever watches has.
+func (w *writer) now(ctx context.Context, k kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	list, err := w.client(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
+	if err != nil {
+		return nil, w.fault(attempt{op: "read " + k.name, verb: "list", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+	}
+	for i := range list.Items {
+		if list.Items[i].GetUID() == u.GetUID() {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// setPreserve writes preserveOnDelete of a ClusterDeployment, where it differs, and
+// makes sure that the hub has it.
+func (w *writer) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
+	preserves := func(u *unstructured.Unstructured) bool {
+		is, _, _ := unstructured.NestedBool(u.Object, "spec", "preserveOnDelete")
+		return is
+	}
+	if preserves(deployment) == wanted {
+		return nil
+	}
+	if err := w.mark(ctx, clusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+		return err
+	}
+	now, err := w.now(ctx, clusterDeployments(), deployment)
+	if err != nil || now == nil || preserves(now) == wanted {
+		return err
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "delete cluster", On: id(deployment.GetNamespace(), deployment.GetName()),
+		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
+		Next: fmt.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
+	}
+}
+
+// mark patches an object that is about to be deleted; one that is gone is none.
+func (w *writer) mark(ctx context.Context, k kind, u *unstructured.Unstructured, fields map[string]any) error {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	_, err = w.client(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return w.fault(attempt{op: "patch " + k.name, verb: "patch", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+	}
+	return nil
+}
+
+// detach takes the machines of an installed cluster from the bare metal operator as
+// they are: it deletes a detached BareMetalHost without switching its machine off, and
+// without the annotation that would have Agent and node go with it.
+// The service does so by itself once a machine boots from its disk, unless it is told
+// to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
+func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
+	if deployment == nil || len(machines) == 0 {
+		return nil
+	}
+	runs, err := w.runs(ctx, deployment)
+	if err != nil || !runs {
+		return err
+	}
+	for _, u := range machines {
+		notes := u.GetAnnotations()
+		_, removes := notes[hubapi.AnnotationBMACRemoveOnDelete]
+		detached := notes[hubapi.AnnotationBMHDetached] != ""
+		if u.GetDeletionTimestamp() != nil || detached && !removes {
+			continue
+		}
+		change := map[string]any{hubapi.AnnotationBMACRemoveOnDelete: nil}
+		if !detached {
+			change[hubapi.AnnotationBMHDetached] = hubapi.FieldManager
+		}
+		if err := w.mark(ctx, bareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runs says whether a cluster is installed. Without Hive only the service says so.
+func (w *writer) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+	cd, made, err := w.pairNow(ctx, deployment)
+	if err != nil || installed(cd) || made == nil {
+		return err == nil && installed(cd), err
+	}
+	state := install.ClusterStateOf(debugOf(made).State)
+	return state == install.ClusterInstalled || state == install.ClusterAddingHosts, nil
+}

@@ -1,0 +1,225 @@
+package hub_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// told are the lines that a simulated hub logs: what it does to machines and nodes.
+type told struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *told) printf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+func (l *told) count(words string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, words) {
+			n++
+		}
+	}
+	return n
+}
+
+const (
+	givenBack = "goes back to its pool"
+	takenOut  = "is taken out of"
+)
+
+// poolStage is a hub with a cluster, not installed yet, whose machine comes from a pool.
+func poolStage(t *testing.T) (*stage, *install.Desired, *told) {
+	t.Helper()
+	cluster, log := exampleOf(t, "sno"), &told{}
+	cluster.Spec.InfraEnv.Bind, cluster.Spec.InfraEnv.Ref = spec.BindLate, "rack"
+	s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
+	s.create(t, "", "v1", "Secret", "rack", map[string]any{"type": "kubernetes.io/dockerconfigjson", "stringData": map[string]any{
+		".dockerconfigjson": `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNzd29yZA=="},"quay.io":{"auth":"dXNlcjpwYXNzd29yZA=="}}}`,
+	}})
+	s.create(t, hubapi.GroupAgentInstall, hubapi.VersionAgentInstall, hubapi.KindInfraEnv, "rack", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "rack"}}})
+	return s, &install.Desired{Spec: cluster}, log
+}
+
+func (s *stage) create(t *testing.T, group, version, kind, name string, fields map[string]any) {
+	t.Helper()
+	u := &unstructured.Unstructured{Object: fields}
+	resource := hubapi.Secrets()
+	if kind == hubapi.KindInfraEnv {
+		resource = hubapi.InfraEnvs()
+	}
+	u.SetAPIVersion(strings.TrimPrefix(group+"/"+version, "/"))
+	u.SetKind(kind)
+	u.SetName(name)
+	if _, err := s.admin.Resource(resource).Namespace(s.config.Namespace).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *stage) plane(t *testing.T) *hub.Plane {
+	t.Helper()
+	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(plane.Close)
+	return plane
+}
+
+func (s *stage) agents(t *testing.T) []unstructured.Unstructured {
+	t.Helper()
+	list, err := s.admin.Resource(hubapi.Agents()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// A cluster that runs is deleted without its machines being booted into the discovery
+// image, whatever InfraEnv they come from; on request they go back to their pool.
+func TestDeleteClusterOfPoolMachines(t *testing.T) {
+	for name, test := range map[string]struct {
+		delete func(*hub.Plane, context.Context, string) error
+		back   int
+	}{
+		"runs on":  {(*hub.Plane).DeleteCluster, 0},
+		"returned": {(*hub.Plane).ReturnCluster, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, desired, log := poolStage(t)
+			if result, _ := s.run(t, desired, nil); result.Verdict != install.VerdictInstalled {
+				t.Fatalf("verdict %s", result.Verdict)
+			}
+			if err := test.delete(s.plane(t), t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name); err != nil {
+				t.Fatalf("%v (next: %s)", err, install.NextOf(err))
+			}
+			if n := log.count(givenBack); n != test.back {
+				t.Errorf("%d machines were given back", n)
+			}
+			if left := s.agents(t); len(left) != test.back {
+				t.Errorf("%d Agents are left", len(left))
+			}
+		})
+	}
+}
+
+// Before its installation has begun, the machines of a deleted cluster go back to their
+// pool: nothing of them is lost.
+func TestDeleteClusterBeforeItsInstall(t *testing.T) {
+	s, desired, log := poolStage(t)
+	desired.Spec.Spec.Hold = true
+	plane := s.plane(t)
+	result, err := install.New(plane, install.WithClock(s.clock), install.WithTimeouts(4*time.Hour, 20*time.Minute)).Run(t.Context(), desired)
+	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != install.ClusterReady {
+		t.Fatalf("it is not ready: %v", err)
+	}
+	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name); err != nil {
+		t.Fatal(err)
+	}
+	if left := s.agents(t); len(left) != 1 || log.count(givenBack) != 1 {
+		t.Errorf("%d Agents are left, %d were given back", len(left), log.count(givenBack))
+	}
+}
+
+// An InfraEnv that was made for the cluster goes with it: its machines run on, and there
+// is no pool to which they could return.
+func TestDeleteClusterOfItsOwnLateBoundMachines(t *testing.T) {
+	cluster, log := exampleOf(t, "sno"), &told{}
+	cluster.Spec.InfraEnv.Bind = spec.BindLate
+	s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
+	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+		t.Fatalf("verdict %s", result.Verdict)
+	}
+	own := s.config.Namespace + "/" + cluster.Metadata.Name
+	if err := s.plane(t).ReturnCluster(t.Context(), own); install.CodeOf(err) != install.CodeUsage {
+		t.Errorf("returned: %v", err)
+	}
+	if err := s.plane(t).DeleteCluster(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	if n := log.count(givenBack); n > 0 {
+		t.Errorf("%d machines were given back", n)
+	}
+}
+
+// The node of a host runs on when its Agent is deleted, unless it is to go; why it does
+// not go is told.
+func TestDeleteHostOfARunningCluster(t *testing.T) {
+	for name, test := range map[string]struct {
+		delete  func(*hub.Plane, context.Context, string, string) error
+		removed int
+	}{
+		"stays":   {(*hub.Plane).DeleteHost, 0},
+		"removed": {(*hub.Plane).RemoveHost, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, log := exampleOf(t, "sno"), &told{}
+			s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
+			if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+				t.Fatalf("verdict %s", result.Verdict)
+			}
+			env := s.config.Namespace + "/" + cluster.Metadata.Name
+			if err := test.delete(s.plane(t), t.Context(), env, s.agents(t)[0].GetName()); err != nil {
+				t.Fatal(err)
+			}
+			if n := log.count(takenOut); n != test.removed {
+				t.Errorf("%d nodes were taken out", n)
+			}
+		})
+	}
+}
+
+// An Agent whose node can't be taken out says why, and goes once that is given up.
+func TestRemoveHostThatHangs(t *testing.T) {
+	cluster, log := exampleOf(t, "sno"), &told{}
+	s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
+	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+		t.Fatalf("verdict %s", result.Verdict)
+	}
+	config := cluster.Metadata.Name + "-admin-kubeconfig"
+	if err := s.admin.Resource(hubapi.Secrets()).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	agent, why := s.agents(t)[0].GetName(), make(chan string, 100)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	gone := make(chan error, 1)
+	env := s.config.Namespace + "/" + cluster.Metadata.Name
+	go func() {
+		gone <- s.plane(t).RemoveHost(hub.WithNotes(ctx, func(text string) { why <- text }), env, agent)
+	}()
+	for text := ""; !strings.Contains(text, config); {
+		select {
+		case text = <-why:
+		case err := <-gone:
+			t.Fatalf("it ends with %v; said: %s", err, text)
+		}
+	}
+	plane := s.plane(t)
+	if err := plane.DeleteHost(t.Context(), env, agent); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-gone; err != nil || log.count(takenOut) > 0 {
+		t.Errorf("%v; %d nodes were taken out", err, log.count(takenOut))
+	}
+}

@@ -1,0 +1,101 @@
+package rest_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+// canceller cancels the install, once, when the service is asked for it or when it
+// is first seen that the service prepares it.
+type canceller struct {
+	seen     bool // wait until it is seen
+	mu       sync.Mutex
+	done     bool
+	installs int
+}
+
+func (c *canceller) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	_ = answer.Body.Close()
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	id, asked := strings.CutSuffix(r.URL.Path, "/actions/install")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if asked {
+		c.installs++
+	}
+	if asked && c.seen {
+		return answer, nil
+	}
+	if prepares := bytes.Contains(body, []byte(`"status":"preparing-for-installation"`)) && !strings.HasSuffix(r.URL.Path, "/hosts"); c.done || !prepares {
+		return answer, nil
+	}
+	cancel, err := http.NewRequestWithContext(r.Context(), http.MethodPost, "http://"+r.URL.Host+id+"/actions/cancel", nil)
+	if err != nil {
+		return nil, err
+	}
+	cancelled, err := http.DefaultTransport.RoundTrip(cancel)
+	if err != nil {
+		return nil, err
+	}
+	c.done = cancelled.StatusCode == http.StatusAccepted
+	return answer, cancelled.Body.Close()
+}
+
+// TestCancelledPreparation cancels an install that is being prepared: the run that
+// sees it ends, and only the next one asks for the install again.
+func TestCancelledPreparation(t *testing.T) {
+	for name, seen := range map[string]bool{"at once": false, "when it was seen to prepare": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, fast := loadExample(t, "sno"), clock.Scaled(300)
+			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			wire, files := &canceller{seen: seen}, &memoryFiles{}
+			run := func() (install.Result, error) {
+				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "r"}})
+			}
+			result, err := run()
+			if install.CodeOf(err) != install.CodeFailed || result.Verdict != install.VerdictCancelled || wire.installs != 1 {
+				t.Fatalf("code %d, verdict %s, %d install calls: %v", install.CodeOf(err), result.Verdict, wire.installs, err)
+			}
+			if next := install.NextOf(err); !strings.Contains(next, "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
+				t.Errorf("the end says %v; next %s", err, next)
+			}
+			if result.Observed.Cluster.State != install.ClusterReady {
+				t.Errorf("the cluster is %s", result.Observed.Cluster.State)
+			}
+			result, err = run()
+			if err != nil || result.Verdict != install.VerdictInstalled || wire.installs != 2 {
+				t.Fatalf("the next run: verdict %s, %d install calls in all: %v", result.Verdict, wire.installs, err)
+			}
+		})
+	}
+}

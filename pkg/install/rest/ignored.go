@@ -1,0 +1,53 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
+
+// askIgnored says whether the look that begins wants to know which may fail.
+func (w *watch) askIgnored(asks bool) {
+	if asks && !w.asksIgnored {
+		w.need(func(n *needs) { raise(&n.ignored, overdue) })
+	}
+	w.asksIgnored = asks
+}
+
+// readIgnored reads which validations may fail, where somebody asks for it: the
+// cluster does not show it. Who may not read it may not set it either.
+func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
+	if !w.asksIgnored {
+		return nil
+	}
+	var wire struct {
+		Cluster string `json:"cluster-validation-ids"`
+		Hosts   string `json:"host-validation-ids"`
+	}
+	if err := p.do(ctx, request{
+		label: label{"read ignored validations of", w.id}, method: http.MethodGet, path: ignoredPath, in: map[string]string{"cluster_id": w.id},
+	}, &wire); err != nil {
+		return err
+	}
+	cluster, _ := inText[[]string](wire.Cluster)
+	hosts, _ := inText[[]string](wire.Hosts)
+	w.ignored = install.ValueOf(install.IgnoredValidations{Cluster: cluster, Hosts: hosts})
+	return nil
+}
+
+// ignoreValidations replaces both lists; each is a JSON array in a text.
+func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
+	var ignored install.IgnoredValidations
+	if err := action.Settings[install.SetIgnored].Decode(&ignored); err != nil {
+		return refusal(action, err)
+	}
+	inner := func(ids []string) string { return string(install.ValueOf(append([]string{}, ids...))) }
+	return p.do(ctx, request{
+		label: label{"set ignored validations of", action.Name}, method: http.MethodPut, path: ignoredPath,
+		in:   map[string]string{"cluster_id": action.Target},
+		body: body{"cluster-validation-ids": inner(ignored.Cluster), "host-validation-ids": inner(ignored.Hosts)},
+	}, nil)
+}

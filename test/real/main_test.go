@@ -1,0 +1,56 @@
+package real
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+)
+
+// server is the API server that the simulated operator of a hub works on.
+var server kubetest.Shared
+
+// How many installs run at once: most of their time goes by in waiting for machines. A
+// service that is given has others to serve as well.
+const (
+	sideBySide      = 12
+	sideBySideGiven = 6
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	environment, err := fromEnvironment()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	atOnce := sideBySide
+	if environment.service != "" {
+		atOnce = sideBySideGiven
+	}
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", fmt.Sprint(atOnce)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(server.Run(m))
+}
+
+// TestHostedServiceIsRefused has the suite keep away from services that are not the
+// user's own.
+func TestHostedServiceIsRefused(t *testing.T) {
+	for address, refused := range map[string]bool{
+		"https://api.openshift.com": true, "https://api.stage.openshift.com/api/assisted-install": true, "https://API.OPENSHIFT.COM.:443/": true,
+		"https://console.redhat.com": true, "http://127.0.0.1:8090": false, "https://assisted.apps.hub.example.com": false,
+		"https://notopenshift.com.example.org": false, "127.0.0.1:8090": true, "": true,
+	} {
+		if err := refuseHosted(address); (err != nil) != refused {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Trace is what an install was like, without times, ids, and what only one
+// backend asks for.
+type Trace struct {
+	Verdict install.Verdict
+	Code    int
+	Cluster []string // neutral states in their order
+	Hosts   map[string]Host
+	Files   []string // results that were saved
+	Kinds   []string // kinds of actions that were done, without particular ones
+	Later   []string // those of add-node
+}
+
+// Host is what became of a host, by its name in the file.
+type Host struct {
+	Stages []string // in their order
+	Last   string   // neutral state
+}
+
+// Take notes what an event says of states and stages.
+func (t *Trace) Take(e install.Event) {
+	if t.Hosts == nil {
+		t.Hosts = map[string]Host{}
+	}
+	host := t.Hosts[e.Host]
+	switch {
+	case e.Key == "cluster/state":
+		state := e.State
+		if state == string(install.ClusterAddingHosts) {
+			// A hub's operator goes on to it by itself. It is an installed cluster
+			// (docs/architecture.md).
+			state = string(install.ClusterInstalled)
+		}
+		if n := len(t.Cluster); n == 0 || t.Cluster[n-1] != state {
+			t.Cluster = append(t.Cluster, state)
+		}
+	case e.Type == install.EventStage:
+		if !slices.Contains(host.Stages, e.Stage) {
+			host.Stages = append(host.Stages, e.Stage)
+		}
+		host.Last = e.State
+		t.Hosts[e.Host] = host
+	case e.Type == install.EventHost && strings.HasSuffix(e.Key, "/state"):
+		host.Last = e.State
+		t.Hosts[e.Host] = host
+	}
+}
+
+// Actions are the keys of what was done.
+func Actions(events []install.Event) []string {
+	var out []string
+	for _, e := range events {
+		if e.Type == install.EventAction {
+			out = append(out, e.Key)
+		}
+	}
+	return out
+}
+
+// Kinds are the kinds of the actions that were done, but for particular ones.
+func Kinds(events []install.Event, cluster *spec.Cluster) []string {
+	var out []string
+	for _, e := range events {
+		if e.Type == install.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
+			out = append(out, e.Reason)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// particular are the kinds of actions that not every backend asks for
+// (docs/architecture.md).
+func particular(cluster *spec.Cluster) []install.Kind {
+	kinds := []install.Kind{
+		install.WithdrawCluster, install.SetOverrides, install.UploadManifest, install.AllowAddHosts, // REST
+		install.NudgeCluster, install.RecordInstalled, install.RegisterHost, // hub
+	}
+	if singleNode(cluster) {
+		kinds = append(kinds, install.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
+	}
+	return kinds
+}
+
+// singleNode says whether a file has one control plane machine.
+func singleNode(cluster *spec.Cluster) bool {
+	count := 0
+	for i := range cluster.Spec.Hosts {
+		if cluster.Spec.Hosts[i].Role == spec.ControlPlane {
+			count++
+		}
+	}
+	return count == 1
+}
+
+// Story is what a run told, for a test that failed.
+func Story(events []install.Event) string {
+	var lines []string
+	for _, e := range events {
+		if e.Type != install.EventProgress && e.Type != install.EventStage {
+			lines = append(lines, fmt.Sprintf("%s %s %s %s %s: %s", e.Time.Format(time.TimeOnly), e.Type, e.Severity, e.Key, e.State, e.Message))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
