@@ -27,7 +27,9 @@ plane, too. What stands in its way is named.`,
   oaictl delete host worker-3 --backend hub --remove-node --yes`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, given []string) error {
-			o.Name = given[0]
+			if err := o.target.read(command, given, "host"); err != nil {
+				return err
+			}
 			if o.RemoveNode && o.globals.Backend != backendHub {
 				return usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", backendHub)
 			}
@@ -36,6 +38,8 @@ plane, too. What stands in its way is named.`,
 	}
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
 	command.Flags().BoolVar(&o.RemoveNode, "remove-node", false, "have a hub take the node out of its cluster, too")
+	o.target.declare(command.Flags())
+	o.declareOfHost(command.Flags())
 	return command
 }
 
@@ -44,7 +48,7 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, err := o.findHost(ctx, service, o.Name)
+	host, err := o.findHostIn(ctx, service, o.target)
 	if err != nil {
 		return err
 	}

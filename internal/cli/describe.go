@@ -124,7 +124,8 @@ func validationText(v document.Validation) string {
 }
 
 func (a *app) describeHostCommand() *cobra.Command {
-	return &cobra.Command{
+	t := &target{Kind: "host"}
+	command := &cobra.Command{
 		Use:     "host NAME|ID",
 		Aliases: []string{"hosts"},
 		Short:   "Show a host with its hardware, stages and failing checks",
@@ -132,17 +133,23 @@ func (a *app) describeHostCommand() *cobra.Command {
   oaictl describe host cp-0 -o json`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, given []string) error {
-			return a.describeHost(command.Context(), given[0])
+			if err := t.read(command, given, "host"); err != nil {
+				return err
+			}
+			return a.describeHost(command.Context(), *t)
 		},
 	}
+	t.declare(command.Flags())
+	t.declareOfHost(command.Flags())
+	return command
 }
 
-func (a *app) describeHost(ctx context.Context, name string) error {
+func (a *app) describeHost(ctx context.Context, t target) error {
 	service, err := a.dial(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := a.findHost(ctx, service, name)
+	host, err := a.findHostIn(ctx, service, t)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ host, as a tar archive. They hold the events even before an install, and the
 hosts' own logs once an install has failed or ended.`,
 		Example: `  oaictl logs lab
   oaictl logs host cp-0 --to cp-0.tar
+  oaictl logs host cp-0 --cluster lab
   oaictl logs lab --to - | tar t`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.read(command, given, "cluster", "host"); err != nil {
@@ -35,6 +36,7 @@ hosts' own logs once an install has failed or ended.`,
 		},
 	}
 	o.declare(command.Flags())
+	o.declareOfHost(command.Flags())
 	command.Flags().StringVar(&o.To, "to", "", "`FILE` to write to, - for standard output (default: NAME-logs.tar)")
 	return command
 }
@@ -46,7 +48,7 @@ func (o *logsOptions) run(ctx context.Context) error {
 	}
 	cluster, host, name := "", "", ""
 	if o.Kind == "host" {
-		found, err := o.findHost(ctx, service, o.Name)
+		found, err := o.findHostIn(ctx, service, o.target)
 		if err != nil {
 			return err
 		}

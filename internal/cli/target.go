@@ -21,10 +21,17 @@ type target struct {
 	Kind string // "cluster", or what else the verb takes
 	Name string
 	File string
+	// Cluster is the name or id of the cluster that a host is looked for in.
+	Cluster string
 }
 
 func (t *target) declare(flags *pflag.FlagSet) {
 	flags.StringVarP(&t.File, "file", "f", "", "`FILE` that describes the cluster, instead of its name")
+}
+
+// declareOfHost declares where a host is looked for.
+func (t *target) declareOfHost(flags *pflag.FlagSet) {
+	flags.StringVar(&t.Cluster, "cluster", "", "look for the host in the cluster `NAME` or ID, where several have one of its name")
 }
 
 // read takes the target from the arguments: [KIND] NAME, or nothing beside -f.
@@ -37,7 +44,13 @@ func (t *target) read(command *cobra.Command, given []string, kinds ...string) e
 	switch {
 	case len(given) > 1:
 		return usagef("%s takes one name, not %d: %s", command.CommandPath(), len(given), strings.Join(given, " "))
-	case len(given) == 1 && t.File != "":
+	case t.Cluster != "" && t.Kind != "host":
+		return usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), quoted(t.Cluster))
+	case t.Cluster != "" && t.File != "":
+		return usagef("%s takes --cluster or -f FILE, not both", command.CommandPath())
+	case len(given) == 0 && t.Kind == "host":
+		return usagef("%s needs the NAME or ID of a host", command.CommandPath())
+	case len(given) == 1 && t.File != "" && t.Kind != "host":
 		return usagef("%s takes a name or -f FILE, not both", command.CommandPath())
 	case len(given) == 0 && t.File == "":
 		return usagef("%s needs a NAME, an ID or -f FILE", command.CommandPath())
@@ -172,8 +185,27 @@ func notOurs(name string, others []install.ClusterRef) error {
 	return fault
 }
 
-// findHost finds a host by its id or name, in one cluster or, without one, in
-// all InfraEnvs.
+// findHostIn finds the host that a target names, in the cluster of its file, or in
+// the one that --cluster names. In a file's cluster the file's names count too.
+func (a *app) findHostIn(ctx context.Context, service remote, t target) (install.Host, error) {
+	if t.Cluster == "" && t.File == "" {
+		return a.findHost(ctx, service, t.Name)
+	}
+	seen, err := a.look(ctx, service, target{Kind: "cluster", Name: t.Cluster, File: t.File})
+	if err != nil {
+		return install.Host{}, err
+	}
+	if seen.spec != nil {
+		for _, m := range install.Match(seen.spec, seen.observed) {
+			if m.Host != nil && m.Name == t.Name {
+				return *m.Host, nil
+			}
+		}
+	}
+	return pickHost(seen.observed.Hosts, t.Name)
+}
+
+// findHost finds a host by its id or name in all InfraEnvs.
 func (a *app) findHost(ctx context.Context, service remote, name string) (install.Host, error) {
 	hosts, err := allHosts(ctx, service)
 	if err != nil {
@@ -227,6 +259,6 @@ func pickHost(hosts []install.Host, name string) (install.Host, error) {
 		ids = append(ids, host.ID)
 	}
 	fault.Err = fmt.Errorf("there are several: %s", strings.Join(ids, ", "))
-	fault.Next = "use the id"
+	fault.Next = "use the id, or name the cluster with --cluster"
 	return install.Host{}, fault
 }

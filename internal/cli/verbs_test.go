@@ -338,3 +338,34 @@ func TestAge(t *testing.T) {
 		t.Errorf("on a terminal: %q", got)
 	}
 }
+
+// TestHostOfSeveralClusters: a name that hosts of several clusters have is one host of
+// the cluster that is named, or that the file describes.
+func TestHostOfSeveralClusters(t *testing.T) {
+	here(t)
+	several := func() *fake {
+		service := lab()
+		service.infraEnvs = append(service.infraEnvs, install.InfraEnv{ID: "e3", Name: "other", ClusterID: "c2"})
+		namesake := service.hosts[0]
+		namesake.ID, namesake.InfraEnvID, namesake.ClusterID = "h3", "e3", "c2"
+		service.hosts = append(service.hosts, namesake)
+		service.looks = []*install.Observed{{At: noon(), Cluster: &service.clusters[0], Hosts: service.hosts[:2]}}
+		return service
+	}
+	for _, line := range []string{"logs host node-1 --to -", "describe host node-1", "why host node-1", "delete host node-1 --yes"} {
+		if got := run(t, several(), "", strings.Fields(line)...); got.code != 5 || !strings.Contains(got.errors, "there are several: h1, h3") || !strings.Contains(got.errors, "--cluster") {
+			t.Errorf("%s: %+v", line, got)
+		}
+		for _, in := range []string{" --cluster lab", " -f cluster.yaml"} {
+			service := several()
+			if got := run(t, service, "", strings.Fields(line+in)...); got.code != 0 || strings.Contains(got.out+strings.Join(service.calls, ""), "h3") {
+				t.Errorf("%s: %+v, %v", line+in, got, service.calls)
+			}
+		}
+	}
+	for _, line := range []string{"logs lab --cluster lab", "logs host", "logs host node-1 --cluster lab -f cluster.yaml"} {
+		if got := run(t, several(), "", strings.Fields(line)...); got.code != 2 {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}

@@ -40,6 +40,7 @@ is named with its place, and what the file itself forbids is told as well.`,
 		},
 	}
 	t.declare(command.Flags())
+	t.declareOfHost(command.Flags())
 	return command
 }
 
@@ -64,7 +65,7 @@ func (a *app) whyHost(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	host, err := a.findHost(ctx, service, t.Name)
+	host, err := a.findHostIn(ctx, service, t)
 	if err != nil {
 		return err
 	}

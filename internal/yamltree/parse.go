@@ -3,12 +3,16 @@ package yamltree
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
+
+// byteOrderMark begins a file that some editors have written.
+const byteOrderMark = "\ufeff"
 
 // Parse reads YAML documents; empty ones are left out. What is wrong with
 // them comes back as errors, never as a panic: the YAML library is kept behind
@@ -22,13 +26,17 @@ func Parse(data []byte) (docs []*Node, problems []Problem) {
 	if len(data) > MaxSize {
 		return nil, []Problem{{At: Place{1, 1}, Message: "is larger than 1 MiB"}}
 	}
-	tokens := lexer.Tokenize(string(data))
+	text := strings.TrimPrefix(string(data), byteOrderMark)
+	if p, found := notText(text); found {
+		return nil, []Problem{p}
+	}
+	tokens := lexer.Tokenize(text)
 	if bad := tooDeep(tokens); bad != nil {
 		return nil, []Problem{{At: placeOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, []Problem{syntaxError(err)}
+		return nil, []Problem{syntaxError(text, err)}
 	}
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
@@ -83,7 +91,7 @@ func placeOf(tk *token.Token) Place {
 	return Place{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
-func syntaxError(err error) Problem {
+func syntaxError(text string, err error) Problem {
 	var at interface {
 		GetMessage() string
 		GetToken() *token.Token
@@ -91,5 +99,5 @@ func syntaxError(err error) Problem {
 	if !errors.As(err, &at) {
 		return Problem{At: Place{1, 1}, Message: "cannot be read as YAML"}
 	}
-	return Problem{At: placeOf(at.GetToken()), Message: "is not valid YAML: " + at.GetMessage()}
+	return mistaken{lines: strings.Split(text, "\n"), at: placeOf(at.GetToken()), said: at.GetMessage()}.problem()
 }

@@ -49,7 +49,7 @@ func TestPlaces(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no YAML":       {"a: [1", "1:4: is not valid YAML: sequence end token ']' not found"},
+		"no YAML":       {"a: [1", "1:4: is not valid YAML: what [ opens here is never closed"},
 		"twice a key":   {"a: 1\na: 2\n", `2:1: the key "a" stands here a second time, first in line 1`},
 		"no anchor":     {"a: *b\n", "1:4: the alias *b has no anchor before it"},
 		"own tag":       {"a: !mine b\n", "1:4: the tag !mine means nothing here"},

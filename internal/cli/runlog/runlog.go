@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -49,6 +50,9 @@ func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return nil, &os.PathError{Op: "open", Path: path, Err: errLink}
+	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -60,6 +64,9 @@ func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec
 	out := &redactor{w: file, replace: strings.NewReplacer(pairs(secrets)...)}
 	return &Log{path: path, file: file, now: now, ctx: context.WithoutCancel(ctx), handler: slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}, nil
 }
+
+// errLink is a log that would be written, and closed to others, somewhere else.
+var errLink = errors.New("it is a symbolic link, which is not followed")
 
 // closeToOthers makes a file that was there already readable by its owner alone.
 // A device or a pipe is not ours to close.

@@ -138,3 +138,24 @@ func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 }
+
+// TestNoLinkIsFollowed: whoever may write to the folder must not have another file
+// appended to, and its mode changed.
+func TestNoLinkIsFollowed(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other")
+	if err := os.WriteFile(other, []byte("theirs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(dir, Name)); err != nil {
+		t.Fatal(err)
+	}
+	log, err := Open(t.Context(), dir, time.Now)
+	if err == nil {
+		_ = log.Close()
+		t.Error("the link was followed")
+	}
+	if info, err := os.Stat(other); err != nil || info.Mode().Perm() != 0o644 || info.Size() != int64(len("theirs")) {
+		t.Errorf("the other file is %v, %v", info, err)
+	}
+}

@@ -13,6 +13,7 @@ type checker struct {
 	cluster  *Cluster
 	problems *Problems
 	failed   map[string]bool // fields that a problem was reported for already
+	astray   []defaultAstray // defaults that do not fit hosts
 }
 
 // report notes a problem with a field, unless the field could not even be read.
@@ -62,6 +63,7 @@ func (k *checker) all() {
 	}
 	k.hosts()
 	k.hostNetworks()
+	k.defaultsAstray()
 	k.contents()
 	k.registry()
 	k.manifests()

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // interfaceName is what the kernel takes (IFNAMSIZ leaves 15 characters).
@@ -226,11 +227,44 @@ func (k *checker) way(i int, plan netPlan) {
 		case gateway == family.ip.Addr():
 			k.report(field, fmt.Sprintf("%s is the host's own address", gateway), "")
 		case !family.ip.Contains(gateway) && !gateway.IsLinkLocalUnicast():
-			k.report(k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)), "")
+			k.gatewayAstray(k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
 		}
 	}
 	if (plan.ip4.IsValid() || plan.ip6.IsValid()) && !plan.dhcp4 && !plan.auto6 && len(plan.dns) == 0 {
 		k.report(hostField(i, "net.dns"), "is missing", "a host with a static address needs DNS servers: write dns here or in spec.network.defaults")
+	}
+}
+
+// defaultAstray is a default that does not fit hosts: what is wrong with the first of
+// them, and how many more there are.
+type defaultAstray struct {
+	field, message string
+	more           int
+}
+
+// gatewayAstray reports a gateway of a host, and keeps that of the defaults: it is one
+// problem, of however many hosts.
+func (k *checker) gatewayAstray(field, message string) {
+	if !strings.HasPrefix(field, "spec.network.defaults.") {
+		k.report(field, message, "")
+		return
+	}
+	for i := range k.astray {
+		if k.astray[i].field == field {
+			k.astray[i].more++
+			return
+		}
+	}
+	k.astray = append(k.astray, defaultAstray{field: field, message: message})
+}
+
+// defaultsAstray reports the defaults that do not fit hosts.
+func (k *checker) defaultsAstray() {
+	for _, wrong := range k.astray {
+		if wrong.more > 0 {
+			wrong.message += fmt.Sprintf(", nor does it fit %d more of the hosts that take it", wrong.more)
+		}
+		k.report(wrong.field, wrong.message, "correct it, or write the gateway of those hosts in their net")
 	}
 }
 

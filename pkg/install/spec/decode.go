@@ -84,7 +84,7 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, v r
 		d.document(n, at, field, to)
 		return true
 	case *Source, *Credentials:
-		if n.Kind == yamltree.Map {
+		if n.Kind == yamltree.Map && !isPullSecret(n) {
 			return false
 		}
 		d.report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
@@ -149,6 +149,12 @@ func (d *decoder) integer(n *yamltree.Node, at yamltree.Place, field string, v r
 	default:
 		d.report(at, field, "is not a number that can be read", "")
 	}
+}
+
+// isPullSecret says whether a map is a pull secret itself, and not where to read one.
+func isPullSecret(n *yamltree.Node) bool {
+	_, has := n.Get("auths")
+	return has
 }
 
 func (d *decoder) structure(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {

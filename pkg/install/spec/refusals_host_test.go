@@ -70,6 +70,10 @@ func TestRefusesHostNetworks(t *testing.T) {
 		{"gateway elsewhere", net("ip: 192.168.10.9/24, gateway: 192.168.20.1"), "spec.hosts[2].net.gateway: the gateway 192.168.20.1 is not in the subnet 192.168.10.0/24 of host cp-2"},
 		{"own gateway", net("ip: 192.168.10.9/24, gateway: 192.168.10.9"), "is the host's own address"},
 		{"default gateway elsewhere", append(net("ip: 192.168.10.9/25"), "gateway: 192.168.10.1,", "gateway: 192.168.10.200,"), "spec.network.defaults.gateway: the gateway 192.168.10.200 is not in the subnet"},
+		{"default gateway that fits no host", edit{
+			"gateway: 192.168.10.1,", "gateway: 10.0.0.1,",
+			`00:01"}}`, `00:01"}, net: {ip: 192.168.10.11/24}}`, `00:02"}}`, `00:02"}, net: {ip: 192.168.10.12/24}}`, more, "    net: {ip: 192.168.10.13/24}\n",
+		}, "spec.network.defaults.gateway: the gateway 10.0.0.1 is not in the subnet 192.168.10.0/24 of host cp-0, nor does it fit 2 more of the hosts that take it"},
 		{"no gateway", append(net("ip: 192.168.10.9/24"), "gateway: 192.168.10.1, ", ""), "spec.hosts[2].net.gateway: is missing"},
 		{"no DNS", append(net("ip: 192.168.10.9/24"), ", dns: [192.168.10.1]", ""), "spec.hosts[2].net.dns: is missing"},
 		{"VLAN", net("vlan: 4095"), "4095 cannot be a VLAN id"},

@@ -85,6 +85,7 @@ func runRefusals(t *testing.T, cases []refusal, files map[string]string) {
 
 func TestRefusesDocuments(t *testing.T) {
 	runRefusals(t, []refusal{
+		{"the pull secret itself", edit{"{file: pull-secret.json}", "{auths: {registry: {auth: geheim}}}"}, "spec.pullSecret: a secret never stands in the file itself; write where it is read from"},
 		{"not YAML", edit{"metadata: {name: lab}", "metadata: {name: lab"}, "is not valid YAML"},
 		{"duplicate key", edit{"  baseDomain: example.com\n", "  baseDomain: example.com\n  baseDomain: example.org\n"}, `7:3: the key "baseDomain" stands here a second time, first in line 6`},
 		{"second document", edit{more, more + "---\nkind: Cluster\n"}, "a second document starts here"},

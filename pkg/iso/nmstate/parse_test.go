@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 `
 	const second = "- name: eth1\n  mac-address: 52:54:00:00:00:02\n"
 	for name, c := range map[string]struct{ document, want string }{
-		"not YAML":             {"interfaces: [", "x.yaml:1:13: is not valid YAML: sequence end token ']' not found"},
+		"not YAML":             {"interfaces: [", "x.yaml:1:13: is not valid YAML: what [ opens here is never closed"},
 		"empty":                {"", "x.yaml:1:1: is empty"},
 		"two documents":        {"interfaces: []\n---\nroutes: {}\n", "x.yaml:3:1: a second document starts here: one describes one machine"},
 		"not a map":            {"[]", "x.yaml:1:1: has to be a map, but is a list"},

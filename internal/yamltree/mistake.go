@@ -1,0 +1,371 @@
+package yamltree
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// notText is what is wrong with a file that is no text in UTF-8.
+func notText(data string) (Problem, bool) {
+	for n, line := range strings.Split(data, "\n") {
+		valid := strings.ToValidUTF8(line, "\x00")
+		column := strings.IndexByte(valid, 0)
+		if column < 0 {
+			continue
+		}
+		remedy := "save it as UTF-8"
+		if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") {
+			remedy = "it is UTF-16: " + remedy
+		}
+		return Problem{At: Place{n + 1, utf8.RuneCountInString(valid[:column]) + 1}, Message: "is no text in UTF-8", Remedy: remedy}, true
+	}
+	return Problem{}, false
+}
+
+// mistaken is a document that the YAML library did not take, and where and why.
+// People are told what they have probably done: the library names what it met at
+// last, which is often lines below and never what was meant. Of the text no more is
+// repeated than the name of a field, for values may be secret.
+type mistaken struct {
+	lines []string
+	at    Place
+	said  string
+}
+
+// problem is the likeliest mistake, or what the library says.
+func (m mistaken) problem() Problem {
+	for _, find := range []func(mistaken) (Problem, bool){
+		mistaken.conflict, mistaken.blank, mistaken.template, mistaken.wideColon, mistaken.unclosed, mistaken.reserved, mistaken.escape,
+		mistaken.block, mistaken.dash, mistaken.tightColon, mistaken.indented, mistaken.filled, mistaken.colonInValue, mistaken.noColon,
+	} {
+		if p, found := find(m); found {
+			p.Message = "is not valid YAML: " + p.Message
+			return p
+		}
+	}
+	return Problem{At: m.at, Message: "is not valid YAML: " + m.said}
+}
+
+// line is a line by its number, "" where there is none.
+func (m mistaken) line(number int) string {
+	if number < 1 || number > len(m.lines) {
+		return ""
+	}
+	return strings.TrimSuffix(m.lines[number-1], "\r")
+}
+
+// around are the numbers of the line that the library names, and of the last one
+// above it that has content, where a mistake that shows below is often made.
+func (m mistaken) around() []int {
+	for n := m.at.Line - 1; n > 0; n-- {
+		if meant(m.line(n)) {
+			return []int{m.at.Line, n}
+		}
+	}
+	return []int{m.at.Line}
+}
+
+// meant says whether a line is neither empty nor a comment.
+func meant(line string) bool {
+	line = strings.TrimSpace(line)
+	return line != "" && line[0] != '#'
+}
+
+func (m mistaken) says(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(m.said, text) })
+}
+
+func (m mistaken) conflict() (Problem, bool) {
+	for n := range m.lines {
+		line := m.line(n + 1)
+		for _, mark := range []string{"<<<<<<< ", ">>>>>>> "} {
+			if strings.HasPrefix(line, mark) {
+				return Problem{At: Place{n + 1, 1}, Message: "a conflict of a merge has been left here", Remedy: "decide which side is right, and take the lines with <<<<<<<, ======= and >>>>>>> out"}, true
+			}
+		}
+	}
+	return Problem{}, false
+}
+
+// blank finds what looks like blanks and is none in the indentation.
+func (m mistaken) blank() (Problem, bool) {
+	for _, n := range m.around() {
+		for column, r := range []rune(m.line(n)) {
+			at := Place{n, column + 1}
+			switch {
+			case r == ' ':
+				continue
+			case r == '\t':
+				return Problem{At: at, Message: "a tab stands in the indentation", Remedy: "write blanks instead"}, true
+			case unicode.IsSpace(r), unicode.Is(unicode.Cf, r):
+				return Problem{At: at, Message: fmt.Sprintf("the character U+%04X stands in the indentation, which looks like a blank and is none", r), Remedy: "write blanks instead"}, true
+			}
+			break
+		}
+	}
+	if m.says("found character '\t'") {
+		return Problem{At: m.at, Message: "a tab stands here", Remedy: "write blanks instead"}, true
+	}
+	return Problem{}, false
+}
+
+func (m mistaken) template() (Problem, bool) {
+	for _, n := range m.around() {
+		line := m.line(n)
+		for _, mark := range []string{"{{", "{%"} {
+			if at := strings.Index(line, mark); at >= 0 && meant(line) {
+				return Problem{At: place(n, line, at), Message: "this looks like a template that has not been filled in", Remedy: "render it first, or put a value that begins with " + mark + " in quotes"}, true
+			}
+		}
+	}
+	return Problem{}, false
+}
+
+func (m mistaken) wideColon() (Problem, bool) {
+	for _, n := range m.around() {
+		line := m.line(n)
+		if at := strings.IndexAny(line, "：﹕"); at >= 0 && !strings.Contains(line[:at], ":") {
+			return Problem{At: place(n, line, at), Message: "this colon is not the one of YAML", Remedy: "write : and a blank"}, true
+		}
+	}
+	return Problem{}, false
+}
+
+// unclosed finds quotation marks and brackets that are opened and never closed.
+func (m mistaken) unclosed() (Problem, bool) {
+	switch {
+	case m.says("end token '}'", "could not find flow map"):
+		return Problem{At: m.at, Message: "what { opens here is never closed", Remedy: "close it with }"}, true
+	case m.says("end token ']'"):
+		return Problem{At: m.at, Message: "what [ opens here is never closed", Remedy: "close it with ]"}, true
+	case m.says("'}' must be specified"):
+		return m.opened("{", "}")
+	case m.says("']' must be specified"):
+		return m.opened("[", "]")
+	case !m.says("end character of", "map key-value is pre-defined", "value is not allowed"):
+		return Problem{}, false
+	}
+	for n := 1; n <= m.at.Line; n++ {
+		line := m.line(n)
+		found := fields().FindStringSubmatchIndex(line)
+		if found == nil || !meant(line) {
+			continue
+		}
+		value := line[found[1]:]
+		if value == "" || value[0] != '"' && value[0] != '\'' {
+			continue
+		}
+		quote := value[:1]
+		if strings.Count(strings.ReplaceAll(value, `\"`, ""), quote)%2 == 1 {
+			return Problem{At: place(n, line, found[1]), Message: "what " + quote + " opens here is not closed on this line", Remedy: "close it with " + quote}, true
+		}
+	}
+	return Problem{}, false
+}
+
+// opened finds the last line above that opens more brackets than it closes.
+func (m mistaken) opened(bracket, closing string) (Problem, bool) {
+	for n := m.at.Line; n > 0; n-- {
+		line := m.line(n)
+		if meant(line) && strings.Count(line, bracket) > strings.Count(line, closing) {
+			return Problem{
+				At: place(n, line, strings.LastIndex(line, bracket)), Message: "what " + bracket + " opens here is not closed before the next field",
+				Remedy: "close it with " + closing + ", or put a comma behind each of its values",
+			}, true
+		}
+	}
+	return Problem{}, false
+}
+
+// fields finds where the value of a field begins, and its name.
+var fields = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:- +)*([A-Za-z_][\w./-]*): +`)
+})
+
+func (m mistaken) reserved() (Problem, bool) {
+	if m.says("is a reserved character") {
+		return Problem{At: m.at, Message: "a value must not begin with " + string([]rune(m.line(m.at.Line) + " ")[min(m.at.Column-1, utf8.RuneCountInString(m.line(m.at.Line)))]), Remedy: "put it in quotes"}, true
+	}
+	for _, n := range m.around() {
+		line := m.line(n)
+		found := fields().FindStringIndex(line)
+		if found == nil || found[1] == len(line) || !strings.ContainsRune("&*!%", rune(line[found[1]])) {
+			continue
+		}
+		return Problem{At: place(n, line, found[1]), Message: "a value that begins with " + line[found[1]:found[1]+1] + " means something else to YAML", Remedy: "put it in quotes"}, true
+	}
+	return Problem{}, false
+}
+
+func (m mistaken) escape() (Problem, bool) {
+	if !m.says("escape character", "escape sequence") {
+		return Problem{}, false
+	}
+	return Problem{At: m.at, Message: `in "…" a backslash begins an escape, and there is none of this letter`, Remedy: `write \\ for a backslash, or put the value in '…'`}, true
+}
+
+// block finds text that belongs to | or > and does not stand below it.
+func (m mistaken) block() (Problem, bool) {
+	if m.says("invalid header option") {
+		return Problem{At: m.at, Message: "text stands on the line of | or >", Remedy: "begin it on the next line, indented, or put it in quotes"}, true
+	}
+	around := m.around()
+	above := m.line(around[len(around)-1])
+	if len(around) < 2 || !blocks().MatchString(above) || indentOf(m.line(m.at.Line)) > indentOf(above) {
+		return Problem{}, false
+	}
+	return Problem{At: Place{m.at.Line, indentOf(m.line(m.at.Line)) + 1}, Message: "the text of the | or > above has to be indented", Remedy: "indent it by more than the line above"}, true
+}
+
+var blocks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: +[|>][+-]?\d*\s*$`) })
+
+func (m mistaken) dash() (Problem, bool) {
+	for _, n := range m.around() {
+		line := m.line(n)
+		at := indentOf(line)
+		if text := line[at:]; len(text) > 2 && text[0] == '-' && isLetter(text[1]) && strings.Contains(text, ":") {
+			return Problem{At: Place{n, at + 1}, Message: "a blank is missing behind the dash", Remedy: "write - and a blank before each entry of a list"}, true
+		}
+	}
+	return Problem{}, false
+}
+
+func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
+
+func (m mistaken) tightColon() (Problem, bool) {
+	for _, n := range m.around() {
+		found := tight().FindStringSubmatchIndex(m.line(n))
+		if found == nil {
+			continue
+		}
+		name := m.line(n)[found[2]:found[3]]
+		return Problem{At: place(n, m.line(n), found[3]), Message: "a blank is missing behind the colon of " + name, Remedy: "write " + name + ": and then the value"}, true
+	}
+	return Problem{}, false
+}
+
+// tight finds a field whose value touches the colon. A URL does too, and a MAC address.
+var tight = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:- +)*([A-Za-z_][\w.-]{2,}):[^\s:/][^:]*$`)
+})
+
+// indented finds a line that begins where nothing above it does.
+func (m mistaken) indented() (Problem, bool) {
+	line := m.line(m.at.Line)
+	if !m.says("not allowed in this context", "unexpected key", "non-map value") || m.at.Column > indentOf(line)+2 {
+		return Problem{}, false
+	}
+	var open []int // where what the line may belong to begins
+	for n := m.at.Line - 1; n > 0; n-- {
+		above := m.line(n)
+		if !meant(above) {
+			continue
+		}
+		for _, begin := range begins(above) {
+			if len(open) == 0 || begin < open[len(open)-1] {
+				open = append(open, begin)
+			}
+		}
+	}
+	here := indentOf(line)
+	if len(open) == 0 || slices.Contains(open, here) || here > open[0] {
+		return Problem{}, false
+	}
+	slices.Sort(open)
+	after, _ := slices.BinarySearch(open, here)
+	near := fmt.Sprint(open[after])
+	if after > 0 {
+		near = fmt.Sprintf("%d or %d", open[after-1], open[after])
+	}
+	return Problem{
+		At: Place{m.at.Line, here + 1}, Message: fmt.Sprintf("this line is indented by %d, and nothing above it is", here),
+		Remedy: "indent it by " + near + ", like what it belongs with",
+	}, true
+}
+
+// begins are the columns, counted from 0, at which a line begins something: behind
+// each dash of a list, too. The innermost comes first.
+func begins(line string) []int {
+	at := indentOf(line)
+	out := []int{at}
+	for strings.HasPrefix(line[at:], "- ") {
+		at += 2
+		for at < len(line) && line[at] == ' ' {
+			at++
+		}
+		out = append(out, at)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// filled finds a field that has both a value and fields below it.
+func (m mistaken) filled() (Problem, bool) {
+	line := m.line(m.at.Line)
+	found := fields().FindStringSubmatchIndex(line)
+	if found == nil || !m.says("mapping value is not allowed") {
+		return Problem{}, false
+	}
+	for n := m.at.Line + 1; n <= len(m.lines); n++ {
+		below := m.line(n)
+		if !meant(below) {
+			continue
+		}
+		if indentOf(below) <= indentOf(line) || !strings.Contains(below, ":") {
+			return Problem{}, false
+		}
+		name := line[found[2]:found[3]]
+		return Problem{
+			At: Place{n, indentOf(below) + 1}, Message: name + " has a value already, and this line stands below it as if it had fields",
+			Remedy: "indent the line like " + name + ", or take the value of " + name + " away",
+		}, true
+	}
+	return Problem{}, false
+}
+
+func (m mistaken) colonInValue() (Problem, bool) {
+	line := m.line(m.at.Line)
+	found := fields().FindStringSubmatchIndex(line)
+	if found == nil || !m.says("mapping value is not allowed") {
+		return Problem{}, false
+	}
+	at := strings.Index(line[found[1]:], ": ")
+	if at < 0 {
+		return Problem{}, false
+	}
+	return Problem{At: place(m.at.Line, line, found[1]+at), Message: "a second colon stands in the value of " + line[found[2]:found[3]], Remedy: "put the value in quotes"}, true
+}
+
+// noColon finds a field without its colon. It names the field only where a value
+// follows, and among others that have a colon: what stands alone may be a password.
+func (m mistaken) noColon() (Problem, bool) {
+	if !m.says("non-map value is specified", "unexpected key name", "could not find expected ':'") {
+		return Problem{}, false
+	}
+	for _, n := range m.around() {
+		found := names().FindStringSubmatchIndex(m.line(n))
+		if found == nil || strings.Contains(m.line(n), ":") {
+			continue
+		}
+		what := "this word"
+		if found[3] < len(strings.TrimRight(m.line(n), " ")) && slices.ContainsFunc(m.lines, fields().MatchString) {
+			what = m.line(n)[found[2]:found[3]]
+		}
+		return Problem{At: place(n, m.line(n), found[3]), Message: "a colon is missing behind " + what, Remedy: "write the field's name, a colon and a blank, and then the value"}, true
+	}
+	return Problem{}, false
+}
+
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:- +)*([A-Za-z]+)(?:\s.*)?$`) })
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// place is the place of a byte of a line.
+func place(number int, line string, at int) Place {
+	return Place{number, utf8.RuneCountInString(line[:at]) + 1}
+}
