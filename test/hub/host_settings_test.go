@@ -125,10 +125,14 @@ func (x *site) told(t *testing.T) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for _, c := range x.named(t, "/v2/clusters", x.cluster.Metadata.Name) {
-		out["ignored"] = parsed(c["ignored_host_validations"])
+		ignored, err := fetch[map[string]any](t.Context(), x.service.URL(), fmt.Sprintf("/v2/clusters/%v/ignored-validations", c["id"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out["ignored"] = parsed(ignored["host-validation-ids"])
 	}
 	for _, env := range x.named(t, "/v2/infra-envs", x.cluster.Metadata.Name) {
-		hosts, err := fetch(t.Context(), x.service.URL(), fmt.Sprintf("/v2/infra-envs/%v/hosts", env["id"]))
+		hosts, err := fetch[[]map[string]any](t.Context(), x.service.URL(), fmt.Sprintf("/v2/infra-envs/%v/hosts", env["id"]))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,23 +20,22 @@ import (
 )
 
 // fetch reads a collection of the service.
-func fetch(ctx context.Context, address, path string) ([]map[string]any, error) {
+func fetch[T any](ctx context.Context, address, path string) (out T, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/assisted-install"+path, nil)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	data, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s: %s %w", path, response.Status, err)
+		return out, fmt.Errorf("GET %s: %s %w", path, response.Status, err)
 	}
-	var out []map[string]any
 	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, fmt.Errorf("GET %s: %w", path, err)
+		return out, fmt.Errorf("GET %s: %w", path, err)
 	}
 	return out, nil
 }
@@ -44,7 +43,7 @@ func fetch(ctx context.Context, address, path string) ([]map[string]any, error) 
 // named reads a collection of the service, as far as it is of that name.
 func (x *site) named(t testing.TB, path, name string) []map[string]any {
 	t.Helper()
-	found, err := fetch(t.Context(), x.service.URL(), path)
+	found, err := fetch[[]map[string]any](t.Context(), x.service.URL(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +63,7 @@ func (x *site) once(t testing.TB) {
 		t.Errorf("%d InfraEnvs", len(envs))
 	}
 	starts := 0
-	events, err := fetch(t.Context(), x.service.URL(), "/v2/events?cluster_id="+fmt.Sprint(clusters[0]["id"]))
+	events, err := fetch[[]map[string]any](t.Context(), x.service.URL(), "/v2/events?cluster_id="+fmt.Sprint(clusters[0]["id"]))
 	if err != nil {
 		t.Fatal(err)
 	}
