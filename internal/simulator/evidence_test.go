@@ -1,0 +1,375 @@
+package simulator_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestEvidence holds EVIDENCE.md against the simulator's own source: whatever the
+// simulator can say or do has one row, which says where that is known from.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("EVIDENCE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, problems := readEvidence(string(text))
+	for _, problem := range problems {
+		t.Error(problem)
+	}
+	guesses := 0
+	for _, area := range evidenceAreas() {
+		have := area.behaviours(t)
+		rows := table[area.title]
+		for _, behaviour := range have {
+			if _, ok := rows[behaviour]; !ok {
+				t.Errorf("EVIDENCE.md, %s: no row for `%s`", area.title, behaviour)
+			}
+		}
+		for _, behaviour := range slices.Sorted(maps.Keys(rows)) {
+			if !slices.Contains(have, behaviour) {
+				t.Errorf("EVIDENCE.md, %s: the simulator no longer has `%s`", area.title, behaviour)
+			}
+			if strings.HasPrefix(rows[behaviour], "guess") {
+				guesses++
+			}
+		}
+		t.Logf("%-32s %4d behaviours", area.title, len(have))
+		delete(table, area.title)
+	}
+	for _, title := range slices.Sorted(maps.Keys(table)) {
+		t.Errorf("EVIDENCE.md: nothing in the source belongs to the section %q", title)
+	}
+	t.Logf("%d of them are guesses", guesses)
+}
+
+// evidenceRow is one line of a table: a behaviour, and where it is known from.
+var evidenceRow = regexp.MustCompile("^\\| `(.*)` \\| (.*) \\|$")
+
+// evidenceKind is what may stand in the second column.
+var evidenceKind = regexp.MustCompile(`^(recorded: \S.*|source: \S.*|guess(: \S.*)?|ours: \S.*)$`)
+
+// readEvidence gives the rows of each section.
+func readEvidence(text string) (table map[string]map[string]string, problems []string) {
+	table = map[string]map[string]string{}
+	section := ""
+	for i, line := range strings.Split(text, "\n") {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
+			section = title
+			continue
+		}
+		row := evidenceRow.FindStringSubmatch(line)
+		if row == nil {
+			continue
+		}
+		if table[section] == nil {
+			table[section] = map[string]string{}
+		}
+		behaviour := strings.ReplaceAll(row[1], `\|`, "|")
+		if _, twice := table[section][behaviour]; twice {
+			problems = append(problems, fmt.Sprintf("EVIDENCE.md:%d: `%s` stands twice", i+1, behaviour))
+		}
+		if !evidenceKind.MatchString(row[2]) {
+			problems = append(problems, fmt.Sprintf("EVIDENCE.md:%d: %q is no evidence: want recorded: SUBJECT, source: FILE, guess, or ours: WHY", i+1, row[2]))
+		}
+		table[section][behaviour] = row[2]
+	}
+	return table, problems
+}
+
+// evidenceArea is a section of EVIDENCE.md and how its behaviours are found in
+// the source files that match the pattern.
+type evidenceArea struct {
+	title string
+	files string
+	find  func(*sourceFile) []string
+}
+
+func evidenceAreas() []evidenceArea {
+	return []evidenceArea{
+		{"Operations of the service", "service/*.go", called(0, "on")},
+		{"States, steps, stages and their texts", "service/*.go", constants("cluster", "host", "info", "step", "stage", "finalizing")},
+		{"Moves of clusters and hosts", "service/*.go", moves},
+		{"Events of the service", "service/*.go", both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
+		{"Refusals of the service", "service/*.go", both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
+		{"Checks and their texts", "service/validations*.go", literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Conditions on a hub", "hub/conditions*.go", literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Webhooks on a hub", "hub/admission*.go", literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
+		{"Habits of BMCs", "bmc/flavour.go", habits},
+	}
+}
+
+// behaviours are those of an area, each once.
+func (a evidenceArea) behaviours(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(a.files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, path := range paths {
+		if !strings.HasSuffix(path, "_test.go") {
+			all = append(all, a.find(parseSource(t, path))...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// sourceFile is a parsed file with the string constants that it can name.
+type sourceFile struct {
+	*ast.File
+	constants map[string]string
+}
+
+func parseSource(t *testing.T, path string) *sourceFile {
+	t.Helper()
+	siblings, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sourceFile{constants: map[string]string{}}
+	for _, sibling := range siblings {
+		if strings.HasSuffix(sibling, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), sibling, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sibling == path {
+			s.File = f
+			continue
+		}
+		for _, d := range f.Decls {
+			if g, ok := d.(*ast.GenDecl); ok {
+				maps.Copy(s.constants, stringConstants(g))
+			}
+		}
+	}
+	maps.Copy(s.constants, stringConstants(s.File))
+	return s
+}
+
+// stringConstants are the constants that are declared as literals in a part of a file.
+func stringConstants(part ast.Node) map[string]string {
+	found := map[string]string{}
+	ast.Inspect(part, func(n ast.Node) bool {
+		g, ok := n.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			return true
+		}
+		for _, spec := range g.Specs {
+			v := spec.(*ast.ValueSpec)
+			for i, name := range v.Names {
+				if i < len(v.Values) {
+					if text, ok := literal(v.Values[i]); ok {
+						found[name.Name] = text
+					}
+				}
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// text is an expression's string, when it is known without running anything.
+func (s *sourceFile) text(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		text, ok := s.constants[e.Name]
+		return text, ok
+	case *ast.BinaryExpr:
+		left, leftOK := s.text(e.X)
+		right, rightOK := s.text(e.Y)
+		switch {
+		case leftOK && rightOK:
+			return left + right, true
+		case leftOK:
+			return left + "%s", true
+		case rightOK:
+			return "%s" + right, true
+		}
+		return "", false
+	}
+	return literal(e)
+}
+
+func literal(e ast.Expr) (string, bool) {
+	l, ok := e.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(l.Value)
+	return strings.ReplaceAll(text, "\n", `\n`), err == nil
+}
+
+// calls are those of the functions or methods with one of the names.
+func (s *sourceFile) calls(names ...string) []*ast.CallExpr {
+	var found []*ast.CallExpr
+	ast.Inspect(s.File, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			switch f := c.Fun.(type) {
+			case *ast.Ident:
+				if slices.Contains(names, f.Name) {
+					found = append(found, c)
+				}
+			case *ast.SelectorExpr:
+				if slices.Contains(names, f.Sel.Name) {
+					found = append(found, c)
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// called finds what is given at a place to functions of these names.
+func called(place int, names ...string) func(*sourceFile) []string {
+	return func(s *sourceFile) []string {
+		var found []string
+		for _, c := range s.calls(names...) {
+			if len(c.Args) > place {
+				if text, ok := s.text(c.Args[place]); ok && text != "%s" {
+					found = append(found, text)
+				}
+			}
+		}
+		return found
+	}
+}
+
+func both(first, second func(*sourceFile) []string) func(*sourceFile) []string {
+	return func(s *sourceFile) []string { return append(first(s), second(s)...) }
+}
+
+// refusals finds what a client is refused with: the status and the sentence.
+func refusals(names ...string) func(*sourceFile) []string {
+	statuses := map[string]string{"badRequest": "400", "conflict": "409", "notFound": "404", "malformed": "400"}
+	return func(s *sourceFile) []string {
+		var found []string
+		for _, name := range names {
+			for _, c := range s.calls(name) {
+				status, at := statuses[name], 0
+				if status == "" && len(c.Args) > 1 {
+					status, at = statusOf(c.Args[0]), 1
+				}
+				if len(c.Args) > at {
+					if text, ok := s.text(c.Args[at]); ok && text != "%s" {
+						found = append(found, status+" "+text)
+					}
+				}
+			}
+		}
+		return found
+	}
+}
+
+// moves are the places where a cluster or a host changes its state: the function,
+// and the state that it gives.
+func moves(s *sourceFile) []string {
+	var found []string
+	for _, d := range s.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		body := &sourceFile{File: &ast.File{Name: f.Name, Decls: []ast.Decl{f}}, constants: s.constants}
+		for object, setter := range map[string]string{"cluster": "setCluster", "host": "setHost"} {
+			for _, state := range called(1, setter)(body) {
+				found = append(found, fmt.Sprintf("%s: %s becomes %s", f.Name.Name, object, state))
+			}
+		}
+	}
+	return found
+}
+
+// statusOf is how a status code is written: a number, or the name that net/http has.
+func statusOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return e.Value
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return "?"
+}
+
+// constants finds the values of constants whose names begin so.
+func constants(prefixes ...string) func(*sourceFile) []string {
+	return func(s *sourceFile) []string {
+		var found []string
+		for name, value := range stringConstants(s.File) {
+			for _, prefix := range prefixes {
+				if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
+					found = append(found, prefix+": "+value)
+				}
+			}
+		}
+		return found
+	}
+}
+
+// literals finds the strings of a file that look like the pattern.
+func literals(pattern *regexp.Regexp) func(*sourceFile) []string {
+	return func(s *sourceFile) []string {
+		var found []string
+		ast.Inspect(s.File, func(n ast.Node) bool {
+			if _, ok := n.(*ast.ImportSpec); ok {
+				return false
+			}
+			if e, ok := n.(*ast.BasicLit); ok {
+				if text, ok := literal(e); ok && pattern.MatchString(text) {
+					found = append(found, text)
+				}
+			}
+			return true
+		})
+		return found
+	}
+}
+
+// habits are the fields of each BMC's dialect that are set.
+func habits(s *sourceFile) []string {
+	var found []string
+	ast.Inspect(s.File, func(n ast.Node) bool {
+		clause, ok := n.(*ast.CaseClause)
+		if !ok {
+			return true
+		}
+		flavour := "sushy"
+		if len(clause.List) > 0 {
+			id, ok := clause.List[0].(*ast.Ident)
+			if !ok {
+				return true
+			}
+			flavour = strings.ToLower(id.Name)
+		}
+		ast.Inspect(clause, func(n ast.Node) bool {
+			l, ok := n.(*ast.CompositeLit)
+			if !ok || fmt.Sprint(l.Type) != "dialect" {
+				return true
+			}
+			for _, e := range l.Elts {
+				if kv, ok := e.(*ast.KeyValueExpr); ok {
+					found = append(found, flavour+": "+fmt.Sprint(kv.Key))
+				}
+			}
+			return false
+		})
+		return false
+	})
+	return found
+}
