@@ -135,8 +135,11 @@ func anothers(auth string, read func(name string) ([]byte, error)) (bool, error)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && len(have) == 0 {
 			continue
 		}
+		if errors.Is(err, errNotRegular) {
+			return true, nil
+		}
 		if err != nil {
-			return true, nil // a folder, a link
+			return false, notSaved(path, err)
 		}
 		switch want, err := read(name); {
 		case err != nil:
@@ -163,12 +166,11 @@ func putAside(path string) (string, error) {
 		if err := os.Rename(path, to); err != nil {
 			return "", &Fault{Code: CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
 		}
-		if info, err := os.Lstat(to); err != nil || !info.IsDir() {
-			return to, nil
-		}
-		for _, name := range resultFiles() {
-			if err := makePrivate(filepath.Join(to, name)); err != nil {
-				return to, notSaved(to, err)
+		if info, err := os.Lstat(to); err == nil && info.IsDir() {
+			for _, name := range resultFiles() {
+				if err := makePrivate(filepath.Join(to, name)); err != nil {
+					return to, notSaved(to, err)
+				}
 			}
 		}
 		return to, nil
@@ -205,10 +207,10 @@ func isPrivate(path string) bool {
 // makePrivate mends the mode of a regular file, if it is there.
 func makePrivate(path string) error {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || isPrivate(path) {
-		return nil
+	if err == nil && info.Mode().IsRegular() && !isPrivate(path) {
+		return os.Chmod(path, 0o600)
 	}
-	return os.Chmod(path, 0o600)
+	return nil
 }
 
 // writeWhole writes a temporary file beside path and renames it when it is

@@ -82,12 +82,12 @@ func fitInterval(rec *recording, interval time.Duration) *replay {
 	}
 	best := newReplay(rec, interval, phases).run()
 	for part := range phases {
-		for _, tenth := range []time.Duration{1, 4, 9, 2, 5} {
+		for _, tenth := range []int{1, 4, 9, 2, 5} {
 			if best.fits() {
 				return best
 			}
 			tried := slices.Clone(best.phases)
-			tried[part] = interval * tenth / 10
+			tried[part] = interval * time.Duration(tenth) / 10
 			if r := newReplay(rec, interval, tried).run(); r.badness() < best.badness() {
 				best = r
 			}

@@ -158,11 +158,11 @@ func (c *connection) openSession(ctx context.Context, path string) (opened, full
 	}
 	_ = json.Unmarshal(answer, &resource) // the header alone may say it
 	location, err := url.Parse(cmp.Or(header.Get("Location"), resource.ID))
-	if header.Get("X-Auth-Token") == "" || err != nil || location.Path == "" {
-		return false, false, nil
+	if token := header.Get("X-Auth-Token"); token != "" && err == nil && location.Path != "" {
+		c.token, c.session = token, location.RequestURI()
+		return true, false, nil
 	}
-	c.token, c.session = header.Get("X-Auth-Token"), location.RequestURI()
-	return true, false, nil
+	return false, false, nil
 }
 
 // close ends the session, even when ctx has ended.
