@@ -81,7 +81,7 @@ func TestClusterRequest(t *testing.T) {
 		"cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 23}], "service_networks": [{"cidr": "172.30.0.0/16"}],
 		"machine_networks": [{"cidr": "192.168.127.0/24"}, {"cidr": "fd00::/64"}], "network_type": "OVNKubernetes", "user_managed_networking": false,
 		"platform": {"type": "external", "external": {"platform_name": "oci", "cloud_controller_manager": "External"}},
-		"control_plane_count": 3, "hyperthreading": "masters", "schedulable_masters": true, "ssh_public_key": "ssh-ed25519 AAAA core",
+		"high_availability_mode": "Full", "hyperthreading": "masters", "schedulable_masters": true, "ssh_public_key": "ssh-ed25519 AAAA core",
 		"http_proxy": "http://proxy:3128", "https_proxy": "http://proxy:3129", "no_proxy": ".example.com", "ntp_sources": "ntp.example.com",
 		"load_balancer": {"type": "user-managed"}, "olm_operators": [{"name": "lvm"}, {"name": "mce", "properties": "{\"a\": 1}"}],
 		"disk_encryption": {"enable_on": "all", "mode": "tang", "tang_servers": "[{\"url\":\"http://tang.example.com\",\"thumbprint\":\"abc\"}]"}

@@ -28,6 +28,8 @@ func (k Kind) phrase() string {
 		return "register the InfraEnv"
 	case UpdateInfraEnv:
 		return "update the InfraEnv"
+	case WithdrawInfraEnv:
+		return "withdraw the InfraEnv"
 	case RenewImage:
 		return "renew the discovery image's URL"
 	case RegisterHost:
@@ -152,7 +154,7 @@ func (a Action) task() string {
 // describe is the action as it is told of once it is done.
 func (a Action) describe() string {
 	switch a.Kind {
-	case UploadManifest, RegisterHost, UpdateHost, BindHost, RegisterInfraEnv, UpdateInfraEnv, InstallHost:
+	case UploadManifest, RegisterHost, UpdateHost, BindHost, RegisterInfraEnv, UpdateInfraEnv, WithdrawInfraEnv, InstallHost:
 		return fmt.Sprintf("%s %s", a.Kind.phrase(), a.Name)
 	case StartInstall, NudgeCluster:
 		return a.task() + ": " + a.Reason

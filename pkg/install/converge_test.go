@@ -37,7 +37,7 @@ func TestConvergence(t *testing.T) {
 	}
 	for _, kind := range []install.Kind{
 		install.RegisterCluster, install.WithdrawCluster, install.UpdateCluster, install.SetOverrides, install.IgnoreValidations,
-		install.RegisterInfraEnv, install.UpdateInfraEnv, install.RenewImage, install.UpdateHost, install.BindHost, install.StartInstall,
+		install.RegisterInfraEnv, install.UpdateInfraEnv, install.WithdrawInfraEnv, install.RenewImage, install.UpdateHost, install.BindHost, install.StartInstall,
 		install.SaveNoIngress, install.SaveKubeconfig, install.SavePassword, install.NudgeCluster, install.RecordInstalled,
 	} {
 		if exercised[kind] == 0 {

@@ -19,6 +19,7 @@ func (p *planner) images() {
 		p.poolOf(ref)
 		return
 	}
+	p.withdrawInfraEnvs()
 	intended, err := p.infraEnvPlans()
 	if err != nil {
 		p.block(Blocker{
@@ -41,6 +42,28 @@ func (p *planner) images() {
 			})
 		}
 	}
+}
+
+// withdrawInfraEnvs deletes what can be of no use: InfraEnvs that were left when their
+// cluster was deleted, and this run's own where another run's of the name is older.
+func (p *planner) withdrawInfraEnvs() {
+	for _, orphan := range p.observed.Orphans {
+		p.withdrawInfraEnv(orphan, "its cluster was deleted")
+	}
+	for _, env := range p.observed.InfraEnvs {
+		first := p.infraEnv(env.Name)
+		empty := !slices.ContainsFunc(p.observed.Hosts, func(h Host) bool { return h.InfraEnvID == env.ID })
+		if env.ThisRun && env.ID != first.ID && env.ClusterID == first.ClusterID && empty {
+			p.withdrawInfraEnv(env, "another run registered the same InfraEnv earlier; no host came from this run's")
+		}
+	}
+}
+
+func (p *planner) withdrawInfraEnv(env InfraEnv, reason string) {
+	p.act(Action{
+		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: InfraEnvScope(env.Name), Kind: WithdrawInfraEnv, Target: env.ID, Name: env.Name,
+		Reason: reason, Destructive: true,
+	})
 }
 
 // infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that

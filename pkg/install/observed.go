@@ -15,6 +15,9 @@ type Observed struct {
 	Others []ClusterRef
 	// InfraEnvs of the cluster, by name.
 	InfraEnvs []InfraEnv
+	// Orphans are InfraEnvs of the cluster's name whose own cluster was deleted and
+	// that have no hosts. They can serve no cluster any more.
+	Orphans []InfraEnv
 	// Hosts of the cluster and of its InfraEnvs, sorted by ID.
 	Hosts []Host
 	// Elsewhere are machines of those InfraEnvs that are bound to another
@@ -167,6 +170,7 @@ type InfraEnv struct {
 	Name      string
 	ClusterID string // "" for a pool (late binding)
 	Owned     bool
+	ThisRun   bool // registered by this run
 	Created   time.Time
 	Settings  Settings
 	// Overridden are settings that spec.overrides.infraEnv stands in for: they are

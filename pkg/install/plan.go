@@ -34,8 +34,9 @@ const (
 	IgnoreValidations Kind = "IgnoreValidations"
 	RegisterInfraEnv  Kind = "RegisterInfraEnv"
 	UpdateInfraEnv    Kind = "UpdateInfraEnv"
-	RenewImage        Kind = "RenewImage"   // ask for a fresh image URL
-	RegisterHost      Kind = "RegisterHost" // give a machine to a service that boots machines itself
+	WithdrawInfraEnv  Kind = "WithdrawInfraEnv" // delete one of ours that no host can come from
+	RenewImage        Kind = "RenewImage"       // ask for a fresh image URL
+	RegisterHost      Kind = "RegisterHost"     // give a machine to a service that boots machines itself
 	UpdateHost        Kind = "UpdateHost"
 	BindHost          Kind = "BindHost"
 	StartInstall      Kind = "StartInstall"

@@ -69,6 +69,9 @@ func (w *world) apply(a install.Action) error {
 			ID: "infraenv-" + a.Name, Name: a.Name, ClusterID: a.Target, Owned: true, Created: o.At, Settings: maps.Clone(a.Settings),
 			Image: install.Image{State: install.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
 		})
+	case install.WithdrawInfraEnv:
+		withdrawn := func(e install.InfraEnv) bool { return e.ID == a.Target }
+		o.Orphans, o.InfraEnvs = slices.DeleteFunc(o.Orphans, withdrawn), slices.DeleteFunc(o.InfraEnvs, withdrawn)
 	case install.UpdateInfraEnv:
 		env := w.infraEnv(a.Target)
 		maps.Copy(env.Settings, a.Settings)
@@ -401,6 +404,14 @@ func (w *world) disturb(random *rand.Rand) {
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
 		o.InfraEnvs[0].Settings[install.SetKernelArgs] = install.ValueOf([]string{"somebody=else"})
 		o.InfraEnvs[0].Image.Expires = o.At
+	}
+	if random.IntN(8) == 0 && len(o.InfraEnvs) > 0 {
+		second := o.InfraEnvs[0]
+		second.ID, second.ThisRun, second.Created = "second", true, o.At
+		o.InfraEnvs = slices.Insert(o.InfraEnvs, 1, second)
+	}
+	if random.IntN(8) == 0 {
+		o.Orphans = []install.InfraEnv{{ID: "orphan", Name: "lab", ClusterID: "deleted"}}
 	}
 	if random.IntN(4) == 0 {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)

@@ -56,6 +56,8 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 		return p.registerInfraEnv
 	case install.UpdateInfraEnv:
 		return p.updateInfraEnv
+	case install.WithdrawInfraEnv:
+		return p.withdrawInfraEnv
 	case install.RenewImage:
 		return p.renewImage
 	case install.UpdateHost:
@@ -89,7 +91,7 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 		switch action.Kind {
 		case install.RegisterCluster, install.ImportCluster, install.WithdrawCluster:
 			raise(&n.lookup, overdue)
-		case install.RegisterInfraEnv, install.UpdateInfraEnv, install.RenewImage:
+		case install.RegisterInfraEnv, install.UpdateInfraEnv, install.WithdrawInfraEnv, install.RenewImage:
 			raise(&n.infraEnvs, overdue)
 		case install.IgnoreValidations:
 			raise(&n.ignored, overdue)
@@ -235,9 +237,28 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 		fields["cluster_id"] = action.Target
 	}
 	maps.Copy(fields, c.Spec.Overrides.InfraEnv)
-	return p.do(ctx, request{
+	var registered infraEnvWire
+	if err := p.do(ctx, request{
 		label: label{"register InfraEnv", action.Name}, method: http.MethodPost, path: "/v2/infra-envs", body: fields,
-	}, nil)
+	}, &registered); err != nil {
+		return err
+	}
+	if registered.ID != nil {
+		p.mu.Lock()
+		p.made[registered.ID.String()] = true
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// withdrawInfraEnv deletes an InfraEnv of ours. The service refuses where hosts
+// belong to it by now.
+func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action install.Action) error {
+	err := p.DeleteInfraEnv(ctx, action.Target)
+	if gone(err) {
+		return nil
+	}
+	return err
 }
 
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {

@@ -80,6 +80,7 @@ type Plane struct {
 
 	mu      sync.Mutex
 	watches map[string]*watch
+	made    map[string]bool // ids of the InfraEnvs that this run registered
 }
 
 var (
@@ -104,7 +105,7 @@ func New(config Config) (*Plane, error) {
 		base: base, auth: config.Auth, clock: config.Clock, agent: config.UserAgent, caFile: config.CAFile, trace: config.Trace,
 		rate:    rate{perMinute: config.PollsPerMinute, burst: config.PollBurst}.orDefaults(),
 		tables:  newTables(),
-		watches: map[string]*watch{},
+		watches: map[string]*watch{}, made: map[string]bool{},
 	}
 	if p.auth == nil {
 		p.auth = NoAuth()

@@ -184,6 +184,7 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 	if err != nil {
 		return err
 	}
+	w.orphans = nil
 	if (len(bound) == 0 || w.ref != "") && w.cluster != nil {
 		all, err := p.listInfraEnvs(ctx, "")
 		if err != nil {
@@ -193,14 +194,26 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 		for _, env := range all {
 			meant := w.ref != "" && (env.Name == w.ref || env.ID == w.ref)
 			own := w.ref == "" && none && ofCluster(env.Name, w.cluster.Name)
-			if env.ClusterID == "" && (meant || own) {
+			switch {
+			case env.ClusterID == "" && (meant || own):
 				bound = append(bound, env)
+			case env.ClusterID != "" && own:
+				orphan, err := p.isOrphan(ctx, &env)
+				if err != nil {
+					return err
+				}
+				if orphan {
+					w.orphans = append(w.orphans, env)
+				}
 			}
 		}
 	}
+	p.mu.Lock()
 	for i := range bound {
 		bound[i].Owned = w.cluster != nil && w.cluster.Owned && ofCluster(bound[i].Name, w.cluster.Name)
+		bound[i].ThisRun = p.made[bound[i].ID]
 	}
+	p.mu.Unlock()
 	slices.SortFunc(bound, func(a, b install.InfraEnv) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
@@ -213,6 +226,27 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 		_, known := w.log.pools[env.ID]
 		return !known
 	})
+}
+
+// isOrphan says whether an InfraEnv is of no use any more: its cluster was deleted, and
+// it has no hosts. A service does not delete it with the cluster, and binds it to no other.
+func (p *Plane) isOrphan(ctx context.Context, env *install.InfraEnv) (bool, error) {
+	switch _, err := p.getCluster(ctx, env.ClusterID); {
+	case gone(err):
+	case permanent(err):
+		return false, nil // it is there, for others to see
+	default:
+		return false, err
+	}
+	var hosts []struct{}
+	err := p.do(ctx, request{
+		label: label{"list hosts of InfraEnv", env.ID}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts",
+		in: map[string]string{"infra_env_id": env.ID},
+	}, &hosts)
+	if gone(err) {
+		return false, nil
+	}
+	return err == nil && len(hosts) == 0, err
 }
 
 // ofCluster says whether an InfraEnv's name is <cluster> or <cluster>-<n>.

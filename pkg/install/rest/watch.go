@@ -44,6 +44,7 @@ type watch struct {
 	cluster     *install.Cluster
 	others      []install.ClusterRef
 	infraEnvs   []install.InfraEnv
+	orphans     []install.InfraEnv
 	hosts       map[string]install.Host
 	elsewhere   map[string][]install.Host // hosts of pools that other clusters have, by InfraEnv
 	names       map[string]string         // of the service's clusters, by id
@@ -173,7 +174,7 @@ func raise(n *urgency, to urgency) { *n = max(*n, to) }
 
 // forget drops everything about a cluster that is gone.
 func (w *watch) forget() {
-	w.id, w.cluster, w.infraEnvs, w.manifests, w.ignored = "", nil, nil, nil, ""
+	w.id, w.cluster, w.infraEnvs, w.orphans, w.manifests, w.ignored = "", nil, nil, nil, nil, ""
 	w.hosts, w.inventory, w.staged = map[string]install.Host{}, map[string]bool{}, map[string]bool{}
 	w.log, w.images, w.elsewhere = eventLog{}, nil, nil
 	w.need(func(n *needs) { *n = needs{lookup: overdue} })
@@ -212,6 +213,7 @@ func (w *watch) picture() *install.Observed {
 		out.InfraEnvs[i].Overridden = w.overridden
 	}
 	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	out.Orphans = slices.Clone(w.orphans)
 	out.Elsewhere = w.boundElsewhere()
 	cluster := *w.cluster
 	cluster.Hosts = len(out.Hosts)

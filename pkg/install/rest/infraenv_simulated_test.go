@@ -1,0 +1,140 @@
+package rest_test
+
+import (
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+// setUp is a run that makes things ready on a service without machines.
+type setUp struct {
+	*rest.Plane
+	clock   clock.Clock
+	desired *install.Desired
+}
+
+// simulatedRuns are runs of the same file on one service, a mark each.
+func simulatedRuns(t *testing.T, marks ...string) []setUp {
+	t.Helper()
+	fast := clock.Scaled(300)
+	server := httptest.NewUnstartedServer(nil)
+	url := "http://" + server.Listener.Addr().String()
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: fast, Seed: 1, PublicURL: func() string { return url }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Config.Handler = service
+	server.Start()
+	t.Cleanup(server.Close)
+	var runs []setUp
+	for _, mark := range marks {
+		plane, err := rest.New(rest.Config{URL: url, Clock: fast})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, setUp{plane, fast, &install.Desired{Spec: loadExample(t, "sno"), Options: install.Options{Run: mark}}})
+	}
+	return runs
+}
+
+// plan looks and decides once.
+func (s setUp) plan(t *testing.T) install.Plan {
+	t.Helper()
+	file := s.desired.Spec
+	observed, err := s.Observe(t.Context(), install.Query{Name: file.Metadata.Name, BaseDomain: file.Spec.BaseDomain, Run: s.desired.Options.Run, Detail: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return install.Decide(s.desired, observed, s.clock.Now())
+}
+
+// carryOut does what a plan asks the service for, and gives the kinds.
+func (s setUp) carryOut(t *testing.T, plan install.Plan) []install.Kind {
+	t.Helper()
+	var done []install.Kind
+	for _, action := range plan.Actions {
+		if err := s.Act(t.Context(), s.desired, action); err != nil {
+			t.Fatalf("%s: %v", action.Key, err)
+		}
+		done = append(done, action.Kind)
+	}
+	return done
+}
+
+// settle carries out plans until there is nothing left to do.
+func (s setUp) settle(t *testing.T) {
+	t.Helper()
+	for range 10 {
+		if len(s.carryOut(t, s.plan(t))) == 0 {
+			return
+		}
+	}
+	t.Fatal("there is always something left to do")
+}
+
+// TestOrphanedInfraEnv deletes a cluster under its InfraEnv, which can then serve no
+// cluster: the next run makes one of its own and deletes the old one.
+func TestOrphanedInfraEnv(t *testing.T) {
+	t.Parallel()
+	runs := simulatedRuns(t, "first", "second")
+	runs[0].settle(t)
+	old, err := runs[0].ListInfraEnvs(t.Context(), "")
+	if err != nil || len(old) != 1 {
+		t.Fatalf("%d InfraEnvs, %v", len(old), err)
+	}
+	if err := runs[0].DeleteCluster(t.Context(), old[0].ClusterID); err != nil {
+		t.Fatal(err)
+	}
+	runs[1].settle(t)
+	left, err := runs[1].ListInfraEnvs(t.Context(), "")
+	if err != nil || len(left) != 1 || left[0].ID == old[0].ID || left[0].ClusterID == old[0].ClusterID {
+		t.Fatalf("InfraEnvs %+v, error %v; the old one is %s", left, err, old[0].ID)
+	}
+}
+
+// TestSameInfraEnvTwice has two runs register the InfraEnv of one cluster at once. The
+// one that came later withdraws its own, and both use the other.
+func TestSameInfraEnvTwice(t *testing.T) {
+	t.Parallel()
+	runs := simulatedRuns(t, "first", "second")
+	registers := func(plan install.Plan) bool {
+		for _, action := range plan.Actions {
+			if action.Kind == install.RegisterInfraEnv {
+				return true
+			}
+		}
+		return false
+	}
+	var first install.Plan
+	for range 10 {
+		if first = runs[0].plan(t); registers(first) {
+			break
+		}
+		runs[0].carryOut(t, first)
+	}
+	second := runs[1].plan(t)
+	if !registers(first) || !registers(second) {
+		t.Fatalf("the runs do not come to register it at once: %v, %v", first.Actions, second.Actions)
+	}
+	runs[0].carryOut(t, first)
+	older, err := runs[0].ListInfraEnvs(t.Context(), "")
+	if err != nil || len(older) != 1 {
+		t.Fatalf("%d InfraEnvs, %v", len(older), err)
+	}
+	if err := runs[0].clock.Sleep(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	runs[1].carryOut(t, second)
+	for _, run := range runs {
+		run.settle(t)
+	}
+	left, err := runs[0].ListInfraEnvs(t.Context(), "")
+	if err != nil || len(left) != 1 || left[0].ID != older[0].ID {
+		t.Fatalf("InfraEnvs %+v, error %v; the older one is %s", left, err, older[0].ID)
+	}
+}
