@@ -177,7 +177,7 @@ func TestFencingIsSentOnce(t *testing.T) {
 func TestNothingIsWrittenTwice(t *testing.T) {
 	want := map[string]int{
 		"cluster/register": 1, "cluster/overrides": 1, "cluster/manifest/openshift/50-x.yaml": 1, "cluster/ignore": 1, "infraenv/lab/register": 1,
-		"host/cp-0/update": 1, "host/cp-1/update": 1, "host/cp-2/update": 1, "cluster/install": 1,
+		"cluster/manifest/manifests/cluster-network-03-config.yml": 1, "host/cp-0/update": 1, "host/cp-1/update": 1, "host/cp-2/update": 1, "cluster/install": 1,
 	}
 	if diff := cmp.Diff(want, writesUntilInstall(t, parse(t, muchSaid), false)); diff != "" {
 		t.Error(diff)

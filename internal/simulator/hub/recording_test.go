@@ -203,6 +203,7 @@ func compare(object string, have, want map[string][][]string) []string {
 	}
 	for kind, lists := range have {
 		for _, list := range lists {
+			list = slices.DeleteFunc(slices.Clone(list), late)
 			if !slices.ContainsFunc(want[kind], func(real []string) bool { return fits(list, real) }) {
 				wrong = append(wrong, fmt.Sprintf("%s of an %s went through\n  %q,\nin the recording\n  %q", kind, object, list, want[kind]))
 			}
@@ -210,6 +211,11 @@ func compare(object string, have, want map[string][][]string) []string {
 	}
 	return wrong
 }
+
+// late tells a step that the real service shows, too, where its operator is behind: a
+// cluster that is ready before all of its Agents are there counts those as unapproved.
+// The operator that was recorded had nothing else to do.
+func late(step string) bool { return step == "False UnapprovedAgents" }
 
 // fits tells whether a sequence is another one with some of it missed, but not
 // the end.
