@@ -39,9 +39,11 @@ func stopped(hosts, others map[string]Host) map[string]Host {
 	return out
 }
 
-// seenInBoth leaves out Draft where another list of states has it not, Blocked that comes
-// back for a moment to a cluster that was ready, and Discovering that comes back to one that
-// was not yet, while its machines register one after the other.
+// seenInBoth leaves out Draft, and Blocked before Ready, where another list of states has
+// them not: they last for a pass of the service's monitor, and a look may miss them. It
+// leaves out Blocked that comes back for a moment to a cluster that was ready, and
+// Discovering that comes back to one that was not yet, while its machines register one
+// after the other.
 func seenInBoth(states, others []string) []string {
 	const draft, blocked, ready = string(install.ClusterDraft), string(install.ClusterBlocked), string(install.ClusterReady)
 	const discovering = string(install.ClusterDiscovering)
@@ -52,7 +54,8 @@ func seenInBoth(states, others []string) []string {
 			after = ready
 		}
 		again := (s == blocked || s == discovering) && slices.Contains(states[:i], after) && i < len(states)-1
-		if again || s == draft && !slices.Contains(others, s) {
+		passing := s == draft || s == blocked && i+1 < len(states) && states[i+1] == ready
+		if again || passing && !slices.Contains(others, s) {
 			continue
 		}
 		out = append(out, s)

@@ -196,6 +196,8 @@ func TestRemoveHostThatHangs(t *testing.T) {
 	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
+	// Until then the operator would put the Secret back.
+	s.waitForState(t, "adding-hosts")
 	config := cluster.Metadata.Name + "-admin-kubeconfig"
 	if err := s.admin.Resource(hubapi.Secrets()).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -222,4 +224,22 @@ func TestRemoveHostThatHangs(t *testing.T) {
 	if err := <-gone; err != nil || log.count(takenOut) > 0 {
 		t.Errorf("%v; %d nodes were taken out", err, log.count(takenOut))
 	}
+}
+
+// waitForState watches the cluster until the service's own word for its state is this.
+func (s *stage) waitForState(t *testing.T, state string) {
+	t.Helper()
+	installs, err := s.admin.Resource(hubapi.AgentClusterInstalls()).Namespace(s.config.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer installs.Stop()
+	for event := range installs.ResultChan() {
+		if o, ok := event.Object.(*unstructured.Unstructured); ok {
+			if now, _, _ := unstructured.NestedString(o.Object, "status", "debugInfo", "state"); now == state {
+				return
+			}
+		}
+	}
+	t.Fatalf("the cluster was never %s", state)
 }

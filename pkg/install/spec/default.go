@@ -41,7 +41,7 @@ func (c *Cluster) Default() {
 			s.Platform.Type = External
 		}
 	}
-	if s.Boot.Image == "" && s.Platform.onOracleCloud() {
+	if s.Boot.Image == "" && s.InfraEnv.Ref == "" && s.Platform.onOracleCloud() {
 		s.Boot.Image = ImageMinimal // the service makes no other for it
 	}
 	if s.DiskEncryption != nil && len(s.DiskEncryption.On) == 0 {
