@@ -1,0 +1,111 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// readInfraEnvs reads the InfraEnvs that are bound to the cluster and the one
+// that the file refers to or, if there are none, the unbound ones that have the
+// cluster's name.
+func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
+	bound, err := p.listInfraEnvs(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	w.orphans = nil
+	if (len(bound) == 0 || w.ref != "") && w.cluster != nil {
+		all, err := p.listInfraEnvs(ctx, "")
+		if err != nil {
+			return err
+		}
+		none := len(bound) == 0
+		for _, env := range all {
+			meant := w.ref != "" && (env.Name == w.ref || env.ID == w.ref)
+			own := w.ref == "" && none && ofCluster(env.Name, w.cluster.Name)
+			switch {
+			case env.ClusterID == "" && (meant || own):
+				bound = append(bound, env)
+			case env.ClusterID != "" && own:
+				orphan, err := p.isOrphan(ctx, &env)
+				if err != nil {
+					return err
+				}
+				if orphan {
+					w.orphans = append(w.orphans, env)
+				}
+			}
+		}
+	}
+	p.mu.Lock()
+	for i := range bound {
+		bound[i].Owned = w.cluster != nil && w.cluster.Owned && ofCluster(bound[i].Name, w.cluster.Name)
+		bound[i].ThisRun = p.made[bound[i].ID]
+	}
+	p.mu.Unlock()
+	slices.SortFunc(bound, func(a, b install.InfraEnv) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	if w.hasPool() != slices.ContainsFunc(bound, func(e install.InfraEnv) bool { return e.ClusterID == "" }) {
+		w.need(func(n *needs) { raise(&n.hosts, overdue) })
+	}
+	w.infraEnvs = bound
+	// Before the pools' hosts are read: what happens from now on shows in the count.
+	return p.probePools(ctx, w, func(env *install.InfraEnv) bool {
+		_, known := w.log.pools[env.ID]
+		return !known
+	})
+}
+
+// isOrphan says whether an InfraEnv is of no use any more: its cluster was deleted, and
+// it has no hosts. A service does not delete it with the cluster, and binds it to no other.
+func (p *Plane) isOrphan(ctx context.Context, env *install.InfraEnv) (bool, error) {
+	switch _, err := p.getCluster(ctx, env.ClusterID); {
+	case gone(err):
+	case permanent(err):
+		return false, nil // it is there, for others to see
+	default:
+		return false, err
+	}
+	var hosts []struct{}
+	err := p.do(ctx, request{
+		label: label{"list hosts of InfraEnv", env.ID}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts",
+		in: map[string]string{"infra_env_id": env.ID},
+	}, &hosts)
+	if gone(err) {
+		return false, nil
+	}
+	return err == nil && len(hosts) == 0, err
+}
+
+// ofCluster says whether an InfraEnv's name is <cluster> or <cluster>-<n>.
+func ofCluster(name, cluster string) bool {
+	if name == cluster {
+		return true
+	}
+	number, found := strings.CutPrefix(name, cluster+"-")
+	_, err := strconv.ParseUint(number, 10, 16)
+	return found && err == nil
+}
+
+func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
+	r := request{label: label{"list InfraEnvs of", cmp.Or(clusterID, "the service")}, method: http.MethodGet, path: "/v2/infra-envs"}
+	if clusterID != "" {
+		r.query = map[string][]string{"cluster_id": {clusterID}}
+	}
+	var found []infraEnvWire
+	if err := p.do(ctx, r, &found); err != nil {
+		return nil, err
+	}
+	out := make([]install.InfraEnv, 0, len(found))
+	for i := range found {
+		out = append(out, p.tables.infraEnvOf(&found[i]))
+	}
+	return out, nil
+}
