@@ -12,21 +12,24 @@ type featureUse struct {
 // usageText tells which features the cluster makes use of.
 func (c *cluster) usageText() string {
 	used := map[string]featureUse{}
-	add := func(id, name string, data map[string]any) { used[name] = featureUse{data, id, name} }
+	add := func(name string, data map[string]any) {
+		id := strings.ToUpper(strings.NewReplacer(" ", "_", ".", "").Replace(name))
+		used[name] = featureUse{data, id, name}
+	}
 	if c.Hyperthreading != "" {
-		add("HYPERTHREADING", "Hyperthreading", map[string]any{"hyperthreading_enabled": c.Hyperthreading})
+		add("Hyperthreading", map[string]any{"hyperthreading_enabled": c.Hyperthreading})
 	}
 	if c.NetworkType == "OVNKubernetes" {
-		add("OVN_NETWORK_TYPE", "OVN network type", nil)
+		add("OVN network type", nil)
 	}
 	if c.autoRoles {
-		add("AUTO_ASSIGN_ROLE", "auto assign role", nil)
+		add("auto assign role", nil)
 	}
 	if c.isSingle() {
-		add("SNO", "SNO", nil)
+		add("SNO", nil)
 	}
 	if c.userManaged() && !c.isSingle() {
-		add("USER_MANAGED_NETWORKING_WITH_MULTI_NODE", "User Managed Networking With Multi Node", nil)
+		add("User Managed Networking With Multi Node", nil)
 	}
 	proxies := map[string]any{}
 	for name, text := range map[string]string{"http_proxy": c.HTTPProxy, "https_proxy": c.HTTPSProxy, "no_proxy": c.NoProxy} {
@@ -35,35 +38,58 @@ func (c *cluster) usageText() string {
 		}
 	}
 	if len(proxies) > 0 {
-		add("PROXY", "Proxy", proxies)
+		add("Proxy", proxies)
 	}
 	if c.AdditionalNtpSource != "" {
-		add("ADDITIONAL_NTP_SOURCE", "Additional NTP Source", map[string]any{"source_count": len(strings.Split(c.AdditionalNtpSource, ","))})
+		add("Additional NTP Source", map[string]any{"source_count": len(strings.Split(c.AdditionalNtpSource, ","))})
 	}
 	for _, o := range c.MonitoredOperators {
-		if name := strings.ToUpper(o.Name); o.OperatorType == "olm" {
-			add(name, name, nil)
+		if o.OperatorType == "olm" {
+			add(strings.ToUpper(o.Name), nil)
 		}
 	}
 	c.overridesUsage(add)
+	if c.Tags != "" {
+		add("Cluster Tags", nil)
+	}
+	if c.hasHostnames {
+		add("Requested hostname", map[string]any{"host_count": 1}) // of however many
+	}
+	if c.hasStaticNetworks {
+		add("Static Network Config", nil)
+	}
+	if c.hasKernelArguments {
+		add("discovery kernel arguments", nil)
+	}
+	if c.dualStack() {
+		add("Dual-stack", nil)
+	}
 	if len(c.APIVips) == 2 {
-		add("DUAL_STACK_VIPS", "Dual-stack VIPs", nil)
+		add("Dual-stack VIPs", nil)
 	}
 	if c.DiskEncryption != nil && c.DiskEncryption.EnableOn != "none" && c.DiskEncryption.EnableOn != "" {
-		add("DISK_ENCRYPTION", "Disk encryption", map[string]any{"enable_on": c.DiskEncryption.EnableOn, "mode": c.DiskEncryption.Mode})
+		add("Disk encryption", map[string]any{"enable_on": c.DiskEncryption.EnableOn, "mode": c.DiskEncryption.Mode})
 	}
 	if c.CPUArchitecture == "arm64" {
-		add("ARM64_ARCHITECTURE", "ARM64 Architecture", nil)
+		add("arm64 architecture", nil)
 	}
 	if len(c.manifests) > 0 {
-		add("CUSTOM_MANIFEST", "Custom manifest", nil)
+		add("Custom manifest", nil)
 	}
 	return inString(used)
 }
 
+// noteImage tells a cluster's features what its image was made with last.
+func (s *Service) noteImage(e *infraEnv) {
+	if c := s.clusters[e.ClusterID]; c != nil && !c.isDay2() {
+		c.hasStaticNetworks, c.hasKernelArguments = e.StaticNetworkConfig != "", e.KernelArguments != nil
+		c.FeatureUsage = c.usageText()
+	}
+}
+
 // overridesUsage tells which parts of the install-config were overridden, and
 // whether that asks for FIPS.
-func (c *cluster) overridesUsage(add func(id, name string, data map[string]any)) {
+func (c *cluster) overridesUsage(add func(name string, data map[string]any)) {
 	var overrides map[string]any
 	if c.InstallConfigOverrides == "" || unmarshal(c.InstallConfigOverrides, &overrides) != nil || len(overrides) == 0 {
 		return
@@ -73,8 +99,8 @@ func (c *cluster) overridesUsage(add func(id, name string, data map[string]any))
 		inner, _ := v.(map[string]any)
 		used[strings.Join(append([]string{key}, sortedKeys(inner)...), " ")] = true
 	}
-	add("INSTALL_CONFIG_OVERRIDES", "Install Config Overrides", used)
+	add("Install Config Overrides", used)
 	if overrides["fips"] == true {
-		add("FIPS", "FIPS", nil)
+		add("FIPS", nil)
 	}
 }

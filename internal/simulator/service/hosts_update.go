@@ -72,8 +72,12 @@ func (s *Service) updateHost(c *call) (reply, error) {
 	}
 	*h = changed
 	h.UpdatedAt = micros(s.now())
+	if p.HostName != nil && h.cluster != nil && !h.cluster.isDay2() {
+		h.cluster.hasHostnames = true
+		h.cluster.FeatureUsage = h.cluster.usageText()
+	}
 	s.refreshHostNow(h)
-	return created(s.printHost(h, detail{}))
+	return created(s.printHost(h, detail{keepAddresses: true}))
 }
 
 func (s *Service) changeRole(h *host, p *hostUpdate) error {

@@ -53,6 +53,7 @@ func (s *Service) registerInfraEnv(c *call) (reply, error) {
 	s.infraEnvs[e.ID] = e
 	s.infraEnvOrder = append(s.infraEnvOrder, e.ID)
 	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
+	s.noteImage(e)
 	s.renewImage(e)
 	return created(e.wireInfraEnv)
 }
@@ -312,6 +313,7 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 	}
 	changed.UpdatedAt = micros(s.now())
 	*e = changed
+	s.noteImage(e)
 	s.renewImage(e)
 	return created(e.wireInfraEnv)
 }

@@ -90,6 +90,9 @@ type Service struct {
 	// pickBootstrap chooses among the control plane hosts. The real service
 	// takes any of them.
 	pickBootstrap func([]*host) *host
+	// hostsLater has a tick look at hosts once it is through with the clusters. The
+	// real service looks at both at once, and either may be first.
+	hostsLater bool
 }
 
 // New makes a service that knows no clusters yet.

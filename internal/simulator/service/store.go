@@ -38,6 +38,8 @@ type cluster struct {
 	}
 	completed bool
 	autoRoles bool // some host's role was the service's choice
+	// What its hosts or images were given, as feature_usage tells it.
+	hasHostnames, hasStaticNetworks, hasKernelArguments bool
 }
 
 // infraEnv is what the service keeps of an infra-env.
