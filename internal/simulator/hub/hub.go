@@ -132,15 +132,21 @@ func (h *hub) loop(ctx context.Context) error {
 	ticks := make(chan struct{})
 	h.running.Go(func() { h.tick(ctx, ticks) })
 	for {
-		h.round(ctx)
+		h.timely(ctx, h.round)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticks:
-			h.look(ctx)
+			h.timely(ctx, h.look)
 		case <-h.queue.wake:
 		}
 	}
+}
+
+// timely does what takes the controllers next to no time, on the simulation's clock.
+func (h *hub) timely(ctx context.Context, do func(context.Context)) {
+	defer clock.Working(h.clock)()
+	do(ctx)
 }
 
 // tick makes a tick whenever the service's log is to be read.
