@@ -30,7 +30,7 @@ func (p *planner) start() {
 	}
 	p.plan.Missing = missing
 	counts := p.presentCounts()
-	if p.onHold() || p.released(counts) {
+	if p.onHold() || p.released(counts) || p.passingOn() {
 		return
 	}
 	present := len(p.matches.part)

@@ -81,7 +81,10 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 			fault = nil
 		}
 	}
-	if fault != nil && !isInput(fault) {
+	switch {
+	case fault == nil:
+		h.passed[host.ID] = agent.GetGeneration()
+	case !isInput(fault):
 		h.later(k, retryAfter)
 	}
 	if host = h.hosts[k.id]; host == nil {

@@ -78,6 +78,7 @@ type hub struct {
 	infraEnvs map[key]*infraEnvMemory
 	hosts     map[string]*restHost      // by id, as last seen
 	left      map[string]map[string]any // by host, the cluster that it was taken out of
+	passed    map[string]int64          // by host, the generation of its Agent that the service knows
 	seen      int                       // events of the service that were read
 	looked    time.Time                 // when everything was last read
 	pause     time.Duration             // until it is read again, at least
@@ -97,6 +98,7 @@ func Run(ctx context.Context, c Config) error {
 	h := &hub{
 		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, queue: newQueue(), logf: c.Logf,
 		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*restHost{}, left: map[string]map[string]any{},
+		passed:  map[string]int64{},
 		failing: c.Trouble.BackendErrors,
 	}
 	if h.logf == nil {
