@@ -1,7 +1,6 @@
 package service
 
 import (
-	"encoding/json"
 	"net/netip"
 	"slices"
 	"strings"
@@ -123,35 +122,6 @@ func TestUnjudgedIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestFeaturesInUse registers, sets and names what the service counts as features.
-func TestFeaturesInUse(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{
-		"tags": "lab", "user_managed_networking": false,
-		"machine_networks": []fields{{"cidr": "10.0.0.0/24"}, {"cidr": "2001:db8::/64"}},
-		"cluster_networks": []fields{{"cidr": "10.128.0.0/14", "host_prefix": 23}, {"cidr": "fd01::/48", "host_prefix": 64}},
-		"service_networks": []fields{{"cidr": "172.30.0.0/16"}, {"cidr": "fd02::/112"}},
-		"api_vips":         []fields{{"ip": "10.0.0.100"}, {"ip": "2001:db8::100"}},
-		"ingress_vips":     []fields{{"ip": "10.0.0.101"}, {"ip": "2001:db8::101"}},
-	})
-	b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"kernel_arguments": []fields{{"operation": "append", "value": "quiet"}}})
-	m := b.boot()
-	b.pass(10 * time.Second)
-	b.must("PATCH", m.path(), fields{"host_name": "cp-0"})
-	var used map[string]featureUse
-	if err := json.Unmarshal([]byte(b.get()["feature_usage"].(string)), &used); err != nil {
-		t.Fatal(err)
-	}
-	for name, id := range map[string]string{
-		"Cluster Tags": "CLUSTER_TAGS", "Dual-stack": "DUAL-STACK", "Dual-stack VIPs": "DUAL-STACK_VIPS",
-		"discovery kernel arguments": "DISCOVERY_KERNEL_ARGUMENTS", "Requested hostname": "REQUESTED_HOSTNAME",
-	} {
-		if used[name].ID != id {
-			t.Errorf("%s: %q, want %s", name, used[name].ID, id)
-		}
-	}
-}
-
 // TestMemoryIsMeasuredWithPatience takes a machine with a little less memory than asked
 // for, and tells how much a smaller one has.
 func TestMemoryIsMeasuredWithPatience(t *testing.T) {
@@ -178,7 +148,7 @@ func TestNetworksWithoutAPlatform(t *testing.T) {
 	c.hosts[1].Bootstrap = true
 	var cidrs []string
 	for _, n := range c.bootstrapNetworks() {
-		cidrs = append(cidrs, n.CIDR)
+		cidrs = append(cidrs, n.Cidr)
 	}
 	if !slices.Equal(cidrs, []string{"10.0.0.0/24", "2001:db8::/64"}) {
 		t.Errorf("%v", cidrs)
