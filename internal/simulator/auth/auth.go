@@ -1,6 +1,7 @@
 // Package auth is how the simulated assisted-service knows its callers: not at
-// all, by access tokens from a stand-in for the hosted login server, or by the
-// key pair that agent-based media carry. It refuses in the words and shapes of
+// all, by access tokens from a stand-in for the hosted login server, by tokens
+// that name an InfraEnv or a cluster, as behind a hub, or by the key pair that
+// agent-based media carry. It refuses in the words and shapes of
 // the real service's framework.
 package auth
 
@@ -13,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,23 +31,31 @@ const (
 	// RHSSO takes "Authorization: Bearer ACCESS-TOKEN" from users and the pull
 	// secret's cloud.openshift.com entry from agents, as the hosted service.
 	RHSSO Mode = "rhsso"
+	// Local takes ES256 tokens that name an InfraEnv or a cluster, from agents and in
+	// links, as the service behind a hub. It knows no users. The hub's operator, which
+	// there is part of the service, has a token as one (Mint of UserAuth).
+	Local Mode = "local"
 	// AgentInstallerLocal takes ES256 tokens, raw in their headers, as the
 	// service inside agent-based media.
 	AgentInstallerLocal Mode = "agent-installer-local"
 )
 
-// Modes are the words that ParseMode knows.
+// Modes are those of a service that people call.
 func Modes() []string { return []string{string(None), string(RHSSO), string(AgentInstallerLocal)} }
 
-// ParseMode reads the value of the --auth flag; empty is None.
-func ParseMode(text string) (Mode, error) {
-	switch mode := Mode(text); mode {
-	case "":
+// HubModes are those of a service behind a hub.
+func HubModes() []string { return []string{string(None), string(Local)} }
+
+// ParseMode reads the name of a mode, which is to be one of those that are allowed;
+// empty is None.
+func ParseMode(text string, allowed []string) (Mode, error) {
+	if text == "" {
 		return None, nil
-	case None, RHSSO, AgentInstallerLocal:
-		return mode, nil
 	}
-	return "", fmt.Errorf("reading authentication mode %q: want one of %v", text, Modes())
+	if !slices.Contains(allowed, text) {
+		return "", fmt.Errorf("reading authentication mode %q: want one of %v", text, allowed)
+	}
+	return Mode(text), nil
 }
 
 // Scheme is one way for a caller to identify itself: the security schemes of the
@@ -72,13 +82,16 @@ type Config struct {
 	// ClientID and ClientSecret are the service account that the login server
 	// knows. Empty makes them; Service.ServiceAccount tells them.
 	ClientID, ClientSecret string
-	// PrivateKey signs and checks the tokens of AgentInstallerLocal and the keys
-	// in links. Nil makes one.
+	// PrivateKey signs and checks the tokens of Local and AgentInstallerLocal and the
+	// keys in links. Nil makes one.
 	PrivateKey *ecdsa.PrivateKey
 	// AgentSecret says whether an agent's X-Secret-Key is the cloud.openshift.com
 	// entry of a pull secret that the service was given (RHSSO only). Nil takes
 	// every well-formed entry.
 	AgentSecret func(secret string) bool
+	// HasHosts says whether hosts are all of an InfraEnv, for links to their events
+	// (Local only). Nil is no.
+	HasHosts func(infraEnvID string, hosts []string) bool
 }
 
 // Service knows callers. It is safe for concurrent use.
@@ -103,7 +116,7 @@ const (
 
 // New makes a Service, and with it the keys and secrets that config leaves out.
 func New(config Config) (*Service, error) {
-	mode, err := ParseMode(string(config.Mode))
+	mode, err := ParseMode(string(config.Mode), append(Modes(), HubModes()...))
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,13 @@ func (s *Service) publicOr(protected http.Handler) http.Handler {
 // ServeHTTP implements http.Handler for /api/assisted-install, /ready and /health.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.date())
-	s.withFaults(s.handler).ServeHTTP(w, r)
+	s.withFaults(http.HandlerFunc(s.answer)).ServeHTTP(w, r)
+}
+
+// answer is what the service does with a request unless there is trouble.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
+	defer clock.Working(s.cfg.Clock)()
+	s.handler.ServeHTTP(w, r)
 }
 
 // Run evaluates clusters and hosts on every tick until ctx is done, and returns
@@ -151,7 +157,9 @@ func (s *Service) Run(ctx context.Context) error {
 		if err := s.cfg.Clock.Sleep(ctx, s.cfg.MonitorInterval); err != nil {
 			return err
 		}
+		done := clock.Working(s.cfg.Clock)
 		s.tick()
+		done()
 	}
 }
 
