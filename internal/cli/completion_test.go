@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,7 @@ func TestCompletion(t *testing.T) {
 		{"get events --severity w", []string{"warning"}, noFiles},
 		{"get validations _", clusters, noFiles},
 		{"describe cluster _", clusters, noFiles},
+		{"describe _", append(slices.Clone(clusters), "cluster", "host"), noFiles},
 		{"describe host node-10", []string{"node-10"}, noFiles},
 		{"delete cluster _", clusters, noFiles},
 		{"delete infraenv p", []string{"pool"}, noFiles},
