@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,14 +29,14 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 			Status    string    `json:"status"`
 			Completed time.Time `json:"install_completed_at"`
 		}
-		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, &cluster); err != nil {
+		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, env.token, &cluster); err != nil {
 			return nil, nil, err
 		}
 		if cluster.Status != "adding-hosts" || env.Created.Before(cluster.Completed) && !c.KubeAPI {
 			continue
 		}
 		late = append(late, env)
-		if err := c.partOf(ctx, env.ClusterID, there); err != nil {
+		if err := c.partOf(ctx, env, there); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -48,13 +47,13 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 	return late, machines, nil
 }
 
-// partOf notes the machines that are part of a cluster.
-func (c *BootConfig) partOf(ctx context.Context, cluster string, there map[string]bool) error {
+// partOf notes the machines that are part of the cluster of an InfraEnv.
+func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]bool) error {
 	var hosts []struct {
 		ID     string `json:"id"`
 		Status string `json:"status"`
 	}
-	if err := c.get(ctx, "/v2/clusters/"+cluster+"/hosts?with-inventory=false", fmt.Sprintf("list the hosts of cluster %s", cluster), &hosts); err != nil {
+	if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, env.token, &hosts); err != nil {
 		return err
 	}
 	for _, h := range hosts {

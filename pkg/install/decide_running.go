@@ -19,6 +19,9 @@ func (p *planner) running() {
 	p.saveNoIngress()
 	switch p.cluster.State {
 	case ClusterPreparing:
+		if p.cluster.Released {
+			p.preparationFailed() // a hub tries again by itself, for ever
+		}
 		p.wait(Wait{Key: "cluster/prepare", Scope: ScopeCluster, For: "the service to prepare the installation", Since: p.cluster.StatusSince, Who: WhoService})
 	case ClusterFinalizing:
 		p.finalizing()

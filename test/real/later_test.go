@@ -119,7 +119,7 @@ func TestDelete(t *testing.T) {
 				}
 				x.does(t, "delete", "cluster", name, "--yes")
 				for _, path := range []string{"/v2/clusters", "/v2/infra-envs"} {
-					if left, err := x.wire.named(t.Context(), path, name); err != nil || len(left) > 0 {
+					if left, err := x.named(t.Context(), path); err != nil || len(left) > 0 {
 						t.Errorf("%s: the service still has %v (%v)", path, left, err)
 					}
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -33,6 +34,9 @@ func (x *site) boot(t testing.TB, day host.BootDay, after <-chan struct{}, bmcs 
 		Day: day, KubeAPI: x.hub, HostToken: x.hostToken, BMCs: bmcs,
 	}
 	config.UserToken = userToken(t, x.auth)
+	if x.hub {
+		config.Images = hubsim.Images(x.kube, x.namespace)
+	}
 	var running sync.WaitGroup
 	running.Go(func() {
 		select {

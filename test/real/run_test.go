@@ -134,7 +134,7 @@ func (r *runs) sent(t testing.TB, minutes float64) {
 	if !r.hub && installs != 1 {
 		t.Errorf("%d install calls were accepted: %v", installs, writes)
 	}
-	clusters, err := r.wire.named(t.Context(), "/v2/clusters", r.cluster.Metadata.Name)
+	clusters, err := r.named(t.Context(), "/v2/clusters")
 	if err != nil || len(clusters) != 1 {
 		t.Errorf("%d clusters (%v)", len(clusters), err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -171,10 +172,17 @@ func (x *site) simulate(t testing.TB) {
 	address := "http://" + listener.Addr().String()
 	x.wire = wire{base: address}
 	service, err := simulator.NewService(simulator.ServiceConfig{
-		Clock: x.time, Seed: x.seed, Scenario: x.scenario, PublicURL: func() string { return address }, KubeAPI: x.hub,
+		Clock: x.time, Seed: x.seed, Scenario: x.scenario, PublicURL: func() string { return address }, KubeAPI: x.hub, Auth: x.callers(),
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if x.hub {
+		token, err := service.Callers().Mint(auth.Grant{Scheme: auth.UserAuth})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.wire.token = token
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -183,7 +191,7 @@ func (x *site) simulate(t testing.TB) {
 	running.Go(func() { _ = service.Run(ctx) })
 	if x.hub {
 		c := hubsim.Config{
-			Kube: x.kube, Namespace: x.cluster.Metadata.Name, Service: address, Clock: x.time, Hive: x.hive,
+			Kube: x.kube, Namespace: x.cluster.Metadata.Name, Service: address, Callers: service.Callers(), Clock: x.time, Hive: x.hive,
 			Logf: func(format string, args ...any) { t.Logf("operator: "+format, args...) },
 		}
 		running.Go(func() {
@@ -197,6 +205,15 @@ func (x *site) simulate(t testing.TB) {
 		_ = front.Close()
 		running.Wait()
 	})
+}
+
+// callers is how a simulated service knows its callers: behind a hub by the tokens of
+// their images, as an operator sets it up.
+func (b backend) callers() auth.Mode {
+	if b.hub {
+		return auth.Local
+	}
+	return auth.None
 }
 
 // releases are the ClusterImageSets of a hub. A simulated one gets them; where a given
