@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,6 +179,9 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 	for _, host := range hosts {
 		items = append(items, document.OfHost(host, ""))
 	}
+	slices.SortStableFunc(items, func(a, b document.Host) int {
+		return cmp.Or(strings.Compare(a.ClusterID, b.ClusterID), strings.Compare(a.Name, b.Name))
+	})
 	return items, nil
 }
 
@@ -218,7 +224,7 @@ func (a *app) getInfraEnvsCommand() *cobra.Command {
 		Short:   "List InfraEnvs and their discovery images",
 		Example: `  oaictl get infraenvs
   oaictl get infraenvs --cluster lab -o wide`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: oneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			name := ""
 			if len(given) == 1 {

@@ -44,7 +44,7 @@ service knows are made, as a hub has them, unless they are there.
 The address that is printed is that of the simulated service behind the hub.`,
 		Example: `  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --speed 100
   oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --hive --webhooks --local-auth`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if !command.Flags().Changed("kubeconfig") {
 				return usagef("simulator hub needs --kubeconfig FILE: it takes the part of a hub's operators, and never by a default")
