@@ -115,6 +115,12 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 			if n := log.count(givenBack); n != test.back {
 				t.Errorf("%d machines were given back", n)
 			}
+			end := s.clock.Now().Add(time.Hour)
+			for len(s.agents(t)) > test.back && s.clock.Now().Before(end) { // they go a moment after the cluster
+				if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if left := s.agents(t); len(left) != test.back {
 				t.Errorf("%d Agents are left", len(left))
 			}
