@@ -36,9 +36,6 @@ type BootConfig struct {
 	InfraEnv string
 	Count    int
 	Day      host.BootDay
-	// KubeAPI says that the service runs as the operator of a hub, so that
-	// machines are added with the image that their cluster was installed with.
-	KubeAPI bool
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
 	// BMCs boot the machines that they look after, and nothing else does; nil
