@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,7 +178,15 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 	for _, host := range hosts {
 		items = append(items, document.OfHost(host, ""))
 	}
+	byName(items)
 	return items, nil
+}
+
+// byName sorts hosts by their names, those of a cluster side by side.
+func byName(items []document.Host) {
+	slices.SortFunc(items, func(a, b document.Host) int {
+		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // hostTable says whose a host is only where those of several clusters are listed.

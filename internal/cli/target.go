@@ -107,6 +107,9 @@ func (s *sight) hosts() []document.Host {
 		}
 		items = append(items, document.OfHost(*host, m.Name))
 	}
+	if s.spec == nil { // else they are in the order of the file
+		byName(items)
+	}
 	return items
 }
 
