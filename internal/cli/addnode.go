@@ -42,7 +42,7 @@ node, the cluster knows: its certificate requests may have to be approved there.
 		Example: `  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com
   oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --dry-run
   oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --detach`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check("add-node"); err != nil {
@@ -67,7 +67,7 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 	}}
-	o.say("The nodes that %s has run on; only machines that it lacks are installed.", cluster.Metadata.Name)
+	o.say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
 		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
 		o.clusterClock = o.clock

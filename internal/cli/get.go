@@ -228,7 +228,7 @@ func (a *app) getInfraEnvsCommand() *cobra.Command {
 		Short:   "List InfraEnvs and their discovery images",
 		Example: `  oaictl get infraenvs
   oaictl get infraenvs --cluster lab -o wide`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: oneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			name := ""
 			if len(given) == 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -41,12 +42,17 @@ boot only when their BMC tells them to, from the virtual media that it was given
 The address that is printed is that of an HTTP proxy through which the BMCs are
 reached at the addresses in the file. They answer until the command is stopped.
 
+With --backend hub they find their InfraEnv among the objects of a hub, and in its
+image the token by which the service behind the hub knows them: it lists InfraEnvs
+to nobody. --service-url is then the address of that service.
+
 With --boot day2 only those are switched on that the cluster does not have, once
 there is an image that they can be added with: see add-node.`,
 		Example: `  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --speed 10
   oaictl simulator hosts --service-url http://127.0.0.1:8090 --infra-env pool --count 5
+  oaictl simulator hosts --service-url https://assisted.apps.hub.example.com --backend hub -f cluster.yaml
   oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --bmc-listen 127.0.0.1:8091`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
 	}
 	o.declare(command)
@@ -86,6 +92,13 @@ func (o *hostsOptions) run(ctx context.Context) error {
 	}
 	if err := o.tokens(ctx, &config); err != nil {
 		return err
+	}
+	if o.globals.Backend == backendHub {
+		kube, err := o.globals.kube.config()
+		if err != nil {
+			return err
+		}
+		config.KubeAPI, config.Images = true, simulatedhub.Images(kube, o.globals.kube.scope())
 	}
 	boot := simulator.Boot
 	if o.BMCListen != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -22,6 +23,7 @@ type hubOptions struct {
 	File     string
 	Hive     bool
 	Webhooks bool
+	Auth     bool
 }
 
 func (a *app) simulatorHubCommand() *cobra.Command {
@@ -41,8 +43,8 @@ service knows are made, as a hub has them, unless they are there.
 
 The address that is printed is that of the simulated service behind the hub.`,
 		Example: `  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --speed 100
-  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --hive --webhooks`,
-		Args: args(cobra.NoArgs),
+  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --hive --webhooks --local-auth`,
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if !command.Flags().Changed("kubeconfig") {
 				return usagef("simulator hub needs --kubeconfig FILE: it takes the part of a hub's operators, and never by a default")
@@ -54,6 +56,7 @@ The address that is printed is that of the simulated service behind the hub.`,
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the machines")
 	flags.BoolVar(&o.Hive, "hive", false, "play Hive's operator, too, which records installed clusters")
+	flags.BoolVar(&o.Auth, "local-auth", false, "let in nobody but machines, by a token of their image, as the service of a hub in earnest")
 	flags.BoolVar(&o.Webhooks, "webhooks", false, "register admission webhooks that are served on loopback: for an API server on this machine")
 	return command
 }
@@ -67,7 +70,13 @@ func (o *hubOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config := simulator.Config{Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, KubeAPI: true, Logf: o.note}
+	mode := auth.None
+	if o.Auth {
+		mode = auth.Local
+	}
+	config := simulator.Config{
+		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, KubeAPI: true, Auth: mode, Images: simulatedhub.Images(kube, o.globals.kube.scope()), Logf: o.note,
+	}
 	if o.File != "" {
 		if config.Cluster, err = o.load(ctx, o.File); err != nil {
 			return err
@@ -89,7 +98,7 @@ func (o *hubOptions) run(ctx context.Context) error {
 		o.say("The machines' BMCs answer through the proxy %s: give create cluster --bmc-proxy.", proxy)
 	}
 	err = simulatedhub.Run(ctx, simulatedhub.Config{
-		Kube: kube, Namespace: o.globals.kube.scope(), Service: running.URL(), Clock: config.Clock, Hive: o.Hive, Webhooks: o.Webhooks, Logf: o.note,
+		Kube: kube, Namespace: o.globals.kube.scope(), Service: running.URL(), Callers: running.Callers(), Clock: config.Clock, Hive: o.Hive, Webhooks: o.Webhooks, Logf: o.note,
 	})
 	if ctx.Err() != nil {
 		_ = running.Close()

@@ -61,9 +61,9 @@ func (w *waiting) watch(ctx context.Context, service remote, seen *sight) (insta
 // somebody has to act.
 func (w *waiting) timedOut() error {
 	if held, is := w.held(); is {
-		return w.fault(install.CodeTimeout, held.Next, "not there after %s, waiting for %s", w.Timeout, held.For)
+		return w.fault(install.CodeTimeout, held.Next, "timed out after %s, waiting for %s", w.Timeout, held.For)
 	}
-	return w.fault(install.CodeTimeout, w.commandLine(), "not there after %s", w.Timeout)
+	return w.fault(install.CodeTimeout, w.commandLine(), "timed out after %s; the cluster is %s", w.Timeout, w.seen.observed.Cluster.State)
 }
 
 // held is the wait for whoever holds the installation that is waited for.

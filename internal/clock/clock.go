@@ -4,6 +4,7 @@
 package clock
 
 import (
+	"container/heap"
 	"context"
 	"sync"
 	"time"
@@ -29,7 +30,9 @@ func Real() Clock { return real{} }
 //
 // It never leaps: where the machine stalls, or has too much to do, a fast clock
 // runs slower for a while. Otherwise a hiccup of half a second would be minutes
-// of silence in a simulation, and its time-outs would strike.
+// of silence in a simulation, and its time-outs would strike. Nor does it run away from
+// what is due on it: whoever sleeps is woken, and what [Working] tells of is done, before
+// much time passes.
 func Scaled(speed float64) Clock {
 	if speed <= 0 || speed == 1 {
 		return Real()
@@ -45,8 +48,17 @@ func (real) Wall(d time.Duration) time.Duration { return d }
 
 func (real) Sleep(ctx context.Context, d time.Duration) error { return wait(ctx, d) }
 
-// longestStep is the most that a fast clock advances between two looks at it.
-const longestStep = 15 * time.Second
+const (
+	// longestStep is the most that a fast clock advances between two looks at it.
+	longestStep = 15 * time.Second
+	// patience is how much time passes at full speed while something is due, and
+	// heldBack how much slower it passes from then on. It does not stand still: what is
+	// being done may itself wait on the clock.
+	patience = 5 * time.Second
+	heldBack = 20
+	// briefest is the least real time that a sleeper waits before it looks again.
+	briefest = 100 * time.Microsecond
+)
 
 type scaled struct {
 	speed float64
@@ -54,6 +66,7 @@ type scaled struct {
 	mu      sync.Mutex
 	last    time.Time // when the clock was last looked at, in real time
 	virtual time.Time // what it showed then
+	due     duties
 }
 
 func (c *scaled) Now() time.Time {
@@ -62,10 +75,34 @@ func (c *scaled) Now() time.Time {
 	real := time.Now()
 	step := time.Duration(float64(real.Sub(c.last)) * c.speed)
 	if c.speed > 1 {
-		step = min(step, longestStep)
+		step = c.due.holdBack(c.virtual, min(step, longestStep))
 	}
 	c.last, c.virtual = real, c.virtual.Add(step)
 	return c.virtual
+}
+
+// Working says that something is being done which takes next to no time on a clock,
+// however long the machine needs for it, until done is called.
+func Working(c Clock) (done func()) {
+	s, isScaled := c.(*scaled)
+	if !isScaled || s.speed <= 1 {
+		return func() {}
+	}
+	return s.expect(s.Now())
+}
+
+// expect holds the clock back from at on, until done is called.
+func (c *scaled) expect(at time.Time) (done func()) {
+	d := &duty{at: at}
+	c.mu.Lock()
+	heap.Push(&c.due, d)
+	c.mu.Unlock()
+	return func() {
+		c.Now() // what has passed was held back
+		c.mu.Lock()
+		heap.Remove(&c.due, d.index)
+		c.mu.Unlock()
+	}
 }
 
 func (c *scaled) Wall(d time.Duration) time.Duration {
@@ -73,13 +110,18 @@ func (c *scaled) Wall(d time.Duration) time.Duration {
 }
 
 func (c *scaled) Sleep(ctx context.Context, d time.Duration) error {
-	for until := c.Now().Add(d); ; {
+	until := c.Now().Add(d)
+	if c.speed > 1 {
+		defer c.expect(until)()
+	}
+	for {
 		rest := until.Sub(c.Now())
-		if c.speed > 1 {
+		wall := c.Wall(rest)
+		if c.speed > 1 && rest > 0 {
 			// Somebody has to look at the clock often enough for it to run at full speed.
-			rest = min(rest, longestStep/2)
+			wall = max(c.Wall(min(rest, longestStep/2)), briefest)
 		}
-		if err := wait(ctx, c.Wall(rest)); err != nil || rest <= 0 {
+		if err := wait(ctx, wall); err != nil || rest <= 0 {
 			return err
 		}
 	}

@@ -37,6 +37,45 @@ func TestScaledDoesNotLeap(t *testing.T) {
 	})
 }
 
+// TestScaledWaitsForWork holds a fast clock back while something is being done on it,
+// and lets it go on at its speed afterwards. It does not stand still meanwhile.
+func TestScaledWaitsForWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.Scaled(300)
+		began := c.Now()
+		done := clock.Working(c)
+		if err := c.Sleep(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		slow := c.Now()
+		for range 100 { // somebody looks at it all the time
+			time.Sleep(10 * time.Millisecond) // 3 seconds each
+			c.Now()
+		}
+		if passed := c.Now().Sub(slow); slow.Sub(began) < time.Minute || passed < 10*time.Second || passed > 20*time.Second {
+			t.Errorf("%s passed, then %s in a second", slow.Sub(began), passed)
+		}
+		done()
+		fast := c.Now()
+		for range 100 {
+			time.Sleep(10 * time.Millisecond)
+			c.Now()
+		}
+		if passed := c.Now().Sub(fast); passed != 5*time.Minute {
+			t.Errorf("%s passed in a second once it was done", passed)
+		}
+	})
+	for name, c := range map[string]clock.Clock{"real": clock.Real(), "slow": clock.Scaled(0.5)} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			defer clock.Working(c)()
+			if err := c.Sleep(t.Context(), time.Minute); err != nil || time.Since(began) > 2*time.Minute {
+				t.Errorf("%s: a minute takes %s (%v)", name, time.Since(began), err)
+			}
+		})
+	}
+}
+
 func TestSleepEndsWithItsContext(t *testing.T) {
 	cause := errors.New("enough")
 	for name, c := range map[string]clock.Clock{"real": clock.Real(), "fast": clock.Scaled(300), "slow": clock.Scaled(0.5)} {

@@ -252,9 +252,13 @@ func (c *hostConfig) disk(host *install.Host) string {
 func (c *hostConfig) desired() *install.Desired {
 	desired := byID()
 	if c.fencing != nil {
-		insecure := c.fencing.Verification == "Disabled"
+		var insecure *bool // as the file says, if it does
+		if said := c.fencing.Verification; said != "" {
+			disabled := said == "Disabled"
+			insecure = &disabled
+		}
 		desired.Spec.Spec.Hosts = []spec.Host{{Name: c.name, Fencing: &spec.Fencing{
-			Address: c.fencing.Address, Insecure: &insecure, Credentials: spec.CredentialsOf(c.fencing.Username, spec.NewSecret(c.fencing.Password)),
+			Address: c.fencing.Address, Insecure: insecure, Credentials: spec.CredentialsOf(c.fencing.Username, spec.NewSecret(c.fencing.Password)),
 		}}}
 	}
 	return desired

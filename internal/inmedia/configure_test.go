@@ -160,6 +160,9 @@ func TestWanted(t *testing.T) {
 	if user != "admin" || password.Reveal() != "hunter2" || !*desired.Spec.Spec.Hosts[0].Fencing.Insecure {
 		t.Errorf("the credentials of a are %s", user)
 	}
+	if unsaid := configs[1].desired().Spec.Spec.Hosts[0].Fencing; unsaid.Insecure != nil {
+		t.Errorf("the certificate of b's BMC is verified as nobody has said: insecure %v", *unsaid.Insecure)
+	}
 	machine = &install.Host{Role: install.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{install.SetFencing: want[install.SetFencing]}}
 	if got := configs[0].wanted(machine); len(got) > 0 {
 		t.Errorf("a host that has everything is given %v", got)

@@ -130,12 +130,11 @@ func (m *infraEnvManifests) desired() *install.Desired {
 	return &install.Desired{Spec: c}
 }
 
-// settings are the fields of the InfraEnv, all but its name and pull secret. An
-// InfraEnv without a version would take the service's newest live image, which
-// need not fit the cluster: the cluster's own is sent, where there is one.
-func (m *infraEnvManifests) settings(imageType, version string) (install.Settings, error) {
+// settings are the fields of the InfraEnv, all but its name and pull secret. The
+// manifest names no version of it, and so none is sent: the service takes the live
+// image that it has.
+func (m *infraEnvManifests) settings(imageType string) (install.Settings, error) {
 	s, from := install.Settings{}, m.infraEnv.Spec
-	put(s, install.SetVersion, version)
 	put(s, install.SetImageType, strings.TrimSuffix(imageType, "-iso"))
 	put(s, install.SetSSHKeys, strings.TrimSpace(from.SSHAuthorizedKey))
 	put(s, install.SetDiscIgnition, from.IgnitionConfigOverride)

@@ -182,6 +182,18 @@ func TestPullSecretInData(t *testing.T) {
 	}
 }
 
+// TestInfraEnvVersion: the manifest names no version of the live image, and the client
+// chooses none, the cluster's neither.
+func TestInfraEnvVersion(t *testing.T) {
+	m := newMedium(t, auth.None)
+	m.must((*Client).RegisterCluster, "registered")
+	m.must((*Client).RegisterInfraEnv, "registered")
+	made := m.wire.made()
+	if last := made[len(made)-1]; last.Body["cluster_id"] == nil || last.Body["openshift_version"] != nil {
+		t.Errorf("asked for %v", last)
+	}
+}
+
 func TestHyperthreading(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "", `{"controlPlane":{"name":"master"}}`: "",

@@ -62,15 +62,14 @@ func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*i
 	if err != nil {
 		return nil, err
 	}
-	version := ""
 	action := install.Action{Kind: install.RegisterInfraEnv, Scope: install.InfraEnvScope(m.infraEnv.Name), Name: m.infraEnv.Name}
 	if cluster != nil {
-		action.Target, version = cluster.ID, cluster.Version
+		action.Target = cluster.ID
 		c.Say("registering InfraEnv %s of cluster %s", m.infraEnv.Name, cluster.Name)
 	} else {
 		c.Say("registering InfraEnv %s without a cluster: its hosts are bound later", m.infraEnv.Name)
 	}
-	if action.Settings, err = m.settings(c.Env.ImageType, version); err != nil {
+	if action.Settings, err = m.settings(c.Env.ImageType); err != nil {
 		return nil, err
 	}
 	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) }, func() (*install.InfraEnv, error) { return c.infraEnv(ctx) })

@@ -38,11 +38,13 @@ type BootConfig struct {
 	Day      host.BootDay
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
+	// Images gives the addresses of the discovery Ignition of every InfraEnv. Behind a
+	// hub that is where a machine's token is, and the service itself tells nobody
+	// which InfraEnvs it has. Nil asks the service.
+	Images func(ctx context.Context) ([]string, error)
 	// BMCs boot the machines that they look after, and nothing else does; nil
 	// has every machine boot as soon as there is an image for it.
 	BMCs *bmc.Server
-	// Late is how long after there is an image for them the machines boot.
-	Late time.Duration
 	Logf func(format string, args ...any)
 	// Waits is told what is waited for once that takes longer than a moment,
 	// and again when it is another thing. It may be nil.
@@ -64,19 +66,17 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	}
 	controlled(machines, c.BMCs)
 	all := machines
-	if machines, err = c.findImages(ctx, all); err != nil {
+	machines, token, err := c.findImages(ctx, all)
+	if err != nil {
 		return nil, err
 	}
 	runOn(all, machines)
 	if len(machines) == 0 {
 		return nil, nil // all of them are part of the cluster
 	}
-	if err := c.Clock.Sleep(ctx, c.Late); err != nil {
-		return nil, err
-	}
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
-		Scenario: c.Scenario, Token: c.HostToken, Boot: c.Day, DNS: c.names(), Logf: c.Logf,
+		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Logf: c.Logf,
 	})
 }
 
@@ -146,13 +146,15 @@ type infraEnv struct {
 	ClusterID string    `json:"cluster_id"`
 	Networks  string    `json:"static_network_config"`
 	Created   time.Time `json:"created_at"`
+	token     string    // that its image has for machines, as far as one was looked for
 }
 
 // findImages gives every machine the InfraEnv that it boots, waiting for those
-// that are not registered yet. It returns the machines that boot.
-func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) ([]host.Machine, error) {
+// that are not registered yet. It returns the machines that boot, and what they
+// identify themselves with.
+func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) (booting []host.Machine, token string, err error) {
 	if !slices.ContainsFunc(machines, func(m host.Machine) bool { return !c.findsImage(&m) }) {
-		return machines, nil
+		return machines, c.HostToken, nil
 	}
 	pause := c.lookPause()
 	waits := waiting{tell: c.Waits, pause: c.Clock.Wall(pause)}
@@ -163,13 +165,27 @@ func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) ([
 			list, boot, err = c.dayTwo(ctx, list, machines)
 		}
 		if err == nil && c.assign(list, boot) {
-			return boot, nil
+			return boot, c.tokenOf(list, boot), nil
 		}
 		waits.look(c.missing(list, machines, err))
 		if err := c.Clock.Sleep(ctx, pause); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
+}
+
+// tokenOf is what machines identify themselves with: any of their images has it, since
+// the service lets the agent of one InfraEnv do what agents do.
+func (c *BootConfig) tokenOf(list []infraEnv, machines []host.Machine) string {
+	if c.HostToken != "" {
+		return c.HostToken
+	}
+	for _, env := range list {
+		if env.token != "" && slices.ContainsFunc(machines, func(m host.Machine) bool { return m.InfraEnvID == env.ID }) {
+			return env.token
+		}
+	}
+	return ""
 }
 
 // waiting tells what is waited for: not what is there a moment later, and the
@@ -276,20 +292,32 @@ func (c *BootConfig) reaches(machine *host.Machine, env infraEnv) bool {
 }
 
 func (c *BootConfig) infraEnvs(ctx context.Context) ([]infraEnv, error) {
+	if c.Images != nil {
+		return c.booted(ctx)
+	}
 	var list []infraEnv
-	return list, c.get(ctx, "/v2/infra-envs", "list InfraEnvs", &list)
+	return list, c.get(ctx, "/v2/infra-envs", "list InfraEnvs", "", &list)
 }
 
-// get reads what the service has at a path.
-func (c *BootConfig) get(ctx context.Context, path, op string, into any) error {
+// get reads what the service has at a path, as the agent that a token is of, or else as
+// the user.
+func (c *BootConfig) get(ctx context.Context, path, op, token string, into any) error {
 	base := strings.TrimSuffix(strings.TrimSuffix(c.ServiceURL, "/"), "/api/assisted-install")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/assisted-install"+path, nil)
 	if err != nil {
 		return err
 	}
-	if c.UserToken != "" {
+	switch {
+	case token != "":
+		request.Header.Set("X-Secret-Key", token)
+	case c.UserToken != "":
 		request.Header.Set("Authorization", c.UserToken)
 	}
+	return c.fetch(request, op, into)
+}
+
+// fetch sends a request and reads what is answered, which is JSON.
+func (c *BootConfig) fetch(request *http.Request, op string, into any) error {
 	client := c.HTTPClient
 	if client == nil {
 		client = http.DefaultClient

@@ -27,7 +27,7 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 		var cluster struct {
 			Status string `json:"status"`
 		}
-		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, &cluster); err != nil {
+		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, env.token, &cluster); err != nil {
 			return nil, nil, err
 		}
 		if cluster.Status != "adding-hosts" {
@@ -56,7 +56,7 @@ func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]
 		InfraEnvID string `json:"infra_env_id"`
 		Status     string `json:"status"`
 	}
-	if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, &hosts); err != nil {
+	if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, env.token, &hosts); err != nil {
 		return nil, err
 	}
 	failed = map[string]bool{}

@@ -49,6 +49,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 	var err error
 	s.callers, err = auth.New(auth.Config{
 		Mode: config.Auth, Clock: config.Clock, AgentSecret: func(secret string) bool { return s.api.KnowsAgentSecret(secret) },
+		HasHosts: func(infraEnvID string, hosts []string) bool { return s.api.HasHosts(infraEnvID, hosts) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
@@ -99,7 +100,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 func accessFor(config ServiceConfig) image.Access {
 	expiring := config.Scenario != nil && slices.ContainsFunc(config.Scenario.Service, func(r scenario.Rule) bool { return r.Do == "expire-image" })
 	switch {
-	case config.Auth == auth.AgentInstallerLocal:
+	case config.Auth == auth.AgentInstallerLocal, config.Auth == auth.Local:
 		return image.ByAPIKey
 	case config.Auth == auth.RHSSO || expiring:
 		return image.ByToken
@@ -122,7 +123,7 @@ func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string
 	switch mode {
 	case auth.RHSSO:
 		return func(_, cloudSecret string) string { return cloudSecret }
-	case auth.AgentInstallerLocal:
+	case auth.AgentInstallerLocal, auth.Local:
 		var made sync.Map // an image must not change from one read to the next
 		return func(infraEnvID, _ string) string {
 			token, err := s.callers.Mint(auth.Grant{Scheme: auth.AgentAuth, InfraEnvID: infraEnvID})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
@@ -28,10 +29,12 @@ type Config struct {
 	// Cluster names the machines, which boot as soon as there is an image for
 	// them.
 	Cluster *spec.Cluster
-	// Late is how long after that they boot.
-	Late time.Duration
 	// KubeAPI says that the service runs as the operator of a hub (package hub).
 	KubeAPI bool
+	// Auth is how the service knows its callers; empty is none. With one that lists
+	// InfraEnvs to nobody, Images is where the machines find theirs.
+	Auth   auth.Mode
+	Images func(ctx context.Context) ([]string, error)
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
 	// Logf takes a line about each thing that happens; nil drops them.
@@ -41,6 +44,7 @@ type Config struct {
 // Simulator is a service and its machines, running.
 type Simulator struct {
 	url   string
+	calls *auth.Service
 	bmcs  string
 	stop  context.CancelFunc
 	group sync.WaitGroup
@@ -63,7 +67,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	simulated, err := NewService(ServiceConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release, Auth: config.Auth,
 	})
 	if err != nil {
 		stop()
@@ -72,6 +76,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		}
 		return nil, errors.Join(err, listener.Close())
 	}
+	s.calls = simulated.Callers()
 	if bmcs != nil {
 		s.group.Go(func() { s.note(bmcs.Serve(ctx, doors)) })
 	}
@@ -85,7 +90,8 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	}
 	s.group.Go(func() {
 		s.note(boot(ctx, BootConfig{
-			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Late: config.Late, Logf: config.Logf,
+			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Logf: config.Logf,
+			Images: config.Images,
 		}))
 	})
 	return s, nil
@@ -93,6 +99,9 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 
 // URL is where the service is reached.
 func (s *Simulator) URL() string { return s.url }
+
+// Callers is how the service knows who calls it.
+func (s *Simulator) Callers() *auth.Service { return s.calls }
 
 // openBMCs makes the controllers of the machines that are booted through them, and
 // a listener for them; nil for both where there are none.

@@ -5,25 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-
-	"regexp"
-
 	"strconv"
 	"strings"
 )
 
-// plainText matches texts that mean the same with and without quotes, in YAML
-// 1.1 and 1.2.
-var plainText = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
-
 // quoteScalar writes text so that every YAML reader takes it for text.
 func quoteScalar(text string) string {
-	switch strings.ToLower(text) {
-	case "true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf":
-	default:
-		if plainText.MatchString(text) {
-			return text
-		}
+	plain, unescaped := plainText(text)
+	switch {
+	case plain && !otherThanText(text):
+		return text
+	case unescaped:
+		return `"` + text + `"`
 	}
 	var quoted bytes.Buffer
 	encoder := json.NewEncoder(&quoted)
@@ -31,6 +24,37 @@ func quoteScalar(text string) string {
 	// A string always encodes.
 	_ = encoder.Encode(text)
 	return strings.TrimSpace(quoted.String())
+}
+
+// plainText says whether text is of such letters that it may stand without quotes, in
+// YAML 1.1 and 1.2, or at least between quotes as it is.
+func plainText(text string) (plain, unescaped bool) {
+	plain = text != ""
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '/':
+		case c >= '0' && c <= '9', c == '.', c == '-':
+			plain = plain && i > 0
+		case c < ' ' || c > '~' || c == '"' || c == '\\':
+			return false, false
+		default:
+			plain = false
+		}
+	}
+	return plain, true
+}
+
+// otherThanText says whether some YAML reader takes a word for something else than text.
+func otherThanText(word string) bool {
+	const longest = len("false")
+	if len(word) > longest {
+		return false
+	}
+	switch strings.ToLower(word) {
+	case "true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf":
+		return true
+	}
+	return false
 }
 
 // YAML is the tree as YAML, with its keys in their order.

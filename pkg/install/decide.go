@@ -103,7 +103,7 @@ func (p *planner) finish() Plan {
 	switch {
 	case len(plan.Actions) > 0:
 		plan.Verdict = VerdictWorking
-		plan.Message = fmt.Sprintf("%d to do", len(plan.Actions))
+		plan.Message = firstDone(plan.Actions)
 	case len(plan.Blockers) > 0:
 		plan.Verdict = VerdictBlocked
 		plan.Message, plan.Next = plan.Blockers[0].Message, plan.Blockers[0].Remedy
@@ -114,6 +114,15 @@ func (p *planner) finish() Plan {
 		}
 	}
 	return *plan
+}
+
+// firstDone is what is done first, and how much comes after it.
+func firstDone(actions []Action) string {
+	text := "about to " + actions[0].describe()
+	if more := len(actions) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
 }
 
 // others looks at clusters of the same name: duplicates of our own and those

@@ -276,6 +276,39 @@ func TestReleasedAndStalled(t *testing.T) {
 	}
 }
 
+// A service that a controller tells of the hosts is not told to start while the
+// controller may still be at it.
+func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
+	for name, test := range map[string]struct {
+		passesOn bool
+		differs  bool
+		want     time.Duration // from the first look to the start
+	}{
+		"passed on":               {passesOn: true, differs: true, want: 5 * time.Second},
+		"taken at once":           {differs: true},
+		"nothing to be passed on": {passesOn: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := readyHub(t, sample(3, 0))
+			w.observed.Cluster.PassesOn = test.passesOn
+			if test.differs {
+				delete(w.observed.Hosts[1].Settings, install.SetHostname)
+			}
+			began, took := time.Now(), time.Duration(-1)
+			p := &plane{world: w, still: true, refuse: func(a install.Action) error {
+				if a.Kind == install.StartInstall {
+					took = time.Since(began)
+				}
+				return nil
+			}}
+			_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), w.desired)
+			if took < test.want || took > 2*test.want {
+				t.Errorf("%s: started after %v (run: %v)", name, took, err)
+			}
+		})
+	}
+}
+
 // A cluster that goes on stalling is touched once a minute, and each time it is
 // told.
 func TestNudgedOnceAMinute(t *testing.T) {
@@ -336,5 +369,21 @@ func TestRecordInstalled(t *testing.T) {
 				t.Errorf("%s: recorded %v", name, recorded)
 			}
 		})
+	}
+}
+
+// A hub without Hive's operator takes more hosts as soon as the cluster is installed, while
+// nobody has written down that it is: that is an installed cluster all the same, which
+// oaictl records.
+func TestTakesMoreHostsBeforeItIsRecorded(t *testing.T) {
+	w := installedWithout(t, sample(3, 1), true)
+	w.observed.Cluster.State, w.observed.Cluster.Unrecorded = install.ClusterAddingHosts, true
+	plan := w.decide()
+	if len(plan.Actions) == 0 || plan.Actions[0].Kind != install.RecordInstalled || hasKind(plan, install.StartInstall) || hasKind(plan, install.RegisterCluster) {
+		t.Fatalf("actions %v", keys(plan.Actions))
+	}
+	w.observed.Cluster.Unrecorded = false
+	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 {
+		t.Errorf("%s: actions %v", plan.Verdict, keys(plan.Actions))
 	}
 }

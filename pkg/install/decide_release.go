@@ -81,6 +81,23 @@ func (p *planner) released(counts Settings) bool {
 	return true
 }
 
+// passedOn is how long a controller has to pass on what was written of hosts.
+const passedOn = 5 * time.Second
+
+// passingOn says whether the service may not know yet what was written of the hosts, and
+// waits for that: what it is told after the start comes too late.
+func (p *planner) passingOn() bool {
+	differed := p.desired.Options.differed
+	if !p.cluster.PassesOn || differed.IsZero() || !p.now.Before(differed.Add(passedOn)) {
+		return false
+	}
+	p.wait(Wait{
+		Key: "cluster/passing-on", Scope: ScopeCluster, Who: WhoService, Since: differed,
+		For: "the service to take the settings of the hosts",
+	})
+	return true
+}
+
 // recorded goes first of all that is done to an installed cluster: adding hosts
 // stands on it. Whether the cluster is installed does not depend on it.
 func (p *planner) recorded() {

@@ -16,18 +16,21 @@ func (p *planner) start() {
 	if p.cluster.State != ClusterReady || !p.idle() || !p.unhindered() {
 		return
 	}
+	if p.cluster.Released && p.preparationFailed() {
+		return // it starts again by itself, as soon as the hosts are ready: that is no moment to be waited for
+	}
 	for _, host := range p.matches.part {
 		if host.State != HostReady || p.runsOldImage(host) {
 			return
 		}
 	}
 	missing, ok := p.enoughHosts()
-	if !ok || p.preparationFailed() {
+	if !ok || !p.cluster.Released && p.preparationFailed() {
 		return
 	}
 	p.plan.Missing = missing
 	counts := p.presentCounts()
-	if p.onHold() || p.released(counts) {
+	if p.onHold() || p.released(counts) || p.passingOn() {
 		return
 	}
 	present := len(p.matches.part)
@@ -146,6 +149,9 @@ func (p *planner) unprepared() (b Blocker, found bool) {
 	var said []string
 	for _, h := range p.matches.part {
 		if why, failed := p.cluster.Preparation.Hosts[h.ID]; failed {
+			if _, checks, found := strings.Cut(why, "failing validation(s): "); found {
+				why = checks
+			}
 			said = append(said, fmt.Sprintf("%s: %s", p.hostName(h), why))
 			b.Hosts = append(b.Hosts, p.hostName(h))
 		}

@@ -18,6 +18,7 @@ type memory struct {
 	successes map[string]success
 	sent      map[string]bool // keys of what --resend-secrets has sent
 	made      bool            // a cluster was registered
+	differed  time.Time       // when a plan last changed a host
 	wrong     error           // the last error, nil once an action succeeded after it
 }
 
@@ -160,6 +161,13 @@ func (m *memory) registered() bool {
 	return m.made
 }
 
+// lastDiffered is when a host was last not as the file says; zero if none was.
+func (m *memory) lastDiffered() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.differed
+}
+
 // resent are the keys of the secrets that were sent again.
 func (m *memory) resent() map[string]bool {
 	m.mu.Lock()
@@ -175,6 +183,9 @@ func (m *memory) apply(plan *Plan, now time.Time) (retry *refusal) {
 	defer m.mu.Unlock()
 	kept := plan.Actions[:0:0]
 	for _, a := range plan.Actions {
+		if a.Kind == UpdateHost || a.Kind == BindHost {
+			m.differed = now
+		}
 		r, refused := m.refusals[a.Key]
 		refused = refused && r.inputs == fingerprint(a)
 		stubborn := refused && a.Kind.boots() && r.attempts >= stubbornAfter

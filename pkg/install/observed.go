@@ -108,6 +108,9 @@ type Cluster struct {
 	// starts by itself as soon as it can, and is not asked again. A service that
 	// is told once, by a call, leaves it false.
 	Released bool
+	// PassesOn says that what is written of hosts is passed on to the service afterwards,
+	// by a controller that does not show when it has done so.
+	PassesOn bool
 	// Stalled is since when the service has not noticed that nothing is missing
 	// any more, although the start was asked for, and does not until the cluster
 	// is touched. Zero: it goes on.

@@ -212,6 +212,7 @@ type Options struct {
 
 	resent    map[string]bool // keys of what ResendSecrets has sent already
 	cancelled time.Time       // when a preparation was cancelled last before the run began
+	differed  time.Time       // when this run last saw a host that was not as the file says
 }
 
 // Desired is what the cluster shall become.

@@ -88,3 +88,44 @@ func TestCancelOfAPreparation(t *testing.T) {
 		t.Errorf("cancelled under a run: %+v", plan)
 	}
 }
+
+// TestHubPreparesAgainByItself: the operator of a hub starts again the moment that the
+// hosts are ready, so that the cause stands in the way at every other moment, too.
+func TestHubPreparesAgainByItself(t *testing.T) {
+	for name, test := range map[string]struct {
+		cluster install.ClusterState
+		host    install.HostState
+		failed  int
+		blocked bool
+	}{
+		"back from it, hosts are not":  {install.ClusterReady, install.HostPreparing, 3, true},
+		"prepared once more":           {install.ClusterPreparing, install.HostPreparing, 3, true},
+		"prepared after a failure":     {install.ClusterPreparing, install.HostPreparing, 1, false},
+		"back from it the second time": {install.ClusterReady, install.HostPreparing, 2, false},
+		"installed after all":          {install.ClusterInstalling, install.HostInstalling, 0, false},
+	} {
+		w := readyWorld(t, sample(3, 0))
+		w.desired.Options.Started = start
+		c := w.observed.Cluster
+		c.State, c.Released = test.cluster, true
+		for i := range w.observed.Hosts {
+			w.observed.Hosts[i].State = test.host
+		}
+		for minute := range test.failed {
+			c.Preparation.FailedAt = append(c.Preparation.FailedAt, start.Add(time.Duration(minute+1)*time.Minute))
+		}
+		c.Preparation.Hosts = map[string]string{w.observed.Hosts[1].ID: "Host failed to prepare for installation due to following failing validation(s): Failed to fetch container images"}
+		w.observed.At = start.Add(4 * time.Minute)
+		plan := w.decide()
+		if hasReason(plan, "PreparationFailed") != test.blocked || hasKind(plan, install.StartInstall) {
+			t.Errorf("%s: actions %v, blockers %+v", name, keys(plan.Actions), plan.Blockers)
+		}
+		if test.blocked && plan.Blockers[0].Message != "the service cannot prepare the installation: cp-1: Failed to fetch container images" {
+			t.Errorf("%s: %s", name, plan.Blockers[0].Message)
+		}
+		c.Released = false // a service that is asked for each attempt
+		if plan := w.decide(); hasReason(plan, "PreparationFailed") {
+			t.Errorf("%s, and nobody has asked for it: %+v", name, plan.Blockers)
+		}
+	}
+}

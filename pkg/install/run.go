@@ -125,7 +125,7 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		r.latest = result
 
 		acted := r.act(ctx, plan.Actions) > 0
-		r.desired.Options.resent = r.memory.resent()
+		r.desired.Options.resent, r.desired.Options.differed = r.memory.resent(), r.memory.lastDiffered()
 		switch done, err := r.verdict(plan); {
 		case acted: // what it led to is looked at before anything is said of it
 		case done || err != nil:

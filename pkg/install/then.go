@@ -124,7 +124,7 @@ func (f *following) machines() {
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(Step{
 			Scope: ScopeCluster, Kind: InsertMedia, Hosts: byBMC,
-			Message: "boot " + few(byBMC) + " through their BMCs: insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
+			Message: "boot " + few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
 		})
 	}
 	if len(awaited) > 0 {
@@ -149,6 +149,13 @@ func (f *following) machines() {
 		f.add(Step{Scope: ScopeCluster, Kind: BindHost, Message: "bind " + few(missing) + " to the cluster", Hosts: missing})
 	}
 	f.add(Step{Scope: ScopeCluster, Kind: UpdateHost, Message: "configure " + few(missing) + " as the file says", Hosts: missing})
+}
+
+func theirBMCs(n int) string {
+	if n == 1 {
+		return "its BMC"
+	}
+	return "their BMCs"
 }
 
 // bootedByOaictl are those of the hosts whose BMCs the plan does nothing with yet.

@@ -207,7 +207,7 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 		}
 		from = slices.Index(is.Stages, before.Progress.Stage) // in the list of now: roles change
 	}
-	if is.Stage == "" {
+	if is.Stage == "" || before == nil && now.State == HostResetting {
 		return false
 	}
 	if to < from {

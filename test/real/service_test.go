@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -19,6 +24,7 @@ type wire struct {
 	base   string
 	client *http.Client
 	auth   rest.TokenSource // nil for none
+	token  string           // of the simulated operator, which no service in earnest gives away
 }
 
 // do sends a request and reads the answer; into may be nil.
@@ -48,6 +54,9 @@ func (w wire) do(ctx context.Context, method, path string, body, into any) (stat
 			request.Header.Set(name, value)
 		}
 	}
+	if w.token != "" {
+		request.Header.Set("Authorization", w.token)
+	}
 	client := w.client
 	if client == nil {
 		client = http.DefaultClient
@@ -61,6 +70,8 @@ func (w wire) do(ctx context.Context, method, path string, body, into any) (stat
 	switch {
 	case err != nil:
 		return response.StatusCode, err
+	case response.StatusCode == http.StatusUnauthorized:
+		return response.StatusCode, fmt.Errorf("%s %s: %w: %s", method, path, errRefused, data)
 	case response.StatusCode >= 300:
 		return response.StatusCode, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, data)
 	case into == nil:
@@ -71,6 +82,10 @@ func (w wire) do(ctx context.Context, method, path string, body, into any) (stat
 	}
 	return response.StatusCode, nil
 }
+
+// errRefused is a service that does not know users. That behind a hub speaks to the
+// machines alone: its users are the hub's.
+var errRefused = errors.New("the service does not know us")
 
 // get reads what the service has at a path.
 func (w wire) get(t testing.TB, path string, into any) {
@@ -103,4 +118,23 @@ func (w wire) named(ctx context.Context, path, name string) ([]thing, error) {
 		}
 	}
 	return out, nil
+}
+
+// named is what the service has of the cluster, or, where it tells nobody, what the hub
+// has of it.
+func (x *site) named(ctx context.Context, path string) ([]thing, error) {
+	list, err := x.wire.named(ctx, path, x.cluster.Metadata.Name)
+	if !x.hub || !errors.Is(err, errRefused) {
+		return list, err
+	}
+	kind := map[string]schema.GroupVersionResource{"/v2/clusters": hubapi.ClusterDeployments(), "/v2/infra-envs": hubapi.InfraEnvs()}[path]
+	objects, err := x.client.Resource(kind).Namespace(x.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	list = nil
+	for i := range objects.Items {
+		list = append(list, thing{ID: string(objects.Items[i].GetUID()), Name: objects.Items[i].GetName()})
+	}
+	return list, nil
 }

@@ -1,6 +1,7 @@
 // Package auth is how the simulated assisted-service knows its callers: not at
-// all, by access tokens from a stand-in for the hosted login server, or by the
-// key pair that agent-based media carry. It refuses in the words and shapes of
+// all, by access tokens from a stand-in for the hosted login server, by tokens
+// that name an InfraEnv or a cluster, as behind a hub, or by the key pair that
+// agent-based media carry. It refuses in the words and shapes of
 // the real service's framework.
 package auth
 
@@ -29,12 +30,16 @@ const (
 	// RHSSO takes "Authorization: Bearer ACCESS-TOKEN" from users and the pull
 	// secret's cloud.openshift.com entry from agents, as the hosted service.
 	RHSSO Mode = "rhsso"
+	// Local takes ES256 tokens that name an InfraEnv or a cluster, from agents and in
+	// links, as the service behind a hub. It knows no users. The hub's operator, which
+	// there is part of the service, has a token as one (Mint of UserAuth).
+	Local Mode = "local"
 	// AgentInstallerLocal takes ES256 tokens, raw in their headers, as the
 	// service inside agent-based media.
 	AgentInstallerLocal Mode = "agent-installer-local"
 )
 
-// Modes are the words that ParseMode knows.
+// Modes are the words that ParseMode knows: the modes of a service that people call.
 func Modes() []string { return []string{string(None), string(RHSSO), string(AgentInstallerLocal)} }
 
 // ParseMode reads the value of the --auth flag; empty is None.
@@ -72,13 +77,16 @@ type Config struct {
 	// ClientID and ClientSecret are the service account that the login server
 	// knows. Empty makes them; Service.ServiceAccount tells them.
 	ClientID, ClientSecret string
-	// PrivateKey signs and checks the tokens of AgentInstallerLocal and the keys
-	// in links. Nil makes one.
+	// PrivateKey signs and checks the tokens of Local and AgentInstallerLocal and the
+	// keys in links. Nil makes one.
 	PrivateKey *ecdsa.PrivateKey
 	// AgentSecret says whether an agent's X-Secret-Key is the cloud.openshift.com
 	// entry of a pull secret that the service was given (RHSSO only). Nil takes
 	// every well-formed entry.
 	AgentSecret func(secret string) bool
+	// HasHosts says whether hosts are all of an InfraEnv, for links to their events
+	// (Local only). Nil is no.
+	HasHosts func(infraEnvID string, hosts []string) bool
 }
 
 // Service knows callers. It is safe for concurrent use.
@@ -103,11 +111,12 @@ const (
 
 // New makes a Service, and with it the keys and secrets that config leaves out.
 func New(config Config) (*Service, error) {
-	mode, err := ParseMode(string(config.Mode))
-	if err != nil {
-		return nil, err
+	var err error
+	if config.Mode != Local { // which nobody can call
+		if config.Mode, err = ParseMode(string(config.Mode)); err != nil {
+			return nil, err
+		}
 	}
-	config.Mode = mode
 	if config.Clock == nil {
 		return nil, errors.New("making the authentication service: no clock")
 	}
@@ -120,7 +129,7 @@ func New(config Config) (*Service, error) {
 	if s.local, err = jwt.ES256(nil, config.PrivateKey); err != nil {
 		return nil, err
 	}
-	if mode != RHSSO {
+	if config.Mode != RHSSO {
 		return s, nil
 	}
 	private, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -201,6 +201,47 @@ func TestAgentInstallerLocal(t *testing.T) {
 	}
 }
 
+// Behind a hub, tokens name an InfraEnv or a cluster: agents may do with one what agents
+// do, and a link opens that one object. There are no users but the operator.
+func TestLocal(t *testing.T) {
+	s, _ := newService(t, auth.Config{Mode: auth.Local})
+	operator := mint(t, s, auth.Grant{Scheme: auth.UserAuth})
+	agent := mint(t, s, auth.Grant{Scheme: auth.AgentAuth, InfraEnvID: "i1"})
+	cluster := mint(t, s, auth.Grant{Scheme: auth.URLAuth, ClusterID: "c1"})
+	other, _ := newService(t, auth.Config{Mode: auth.Local})
+	foreign := mint(t, other, auth.Grant{Scheme: auth.AgentAuth, InfraEnvID: "i1"})
+	for name, test := range map[string]struct {
+		method, path, header string
+		code                 int
+		message              string
+	}{
+		"operator":                     {"POST", "clusters", "Authorization: " + operator, 204, ""},
+		"an agent's token as a user's": {"GET", "infra-envs", "Authorization: " + agent, 401, "User Authentication not allowed for local auth"},
+		"nobody lists InfraEnvs":       {"GET", "infra-envs", "Accept: */*", 401, "unauthenticated"},
+		"agent":                        {"POST", "infra-envs/i1/hosts", "X-Secret-Key: " + agent, 204, ""},
+		"agent reads its InfraEnv":     {"GET", "infra-envs/i1", "X-Secret-Key: " + agent, 204, ""},
+		"agent reads its cluster":      {"GET", "clusters/c1", "X-Secret-Key: " + agent, 204, ""},
+		"agent by its cluster":         {"PUT", "clusters/c1/progress", "X-Secret-Key: " + cluster, 204, ""},
+		"agent without a token":        {"POST", "infra-envs/i1/hosts", "Accept: */*", 401, "unauthenticated"},
+		"agent of another service":     {"POST", "infra-envs/i1/hosts", "X-Secret-Key: " + foreign, 401, "Failed to parse token"},
+		"the operator's as an agent's": {"POST", "infra-envs/i1/hosts", "X-Secret-Key: " + operator, 401, "claims are incorrectly formatted"},
+		"link":                         {"GET", "infra-envs/i1/downloads/files?file_name=discovery.ign&api_key=" + agent, "Accept: */*", 204, ""},
+		"link to another InfraEnv":     {"GET", "infra-envs/i2/downloads/files?file_name=discovery.ign&api_key=" + agent, "Accept: */*", 404, "Object Not Found"},
+		"events of a cluster":          {"GET", "events?cluster_id=c1&api_key=" + cluster, "Accept: */*", 204, ""},
+		"an image's token":             {"GET", "infra-envs/i1/downloads/files?image_token=" + agent, "Accept: */*", 401, "Image Authentication not allowed for local auth"},
+		"a watcher":                    {"GET", "clusters", "Watcher-Authorization: " + agent, 401, "Watcher Authentication not allowed for local auth"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code, message, _ := try(t, s, test.method, test.path, test.header); code != test.code || !strings.Contains(message, test.message) {
+				t.Errorf("%d %q, want %d %q", code, message, test.code, test.message)
+			}
+		})
+	}
+	if _, err := s.Mint(auth.Grant{Scheme: auth.AgentAuth}); err == nil {
+		t.Error("an agent of no InfraEnv has a token")
+	}
+}
+
 func TestAccessTokensExpire(t *testing.T) {
 	s, turned := newService(t, auth.Config{Mode: auth.RHSSO})
 	get := func() string {

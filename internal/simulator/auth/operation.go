@@ -39,6 +39,7 @@ func operations() []operation {
 		{http.MethodPost, "clusters/*/actions/complete-installation", agent},
 		{http.MethodGet, "infra-env/*/hosts/*/downloads/ignition", userOrAgent},
 		{http.MethodGet, "infra-envs/*/hosts", userOrAgent},
+		{http.MethodGet, "clusters/*/hosts", userOrAgent},
 		{http.MethodGet, "clusters/*/monitored-operators", userOrAgent},
 		{http.MethodGet, "clusters", []Scheme{UserAuth, WatcherAuth}},
 		{http.MethodGet, "infra-envs", []Scheme{UserAuth, WatcherAuth}},
@@ -92,4 +93,14 @@ func target(r *http.Request) (infraEnvID, clusterID string) {
 	}
 	query := r.URL.Query()
 	return query.Get("infra_env_id"), query.Get("cluster_id")
+}
+
+// hostsOf are the hosts whose events a request is about.
+func hostsOf(r *http.Request) []string {
+	if r.URL.Path != basePath+"events" {
+		return nil
+	}
+	query := r.URL.Query()
+	ids := strings.Split(query.Get("host_ids"), ",")
+	return slices.DeleteFunc(append(ids, query.Get("host_id")), func(id string) bool { return id == "" })
 }

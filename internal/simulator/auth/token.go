@@ -31,7 +31,7 @@ type Grant struct {
 	// Username is a user's name (RHSSO); empty is the stand-in user.
 	Username string
 	// InfraEnvID or ClusterID is the one object that a URLAuth, ImageAuth or
-	// ImageURLAuth token opens.
+	// ImageURLAuth token opens, and an agent's under Local.
 	InfraEnvID, ClusterID string
 	// Lifetime is how long it is good for. Zero is 15 minutes for a user's
 	// access token under RHSSO, and for ever otherwise.
@@ -51,8 +51,9 @@ func (s *Service) Mint(grant Grant) (string, error) {
 	switch grant.Scheme {
 	case UserAuth, AgentAuth, WatcherAuth:
 		switch {
-		case s.config.Mode == AgentInstallerLocal:
+		case s.config.Mode == AgentInstallerLocal, s.config.Mode == Local && grant.Scheme == UserAuth:
 			c.Scheme = grant.Scheme
+		case s.config.Mode == Local && grant.Scheme == AgentAuth && grant.InfraEnvID != "":
 		case s.config.Mode == RHSSO && grant.Scheme == UserAuth:
 			key = s.access
 			c.Type, c.Client, c.Username = "Bearer", offlineClient, defaultUsername

@@ -219,6 +219,8 @@ func (f *Fleet) clientFor(agent live.Agent) (*client, error) {
 	config.ServiceURL, config.HTTPClient = agent.ServiceURL, f.api.http
 	if agent.Token != "" {
 		config.Token = agent.Token
+		// Once they are a cluster, machines speak as any of them.
+		f.api.token.CompareAndSwap("", agent.Token)
 	}
 	made, err := newClient(config)
 	if err == nil {

@@ -29,7 +29,7 @@ type client struct {
 	base   string
 	http   *http.Client
 	header string
-	token  string
+	token  *atomic.Value // a string
 	clock  clock.Clock
 	// deadline is how long a request may take, in real time.
 	deadline time.Duration
@@ -72,7 +72,7 @@ func newClient(cfg Config) (*client, error) {
 	if !strings.HasSuffix(base, apiPath) {
 		base += apiPath
 	}
-	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: cfg.Token, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
+	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: &atomic.Value{}, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
@@ -82,6 +82,7 @@ func newClient(cfg Config) (*client, error) {
 	if c.header == "" {
 		c.header = agentAuthHeader
 	}
+	c.token.Store(cfg.Token)
 	c.deadline = max(cfg.Clock.Wall(time.Minute), 5*time.Second)
 	return c, nil
 }
@@ -136,8 +137,8 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	if !strings.Contains(path, "/instructions") {
 		req.Header.Set("discovery_agent_version", defaultAgentVersion)
 	}
-	if c.token != "" {
-		req.Header.Set(c.header, c.token)
+	if token := c.token.Load().(string); token != "" {
+		req.Header.Set(c.header, token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // defaultAgentVersion is the agent that the discovery image brings along.
@@ -81,7 +83,9 @@ func (l *life) run(ctx context.Context) {
 				return
 			}
 			if due {
+				done := clock.Working(l.fleet.cfg.Clock)
 				e.do(ctx)
+				done()
 			}
 		case switched == nil:
 			return

@@ -81,7 +81,10 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 			fault = nil
 		}
 	}
-	if fault != nil && !isInput(fault) {
+	switch {
+	case fault == nil:
+		h.passed[host.ID] = agent.GetGeneration()
+	case !isInput(fault):
 		h.later(k, retryAfter)
 	}
 	if host = h.hosts[k.id]; host == nil {
@@ -181,9 +184,9 @@ func (h *hub) reportAgent(ctx context.Context, agent *object, host *restHost, sp
 	if info := h.left[host.ID]; info != nil && host.ClusterID == "" {
 		status["deprovision_info"] = info
 	}
-	debug := map[string]any{"eventsURL": h.backend.url + restBase + "/v2/events?host_id=" + host.ID, "state": host.Status, "stateInfo": host.StatusInfo}
+	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.url+restBase+"/v2/events?host_id="+host.ID, host.InfraEnvID), "state": host.Status, "stateInfo": host.StatusInfo}
 	if host.hasLogs() && host.ClusterID != "" {
-		debug["logsURL"] = h.backend.url + restBase + "/v2/clusters/" + host.ClusterID + "/logs?host_id=" + host.ID + "&logs_type=host"
+		debug["logsURL"] = h.openCluster(h.backend.url+restBase+"/v2/clusters/"+host.ClusterID+"/logs?host_id="+host.ID+"&logs_type=host", host.ClusterID)
 	}
 	status["debugInfo"] = debug
 	setProgress(status, host)

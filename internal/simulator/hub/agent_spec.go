@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
@@ -143,23 +146,27 @@ func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, c
 		return nil
 	}
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
-	credentials := map[string]any{}
-	for _, at := range []struct{ field, name string }{
-		{hubapi.KeyFencingAddress, "address"}, {hubapi.KeyUsername, "username"}, {hubapi.KeyPassword, "password"},
-	} {
-		text, err := h.secretText(ctx, k.space, secret, at.field)
-		if err != nil {
-			return err
-		}
-		credentials[at.name] = text
+	data, err := h.secret(ctx, k.space, secret)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("failed to get secret %s/%s from API: secrets %q not found", k.space, secret, secret)
 	}
-	if text, err := h.secretText(ctx, k.space, secret, hubapi.KeyFencingVerify); err == nil && text != "" {
-		credentials["certificate_verification"] = text
+	if err != nil {
+		return err
 	}
+	credentials := fencingOf(data)
 	if !sameJSON(toJSON(credentials), host.Fencing) {
 		change["fencing_credentials"] = credentials
 	}
 	return nil
+}
+
+// fencingOf are the credentials in a Secret. Nothing of them is examined.
+func fencingOf(secret map[string][]byte) map[string]any {
+	credentials := map[string]any{
+		"address": string(secret[hubapi.KeyFencingAddress]), "username": string(secret[hubapi.KeyUsername]), "password": string(secret[hubapi.KeyPassword]),
+	}
+	set(credentials, "certificate_verification", string(secret[hubapi.KeyFencingVerify]))
+	return credentials
 }
 
 // addEndpoint adds what a host needs to fetch its Ignition from an endpoint of

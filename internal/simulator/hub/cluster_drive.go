@@ -115,6 +115,10 @@ func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 		h.later(p.key, startPause-since)
 		return nil
 	}
+	if behind, err := h.behind(ctx, m); behind || err != nil {
+		h.later(p.key, time.Second)
+		return err
+	}
 	m.tried = h.clock.Now()
 	if err := h.backend.do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/install", nil, nil); err != nil {
 		h.logf("%s cannot be started: %v", p.key, err)
@@ -123,6 +127,25 @@ func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	}
 	h.logf("%s is started", p.key)
 	return h.readCluster(ctx, m)
+}
+
+// behind tells whether some Agents of a cluster say what the service was not told yet.
+// The controllers of a service pass that on within moments; here the clock may run so fast
+// that moments are minutes.
+func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
+	found := false
+	for _, host := range h.hosts {
+		seen := h.agentOf(host)
+		if host.ClusterID != m.id || seen == nil {
+			continue
+		}
+		agent, err := h.store.live(ctx, kindAgent, seen.GetNamespace(), seen.GetName())
+		if err != nil {
+			return false, err
+		}
+		found = found || agent.GetGeneration() != h.passed[host.ID]
+	}
+	return found, nil
 }
 
 // takeHosts makes an installed cluster one that hosts are added to.

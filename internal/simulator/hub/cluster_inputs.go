@@ -47,25 +47,31 @@ func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error
 
 // secretText reads a key of a Secret.
 func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
-	o, err := h.store.read(ctx, kindSecret, space, name)
+	all, err := h.secret(ctx, space, name)
 	if apierrors.IsNotFound(err) {
 		return "", inputFault("Failed to find secret %s: secrets %q not found", name, name)
 	}
 	if err != nil {
 		return "", err
 	}
-	var secret corev1.Secret
-	if err := convert(o, &secret); err != nil {
-		return "", err
-	}
-	if err := h.stamp(ctx, kindSecret, o); err != nil {
-		return "", err
-	}
-	data, ok := secret.Data[field]
+	data, ok := all[field]
 	if !ok {
 		return "", inputFault("secret %s did not contain key %s", name, field)
 	}
 	return string(data), nil
+}
+
+// secret reads a Secret.
+func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte, error) {
+	o, err := h.store.read(ctx, kindSecret, space, name)
+	if err != nil {
+		return nil, err
+	}
+	var secret corev1.Secret
+	if err := convert(o, &secret); err != nil {
+		return nil, err
+	}
+	return secret.Data, h.stamp(ctx, kindSecret, o)
 }
 
 // configMap reads a key of a ConfigMap; without a key, it reads all of them.

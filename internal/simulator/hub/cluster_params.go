@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
@@ -29,21 +28,20 @@ func (in *clusterInputs) params() map[string]any {
 		"name": in.name, "base_dns_domain": in.domain, "ssh_public_key": s.SSHPublicKey,
 		"hyperthreading": s.hyperthreading(), "schedulable_masters": s.MastersSchedulable,
 		"api_vips": addresses(vips(s.APIVIPs, s.APIVIP)), "ingress_vips": addresses(vips(s.IngressVIPs, s.IngressVIP)),
-		"ntp_sources": strings.Join(s.NTPSources, ","), "tags": in.consumer,
+		"tags":                in.consumer,
 		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
 	}
-	var web hubapi.Proxy
-	if s.Proxy != nil {
-		web = *s.Proxy
+	// What is not spoken of any more stays as it was.
+	if len(s.NTPSources) > 0 {
+		p["ntp_sources"] = strings.Join(s.NTPSources, ",")
 	}
-	p["http_proxy"], p["https_proxy"], p["no_proxy"] = web.HTTPProxy, web.HTTPSProxy, web.NoProxy
+	if web := s.Proxy; web != nil {
+		p["http_proxy"], p["https_proxy"], p["no_proxy"] = web.HTTPProxy, web.HTTPSProxy, web.NoProxy
+	}
 	in.addNetworks(p)
 	in.addPlatform(p)
 	if e := s.DiskEncryption; e != nil {
-		d := map[string]any{"tang_servers": e.TangServers}
-		set(d, "enable_on", e.EnableOn)
-		set(d, "mode", e.Mode)
-		p["disk_encryption"] = d
+		p["disk_encryption"] = map[string]any{"tang_servers": e.TangServers, "enable_on": orElse(e.EnableOn, "none"), "mode": orElse(e.Mode, "tpmv2")}
 	}
 	if e := s.IgnitionEndpoint; e != nil {
 		p["ignition_endpoint"] = map[string]any{"url": e.URL, "ca_certificate": in.endpointCA}
@@ -151,6 +149,14 @@ func (in *clusterInputs) update(have *restCluster) map[string]any {
 	if in.spec.Networking.UserManagedNetworking == nil || !*in.spec.Networking.UserManagedNetworking {
 		if len(in.spec.Networking.MachineNetwork) == 1 && (in.spec.LoadBalancer == nil || in.spec.LoadBalancer.Type != hive.LoadBalancerUserManaged) {
 			delete(changed, "machine_networks")
+		}
+	}
+	// A proxy that is not spoken of any more goes along with the next change.
+	if len(changed) > 0 && in.spec.Proxy == nil {
+		for _, field := range []string{"http_proxy", "https_proxy", "no_proxy"} {
+			if now[field] != nil && now[field] != "" {
+				changed[field] = ""
+			}
 		}
 	}
 	// Asking for one of the two changes the other.

@@ -56,10 +56,10 @@ func orMap(have any, other map[string]any) any {
 func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *clusterView) {
 	c := m.rest
 	debug := map[string]any{
-		"eventsURL": h.backend.url + restBase + "/v2/events?cluster_id=" + c.ID, "logsURL": "", "state": c.Status, "stateInfo": view.info,
+		"eventsURL": h.openCluster(h.backend.url+restBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status, "stateInfo": view.info,
 	}
 	if h.hasLogs(c) {
-		debug["logsURL"] = h.backend.url + restBase + "/v2/clusters/" + c.ID + "/logs"
+		debug["logsURL"] = h.openCluster(h.backend.url+restBase+"/v2/clusters/"+c.ID+"/logs", c.ID)
 	}
 	status["debugInfo"] = debug
 	total := int64(0)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 )
 
 // Config says what hub is simulated.
@@ -21,6 +22,8 @@ type Config struct {
 	Namespace string
 	// Service is the URL of the simulated REST service.
 	Service string
+	// Callers is how that service knows them; nil where it asks nobody.
+	Callers *auth.Service
 	// Clock is the time of the simulation.
 	Clock clock.Clock
 	// Hive says that Hive's operator is there, which copies what it needs into
@@ -75,10 +78,12 @@ type hub struct {
 	infraEnvs map[key]*infraEnvMemory
 	hosts     map[string]*restHost      // by id, as last seen
 	left      map[string]map[string]any // by host, the cluster that it was taken out of
+	passed    map[string]int64          // by host, the generation of its Agent that the service knows
 	seen      int                       // events of the service that were read
 	looked    time.Time                 // when everything was last read
 	pause     time.Duration             // until it is read again, at least
 	failing   int                       // backend errors still to be made
+	keys      map[auth.Grant]string     // what opens an InfraEnv or a cluster to whoever has the link
 
 	running sync.WaitGroup // what Run has started beside itself
 }
@@ -86,9 +91,14 @@ type hub struct {
 // Run simulates the hub until ctx ends. It returns an error where it could not
 // begin, or the context's cause.
 func Run(ctx context.Context, c Config) error {
+	service, err := newBackend(c)
+	if err != nil {
+		return fmt.Errorf("start the simulated hub: %w", err)
+	}
 	h := &hub{
-		config: c, clock: c.Clock, backend: newBackend(c.Service), queue: newQueue(), logf: c.Logf,
+		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, queue: newQueue(), logf: c.Logf,
 		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*restHost{}, left: map[string]map[string]any{},
+		passed:  map[string]int64{},
 		failing: c.Trouble.BackendErrors,
 	}
 	if h.logf == nil {
@@ -97,7 +107,6 @@ func Run(ctx context.Context, c Config) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer h.running.Wait() // nothing is logged any more afterwards
 	defer stop()
-	var err error
 	if h.store, err = openStore(ctx, c.Kube, c.Namespace, h); err != nil {
 		return fmt.Errorf("start the simulated hub: %w", err)
 	}
@@ -130,15 +139,21 @@ func (h *hub) loop(ctx context.Context) error {
 	ticks := make(chan struct{})
 	h.running.Go(func() { h.tick(ctx, ticks) })
 	for {
-		h.round(ctx)
+		h.timely(ctx, h.round)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticks:
-			h.look(ctx)
+			h.timely(ctx, h.look)
 		case <-h.queue.wake:
 		}
 	}
+}
+
+// timely does what takes the controllers next to no time, on the simulation's clock.
+func (h *hub) timely(ctx context.Context, do func(context.Context)) {
+	defer clock.Working(h.clock)()
+	do(ctx)
 }
 
 // tick makes a tick whenever the service's log is to be read.

@@ -145,7 +145,7 @@ func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) err
 		return err
 	}
 	if len(s.NTPSources) > 0 && len(s.AdditionalNTPSources) > 0 {
-		return inputFault("ntpSources and additionalNTPSources are mutually exclusive")
+		return inputFault("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
 	if ref := s.MirrorRegistryRef; ref != nil {
 		if _, err := h.configMap(ctx, orElse(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
@@ -211,7 +211,7 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 }
 
 func (h *hub) debugOf(m *infraEnvMemory, spec *infraEnvSpec) map[string]any {
-	debug := map[string]any{"eventsURL": h.backend.url + restBase + "/v2/events?infra_env_id=" + m.id}
+	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.url+restBase+"/v2/events?infra_env_id="+m.id, m.id)}
 	if selects(spec.NMStateConfigLabelSelector) {
 		debug["staticNetworkDownloadURL"] = h.fileURL(m.id, "static-network-config", nil)
 	}
@@ -223,7 +223,7 @@ func (h *hub) fileURL(id, name string, more url.Values) string {
 	for k, v := range more {
 		query[k] = v
 	}
-	return h.backend.url + restBase + "/v2/infra-envs/" + id + "/downloads/files?" + query.Encode()
+	return h.openInfraEnv(h.backend.url+restBase+"/v2/infra-envs/"+id+"/downloads/files?"+query.Encode(), id)
 }
 
 // artifacts are the addresses of what a machine boots over the network.
@@ -236,7 +236,7 @@ func (h *hub) artifacts(m *infraEnvMemory, spec *infraEnvSpec) map[string]any {
 	}
 	return map[string]any{
 		"kernel": boot + "kernel" + query, "rootfs": boot + "rootfs" + query,
-		"initrd":               h.backend.url + "/images/" + m.id + "/pxe-initrd" + query,
+		"initrd":               h.openInfraEnv(h.backend.url+"/images/"+m.id+"/pxe-initrd"+query, m.id),
 		"ipxeScript":           h.fileURL(m.id, "ipxe-script", script),
 		"discoveryIgnitionURL": h.fileURL(m.id, "discovery.ign", nil),
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
 
@@ -61,10 +60,6 @@ type nicName struct {
 // params are what can be changed of an infra-env, as the service takes it.
 func (in *infraEnvInputs) params() map[string]any {
 	s := &in.spec
-	var web hubapi.Proxy
-	if s.Proxy != nil {
-		web = *s.Proxy
-	}
 	kernel := []any{}
 	for _, a := range s.KernelArguments {
 		kernel = append(kernel, map[string]any{"operation": a.Operation, "value": a.Value})
@@ -75,10 +70,18 @@ func (in *infraEnvInputs) params() map[string]any {
 	}
 	p := map[string]any{
 		"pull_secret": in.pullSecret, "ssh_authorized_key": s.SSHAuthorizedKey, "image_type": s.imageType(),
-		"proxy":                  map[string]any{"http_proxy": web.HTTPProxy, "https_proxy": web.HTTPSProxy, "no_proxy": web.NoProxy},
-		"additional_ntp_sources": strings.Join(s.AdditionalNTPSources, ","), "ntp_sources": strings.Join(s.NTPSources, ","),
 		"ignition_config_override": s.IgnitionConfigOverride, "kernel_arguments": kernel,
 		"additional_trust_bundle": s.AdditionalTrustBundle, "static_network_config": static,
+	}
+	// What is not spoken of any more stays as it was.
+	if web := s.Proxy; web != nil {
+		p["proxy"] = map[string]any{"http_proxy": web.HTTPProxy, "https_proxy": web.HTTPSProxy, "no_proxy": web.NoProxy}
+	}
+	if len(s.AdditionalNTPSources) > 0 {
+		p["additional_ntp_sources"] = strings.Join(s.AdditionalNTPSources, ",")
+	}
+	if len(s.NTPSources) > 0 {
+		p["ntp_sources"] = strings.Join(s.NTPSources, ",")
 	}
 	if s.NetworkDiscoveryDelaySeconds != nil {
 		p["network_discovery_delay_seconds"] = *s.NetworkDiscoveryDelaySeconds

@@ -27,7 +27,7 @@ func TestClusterParams(t *testing.T) {
 		},
 		"single node": {
 			`spec: {networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}, provisionRequirements: {controlPlaneAgents: 1}, controlPlane: {name: master, hyperthreading: Disabled}}`,
-			`{"base_dns_domain":"example.com","control_plane_count":1,"cpu_architecture":"x86_64","high_availability_mode":"None","hyperthreading":"workers","machine_networks":[{"cidr":"192.0.2.0/24"}],"name":"c","openshift_version":"4.21.28","pull_secret":"s","schedulable_masters":false,"user_managed_networking":true}`,
+			`{"base_dns_domain":"example.com","control_plane_count":1,"cpu_architecture":"x86_64","high_availability_mode":"None","hyperthreading":"none","machine_networks":[{"cidr":"192.0.2.0/24"}],"name":"c","openshift_version":"4.21.28","pull_secret":"s","schedulable_masters":false,"user_managed_networking":true}`,
 		},
 		"external": {
 			`spec: {platformType: External, external: {platformName: oci, cloudControllerManager: External}, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}, mastersSchedulable: true, loadBalancer: {type: UserManaged}, diskEncryption: {enableOn: all, mode: tpmv2}, ntpSources: [a, b], proxy: {httpProxy: "http://p"}}`,

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 )
 
 // restBase is the path below which the service's API is found.
@@ -19,11 +21,17 @@ const restBase = "/api/assisted-install"
 type backend struct {
 	url    string // without a path
 	client *http.Client
+	token  string // "" where the service asks for none
 }
 
-func newBackend(url string) *backend {
-	url = strings.TrimSuffix(strings.TrimSuffix(url, "/"), restBase)
-	return &backend{url: url, client: &http.Client{Timeout: time.Minute}}
+func newBackend(c Config) (*backend, error) {
+	b := &backend{url: strings.TrimSuffix(strings.TrimSuffix(c.Service, "/"), restBase), client: &http.Client{Timeout: time.Minute}}
+	if c.Callers == nil || c.Callers.Mode() == auth.None {
+		return b, nil
+	}
+	var err error
+	b.token, err = c.Callers.Mint(auth.Grant{Scheme: auth.UserAuth})
+	return b, err
 }
 
 // restError is a refusal of the service.
@@ -89,6 +97,9 @@ func (b *backend) raw(ctx context.Context, method, path string, send any) ([]byt
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if b.token != "" {
+		request.Header.Set("Authorization", b.token)
 	}
 	response, err := b.client.Do(request)
 	if err != nil {

@@ -2,6 +2,8 @@ package hub
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -84,36 +86,29 @@ func (s *installSpec) manifests() []string {
 	return names
 }
 
-// hyperthreading is the service's word for the roles that it is switched on for.
+// hyperthreading is the service's word for the roles that it is switched on for. Once
+// one pool is named, those that are not have it switched off. A pool that says nothing
+// of it has it: the API server fills that in.
 func (s *installSpec) hyperthreading() string {
-	pools := append([]hive.MachinePool{}, s.Compute...)
-	for _, p := range []*hive.MachinePool{s.ControlPlane, s.Arbiter} {
-		if p != nil {
-			pools = append(pools, *p)
+	worker := slices.IndexFunc(s.Compute, func(p hive.MachinePool) bool { return p.Name == "worker" })
+	if s.ControlPlane == nil && s.Arbiter == nil && worker < 0 {
+		return "all"
+	}
+	var on []string
+	add := func(pool *hive.MachinePool, word string) {
+		if pool != nil && pool.Hyperthreading != "Disabled" {
+			on = append(on, word)
 		}
 	}
-	off := map[string]bool{}
-	for _, p := range pools {
-		off[p.Name] = p.Hyperthreading == "Disabled"
+	add(s.ControlPlane, "masters")
+	add(s.Arbiter, "arbiters")
+	if worker >= 0 {
+		add(&s.Compute[worker], "workers")
 	}
-	arbiter := s.Arbiter != nil || s.ProvisionRequirements.ArbiterAgents > 0
-	switch {
-	case !off["master"] && !off["worker"] && !off["arbiter"]:
-		return "all"
-	case off["master"] && off["worker"] && (off["arbiter"] || !arbiter):
+	if len(on) == 0 {
 		return "none"
 	}
-	var on string
-	for _, p := range []struct{ pool, word string }{{"master", "masters"}, {"arbiter", "arbiters"}, {"worker", "workers"}} {
-		if off[p.pool] || p.pool == "arbiter" && !arbiter {
-			continue
-		}
-		if on != "" {
-			on += ","
-		}
-		on += p.word
-	}
-	return on
+	return strings.Join(on, ",")
 }
 
 // referred is the ClusterDeployment that a reference names.

@@ -32,6 +32,11 @@ func ReadAgent(image io.ReaderAt, size int64) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
+	return AgentIn(configs...)
+}
+
+// AgentIn is the agent that a live system runs with these configs.
+func AgentIn(configs ...[]byte) (Agent, error) {
 	unit := ""
 	for _, config := range configs {
 		found, err := findUnit(config, 0)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"crypto/subtle"
+	"slices"
 	"time"
 )
 
@@ -68,6 +69,16 @@ func (s *Service) KnowsAgentSecret(secret string) bool {
 		}
 	}
 	return false
+}
+
+// HasHosts tells whether hosts are all of an infra-env.
+func (s *Service) HasHosts(infraEnvID string, hosts []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.hostsOfInfraEnv(infraEnvID)
+	return !slices.ContainsFunc(hosts, func(id string) bool {
+		return !slices.ContainsFunc(known, func(h *host) bool { return h.ID == id })
+	})
 }
 
 // cloudSecret is the cloud.openshift.com entry of a pull secret.

@@ -74,6 +74,7 @@ type Service struct {
 	started time.Time
 	handler http.Handler
 	faults  *faults
+	unmade  map[string]bool // checks that its release does not make
 
 	mu            sync.Mutex
 	random        *rand.Rand
@@ -115,6 +116,7 @@ func New(cfg Config) *Service {
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
 		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
 		pickBootstrap: func(masters []*host) *host { return masters[0] },
+		unmade:        unmadeChecks(cfg.Release),
 	}
 	s.faults = newFaults(cfg.Scenario)
 	s.handler = s.routes()
@@ -140,7 +142,13 @@ func (s *Service) publicOr(protected http.Handler) http.Handler {
 // ServeHTTP implements http.Handler for /api/assisted-install, /ready and /health.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.date())
-	s.withFaults(s.handler).ServeHTTP(w, r)
+	s.withFaults(http.HandlerFunc(s.answer)).ServeHTTP(w, r)
+}
+
+// answer is what the service does with a request unless there is trouble.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
+	defer clock.Working(s.cfg.Clock)()
+	s.handler.ServeHTTP(w, r)
 }
 
 // Run evaluates clusters and hosts on every tick until ctx is done, and returns
@@ -150,7 +158,9 @@ func (s *Service) Run(ctx context.Context) error {
 		if err := s.cfg.Clock.Sleep(ctx, s.cfg.MonitorInterval); err != nil {
 			return err
 		}
+		done := clock.Working(s.cfg.Clock)
 		s.tick()
+		done()
 	}
 }
 

@@ -174,7 +174,9 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 	case err != nil:
 		return err
 	case live == nil:
-		_, err = a.apply(ctx, namespaces(), nil, configuration(want, merged(map[string]any{}, want.Object)))
+		made := configuration(want, merged(map[string]any{}, want.Object))
+		made.SetLabels(map[string]string{hubapi.LabelCluster: a.cluster}) // whatever its name: it goes with the last that is in it
+		_, err = a.apply(ctx, namespaces(), nil, made)
 		return err
 	case live.GetDeletionTimestamp() != nil:
 		f := beingDeleted(live)

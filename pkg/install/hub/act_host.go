@@ -56,6 +56,9 @@ func (a *actor) updateHost(ctx context.Context) error {
 	if len(fields) == 0 {
 		return nil
 	}
+	if err := contested(live, fields); err != nil {
+		return err
+	}
 	return a.patch(ctx, agents(), live, map[string]any{"spec": fields})
 }
 

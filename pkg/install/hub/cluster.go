@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,9 @@ type cluster struct {
 	state   install.ClusterState
 	started time.Time   // of the install
 	failed  []time.Time // preparations that failed, oldest first
+	// unprepared are the hosts that could not prepare the last time, with what the
+	// service says of each: their Agents say so for some seconds.
+	unprepared map[string]string
 	// booted is when a machine was last seen to begin anew: its Agent stays the
 	// same object.
 	booted map[string]time.Time
@@ -30,7 +34,7 @@ type saying struct{ read, said install.Value }
 
 func newCluster() *cluster {
 	return &cluster{
-		booted: map[string]time.Time{}, before: map[string]install.HostState{},
+		unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]install.HostState{},
 		said: map[string]map[install.Setting]saying{}, ca: map[string]string{},
 	}
 }
@@ -94,10 +98,19 @@ func (c *cluster) follow(o *install.Observed) {
 	if c.state == install.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
 		c.failed = append(c.failed, o.At) // the condition is about files, and does not tell of hosts
 	}
+	for i := range o.Hosts {
+		switch h := &o.Hosts[i]; h.Status {
+		case "preparing-failed":
+			c.unprepared[h.ID] = h.StatusInfo
+		case "preparing-successful":
+			delete(c.unprepared, h.ID)
+		}
+	}
 	if now.State == install.ClusterInstalling {
 		c.failed = nil // what was prepared then was no failure
+		clear(c.unprepared)
 	}
-	now.Preparation.FailedAt = slices.Clone(c.failed)
+	now.Preparation.FailedAt, now.Preparation.Hosts = slices.Clone(c.failed), maps.Clone(c.unprepared)
 	switch {
 	case beforeInstall(now.State):
 		c.started = time.Time{}

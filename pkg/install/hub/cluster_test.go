@@ -37,3 +37,30 @@ func TestPreparationsThatNoConditionTells(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsThatCouldNotPrepare are kept: their Agents say it for seconds.
+func TestHostsThatCouldNotPrepare(t *testing.T) {
+	c := newCluster()
+	see := func(state install.ClusterState, status string) string {
+		o := &install.Observed{Cluster: &install.Cluster{State: state}, Hosts: []install.Host{{ID: "h", Status: status, StatusInfo: "why"}}}
+		c.follow(o)
+		return o.Cluster.Preparation.Hosts["h"]
+	}
+	for _, step := range []struct {
+		state  install.ClusterState
+		status string
+		why    string
+	}{
+		{install.ClusterPreparing, "preparing-for-installation", ""},
+		{install.ClusterPreparing, "preparing-failed", "why"},
+		{install.ClusterReady, "known", "why"},
+		{install.ClusterPreparing, "preparing-for-installation", "why"},
+		{install.ClusterPreparing, "preparing-successful", ""},
+		{install.ClusterPreparing, "preparing-failed", "why"},
+		{install.ClusterInstalling, "installing", ""},
+	} {
+		if got := see(step.state, step.status); got != step.why {
+			t.Errorf("%s while its cluster is %s: %q, want %q", step.status, step.state, got, step.why)
+		}
+	}
+}

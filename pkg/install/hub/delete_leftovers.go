@@ -78,8 +78,8 @@ func (w *writer) removeImageSet(ctx context.Context) error {
 	return err
 }
 
-// removeNamespace deletes the namespace if it was made for the cluster and nothing
-// of others is in it.
+// removeNamespace deletes the namespace if oaictl made it, for this cluster or for one
+// that has left it since, and nothing of others is in it.
 func (w *writer) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
 		note(ctx, fmt.Sprintf("the namespace %s stays: %s", w.at.namespace, why))
@@ -94,12 +94,8 @@ func (w *writer) removeNamespace(ctx context.Context) error {
 	case u == nil || u.GetDeletionTimestamp() != nil:
 		return nil
 	}
-	switch owner := u.GetLabels()[hubapi.LabelCluster]; {
-	case owner == "":
+	if u.GetLabels()[hubapi.LabelCluster] == "" {
 		stays("oaictl did not make it")
-		return nil
-	case owner != w.cluster:
-		stays("it was made for the cluster " + owner)
 		return nil
 	}
 	short, cancel := brief(ctx)

@@ -290,6 +290,23 @@ func TestNotesOfWhatStays(t *testing.T) {
 	}
 }
 
+// A namespace that oaictl made goes with the cluster, also where it is not named after it.
+func TestNamespaceOfAnotherName(t *testing.T) {
+	s := newStage(t)
+	name := s.namespace
+	s.namespace = name + "-place"
+	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
+	s.settle()
+	told := &noted{}
+	if err := s.plane.DeleteCluster(told.in(t.Context()), s.namespace+"/"+name); err != nil {
+		t.Fatal(err)
+	}
+	left, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(t.Context(), s.namespace, metav1.GetOptions{})
+	if stays := told.with("stays"); len(stays) > 0 || err == nil && left.GetDeletionTimestamp() == nil {
+		t.Errorf("told %q; the namespace: %v (%v)", told.all, left, err)
+	}
+}
+
 // labelNamespace has the namespace be one that was made for the cluster.
 func (s *stage) labelNamespace() {
 	s.Helper()

@@ -117,3 +117,38 @@ func TestInheritedNodeLabels(t *testing.T) {
 		}
 	}
 }
+
+// A role or a name that somebody else gives a host is not taken back in silence: it is
+// named, with who set it, and stays. What the service filled in, and what oaictl wrote
+// itself, is nobody else's.
+func TestContestedAgent(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	s.imageReady()
+	name := s.boots(0)
+	s.says("insufficient")
+	s.until("the host", func(o *install.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
+	s.settle()
+	if hostname, _, _ := unstructured.NestedString(s.get(agents(), name).Object, "spec", "hostname"); hostname != "cp-0" {
+		t.Fatalf("the host is named %q", hostname)
+	}
+	if _, err := s.client(agents()).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	o := s.until("their name", func(o *install.Observed) bool { return o.Hosts[0].Settings[install.SetHostname].Text() == "theirs" })
+	var refused error
+	for _, action := range install.Decide(s.desired, o, o.At).Actions {
+		if action.Kind == install.UpdateHost {
+			refused = s.plane.Act(t.Context(), s.desired, action)
+		}
+	}
+	if install.CodeOf(refused) != install.CodeNotFound || !strings.Contains(refused.Error(), `spec.hostname (theirs) is owned by kubectl-edit`) {
+		t.Errorf("their name: %v", refused)
+	}
+	if hostname, _, _ := unstructured.NestedString(s.get(agents(), name).Object, "spec", "hostname"); hostname != "theirs" {
+		t.Errorf("their name was overwritten with %q", hostname)
+	}
+	if err := contested(s.get(agents(), name), map[string]any{"role": "worker", "approved": true}); err != nil {
+		t.Errorf("our own fields: %v", err)
+	}
+}

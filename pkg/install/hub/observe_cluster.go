@@ -55,6 +55,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		Version:     image.version, LogsAvailable: debugOf(aci).LogsURL != "",
 		MarkedAnytime: true, // it is a label
 		NoReset:       true,
+		PassesOn:      true, // an Agent shows no generation that was taken
 	}
 	cluster.State = cluster.State.Refined(cluster.Validations, observed.Hosts)
 	notTaken(cluster, status.Conditions, id(deployment.GetNamespace(), deployment.GetName()), observed)

@@ -111,9 +111,9 @@ func (p *Plane) keptNoMore(desired *install.Desired, hostID string, keep []strin
 // fencing are the credentials by which a machine is powered off by its peer;
 // what the host says nothing of comes from its BMC.
 func fencing(host *spec.Host, address string) (body, error) {
-	source, insecure := &spec.Credentials{}, false
+	source, insecure := &spec.Credentials{}, (*bool)(nil)
 	if host.BMC != nil {
-		source, insecure = &host.BMC.Credentials, host.BMC.Insecure
+		source, insecure = &host.BMC.Credentials, &host.BMC.Insecure
 		if address == "" {
 			address = host.BMC.Address
 		}
@@ -123,7 +123,7 @@ func fencing(host *spec.Host, address string) (body, error) {
 			source = &f.Credentials
 		}
 		if f.Insecure != nil {
-			insecure = *f.Insecure
+			insecure = f.Insecure
 		}
 	}
 	user, password, ok := source.Login()
@@ -133,11 +133,15 @@ func fencing(host *spec.Host, address string) (body, error) {
 	if address == "" {
 		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
 	}
-	verify := "Enabled"
-	if insecure {
-		verify = "Disabled"
+	out := body{"address": address, "username": user, "password": password.Reveal()}
+	switch {
+	case insecure == nil: // the service's own
+	case *insecure:
+		out["certificate_verification"] = "Disabled"
+	default:
+		out["certificate_verification"] = "Enabled"
 	}
-	return body{"address": address, "username": user, "password": password.Reveal(), "certificate_verification": verify}, nil
+	return out, nil
 }
 
 // bindHost binds a host of a pool to the cluster.

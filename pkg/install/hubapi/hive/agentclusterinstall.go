@@ -126,8 +126,8 @@ type IgnitionEndpoint struct {
 
 // DiskEncryption says which hosts' disks are encrypted, and how.
 type DiskEncryption struct {
-	// EnableOn is none, all, masters, workers or arbiters, or two of the last three
-	// with a comma.
+	// EnableOn is none, all, or some of masters, arbiters and workers, in this order with
+	// commas.
 	EnableOn string `json:"enableOn,omitempty"`
 	// Mode is tpmv2 or tang.
 	Mode string `json:"mode,omitempty"`
