@@ -45,8 +45,7 @@ type Config struct {
 	// OnTrouble is told of faults that other parts of the simulator carry out:
 	// "expire-token" and "expire-image". Nil ignores them.
 	OnTrouble func(kind string)
-	// KubeAPI says that the service runs as the operator of a hub. Machines may
-	// then be added to a cluster from the image that it was installed with.
+	// KubeAPI says that the service runs as the operator of a hub.
 	KubeAPI bool
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
