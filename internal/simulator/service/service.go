@@ -90,6 +90,7 @@ type Service struct {
 	// pickBootstrap chooses among the control plane hosts. The real service
 	// takes any of them.
 	pickBootstrap func([]*host) *host
+	patience      patience
 }
 
 // New makes a service that knows no clusters yet.
@@ -115,7 +116,7 @@ func New(cfg Config) *Service {
 	s := &Service{
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
 		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
-		pickBootstrap: func(masters []*host) *host { return masters[0] },
+		pickBootstrap: func(masters []*host) *host { return masters[0] }, patience: stockPatience(),
 	}
 	s.faults = newFaults(cfg.Scenario)
 	s.handler = s.routes()
