@@ -61,7 +61,7 @@ func (a *app) registerCompletions(root *cobra.Command) {
 				}
 			}
 		}
-		command.LocalNonPersistentFlags().VisitAll(add)
+		command.Flags().VisitAll(add) // its parents' are not among them yet
 		command.PersistentFlags().VisitAll(add)
 		path := strings.TrimSpace(strings.TrimPrefix(command.CommandPath(), root.CommandPath()))
 		switch {

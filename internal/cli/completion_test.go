@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -174,3 +175,14 @@ func (s *slow) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 }
 
 func refusing(context.Context, line) (remote, error) { return nil, errors.New("503") }
+
+// TestHostileChoices steer no shell: what a service calls its things stands there as
+// escapes, and only what can be typed is a choice.
+func TestHostileChoices(t *testing.T) {
+	for _, choice := range choices([]candidate{{id: "c1", note: hostile}, {id: hostile, name: hostile, note: hostile}}, "") {
+		id, note, _ := strings.Cut(choice, "\t")
+		if escape.Needed(id) || escape.Needed(note) {
+			t.Errorf("%q", choice)
+		}
+	}
+}

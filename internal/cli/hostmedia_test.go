@@ -218,11 +218,22 @@ func TestCachedImages(t *testing.T) {
 			t.Errorf("%s: %v, %v", image, info, err)
 		}
 	}
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(cache)); err != nil {
+		t.Fatal(err)
+	}
 	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != 0 {
 		t.Fatalf("delete cluster ends with %d:\n%s", got.code, got.errors)
 	}
 	if list := kept(); len(list) > 0 {
 		t.Errorf("the images of a cluster that is deleted: %v", list)
+	}
+	// The same where somebody else has deleted it.
+	if err := errors.Join(os.RemoveAll(filepath.Join(cache, "oaictl")), os.CopyFS(cache, os.DirFS(before))); err != nil || len(kept()) != 1 {
+		t.Fatal(kept(), err)
+	}
+	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != int(install.CodeNotFound) || len(kept()) > 0 {
+		t.Errorf("delete cluster ends with %d and leaves %v:\n%s", got.code, kept(), got.errors)
 	}
 }
 

@@ -109,7 +109,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if (o.Cert == "") != (o.Key == "") {
 		return usagef("--tls-cert and --tls-key go together")
 	}
-	mode, err := auth.ParseMode(o.Auth, auth.Modes())
+	mode, err := auth.ParseMode(o.Auth)
 	if err != nil {
 		return usagef("--auth %q is not one of %s", o.Auth, strings.Join(auth.Modes(), ", "))
 	}

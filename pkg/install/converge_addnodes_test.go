@@ -89,7 +89,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 // and none that was part of the cluster.
 func TestConvergenceOfAddingNodes(t *testing.T) {
 	exercised := map[install.Kind]int{}
-	for seed := range uint64(800) {
+	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		w := anyGrowing(t, random)
 		for range 20 {

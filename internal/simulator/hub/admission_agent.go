@@ -1,11 +1,11 @@
 package hub
 
 import (
-	"fmt"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/validation"
+	validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
@@ -18,9 +18,6 @@ func validateInfraEnv(old, now *object, installed func(*hubapi.Reference) bool) 
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	if len(spec.NTPSources) > 0 && len(spec.AdditionalNTPSources) > 0 {
-		return apierrors.NewBadRequest("Spec.NTPSources and Spec.AdditionalNTPSources are mutually exclusive")
-	}
 	if old == nil {
 		if spec.ClusterRef != nil && spec.OSImageVersion != "" {
 			return apierrors.NewBadRequest("Either Spec.ClusterRef or Spec.OSImageVersion should be specified (not both).")
@@ -32,14 +29,13 @@ func validateInfraEnv(old, now *object, installed func(*hubapi.Reference) bool) 
 		return apierrors.NewBadRequest(err.Error())
 	}
 	if !sameReference(before.ClusterRef, spec.ClusterRef) {
-		return apierrors.NewBadRequest(fmt.Sprintf("Attempted to change Spec.ClusterRef which is immutable after InfraEnv creation: from %s to %s",
-			refText(before.ClusterRef), refText(spec.ClusterRef)))
+		return apierrors.NewBadRequest("Attempted to change Spec.ClusterRef which is immutable after InfraEnv creation.")
 	}
 	if before.CPUArchitecture != "" && before.CPUArchitecture != spec.CPUArchitecture {
-		return apierrors.NewBadRequest("Attempted to change Spec.CPUArchitecture which is immutable after InfraEnv creation")
+		return apierrors.NewBadRequest("Attempted to change Spec.CpuArchitecture which is immutable after InfraEnv creation.")
 	}
 	if spec.ClusterRef != nil && spec.OSImageVersion != "" && spec.OSImageVersion != before.OSImageVersion && !installed(spec.ClusterRef) {
-		return apierrors.NewBadRequest("Spec.OSImageVersion can be set with Spec.ClusterRef only once the cluster is installed")
+		return apierrors.NewBadRequest("spec.OSImageVersion is not valid. It can't be added alongside with a clusterRef when the cluster is not installed yet.")
 	}
 	return nil
 }
@@ -64,7 +60,7 @@ func validateAgent(old, now *object) error {
 		return apierrors.NewBadRequest(err.Error())
 	}
 	if spec.InstallationDiskID != "" && spec.InstallationDiskPath != "" {
-		return apierrors.NewBadRequest("Either Spec.installation_disk_id or Spec.installation_disk_path should be specified (not both)")
+		return apierrors.NewBadRequest("Either InstallationDiskID or InstallationDiskPath can be set, not both.")
 	}
 	if sameReference(before.ClusterDeploymentName, spec.ClusterDeploymentName) {
 		return nil
@@ -95,17 +91,16 @@ func validateClassification(old, now *object) error {
 			return apierrors.NewBadRequest("Label modified: the specified label may not be modified after creation")
 		}
 	}
-	if problems := validation.IsQualifiedName(hubapi.LabelClassificationPrefix + spec.LabelKey); len(problems) > 0 {
-		return apierrors.NewBadRequest("Invalid label key: " + strings.Join(problems, "; "))
-	}
-	if problems := validation.IsValidLabelValue(spec.LabelValue); len(problems) > 0 {
-		return apierrors.NewBadRequest("Invalid label value: " + strings.Join(problems, "; "))
-	}
+	path := field.NewPath("spec")
+	problems := validation.ValidateLabels(map[string]string{hubapi.LabelClassificationPrefix + spec.LabelKey: spec.LabelValue}, path)
 	if strings.HasPrefix(spec.LabelValue, queryErrorPrefix) {
-		return apierrors.NewBadRequest("Invalid label value: label must not start with " + queryErrorPrefix + " as this is reserved")
+		problems = append(problems, field.Invalid(path, spec.LabelValue, "label must not start with "+queryErrorPrefix+" as this is reserved"))
 	}
 	if _, err := parseQuery(spec.Query); err != nil {
-		return apierrors.NewBadRequest("Invalid query: " + err.Error())
+		problems = append(problems, field.Invalid(path, spec.Query, err.Error()))
+	}
+	if len(problems) > 0 {
+		return apierrors.NewBadRequest(problems.ToAggregate().Error())
 	}
 	return nil
 }

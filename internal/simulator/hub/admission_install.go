@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,7 +62,7 @@ func validateInstall(old, now *object) error {
 			return apierrors.NewBadRequest(err.Error())
 		}
 		if !reflect.DeepEqual(before.ImageSetRef, spec.ImageSetRef) {
-			return apierrors.NewBadRequest("Attempted to change AgentClusterInstall.Spec.ImageSetRef which is immutable after creation")
+			return apierrors.NewBadRequest("Attempted to change AgentClusterInstall.ImageSetRef which is immutable")
 		}
 		if began(old) {
 			return frozen(old, now)
@@ -84,32 +85,29 @@ func platformFault(s *installSpec) string {
 	managed := s.Networking.UserManagedNetworking
 	on, off := managed != nil && *managed, managed != nil && !*managed
 	single := s.ProvisionRequirements.ControlPlaneAgents == 1
-	if s.External != nil && s.PlatformType != hive.PlatformExternal {
-		return fmt.Sprintf("External settings can only be used with the External platform, not with %q", s.PlatformType)
-	}
+	kind := strings.ToLower(s.PlatformType) // as the service says it
 	switch s.PlatformType {
 	case "":
 		if single && s.ProvisionRequirements.WorkerAgents == 0 && off { // with workers the service does not look
 			return "UserManagedNetworking must be set to true with SNO"
 		}
-	case hive.PlatformBareMetal:
-		if single {
-			return "Can't set BareMetal platform on single node OpenShift"
-		}
+	case hive.PlatformBareMetal, hive.PlatformNutanix:
 		if on {
-			return "Can't set BareMetal platform with user-managed-networking enabled"
+			return fmt.Sprintf("Can't set %s platform with user-managed-networking enabled", kind)
+		}
+		if single && s.PlatformType == hive.PlatformBareMetal {
+			return fmt.Sprintf("Can't set %s platform on single node OpenShift", kind)
 		}
 	case hive.PlatformNone, hive.PlatformExternal:
 		if off {
-			return fmt.Sprintf("Can't set %s platform with user-managed-networking disabled", s.PlatformType)
+			return fmt.Sprintf("Can't set %s platform with user-managed-networking disabled", kind)
 		}
 		if s.PlatformType == hive.PlatformExternal && s.External == nil {
-			return "External settings must be set when using platform type External"
+			return "External setting must be set when using platform type external"
 		}
-	case hive.PlatformNutanix:
-		if on {
-			return "Can't set Nutanix platform with user-managed-networking enabled"
-		}
+	}
+	if s.External != nil && s.PlatformType != hive.PlatformExternal {
+		return "External settings can only be set with external platform type"
 	}
 	return ""
 }
@@ -123,7 +121,7 @@ func frozen(old, now *object) error {
 	}
 	if changed := changedFields(old, now, free); len(changed) > 0 {
 		return apierrors.NewBadRequest(fmt.Sprintf("Attempted to change AgentClusterInstall.Spec which is immutable after install started, "+
-			"except for ClusterMetadata,IgnitionEndpoint fields. Unsupported change: %v", changed))
+			"except for ClusterMetadata,IgnitionEndpoint fields. Unsupported change: \n%s", strings.Join(changed, "\n")))
 	}
 	return nil
 }

@@ -24,10 +24,11 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	}
 	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
 		s.note(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
+		cl.use(true, "Validations have been ignored for this cluster", nil)
 	}
 	now := s.now()
-	s.settleRoles(cl)
-	cl.FeatureUsage = cl.usageText()
+	chosen := s.settleRoles(cl)
+	cl.use(chosen && len(cl.hosts) > 3, "auto assign role", nil)
 	cl.InstallStartedAt, cl.InstallCompletedAt = millis(now), millis{}
 	cl.preparedAt = now
 	cl.LastPreparation = notPrepared()
@@ -57,12 +58,13 @@ func (s *Service) installable(c *cluster) error {
 	return nil
 }
 
-// settleRoles makes suggestions final and picks the bootstrap.
-func (s *Service) settleRoles(c *cluster) {
+// settleRoles makes suggestions final and picks the bootstrap. It tells whether
+// some role was left to the service.
+func (s *Service) settleRoles(c *cluster) (chosen bool) {
 	var masters []*host
 	for _, h := range c.hosts {
 		if h.Role == roleAuto {
-			c.autoRoles = len(c.hosts) > int(c.ControlPlaneCount)
+			chosen = true
 			h.Role = h.role()
 			if h.Role == roleAuto {
 				h.Role = roleWorker
@@ -74,11 +76,12 @@ func (s *Service) settleRoles(c *cluster) {
 		}
 	}
 	if len(masters) == 0 || slices.ContainsFunc(masters, func(h *host) bool { return h.Bootstrap }) {
-		return
+		return chosen
 	}
 	b := s.pickBootstrap(masters)
 	b.Bootstrap = true
 	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.name())
+	return chosen
 }
 
 // hostCancelledTo is what a cancel makes of a host in a state, and whether it can be

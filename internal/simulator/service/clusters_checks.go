@@ -141,7 +141,7 @@ func checkNtpSources(list string) error {
 
 // problem is one error in the list that the service makes of several.
 func problem(format string, args ...any) error {
-	return badRequest("1 error occurred:\n\t* %s\n\n", fmt.Sprintf(format, args...))
+	return badRequest("%s", listed(fmt.Sprintf(format, args...)))
 }
 
 // checkVips refuses virtual addresses that do not fit the cluster or each other.
@@ -183,6 +183,15 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 		}
 	}
 	return nil
+}
+
+// listed is how the service says several problems at once.
+func listed(problems ...string) string {
+	noun := "errors"
+	if len(problems) == 1 {
+		noun = "error"
+	}
+	return fmt.Sprintf("%d %s occurred:\n\t* %s\n\n", len(problems), noun, strings.Join(problems, "\n\t* "))
 }
 
 // elsewhere says that a virtual address of somebody's own load balancer lies in no

@@ -108,7 +108,7 @@ func (s *Service) fill(c *cluster, p *clusterCreate) error {
 			return err
 		}
 	}
-	c.FeatureUsage = c.usageText()
+	c.firstUses()
 	return nil
 }
 

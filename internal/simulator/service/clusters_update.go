@@ -45,9 +45,7 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 		}
 	}
 	*cl = changed
-	if !cl.isDay2() {
-		cl.FeatureUsage = cl.usageText()
-	}
+	cl.changedUses(&p)
 	cl.UpdatedAt = micros(s.now())
 	s.refreshClusterNow(cl)
 	return created(s.printCluster(cl, clusterDetail{hosts: true}))

@@ -26,12 +26,36 @@ func decode(body []byte, param string, v any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
+		var mistyped *json.UnmarshalTypeError
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
 			err = errors.New("unexpected EOF")
+		case errors.As(err, &mistyped):
+			mistyped.Struct = serviceType(mistyped.Struct)
+			mistyped.Field = strings.TrimPrefix(mistyped.Field, mistyped.Struct+".")
 		}
 		return malformed("parsing %s body from \"\" failed, because %s", param, err)
 	}
 	return validate(v)
+}
+
+// serviceType is the service's name of a type where this one's is another.
+func serviceType(name string) string {
+	switch name {
+	case "clusterCreate":
+		return "ClusterCreateParams"
+	case "clusterUpdate":
+		return "V2ClusterUpdateParams"
+	case "hostUpdate":
+		return "HostUpdateParams"
+	case "infraEnvCreate":
+		return "InfraEnvCreateParams"
+	case "infraEnvUpdate":
+		return "InfraEnvUpdateParams"
+	case "wireIgnored":
+		return "IgnoredValidations"
+	}
+	return name
 }
 
 // validate makes the framework's own checks.

@@ -10,7 +10,7 @@ import (
 
 // ignite makes the files that the installation starts from.
 func (s *Service) ignite(c *cluster) {
-	text, err := s.installConfig(c)
+	text, err := c.installConfig()
 	if err != nil {
 		s.filesFailed(c, err.Error())
 		return

@@ -1,11 +1,11 @@
 package service
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
-	"github.com/coreos/ignition/v2/config"
+	"github.com/coreos/ignition/v2/config/v3_1"
+	"github.com/coreos/ignition/v2/config/v3_2"
 	"github.com/openshift/assisted-service/models"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -71,6 +71,9 @@ func (s *Service) updateHost(c *call) (reply, error) {
 		}
 	}
 	*h = changed
+	if p.HostName != nil && h.cluster != nil {
+		h.cluster.use(true, "Requested hostname", map[string]any{"host_count": 1})
+	}
 	h.UpdatedAt = micros(s.now())
 	s.refreshHostNow(h)
 	return created(s.printHost(h, detail{}))
@@ -246,17 +249,20 @@ func (s *Service) updateHostIgnition(c *call) (reply, error) {
 		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.name())
 	}
 	h.IgnitionOverrides = p.Config
+	if h.cluster != nil {
+		h.cluster.useIgnition("host", p.Config != "")
+	}
 	return reply{status: 201}, nil
 }
 
-// checkIgnition refuses what is no Ignition config of version 3.
+// checkIgnition refuses what is neither version 3.2 of Ignition nor 3.1, whatever
+// the machines' OS understands.
 func checkIgnition(text string) error {
-	if !json.Valid([]byte(text)) {
-		return badRequest("error parsing ignition: config is not valid, error report: error: invalid JSON")
+	if _, _, err := v3_2.Parse([]byte(text)); err == nil {
+		return nil
 	}
-	_, report, err := config.Parse([]byte(text))
-	if err != nil {
-		return badRequest("error parsing ignition: %s, error report: %s", err, strings.TrimSuffix(report.String(), "\n"))
+	if _, report, err := v3_1.Parse([]byte(text)); err != nil {
+		return badRequest("error parsing ignition: %s, error report: %s", err, report.String())
 	}
 	return nil
 }

@@ -115,6 +115,12 @@ func hostValidationIDs() []string {
 		"sufficient-packet-loss-requirement-for-role", "has-default-route", "api-domain-name-resolved-correctly",
 		"api-int-domain-name-resolved-correctly", "apps-domain-name-resolved-correctly", "release-domain-name-resolved-correctly",
 		"dns-wildcard-not-configured", "non-overlapping-subnets", "no-ip-collisions-in-network", "no-iscsi-nic-belongs-to-machine-cidr"}
+	return append(ids, operatorValidationIDs()...)
+}
+
+// operatorValidationIDs are also those of an operator by its former name.
+func operatorValidationIDs() []string {
+	ids := []string{"ocs-requirements-satisfied"}
 	for _, o := range operatorChecks() {
 		ids = append(ids, o.id)
 	}
@@ -126,9 +132,6 @@ func clusterValidationIDs() []string {
 		"api-vips-defined", "api-vips-valid", "cluster-cidr-defined", "custom-manifests-requirements-satisfied", "dns-domain-defined",
 		"ingress-vips-defined", "ingress-vips-valid", "machine-cidr-defined", "machine-cidr-equals-to-calculated-cidr",
 		"network-prefix-valid", "network-type-valid", "networks-same-address-families", "no-cidrs-overlapping",
-		"ntp-server-configured", "service-cidr-defined"}
-	for _, o := range operatorChecks() {
-		ids = append(ids, o.id)
-	}
-	return ids
+		"ntp-server-configured", "service-cidr-defined", "openshift-ai-gpu-requirements-satisfied"}
+	return append(ids, operatorValidationIDs()...)
 }

@@ -2,8 +2,11 @@ package service
 
 import (
 	"cmp"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -52,6 +55,12 @@ func (s *Service) registerInfraEnv(c *call) (reply, error) {
 	}
 	s.infraEnvs[e.ID] = e
 	s.infraEnvOrder = append(s.infraEnvOrder, e.ID)
+	if cl := s.clusters[e.ClusterID]; cl != nil {
+		cl.useIgnition(levelInfraEnv, p.IgnitionConfigOverride != "")
+		cl.use(e.StaticNetworkConfig != "", "Static Network Config", nil)
+		cl.use(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
+		cl.useArchitecture(e.CPUArchitecture)
+	}
 	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
 	s.renewImage(e)
 	return created(e.wireInfraEnv)
@@ -86,7 +95,7 @@ func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	}
 	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
-	update.AdditionalTrustBundle = &p.AdditionalTrustBundle
+	update.AdditionalTrustBundle = ptr(strings.TrimSpace(p.AdditionalTrustBundle))
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
 	update.StaticNetworkConfig = p.StaticNetworkConfig
 	return e.change(&update)
@@ -169,8 +178,8 @@ func (e *infraEnv) change(p *infraEnvUpdate) error {
 	}
 	if p.AdditionalTrustBundle != nil {
 		if text := *p.AdditionalTrustBundle; text != "" {
-			if block, _ := pem.Decode([]byte(text)); block == nil {
-				return badRequest("invalid block")
+			if err := checkTrustBundle(text); err != nil {
+				return badRequest("%s", err)
 			}
 		}
 		e.AdditionalTrustBundle = *p.AdditionalTrustBundle
@@ -310,6 +319,17 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 			return reply{}, err
 		}
 	}
+	if cl := s.clusters[e.ClusterID]; cl != nil {
+		if p.IgnitionConfigOverride != "" && p.IgnitionConfigOverride != e.IgnitionConfigOverride {
+			cl.useIgnition(levelInfraEnv, true)
+		}
+		if changed.StaticNetworkConfig != e.StaticNetworkConfig {
+			cl.use(changed.StaticNetworkConfig != "", "Static Network Config", nil)
+		}
+		if p.KernelArguments != nil {
+			cl.use(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
+		}
+	}
 	changed.UpdatedAt = micros(s.now())
 	*e = changed
 	s.renewImage(e)
@@ -378,11 +398,7 @@ func (e *infraEnv) changeStatic(list []*models.HostStaticNetworkConfig) error {
 		hosts = append(hosts, h)
 	}
 	if problems := staticProblems(hosts); len(problems) > 0 {
-		noun := "errors"
-		if len(problems) == 1 {
-			noun = "error"
-		}
-		return badRequest("%d %s occurred:\n\t* %s\n\n", len(problems), noun, strings.Join(problems, "\n\t* "))
+		return badRequest("%s", listed(problems...))
 	}
 	for i := range hosts {
 		hosts[i].policy = hosts[i].nmpolicy()
@@ -397,4 +413,20 @@ func (e *infraEnv) changeStatic(list []*models.HostStaticNetworkConfig) error {
 		e.StaticNetworkConfig = string(data)
 	}
 	return nil
+}
+
+// checkTrustBundle wants certificates and nothing else.
+func checkTrustBundle(text string) error {
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return errors.New("invalid block")
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("parse failed: %w", err)
+		}
+		if len(rest) == 0 {
+			return nil
+		}
+	}
 }

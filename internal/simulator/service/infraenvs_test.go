@@ -261,6 +261,23 @@ func TestInstallConfigOverrides(t *testing.T) {
 	if a := b.call("PATCH", path, inString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
 		t.Errorf("an unknown key: %d %s", a.status, a.reason())
 	}
+	for overrides, reason := range map[string]string{
+		`{"additionalTrustBundle":"-----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n"}`: "parse failed: x509: malformed certificate",
+		`[]`:              "json: cannot unmarshal array into Go value of type installcfg.InstallerConfigBaremetal",
+		`{"fips":"true"}`: "json: cannot unmarshal string into Go struct field InstallerConfigBaremetal.fips of type bool",
+		`{"controlPlane":{"architecture":"arm64"}}`: `json: unknown field "architecture"`,
+	} {
+		if a := b.call("PATCH", path, inString(overrides)); a.status != 400 || a.reason() != reason {
+			t.Errorf("%s: %d %s", overrides, a.status, a.text)
+		}
+	}
+	b.pass(10 * time.Second)
+	if got := outcomes(t, b.get())["custom-manifests-requirements-satisfied"][1]; !strings.HasPrefix(got, "Custom manifests are required for: Calico network type.") {
+		t.Errorf("a network that nobody brings: %s", got)
+	}
+	for _, overrides := range []string{`{"osImageStream":"rhel-10"}`, `{"platform":{"baremetal":{"apiVIP":"10.0.0.1"}}}`, `{"cpuPartitioningMode":"all"}`} {
+		b.must("PATCH", path, inString(overrides))
+	}
 	b.must("PATCH", path, inString(`{}`))
 	if got := b.must("GET", path, nil).text; strings.Contains(got, "Calico") {
 		t.Error("the override was not replaced")

@@ -1,153 +1,74 @@
 package service
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
-)
 
-// The install-config, as far as this service writes it. The order of the keys
-// is the real one's.
-type (
-	icConfig struct {
-		APIVersion            string          `json:"apiVersion"`
-		BaseDomain            string          `json:"baseDomain"`
-		Proxy                 *icProxy        `json:"proxy,omitempty"`
-		Networking            icNetworking    `json:"networking"`
-		Metadata              icMetadata      `json:"metadata"`
-		Compute               []icPool        `json:"compute"`
-		ControlPlane          icPool          `json:"controlPlane"`
-		Arbiter               *icPool         `json:"arbiter,omitempty"`
-		Platform              icPlatform      `json:"platform"`
-		BootstrapInPlace      *icBootstrap    `json:"bootstrapInPlace,omitempty"`
-		FIPS                  bool            `json:"fips"`
-		CPUPartitioningMode   string          `json:"cpuPartitioningMode,omitempty"`
-		PullSecret            string          `json:"pullSecret"`
-		SSHKey                string          `json:"sshKey"`
-		AdditionalTrustBundle string          `json:"additionalTrustBundle,omitempty"`
-		TrustBundlePolicy     string          `json:"additionalTrustBundlePolicy,omitempty"`
-		ImageContentSources   []icMirror      `json:"imageContentSources,omitempty"`
-		ImageDigestSources    []icMirror      `json:"imageDigestSources,omitempty"`
-		Capabilities          *icCapabilities `json:"capabilities,omitempty"`
-		FeatureSet            string          `json:"featureSet,omitempty"`
-		FeatureGates          []string        `json:"featureGates,omitempty"`
-	}
-	icProxy struct {
-		HTTPProxy  string `json:"httpProxy,omitempty"`
-		HTTPSProxy string `json:"httpsProxy,omitempty"`
-		NoProxy    string `json:"noProxy,omitempty"`
-	}
-	icNetworking struct {
-		NetworkType    string             `json:"networkType"`
-		ClusterNetwork []icClusterNetwork `json:"clusterNetwork"`
-		MachineNetwork []icMachineNetwork `json:"machineNetwork,omitempty"`
-		ServiceNetwork []string           `json:"serviceNetwork"`
-	}
-	icClusterNetwork struct {
-		CIDR       string `json:"cidr"`
-		HostPrefix int64  `json:"hostPrefix"`
-	}
-	icMachineNetwork struct {
-		CIDR string `json:"cidr"`
-	}
-	icMetadata struct {
-		Name string `json:"name"`
-	}
-	icPool struct {
-		Hyperthreading string          `json:"hyperthreading,omitempty"`
-		Name           string          `json:"name"`
-		Replicas       int             `json:"replicas"`
-		Architecture   string          `json:"architecture,omitempty"`
-		Fencing        json.RawMessage `json:"fencing,omitempty"`
-		Platform       json.RawMessage `json:"platform,omitempty"`
-	}
-	icPlatform struct {
-		Baremetal *icBaremetal    `json:"baremetal,omitempty"`
-		None      *struct{}       `json:"none,omitempty"`
-		VSphere   json.RawMessage `json:"vsphere,omitempty"`
-		Nutanix   json.RawMessage `json:"nutanix,omitempty"`
-		External  json.RawMessage `json:"external,omitempty"`
-	}
-	icBaremetal struct {
-		ProvisioningNetwork string          `json:"provisioningNetwork"`
-		APIVIPs             []string        `json:"apiVIPs"`
-		IngressVIPs         []string        `json:"ingressVIPs"`
-		Hosts               []icHost        `json:"hosts"`
-		ClusterOSImage      string          `json:"clusterOSImage,omitempty"`
-		LoadBalancer        *icLoadBalancer `json:"loadBalancer,omitempty"`
-		AdditionalNTP       []string        `json:"additionalNTPServers,omitempty"`
-	}
-	icLoadBalancer struct {
-		Type string `json:"type"`
-	}
-	icHost struct {
-		Name            string `json:"name"`
-		Role            string `json:"role"`
-		BootMACAddress  string `json:"bootMACAddress"`
-		BootMode        string `json:"bootMode"`
-		BMC             icBMC  `json:"bmc"`
-		HardwareProfile string `json:"hardwareProfile"`
-	}
-	icBMC struct {
-		Username string `json:"username"`
-		Password string `json:"password"`
-		Address  string `json:"address"`
-		Insecure bool   `json:"disableCertificateVerification"`
-	}
-	icBootstrap struct {
-		InstallationDisk string `json:"installationDisk"`
-	}
-	icMirror struct {
-		Source  string   `json:"source"`
-		Mirrors []string `json:"mirrors"`
-	}
-	icCapabilities struct {
-		Baseline string   `json:"baselineCapabilitySet,omitempty"`
-		Enabled  []string `json:"additionalEnabledCapabilities,omitempty"`
-	}
+	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
 )
 
 // generated is the install-config before the user's changes.
-func (c *cluster) generated() (*icConfig, error) {
-	masters, arbiters, workers, open := c.countRoles()
-	if masters+open < int(c.ControlPlaneCount) {
-		masters = int(c.ControlPlaneCount)
-	}
-	pool := func(role string, n int) icPool {
+func (c *cluster) generated() (*installcfg.InstallerConfigBaremetal, error) {
+	masters, arbiters, workers, _ := c.countRoles()
+	pool := func(role string, n int) installcfg.Pool {
 		state := "Disabled"
 		if on := c.Hyperthreading; on == "all" || strings.Contains(","+on+",", ","+role+"s,") {
 			state = "Enabled"
 		}
-		return icPool{Hyperthreading: state, Name: role, Replicas: n}
+		return installcfg.Pool{Hyperthreading: state, Name: role, Replicas: n}
 	}
-	ic := &icConfig{
-		APIVersion: "v1", BaseDomain: c.BaseDNSDomain, Metadata: icMetadata{c.Name},
-		Networking: icNetworking{NetworkType: c.NetworkType},
-		Compute:    []icPool{pool(roleWorker, workers)}, ControlPlane: pool(roleMaster, max(masters, min(int(c.ControlPlaneCount), masters+open))),
+	ic := &installcfg.InstallerConfigBaremetal{
+		APIVersion: "v1", BaseDomain: c.BaseDNSDomain, Compute: []installcfg.Pool{pool(roleWorker, workers)},
 		PullSecret: c.pullSecret, SSHKey: c.SSHPublicKey,
 	}
+	master := pool(roleMaster, masters)
+	ic.Metadata.Name, ic.Networking.NetworkType = c.Name, c.NetworkType
+	ic.ControlPlane.Hyperthreading, ic.ControlPlane.Name, ic.ControlPlane.Replicas = master.Hyperthreading, master.Name, master.Replicas
 	if arbiters > 0 {
 		ic.Arbiter = ptr(pool(roleArbiter, arbiters))
 	}
 	for _, n := range c.ClusterNetworks {
-		ic.Networking.ClusterNetwork = append(ic.Networking.ClusterNetwork, icClusterNetwork{n.CIDR, n.HostPrefix})
+		ic.Networking.ClusterNetwork = append(ic.Networking.ClusterNetwork, installcfg.ClusterNetwork{Cidr: n.CIDR, HostPrefix: int(n.HostPrefix)})
 	}
 	for _, n := range c.MachineNetworks {
-		ic.Networking.MachineNetwork = append(ic.Networking.MachineNetwork, icMachineNetwork{n.CIDR})
+		ic.Networking.MachineNetwork = append(ic.Networking.MachineNetwork, installcfg.MachineNetwork{Cidr: n.CIDR})
 	}
 	for _, n := range c.ServiceNetworks {
 		ic.Networking.ServiceNetwork = append(ic.Networking.ServiceNetwork, n.CIDR)
 	}
 	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
-		ic.Proxy = &icProxy{c.HTTPProxy, c.HTTPSProxy, c.NoProxy}
+		ic.Proxy = &installcfg.Proxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: c.directlyReached()}
 	}
 	return ic, c.addPlatform(ic)
 }
 
-func (c *cluster) addPlatform(ic *icConfig) error {
+// directlyReached is the user's list of what needs no proxy, and the cluster's own
+// domain and networks.
+func (c *cluster) directlyReached() string {
+	asked := strings.TrimSpace(c.NoProxy)
+	if asked == "*" {
+		return asked
+	}
+	list := slices.DeleteFunc(strings.Split(asked, ","), func(s string) bool { return s == "" })
+	list = append(list, "."+c.Name+"."+c.BaseDNSDomain)
+	for _, n := range c.ClusterNetworks {
+		list = append(list, n.CIDR)
+	}
+	for _, n := range c.ServiceNetworks {
+		list = append(list, n.CIDR)
+	}
+	for _, n := range c.MachineNetworks {
+		list = append(list, n.CIDR)
+	}
+	return strings.Join(list, ",")
+}
+
+func (c *cluster) addPlatform(ic *installcfg.InstallerConfigBaremetal) error {
 	switch c.platformType() {
 	case platformBaremetal:
 		b, err := c.baremetal()
@@ -156,23 +77,22 @@ func (c *cluster) addPlatform(ic *icConfig) error {
 		}
 		ic.Platform.Baremetal = b
 	case "vsphere":
-		ic.Platform.VSphere = json.RawMessage("{}")
+		ic.Platform.Vsphere = &installcfg.VsphereInstallConfigPlatform{}
 	case "nutanix":
-		ic.Platform.Nutanix = json.RawMessage("{}")
+		ic.Platform.Nutanix = &installcfg.NutanixInstallConfigPlatform{}
 	case "external":
-		ic.Platform.External = json.RawMessage(inString(map[string]string{
-			"platformName": c.Platform.External.PlatformName, "cloudControllerManager": c.Platform.External.CloudControllerManager}))
+		ic.Platform.External = &installcfg.ExternalInstallConfigPlatform{PlatformName: c.Platform.External.PlatformName, CloudControllerManager: c.Platform.External.CloudControllerManager}
 	default:
-		ic.Platform.None = &struct{}{}
+		ic.Platform.None = &installcfg.PlatformNone{}
 	}
 	if c.isSingle() && len(c.hosts) > 0 {
-		ic.BootstrapInPlace = &icBootstrap{c.hosts[0].InstallationDiskID}
+		ic.BootstrapInPlace = &installcfg.BootstrapInPlace{InstallationDisk: c.hosts[0].InstallationDiskID}
 	}
 	return nil
 }
 
-func (c *cluster) baremetal() (*icBaremetal, error) {
-	b := &icBaremetal{ProvisioningNetwork: "Disabled", APIVIPs: []string{}, IngressVIPs: []string{}, Hosts: []icHost{}}
+func (c *cluster) baremetal() (*installcfg.BareMetalInstallConfigPlatform, error) {
+	b := &installcfg.BareMetalInstallConfigPlatform{ProvisioningNetwork: "Disabled", Hosts: []installcfg.Host{}}
 	for _, v := range c.APIVips {
 		b.APIVIPs = append(b.APIVIPs, v.IP)
 	}
@@ -180,17 +100,45 @@ func (c *cluster) baremetal() (*icBaremetal, error) {
 		b.IngressVIPs = append(b.IngressVIPs, v.IP)
 	}
 	if c.userBalanced() {
-		b.LoadBalancer = &icLoadBalancer{"UserManaged"}
+		b.LoadBalancer = &installcfg.LoadBalancer{Type: "UserManaged"}
 	}
+	b.AdditionalNTPServers = c.clockSources()
 	for _, h := range c.hosts {
 		mac, err := c.machineMAC(h)
 		if err != nil {
 			return nil, fmt.Errorf("failed to get host %s machine network interface MAC address: %w", h.ID, err)
 		}
-		b.Hosts = append(b.Hosts, icHost{Name: h.name(), Role: h.role(), BootMACAddress: mac, BootMode: "UEFI"})
+		mode := "UEFI"
+		if boot := h.inv.Boot; boot != nil && boot.CurrentBootMode != "uefi" {
+			mode = "legacy"
+		}
+		b.Hosts = append(b.Hosts, installcfg.Host{Name: h.name(), Role: h.Role, BootMACAddress: mac, BootMode: mode})
 	}
-	slices.SortStableFunc(b.Hosts, func(x, y icHost) int { return strings.Compare(x.Name, y.Name) })
+	order := []string{roleMaster, roleArbiter} // and then the others
+	slices.SortStableFunc(b.Hosts, func(x, y installcfg.Host) int {
+		place := func(h installcfg.Host) int { return slices.Index(append(order, h.Role), h.Role) }
+		return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x.Name, y.Name))
+	})
 	return b, nil
+}
+
+// clockSources are the cluster's own or, if it has none, those of its infra-envs.
+func (c *cluster) clockSources() []string {
+	texts := []string{c.AdditionalNtpSource}
+	if c.AdditionalNtpSource == "" {
+		for _, e := range infraEnvsOf(c) {
+			texts = append(texts, e.AdditionalNtpSources)
+		}
+	}
+	var sources []string
+	for _, text := range texts {
+		for source := range strings.SplitSeq(text, ",") {
+			if source = strings.TrimSpace(source); source != "" && !slices.Contains(sources, source) {
+				sources = append(sources, source)
+			}
+		}
+	}
+	return sources
 }
 
 // machineMAC is the address of the host's card in the machine network.
@@ -211,23 +159,32 @@ func (c *cluster) machineMAC(h *host) (string, error) {
 }
 
 // installConfig is the install-config with the user's changes, as JSON.
-func (s *Service) installConfig(c *cluster) (string, error) {
-	return c.installConfigWith(c.InstallConfigOverrides)
-}
-
-func (c *cluster) installConfigWith(overrides string) (string, error) {
-	ic, err := c.generated()
+func (c *cluster) installConfig() (string, error) {
+	ic, err := c.installConfigWith(c.InstallConfigOverrides)
 	if err != nil {
 		return "", err
 	}
-	if overrides != "" {
-		d := json.NewDecoder(strings.NewReader(overrides))
-		d.DisallowUnknownFields()
-		if err := d.Decode(ic); err != nil {
-			return "", err
+	bundles := []string{}
+	if ic.AdditionalTrustBundle != "" {
+		bundles = append(bundles, ic.AdditionalTrustBundle)
+	}
+	for _, e := range infraEnvsOf(c) {
+		if e.AdditionalTrustBundle != "" {
+			bundles = append(bundles, e.AdditionalTrustBundle)
 		}
 	}
+	ic.AdditionalTrustBundle = strings.TrimSpace(strings.Join(bundles, "\n"))
 	return inString(ic), nil
+}
+
+func (c *cluster) installConfigWith(overrides string) (*installcfg.InstallerConfigBaremetal, error) {
+	ic, err := c.generated()
+	if err != nil || overrides == "" {
+		return ic, err
+	}
+	d := json.NewDecoder(strings.NewReader(overrides))
+	d.DisallowUnknownFields()
+	return ic, d.Decode(ic)
 }
 
 func (s *Service) readInstallConfig(c *call) (reply, error) {
@@ -235,7 +192,7 @@ func (s *Service) readInstallConfig(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	text, err := s.installConfig(cl)
+	text, err := cl.installConfig()
 	if err != nil {
 		return reply{}, refuse(http.StatusInternalServerError, "Failed to get cluster %s install config: %s", cl.ID, err)
 	}
@@ -253,11 +210,15 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
 		return reply{}, conflict("Cluster %s is in %s state, cannot update", cl.ID, cl.Status)
 	}
-	if _, err := cl.installConfigWith(text); err != nil {
+	ic, err := cl.installConfigWith(text)
+	if err == nil && ic.AdditionalTrustBundle != "" {
+		err = checkTrustBundle(ic.AdditionalTrustBundle)
+	}
+	if err != nil {
 		return reply{}, badRequest("%s", err)
 	}
 	cl.InstallConfigOverrides = text
-	cl.FeatureUsage = cl.usageText()
+	cl.useOverrides()
 	cl.UpdatedAt = micros(s.now())
 	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return created(s.printCluster(cl, clusterDetail{hosts: true}))

@@ -3,9 +3,11 @@ package service
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -83,7 +85,7 @@ func (s *Service) createManifest(c *call) (reply, error) {
 	}
 	key := folder + "/" + *p.FileName
 	cl.manifests[key] = manifest{content: content}
-	cl.FeatureUsage = cl.usageText()
+	cl.use(true, "Custom manifest", nil)
 	return created(printManifest(key, cl.manifests[key]))
 }
 
@@ -174,7 +176,8 @@ func (s *Service) deleteManifest(c *call) (reply, error) {
 		return reply{}, err
 	}
 	delete(cl.manifests, key)
-	cl.FeatureUsage = cl.usageText()
+	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.manifests)), func(m manifest) bool { return !m.system })
+	cl.use(own, "Custom manifest", nil)
 	return reply{status: http.StatusOK}, nil
 }
 

@@ -282,5 +282,5 @@ func (s *Service) watchFinalizing(c *cluster) {
 	progress := *c.Progress
 	progress.FinalizingStageTimedOut = true
 	c.Progress = &progress
-	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster installation finalizing stage \"%s\" has timed out; the timeout is %.0f minutes", stage.name, stage.soft.Minutes())
+	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%.0f minutes)", c.ID, stage.name, stage.soft.Minutes())
 }

@@ -253,7 +253,7 @@ func (s *Service) watchStage(h *host) {
 	progress := *h.Progress
 	progress.StageTimedOut = true
 	h.Progress = &progress
-	s.noteHost(h, "host_stage_timed_out", severityWarning, "Host %s: installation stage \"%s\" has timed out; the timeout is %.0f minutes", h.name(), stage, limit.Minutes())
+	s.noteHost(h, "host_stage_timed_out", severityWarning, "Host %s: host stage %s has been active more than the expected completion time (%.0f minutes)", h.name(), stage, limit.Minutes())
 }
 
 func (h *host) diskName() string {

@@ -107,3 +107,30 @@ func TestMachineNetworksThatAreKept(t *testing.T) {
 	b.refuses("api-vip '10.0.0.100' failed verification: none of the machine networks is satisfying the requirements, description: "+
 		"machine network CIDR <10.9.0.0/24> verification failed: api-vip <10.0.0.100> does not belong to machine-network-cidr <10.9.0.0/24>", machineNet("10.9.0.0/24"))
 }
+
+// Where the user balances the load, the service asks less of addresses and
+// networks, and says so.
+func TestUserManagedLoadBalancer(t *testing.T) {
+	b := newBench(t, nil)
+	params := vips([]string{"10.0.0.100"}, []string{"10.0.0.100"}, machineNet("10.0.0.0/24", "10.9.0.0/24"))
+	params["load_balancer"] = fields{"type": "user-managed"}
+	b.make(params)
+	b.pass(10 * time.Second)
+	wants := func(object map[string]any, id, text string) {
+		t.Helper()
+		if got := outcomes(t, object)[id][1]; got != text {
+			t.Errorf("%s: %q, want %q", id, got, text)
+		}
+	}
+	wants(b.get(), "machine-cidr-equals-to-calculated-cidr", "Calculating machine network CIDR is not enabled: User Managed Load Balancer")
+	wants(b.get(), "api-vips-valid", "Hosts have not been discovered yet")
+	m := b.boot()
+	b.pass(time.Minute)
+	wants(b.get(), "api-vips-valid", "api vip 10.0.0.100 is valid")
+	wants(b.get(), "ingress-vips-valid", "ingress vip 10.0.0.100 is valid")
+	wants(m.get(), "belongs-to-machine-cidr", "Host belongs to at least one machine network CIDR")
+	b.must("PATCH", "/clusters/"+b.cluster, machineNet("10.9.0.0/24", "10.0.0.96/27"))
+	b.pass(10 * time.Second)
+	wants(m.get(), "belongs-to-machine-cidr",
+		"Host does not belong to any machine network CIDR. Verify that the host belongs to at least one CIDR listed under machine networks")
+}

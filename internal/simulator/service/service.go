@@ -75,6 +75,7 @@ type Service struct {
 	started time.Time
 	handler http.Handler
 	faults  *faults
+	unmade  map[string]bool // checks that its release does not make
 
 	mu            sync.Mutex
 	random        *rand.Rand
@@ -116,6 +117,7 @@ func New(cfg Config) *Service {
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
 		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
 		pickBootstrap: func(masters []*host) *host { return masters[0] },
+		unmade:        unmadeChecks(cfg.Release),
 	}
 	s.faults = newFaults(cfg.Scenario)
 	s.handler = s.routes()

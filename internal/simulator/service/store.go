@@ -37,7 +37,10 @@ type cluster struct {
 		searched   bool // for collisions
 	}
 	completed bool
-	autoRoles bool // some host's role was the service's choice
+	// uses are the features that the cluster makes use of, by name, and
+	// operatorUses those of them that are operators.
+	uses         map[string]featureUse
+	operatorUses map[string]bool
 }
 
 // infraEnv is what the service keeps of an infra-env.
@@ -125,6 +128,17 @@ func (s *Service) infraEnvsInOrder() []*infraEnv {
 	list := make([]*infraEnv, 0, len(s.infraEnvs))
 	for _, id := range s.infraEnvOrder {
 		list = append(list, s.infraEnvs[id])
+	}
+	return list
+}
+
+// infraEnvsOf lists the infra-envs that the cluster's machines came from.
+func infraEnvsOf(c *cluster) []*infraEnv {
+	var list []*infraEnv
+	for _, h := range c.hosts {
+		if !slices.Contains(list, h.infraEnv) {
+			list = append(list, h.infraEnv)
+		}
 	}
 	return list
 }

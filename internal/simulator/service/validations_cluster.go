@@ -1,11 +1,15 @@
 package service
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
 )
 
 // clusterCheck is the evaluation of one cluster.
@@ -30,7 +34,7 @@ func (s *Service) evaluateCluster(c *cluster) []check {
 }
 
 func (e *clusterCheck) configuration() {
-	e.add(catConfiguration, "platform-requirements-satisfied", passed, "Platform requirements satisfied")
+	e.in(catConfiguration)("platform-requirements-satisfied")(e.platform())
 	if e.c.PullSecretSet {
 		e.add(catConfiguration, "pull-secret-set", passed, "The pull secret is set.")
 		return
@@ -129,11 +133,28 @@ func definedOr(ok bool, good, bad string) (string, string) {
 	return failed, bad
 }
 
-func (e *clusterCheck) manifests() (string, string) {
-	if p := e.c.Platform; p != nil && p.Type == "external" && p.External != nil && p.External.PlatformName == "oci" && len(e.c.manifests) == 0 {
+// platform asks for the manifests that one platform cannot do without.
+func (e *clusterCheck) platform() (string, string) {
+	if p := e.c.Platform; p != nil && p.Type == "external" && p.External != nil && p.External.PlatformName == "oci" && !e.c.makesUseOf("Custom manifest") {
 		return failed, "The custom manifest required for Oracle Cloud Infrastructure platform integration has not been added. Add a custom manifest to continue."
 	}
-	return passed, "No custom manifests are required"
+	return passed, "Platform requirements satisfied"
+}
+
+// manifests asks for those of a network that OpenShift does not bring.
+func (e *clusterCheck) manifests() (string, string) {
+	kind := e.c.NetworkType
+	var overrides installcfg.InstallerConfigBaremetal
+	if e.c.InstallConfigOverrides != "" && json.NewDecoder(strings.NewReader(e.c.InstallConfigOverrides)).Decode(&overrides) == nil {
+		kind = cmp.Or(overrides.Networking.NetworkType, kind)
+	}
+	switch {
+	case !oneOf(kind, "Cilium", "Calico", "CiscoACI", "None"):
+		return passed, "No custom manifests are required"
+	case e.c.makesUseOf("Custom manifest"):
+		return passed, "Custom manifests are uploaded"
+	}
+	return failed, fmt.Sprintf("Custom manifests are required for: %s network type. Please upload manifests via the custom manifests API.", kind)
 }
 
 // vipless says why a cluster needs no virtual addresses; empty if it does.
@@ -167,6 +188,13 @@ func (e *clusterCheck) vipsValid(name string, list []vip) (string, string) {
 	if !e.found || len(e.machine) == 0 {
 		return pending, "Hosts have not been discovered yet"
 	}
+	if e.c.userBalanced() {
+		label, first := strings.ToLower(name)+" vip", list[0].IP
+		if !inAny(first, e.machine) {
+			return failed, elsewhere(label, first, e.machine)
+		}
+		return passed, fmt.Sprintf("%s %s is valid", label, first)
+	}
 	label := strings.ToLower(name) + " vips"
 	var texts, problems []string
 	for _, v := range list {
@@ -192,9 +220,6 @@ func (e *clusterCheck) vipsValid(name string, list []vip) (string, string) {
 func (c *cluster) vipVerdict(v vip) string {
 	if v.Verification != "" {
 		return v.Verification
-	}
-	if c.userBalanced() {
-		return "succeeded"
 	}
 	// Without a verdict the lists of free addresses decide.
 	for _, h := range c.hosts {
@@ -240,19 +265,25 @@ func (e *clusterCheck) machineCalculated() (string, string) {
 	switch {
 	case e.c.userManaged():
 		return passed, "The Cluster Machine CIDR is not required: User Managed Networking"
+	case e.c.userBalanced():
+		return passed, "Calculating machine network CIDR is not enabled: User Managed Load Balancer"
 	case len(e.c.APIVips) == 0 && len(e.c.IngressVips) == 0:
 		return pending, "The Machine Network CIDR, API virtual IPs, or Ingress virtual IPs are undefined."
 	case !e.found:
 		return pending, "Hosts have not been discovered yet"
 	}
+	var problems []string
 	for i, v := range e.c.APIVips {
 		calculated := e.c.networkOfVip(v.IP)
-		if calculated == "" && !e.c.userBalanced() {
-			return failed, fmt.Sprintf("1 error occurred:\n\t* No suitable matching CIDR found for VIP %s\n\n", v.IP)
+		switch {
+		case calculated == "":
+			problems = append(problems, "No suitable matching CIDR found for VIP "+v.IP)
+		case i < len(e.machine) && e.machine[i].CIDR != calculated:
+			problems = append(problems, fmt.Sprintf("The Cluster Machine CIDR %s is different than the calculated CIDR %s.", e.machine[i].CIDR, calculated))
 		}
-		if calculated != "" && i < len(e.machine) && e.machine[i].CIDR != calculated && !e.c.userBalanced() {
-			return failed, fmt.Sprintf("1 error occurred:\n\t* The Cluster Machine CIDR %s is different than the calculated CIDR %s.\n\n", e.machine[i].CIDR, calculated)
-		}
+	}
+	if len(problems) > 0 {
+		return failed, listed(problems...)
 	}
 	return passed, "The Cluster Machine CIDR is equivalent to the calculated CIDR."
 }
@@ -341,13 +372,23 @@ func (e *clusterCheck) noOverlap() (string, string) {
 		return errored, "A mismatch between the number of Cluster and Service networks"
 	}
 	machine, clusterNets, services := e.c.cidrs()
-	all := slices.Concat(machine, services, clusterNets)
-	for i, a := range all {
-		for _, b := range all[i+1:] {
-			x, err := netip.ParsePrefix(a)
-			y, err2 := netip.ParsePrefix(b)
+	own := "" // the last one goes with all families that come after it
+	for i := range clusterNets {
+		if i < len(machine) {
+			own = machine[i]
+		}
+		for _, pair := range []struct{ names, a, b string }{
+			{"MachineNetworkCIDR and ServiceNetworkCIDR", own, services[i]},
+			{"MachineNetworkCIDR and ClusterNetworkCidr", own, clusterNets[i]},
+			{"ServiceNetworkCidr and ClusterNetworkCidr", services[i], clusterNets[i]},
+		} {
+			if pair.a == own && e.c.userManaged() && !e.c.isSingle() {
+				continue
+			}
+			x, err := netip.ParsePrefix(pair.a)
+			y, err2 := netip.ParsePrefix(pair.b)
 			if err == nil && err2 == nil && x.Overlaps(y) {
-				return failed, fmt.Sprintf("CIDRS Overlapping: CIDRS %s and %s overlap.", a, b)
+				return failed, fmt.Sprintf("CIDRS Overlapping: %s: CIDRS %s and %s overlap.", pair.names, pair.a, pair.b)
 			}
 		}
 	}

@@ -87,14 +87,21 @@ func (e *hostCheck) belongsToMachineCIDR() (string, string) {
 	case e.h.inv == nil || len(e.c.MachineNetworks) == 0:
 		return pending, "Missing inventory or machine network CIDR"
 	}
+	within := 0
 	for _, n := range e.c.MachineNetworks {
-		network, err := netip.ParsePrefix(n.CIDR)
-		if err != nil {
-			continue
+		if network, err := netip.ParsePrefix(n.CIDR); err == nil {
+			if _, in := e.h.inv.in(network); in {
+				within++
+			}
 		}
-		if _, in := e.h.inv.in(network); !in {
-			return failed, "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"
-		}
+	}
+	switch {
+	case e.c.userBalanced() && within == 0:
+		return failed, "Host does not belong to any machine network CIDR. Verify that the host belongs to at least one CIDR listed under machine networks"
+	case e.c.userBalanced():
+		return passed, "Host belongs to at least one machine network CIDR"
+	case within < len(e.c.MachineNetworks):
+		return failed, "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"
 	}
 	return passed, "Host belongs to all machine network CIDRs"
 }
@@ -155,8 +162,8 @@ func (e *hostCheck) mtu() (string, string) {
 	}
 	for _, remote := range e.h.peers {
 		for _, m := range remote.MTU {
-			if !m.Successful {
-				return failed, fmt.Sprintf("MTU is broken. Interface %s fails to send packets of the maximum size to %s", m.OutgoingNIC, m.RemoteIP)
+			if !m.Successful && (e.c.userManaged() || inAny(m.RemoteIP, e.c.MachineNetworks)) {
+				return failed, fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNIC, m.RemoteIP)
 			}
 		}
 	}

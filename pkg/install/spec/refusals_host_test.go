@@ -149,6 +149,8 @@ func TestRefusesContents(t *testing.T) {
 		{"missing variable", secret("{env: NOWHERE}"), "the environment variable NOWHERE is not set"},
 		{"empty variable", secret("{env: EMPTY}"), "what was read is empty"},
 		{"failing program", secret("{exec: [/bin/false, hunter2]}"), "running false failed: exit status 1"},
+		{"environment of no program", secret("{file: pull-secret.json, environment: [VAULT_ADDR]}"), "spec.pullSecret.environment: goes with exec"},
+		{"environment with a value", secret("{exec: [pass], environment: [A, 'B=hunter2']}"), "spec.pullSecret.environment[1]: is not the name"},
 		{"empty file", secret("{file: empty.json}"), "what was read is empty"},
 		{"binary", secret("{file: binary}"), "what was read is not text"},
 		{"no JSON", secret("{file: garbage.json}"), "it is not JSON, from byte"},
