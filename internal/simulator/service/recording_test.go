@@ -24,6 +24,7 @@ type exchange struct {
 	Sent     map[string]string `json:"request_headers"`
 	Request  json.RawMessage   `json:"request"`
 	Response json.RawMessage   `json:"response"`
+	Note     string            `json:"note"`
 
 	at   time.Time // by the recorded service's clock
 	part int       // the stretch of the recording that it belongs to
@@ -46,6 +47,7 @@ type knownHost struct {
 	seen                  []sighting
 	registers, reports    bool // the recording holds its registration, its inventory
 	answers               map[string]bool
+	spoke                 time.Time // its first answer to a step in the recording
 }
 
 // sighting is a host as one answer showed it.
@@ -272,7 +274,23 @@ func (r *recording) learnAgent(x exchange) {
 		h := r.host(m[1])
 		h.answers[p.StepType] = true
 		h.reports = h.reports || p.StepType == stepInventory
+		if h.spoke.IsZero() {
+			h.spoke = x.at
+		}
 	}
+}
+
+// blind lists what depends on machines of which the recording shows no inventory:
+// nobody can play them.
+func (r *recording) blind() []string {
+	var ids []string
+	for _, h := range r.hosts {
+		told := h.reports || slices.ContainsFunc(h.seen, func(s sighting) bool { text, _ := s.fields["inventory"].(string); return text != "" })
+		if h.registers && !told {
+			ids = append(ids, h.infraEnv, h.cluster)
+		}
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
 // agentsSide tells whether the agents' side is in the recording: their

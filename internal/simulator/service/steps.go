@@ -301,8 +301,15 @@ func (c *cluster) apiAddress() string {
 	return "api." + c.Name + "." + c.BaseDNSDomain
 }
 
-// imageTimeout is how long an agent may take to pull the images.
-const imageTimeout = 16 * time.Minute
+// patience is how long preparations may take.
+type patience struct{ disk, images time.Duration }
+
+// stockPatience is the service's where nobody configured another.
+func stockPatience() patience { return patience{8 * time.Minute, 16 * time.Minute} }
+
+// host is how long one machine may prepare, and cluster how long all may.
+func (p patience) host() time.Duration    { return p.images + time.Minute }
+func (p patience) cluster() time.Duration { return p.images + 2*time.Minute }
 
 func (s *Service) preparationSteps(h *host) []step {
 	if h.Kind == kindAddedHost {
@@ -310,13 +317,13 @@ func (s *Service) preparationSteps(h *host) []step {
 	}
 	var steps []step
 	if !h.diskTested || h.diskPath != h.InstallationDiskID {
-		steps = append(steps, s.step(stepDiskSpeed, inString(map[string]string{"path": h.InstallationDiskID}), "480.00"))
+		steps = append(steps, s.step(stepDiskSpeed, inString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.patience.disk.Seconds())))
 	}
 	if len(h.imageResults) == 0 {
 		steps = append(steps, s.step(stepImages, inString(struct {
 			Images  []string `json:"images"`
 			Timeout int      `json:"timeout"`
-		}{imagesFor(h.cluster), int(imageTimeout.Seconds())})))
+		}{imagesFor(h.cluster), int(s.patience.images.Seconds())})))
 	}
 	return steps
 }
