@@ -37,7 +37,7 @@ func particularHosts(t testing.TB) *spec.Cluster {
 func fencedHosts(t testing.TB) *spec.Cluster {
 	t.Helper()
 	cluster := fixture.Example(t, "compact", "  hosts: ", "  topology: {controlPlane: 2, workers: 0, fencing: true}\n  hosts: ",
-		"role: control-plane\n", "role: control-plane\n    fencing: {address: \"redfish+https://10.0.0.1/redfish/v1/Systems/1\", credentials: {file: ../shared/bmc-password}}\n",
+		"role: control-plane\n", "role: control-plane\n    fencing: {address: \"redfish+https://10.0.0.1/redfish/v1/Systems/1\", credentials: {file: ../shared/bmc-password}, insecure: false}\n",
 		"  - name: cp-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:02:02\"}\n", "")
 	return cluster
 }
