@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -211,8 +212,12 @@ func (a *app) hostTable(items []document.Host, several bool) printer.Table {
 
 func stageText(h document.Host) string {
 	text := h.Stage
-	if h.StageInfo != "" && h.StageInfo != h.Stage {
+	switch {
+	case h.StageInfo == "", h.StageInfo == h.Stage:
+	case strings.HasSuffix(h.StageInfo, "%"):
 		text += " " + h.StageInfo
+	default:
+		text += ", " + h.StageInfo
 	}
 	if h.TimedOut {
 		text += " (too long)"

@@ -90,6 +90,10 @@ type Service struct {
 	// pickBootstrap chooses among the control plane hosts. The real service
 	// takes any of them.
 	pickBootstrap func([]*host) *host
+	// hostsLater has a tick look at hosts once it is through with the clusters. The
+	// real service looks at both at once, and either may be first.
+	hostsLater bool
+	patience   patience
 }
 
 // New makes a service that knows no clusters yet.
@@ -116,7 +120,7 @@ func New(cfg Config) *Service {
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
 		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
 		pickBootstrap: func(masters []*host) *host { return masters[0] },
-		unmade:        unmadeChecks(cfg.Release),
+		patience:      stockPatience(), unmade: unmadeChecks(cfg.Release),
 	}
 	s.faults = newFaults(cfg.Scenario)
 	s.handler = s.routes()
