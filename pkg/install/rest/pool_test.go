@@ -160,7 +160,8 @@ func TestRequestsOfAPoll(t *testing.T) {
 			_ = w.clock.Sleep(t.Context(), query.Poll)
 			observe(t, p, query)
 		}
-		if calls := w.took(); len(calls) > test.most {
+		const refresh = 2 // cluster and hosts, which are read now and then whatever happens
+		if calls := w.took(); len(calls) > test.most+refresh {
 			t.Errorf("%s: %d requests in twenty polls: %v", name, len(calls), paths(calls))
 		}
 	}
