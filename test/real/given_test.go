@@ -98,6 +98,8 @@ func (g given) answers(ctx context.Context) error {
 	switch {
 	case status == 0:
 		return fmt.Errorf("nothing answers at OAICTL_REAL_SERVICE: %w", err)
+	case status == http.StatusUnauthorized && g.kubeconfig != "":
+		return nil // the one behind a hub knows machines only
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Errorf("the service at %s wants to know who asks (%d): set OAICTL_TOKEN, or OAICTL_OFFLINE_TOKEN with OAICTL_SSO_URL", g.service, status)
 	case status >= http.StatusInternalServerError:

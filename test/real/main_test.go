@@ -77,6 +77,11 @@ func TestServiceIsAskedFirst(t *testing.T) {
 	if err := g.answers(t.Context()); err != nil {
 		t.Error(err)
 	}
+	status, text, g.kubeconfig = http.StatusUnauthorized, `{"code":401,"message":"unauthenticated for invalid credentials"}`, "hub"
+	if err := g.answers(t.Context()); err != nil {
+		t.Errorf("a service behind a hub that knows machines only: %v", err)
+	}
+	g.kubeconfig = ""
 	for _, tc := range []struct {
 		status     int
 		text, says string
