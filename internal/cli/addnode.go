@@ -27,8 +27,9 @@ func (a *app) addNodeCommand(run func(context.Context, *addNodeOptions) error) *
 yet: workers that did not come to the install or were lost in it, and hosts that
 were written into the file since.
 
-The service is told that the cluster takes more hosts, and makes a discovery image
-for them: it need not take any from the image that the cluster was installed with. Each
+The service is told that the cluster takes more hosts. They boot the discovery image
+that the cluster was installed with; where that cannot serve (deleted, full, of another
+architecture or version, or a host was lost in the install) one is made for them. Each
 host is installed as soon as it is ready, and waits for no other. A machine that the
 file does not name is left alone, and so is every node that runs. A cluster that something else installed (spec.import)
 is made known to the service first. Where the service has lost records of the control

@@ -179,10 +179,15 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 	for _, host := range hosts {
 		items = append(items, document.OfHost(host, ""))
 	}
-	slices.SortStableFunc(items, func(a, b document.Host) int {
-		return cmp.Or(strings.Compare(a.ClusterID, b.ClusterID), strings.Compare(a.Name, b.Name))
-	})
+	byName(items)
 	return items, nil
+}
+
+// byName sorts hosts by their names, those of a cluster side by side.
+func byName(items []document.Host) {
+	slices.SortFunc(items, func(a, b document.Host) int {
+		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // hostTable says whose a host is only where those of several clusters are listed.
@@ -207,8 +212,12 @@ func (a *app) hostTable(items []document.Host, several bool) printer.Table {
 
 func stageText(h document.Host) string {
 	text := h.Stage
-	if h.StageInfo != "" && h.StageInfo != h.Stage {
+	switch {
+	case h.StageInfo == "", h.StageInfo == h.Stage:
+	case strings.HasSuffix(h.StageInfo, "%"):
 		text += " " + h.StageInfo
+	default:
+		text += ", " + h.StageInfo
 	}
 	if h.TimedOut {
 		text += " (too long)"

@@ -98,7 +98,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		config.KubeAPI, config.Images = true, simulatedhub.Images(kube, o.globals.kube.scope())
+		config.Images = simulatedhub.Images(kube, o.globals.kube.scope())
 	}
 	boot := simulator.Boot
 	if o.BMCListen != "" {

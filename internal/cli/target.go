@@ -113,6 +113,9 @@ func (s *sight) hosts() []document.Host {
 		}
 		items = append(items, item)
 	}
+	if s.spec == nil { // else they are in the order of the file
+		byName(items)
+	}
 	return items
 }
 

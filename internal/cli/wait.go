@@ -125,7 +125,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 		return err
 	}
 	shown := o.progress(ctx, o.clock)
-	w := &waiting{waitOptions: o, name: seen.name(), sink: shown, started: started}
+	w := &waiting{waitOptions: o, name: seen.name(), sink: shown, started: started, earlier: seen.observed.Cluster.Preparation.Cancelled}
 	code, failed := w.watch(ctx, service, seen)
 	w.end(code, failed)
 	shown.Close()

@@ -18,11 +18,12 @@ type waiting struct {
 	sink    progress.Sink
 	started time.Time
 
-	seen   *sight
-	before *install.Observed
-	needed time.Time // since when a person has been needed
-	silent time.Time // since when the service has not answered
-	hold   string    // for whom it was last told to wait
+	seen    *sight
+	before  *install.Observed
+	earlier time.Time // when a preparation was cancelled last before the wait began
+	needed  time.Time // since when a person has been needed
+	silent  time.Time // since when the service has not answered
+	hold    string    // for whom it was last told to wait
 }
 
 // patience is how long a wait bears a service that does not answer.
@@ -117,6 +118,9 @@ func (w *waiting) judge() (done bool, err error) {
 	cluster := observed.Cluster
 	if w.until.met(observed) {
 		return true, w.degraded()
+	}
+	if at := cluster.Preparation.Cancelled; at.After(w.earlier) {
+		return false, w.fault(install.CodeFailed, "oaictl create cluster -f FILE", "the install was cancelled while it was being prepared")
 	}
 	switch cluster.State {
 	case install.ClusterFailed:

@@ -36,9 +36,6 @@ type BootConfig struct {
 	InfraEnv string
 	Count    int
 	Day      host.BootDay
-	// KubeAPI says that the service runs as the operator of a hub, so that
-	// machines are added with the image that their cluster was installed with.
-	KubeAPI bool
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
 	// Images gives the addresses of the discovery Ignition of every InfraEnv. Behind a

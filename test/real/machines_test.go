@@ -31,7 +31,7 @@ func (x *site) boot(t testing.TB, day host.BootDay, after <-chan struct{}, bmcs 
 	ctx, stop := context.WithCancel(t.Context())
 	config := simulator.BootConfig{
 		ServiceURL: x.wire.base, HTTPClient: x.wire.client, Clock: x.machines, Seed: x.seed, Scenario: x.scenario, Cluster: x.cluster,
-		Day: day, KubeAPI: x.hub, HostToken: x.hostToken, BMCs: bmcs,
+		Day: day, HostToken: x.hostToken, BMCs: bmcs,
 	}
 	config.UserToken = userToken(t, x.auth)
 	if x.hub {

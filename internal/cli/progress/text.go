@@ -32,6 +32,9 @@ func sentence(e install.Event) string {
 		if e.State == string(install.ClusterBlocked) && e.Severity == install.SeverityInfo {
 			return "the service checks the cluster"
 		}
+		if e.State == string(install.ClusterDraft) || e.State == string(install.ClusterDiscovering) {
+			text = "" // that it needs input, or is not ready, is so before there are hosts
+		}
 		return joined(": ", "cluster is "+escape.Word(e.State), text)
 	case install.EventHost:
 		if e.State == absent { // what is not there is in no state: the message says what is known of it

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	specfield "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
@@ -91,13 +91,13 @@ func validateClassification(old, now *object) error {
 			return apierrors.NewBadRequest("Label modified: the specified label may not be modified after creation")
 		}
 	}
-	path := field.NewPath("spec")
+	path := specfield.NewPath("spec")
 	problems := validation.ValidateLabels(map[string]string{hubapi.LabelClassificationPrefix + spec.LabelKey: spec.LabelValue}, path)
 	if strings.HasPrefix(spec.LabelValue, queryErrorPrefix) {
-		problems = append(problems, field.Invalid(path, spec.LabelValue, "label must not start with "+queryErrorPrefix+" as this is reserved"))
+		problems = append(problems, specfield.Invalid(path, spec.LabelValue, "label must not start with "+queryErrorPrefix+" as this is reserved"))
 	}
 	if _, err := parseQuery(spec.Query); err != nil {
-		problems = append(problems, field.Invalid(path, spec.Query, err.Error()))
+		problems = append(problems, specfield.Invalid(path, spec.Query, err.Error()))
 	}
 	if len(problems) > 0 {
 		return apierrors.NewBadRequest(problems.ToAggregate().Error())

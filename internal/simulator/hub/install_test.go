@@ -99,7 +99,7 @@ func (w *world) addMachine() {
 	var running sync.WaitGroup
 	defer func() { stop(); running.Wait() }()
 	running.Go(func() {
-		err := simulator.Boot(ctx, simulator.BootConfig{ServiceURL: w.url, Clock: w.clock, Seed: 99, InfraEnv: w.name, Count: 1, Day: host.Day2, KubeAPI: true})
+		err := simulator.Boot(ctx, simulator.BootConfig{ServiceURL: w.url, Clock: w.clock, Seed: 99, InfraEnv: w.name, Count: 1, Day: host.Day2})
 		if err != nil && ctx.Err() == nil {
 			w.t.Error(err)
 		}

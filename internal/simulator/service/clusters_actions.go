@@ -189,7 +189,7 @@ func (s *Service) allowAddHosts(c *call) (reply, error) {
 	info := cl.StatusInfo
 	cl.Kind = kindAddHosts
 	cl.APIVipDNSName = cl.apiAddress()
-	s.setCluster(cl, clusterAddingHosts, infoAddingHosts)
+	s.setCluster(cl, clusterAddingHosts, cl.StatusInfo)
 	// The answer carries the hosts with their stages, and the old text.
 	w := s.printCluster(cl, clusterDetail{hosts: true})
 	w.StatusInfo = info

@@ -44,7 +44,7 @@ func (s *Service) importCluster(c *call) (reply, error) {
 func (s *Service) settleImported(c *cluster) {
 	c.Progress = &clusterProgress{}
 	c.Platform = &platform{Type: platformBaremetal, External: &externalPlatform{}}
-	c.DiskEncryption, c.IgnitionEndpoint, c.FeatureUsage = &diskEncryption{}, &ignitionEndpoint{}, "{}"
+	c.DiskEncryption, c.IgnitionEndpoint = &diskEncryption{}, &ignitionEndpoint{}
 	c.APIVips, c.IngressVips = []vip{}, []vip{}
 	c.MachineNetworks, c.ServiceNetworks, c.ClusterNetworks = []machineNetwork{}, []machineNetwork{}, []clusterNetwork{}
 	c.MonitoredOperators, c.OperatorBundles = []operator{}, []string{}

@@ -129,7 +129,7 @@ func (s *Service) installHost(c *call) (reply, error) {
 		return reply{}, conflict("method only allowed when adding hosts to an existing cluster")
 	}
 	if h.state != hostKnown {
-		return reply{}, conflict("cannot install host %s in state %s", h.ID, h.state)
+		return reply{}, conflict("cannot install host in state %s", h.state)
 	}
 	if h.Role == roleAuto {
 		h.Role = roleWorker

@@ -34,7 +34,8 @@ func (s *Service) registerHost(c *call) (reply, error) {
 	return created(w)
 }
 
-// mayJoin refuses new hosts while or after the cluster is installed.
+// mayJoin refuses new hosts while the cluster is being installed, and then until it is
+// told to take more: from whichever image they booted.
 func (s *Service) mayJoin(e *infraEnv, cl *cluster) error {
 	if cl == nil {
 		if e.ClusterID != "" {
@@ -42,7 +43,7 @@ func (s *Service) mayJoin(e *infraEnv, cl *cluster) error {
 		}
 		return nil
 	}
-	if cl.isDay2() && !e.day2 && !s.cfg.KubeAPI || cl.Status == clusterInstalled {
+	if cl.Status == clusterInstalled {
 		return conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
 	}
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {
@@ -101,7 +102,7 @@ func (s *Service) registerAgain(h *host, agent string) (reply, error) {
 	h.CheckedInAt, h.AgentVersion = millis(now), agent
 	switch h.state {
 	case hostInstalled, hostAdded:
-		return reply{}, refuse(http.StatusForbidden, "Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
+		return reply{}, conflict("Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
 	case hostPendingUser:
 		return reply{}, refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
 	case hostInProgress, hostInstalling:
@@ -140,7 +141,7 @@ func (s *Service) registrationOf(h *host, now time.Time) wireHost {
 	}
 	if h.Kind == kindAddedHost {
 		w.Role, w.SuggestedRole, w.MachineConfigPool = h.Role, h.SuggestedRole, h.MachineConfigPool
-		w.ProgressStages = addedStages()
+		w.ProgressStages = s.stagesOf(h, false)
 	}
 	h.RegisteredAt = millis(now)
 	return w

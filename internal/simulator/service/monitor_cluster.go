@@ -74,9 +74,6 @@ func (s *Service) moveIdle(c *cluster) {
 	s.setCluster(c, clusterReady, infoReady)
 }
 
-// preparationLimit is how long a preparation may take.
-const preparationLimit = 18 * time.Minute
-
 // generation is how long making the files of an installation takes.
 const generation = 200 * time.Millisecond
 
@@ -100,7 +97,7 @@ func (s *Service) movePreparation(c *cluster) {
 	}
 	known := count[hostPreparing] + count[hostPrepared] + count[hostPreparationFailed] + count[hostKnown]
 	switch {
-	case s.since(c.StatusUpdatedAt) > preparationLimit && count[hostPreparationFailed] == 0:
+	case s.since(c.StatusUpdatedAt) > s.patience.cluster() && count[hostPreparationFailed] == 0:
 		c.LastPreparation = lastPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
 		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
 		s.setCluster(c, clusterReady, infoPrepareTimedOut)

@@ -189,7 +189,7 @@ func (s *Service) movePreparing(h *host) {
 		s.setHost(h, hostPreparationFailed, infoPreparationFailed+h.failing())
 	case h.diskTested && len(h.imageResults) > 0:
 		s.setHost(h, hostPrepared, infoPrepared)
-	case s.since(h.StatusUpdatedAt) > hostPreparationLimit:
+	case s.since(h.StatusUpdatedAt) > s.patience.host():
 		var open []string
 		if !h.diskTested {
 			open = append(open, "the installation disk speed check did not complete within the timeout.")
@@ -200,9 +200,6 @@ func (s *Service) movePreparing(h *host) {
 		s.setHost(h, hostPreparationFailed, infoPrepareOvertime+strings.Join(open, "\n"))
 	}
 }
-
-// hostPreparationLimit is how long a host may take to prepare.
-const hostPreparationLimit = 17 * time.Minute
 
 func (h *host) imagesFailed() bool {
 	for _, r := range h.imageResults {

@@ -24,6 +24,7 @@ type exchange struct {
 	Sent     map[string]string `json:"request_headers"`
 	Request  json.RawMessage   `json:"request"`
 	Response json.RawMessage   `json:"response"`
+	Note     string            `json:"note"`
 
 	at   time.Time // by the recorded service's clock
 	part int       // the stretch of the recording that it belongs to
@@ -36,6 +37,7 @@ type recording struct {
 	exchanges []exchange
 	parts     int
 	hosts     map[string]*knownHost
+	looks     map[string]time.Time // when the service's monitor wrote the events that it alone writes, by their text
 }
 
 // knownHost is what the answers show of a host.
@@ -45,6 +47,7 @@ type knownHost struct {
 	seen                  []sighting
 	registers, reports    bool // the recording holds its registration, its inventory
 	answers               map[string]bool
+	spoke                 time.Time // its first answer to a step in the recording
 }
 
 // sighting is a host as one answer showed it.
@@ -99,7 +102,7 @@ func readExchanges(t *testing.T, file string) []exchange {
 }
 
 func newRecording(name string, list []exchange) *recording {
-	r := &recording{name: name, exchanges: list, hosts: map[string]*knownHost{}}
+	r := &recording{name: name, exchanges: list, hosts: map[string]*knownHost{}, looks: map[string]time.Time{}}
 	r.date()
 	for _, x := range r.exchanges {
 		var answer any
@@ -119,11 +122,16 @@ func (r *recording) learnEvents(x exchange) {
 		HostID     string    `json:"host_id"`
 		InfraEnvID string    `json:"infra_env_id"`
 		EventTime  time.Time `json:"event_time"`
+		Name       string    `json:"name"`
+		Message    string    `json:"message"`
 	}
 	if !strings.HasPrefix(x.Path, "/v2/events") || json.Unmarshal(x.Response, &list) != nil {
 		return
 	}
 	for _, e := range list {
+		if e.Name == "host_role_updated" || e.Name == "host_status_updated" && strings.Contains(e.Message, "from discovering to") {
+			r.looks[e.Message+e.EventTime.String()] = e.EventTime
+		}
 		if e.HostID == "" || e.InfraEnvID == "" {
 			continue
 		}
@@ -134,6 +142,37 @@ func (r *recording) learnEvents(x exchange) {
 			h.registered = at
 		}
 	}
+}
+
+// pass is how long one look of the monitor at all its hosts may take.
+const pass = time.Second
+
+// looksEvery tells whether the monitor's events come in an interval, as far as the
+// recording holds any.
+func (r *recording) looksEvery(interval time.Duration) bool {
+	phase := r.phase(interval)
+	for _, at := range r.looks {
+		if late := at.Sub(at.Truncate(interval).Add(phase)); late < 0 || late > pass {
+			return false
+		}
+	}
+	return len(r.looks) > 1
+}
+
+// phase is when in an interval the monitor looks: just before its first event. Where a
+// recording holds none it is a guess.
+func (r *recording) phase(interval time.Duration) time.Duration {
+	const margin = 100 * time.Millisecond
+	first := time.Time{}
+	for _, at := range r.looks {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if interval <= pass || first.IsZero() {
+		return interval * 7 / 10
+	}
+	return first.Sub(first.Truncate(interval)) - margin
 }
 
 // date finds out when each exchange took place: what was created says so. Where
@@ -235,7 +274,23 @@ func (r *recording) learnAgent(x exchange) {
 		h := r.host(m[1])
 		h.answers[p.StepType] = true
 		h.reports = h.reports || p.StepType == stepInventory
+		if h.spoke.IsZero() {
+			h.spoke = x.at
+		}
 	}
+}
+
+// blind lists what depends on machines of which the recording shows no inventory:
+// nobody can play them.
+func (r *recording) blind() []string {
+	var ids []string
+	for _, h := range r.hosts {
+		told := h.reports || slices.ContainsFunc(h.seen, func(s sighting) bool { text, _ := s.fields["inventory"].(string); return text != "" })
+		if h.registers && !told {
+			ids = append(ids, h.infraEnv, h.cluster)
+		}
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
 // agentsSide tells whether the agents' side is in the recording: their

@@ -50,9 +50,10 @@ func singleNodeStages() []string {
 		stageJoined, stageDone}
 }
 
-// addedStages are a worker's stages as far as a host added to an installed
-// cluster reports them.
-func addedStages() []string { return workerStages()[:5] }
+// untilReboot is how far a host that is added to an installed cluster reports.
+func untilReboot(stages []string) []string {
+	return stages[:slices.Index(stages, stageRebooting)+1]
+}
 
 // stagesOf is the ordered list of a host's stages; empty while its role is open.
 func (s *Service) stagesOf(h *host, single bool) []string {
@@ -62,9 +63,12 @@ func (s *Service) stagesOf(h *host, single bool) []string {
 }
 
 func roleStages(h *host, single bool) []string {
+	added := h.Kind == kindAddedHost
 	switch {
-	case h.Kind == kindAddedHost:
-		return addedStages()
+	case added && oneOf(h.Role, roleMaster, roleArbiter):
+		return untilReboot(masterStages())
+	case added && h.Role == roleWorker:
+		return untilReboot(workerStages())
 	case h.Bootstrap && single:
 		return singleNodeStages()
 	case h.Bootstrap:

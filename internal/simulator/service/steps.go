@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -148,20 +149,27 @@ func (s *Service) step(kind string, args ...string) step {
 }
 
 func (s *Service) ntpStep(h *host) step {
-	var sources []string
-	for _, list := range []string{h.infraEnv.NtpSources, h.infraEnv.AdditionalNtpSources} {
-		if list != "" {
-			sources = append(sources, list)
-		}
+	return s.step(stepNTP, inString(map[string]string{"ntp_source": h.timeServers()}))
+}
+
+// timeServers are whom a host asks for the time: its cluster's, and only where that
+// names none, those of the InfraEnvs of the cluster's hosts.
+func (h *host) timeServers() string {
+	if h.cluster == nil {
+		return cmp.Or(h.infraEnv.NtpSources, h.infraEnv.AdditionalNtpSources)
 	}
-	if h.cluster != nil {
-		for _, list := range []string{h.cluster.NtpSources, h.cluster.AdditionalNtpSource} {
-			if list != "" && !slices.Contains(sources, list) {
-				sources = append(sources, list)
+	if own := cmp.Or(h.cluster.NtpSources, h.cluster.AdditionalNtpSource); own != "" {
+		return own
+	}
+	var all []string
+	for _, other := range h.cluster.hosts {
+		for _, source := range strings.Split(other.infraEnv.AdditionalNtpSources, ",") {
+			if source != "" && !slices.Contains(all, source) {
+				all = append(all, source)
 			}
 		}
 	}
-	return s.step(stepNTP, inString(map[string]string{"ntp_source": strings.Join(sources, ",")}))
+	return strings.Join(all, ",")
 }
 
 type domainName struct {
@@ -196,7 +204,7 @@ type peerNIC struct {
 func (s *Service) connectivityStep(h *host) []step {
 	var peers []peer
 	for _, other := range h.cluster.hosts {
-		if other == h || other.inv == nil || oneOf(other.state, hostDisconnected, hostInstalled) && h.Kind != kindAddedHost || other.Kind == kindAddedHost {
+		if other == h || other.inv == nil || oneOf(other.state, hostDiscovering, hostDisconnected, hostInstalled) && h.Kind != kindAddedHost || other.Kind == kindAddedHost {
 			continue
 		}
 		p := peer{HostID: other.ID}
@@ -293,8 +301,15 @@ func (c *cluster) apiAddress() string {
 	return "api." + c.Name + "." + c.BaseDNSDomain
 }
 
-// imageTimeout is how long an agent may take to pull the images.
-const imageTimeout = 16 * time.Minute
+// patience is how long preparations may take.
+type patience struct{ disk, images time.Duration }
+
+// stockPatience is the service's where nobody configured another.
+func stockPatience() patience { return patience{8 * time.Minute, 16 * time.Minute} }
+
+// host is how long one machine may prepare, and cluster how long all may.
+func (p patience) host() time.Duration    { return p.images + time.Minute }
+func (p patience) cluster() time.Duration { return p.images + 2*time.Minute }
 
 func (s *Service) preparationSteps(h *host) []step {
 	if h.Kind == kindAddedHost {
@@ -302,13 +317,13 @@ func (s *Service) preparationSteps(h *host) []step {
 	}
 	var steps []step
 	if !h.diskTested || h.diskPath != h.InstallationDiskID {
-		steps = append(steps, s.step(stepDiskSpeed, inString(map[string]string{"path": h.InstallationDiskID}), "480.00"))
+		steps = append(steps, s.step(stepDiskSpeed, inString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.patience.disk.Seconds())))
 	}
 	if len(h.imageResults) == 0 {
 		steps = append(steps, s.step(stepImages, inString(struct {
 			Images  []string `json:"images"`
 			Timeout int      `json:"timeout"`
-		}{imagesFor(h.cluster), int(imageTimeout.Seconds())})))
+		}{imagesFor(h.cluster), int(s.patience.images.Seconds())})))
 	}
 	return steps
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,5 +206,135 @@ func TestDeleteInstallingHost(t *testing.T) {
 	b.pass(time.Minute)
 	if got := b.status(); got != clusterError {
 		t.Errorf("the cluster is %s", got)
+	}
+}
+
+// TestHostsAddedToACluster goes through what may be done, and what not, to a
+// cluster that is installed and to machines that are added to it.
+func TestHostsAddedToACluster(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	path := "/clusters/" + b.cluster
+	says := func(method, path string, body any, status int, reason string) {
+		t.Helper()
+		if a := b.call(method, path, body); a.status != status || !strings.HasPrefix(a.reason(), reason) {
+			t.Errorf("%s %s: %d %s, want %d %s", method, path, a.status, a.text, status, reason)
+		}
+	}
+	notYet := "cannot transform cluster " + b.cluster + " to day2. Expected cluster status: installed, but cluster status is: "
+	says("POST", path+"/actions/allow-add-hosts", nil, 400, notYet)
+	b.install()
+	for _, m := range b.machines {
+		m.walk(stageDone)
+		m.silent = true
+	}
+	b.finalize()
+	old := b.machines[0]
+	if a := old.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Host is trying to register after the cluster has already been installed.") {
+		t.Errorf("an installed host boots the image: %d %s", a.status, a.text)
+	}
+	says("POST", old.path()+"/actions/reset", nil, 409, "method only allowed when adding hosts to an existing cluster")
+	b.must("POST", path+"/actions/allow-add-hosts", nil)
+	says("POST", path+"/actions/allow-add-hosts", nil, 400, notYet+clusterAddingHosts)
+	cl := b.get()
+	if cl["kind"] != kindAddHosts || cl["status"] != clusterAddingHosts || cl["status_info"] != "Cluster is installed" || cl["api_vip_dns_name"] != "10.0.0.100" {
+		t.Errorf("%v %v %q %v", cl["kind"], cl["status"], cl["status_info"], cl["api_vip_dns_name"])
+	}
+	if got := old.get(); got["kind"] != kindHost || got["status"] != hostInstalled {
+		t.Errorf("an old host is %v %v", got["kind"], got["status"])
+	}
+	says("POST", path+"/actions/install", nil, 409, "Cluster is not ready for installation, Cluster is installed validation_info=")
+	says("POST", path+"/actions/cancel", nil, 409, "no condition found to run transition")
+	says("POST", path+"/actions/reset", nil, 409, "no condition found to run transition")
+	b.must("PATCH", path, fields{"name": "renamed"})
+
+	b.infraEnv = b.must("POST", "/infra-envs", fields{"name": "day2", "pull_secret": pullSecret, "cluster_id": b.cluster}).object()["id"].(string)
+	m := b.boot()
+	b.pass(40 * time.Second)
+	for role, stages := range map[string]string{
+		roleMaster:  `["Starting installation","Installing","Writing image to disk","Copying registry data to disk","Rebooting"]`,
+		roleArbiter: `["Starting installation","Installing","Writing image to disk","Copying registry data to disk","Rebooting"]`,
+		roleAuto:    `[]`,
+		roleWorker:  `["Starting installation","Installing","Writing image to disk","Waiting for control plane","Rebooting"]`,
+	} {
+		if got := inString(b.must("PATCH", m.path(), fields{"host_role": role}).object()["progress_stages"]); got != stages {
+			t.Errorf("%s has the stages %s", role, got)
+		}
+	}
+	b.must("PATCH", m.path(), fields{"host_role": roleWorker, "host_name": "added"})
+	if a := b.must("POST", m.path()+"/actions/install", nil); a.status != 202 || a.object()["status"] != hostInstalling {
+		t.Errorf("%d %v", a.status, a.object()["status"])
+	}
+	says("POST", m.path()+"/actions/install", nil, 409, "cannot install host in state installing")
+	m.poll()
+	m.stage(stageStarting, "")
+	m.stage(stageFailed, "no disk")
+	b.pass(10 * time.Second)
+	if got := m.state(); got != hostError || b.status() != clusterAddingHosts {
+		t.Errorf("a host that failed is %s, the cluster %s", got, b.status())
+	}
+	if a := b.must("POST", m.path()+"/actions/reset", nil); a.status != 200 || a.object()["status"] != hostResettingPending {
+		t.Errorf("reset: %d %s", a.status, a.text)
+	}
+	if got := m.get(); got["requested_hostname"] != "added" || len(got["progress_stages"].([]any)) != 5 {
+		t.Errorf("after its reset: %v %v", got["requested_hostname"], got["progress_stages"])
+	}
+}
+
+// TestImportedCluster has nothing but what it was imported with.
+func TestImportedCluster(t *testing.T) {
+	b := newBench(t, nil)
+	asked := fields{"name": "imported", "openshift_cluster_id": nobody, "api_vip_dnsname": "api.imported.example.com"}
+	first := b.must("POST", "/clusters/import", asked).object()
+	b.must("POST", "/clusters/import", asked) // a name need not be the only one
+	cl := b.must("GET", "/clusters/"+first["id"].(string), nil).object()
+	for _, field := range []string{"ocp_release_image", "total_host_count", "enabled_host_count", "ready_host_count", "pull_secret_set", "feature_usage"} {
+		if v := cl[field]; v != nil && v != false {
+			t.Errorf("%s is %v", field, v)
+		}
+	}
+	b.must("POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": first["id"]})
+	delete(asked, "api_vip_dnsname")
+	if a := b.call("POST", "/clusters/import", asked); a.status != 400 || a.reason() != "api_vip_dnsname in body is required" {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+}
+
+// TestFailureOfAControlPlaneHost fails all others with it, but only the culprit
+// says what happened.
+func TestFailureOfAControlPlaneHost(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.install()
+	culprit := slices.IndexFunc(b.machines, func(m *machine) bool { return m.get()["bootstrap"] == nil })
+	for i, m := range b.machines {
+		if i != culprit {
+			m.walk(stageDone)
+			continue
+		}
+		m.stage(stageStarting, "")
+		m.stage(stageFailed, "disk on fire")
+	}
+	b.pass(time.Minute)
+	if got := b.get(); got["status"] != clusterError || got["status_info"] != "cluster has hosts in error" {
+		t.Errorf("%v %v", got["status"], got["status_info"])
+	}
+	for i, m := range b.machines {
+		want := "Host is part of a cluster that failed to install"
+		if i == culprit {
+			want = "Failed - disk on fire"
+		}
+		if got := m.get(); got["status"] != hostError || got["status_info"] != want {
+			t.Errorf("%s: %v %q", m.name, got["status"], got["status_info"])
+		}
+	}
+	path := "/clusters/" + b.cluster
+	for _, tc := range []struct {
+		method, path string
+		status       int
+	}{{"POST", "/actions/install", 409}, {"PATCH", "", 409}, {"GET", "/credentials", 409}, {"POST", "/actions/cancel", 202}} {
+		if a := b.call(tc.method, path+tc.path, fields{}); a.status != tc.status {
+			t.Errorf("%s %s: %d %s", tc.method, tc.path, a.status, a.text)
+		}
 	}
 }
