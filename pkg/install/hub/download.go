@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -58,14 +59,21 @@ func hostOfURL(address string) string {
 	return parsed.Host
 }
 
-// download copies what stands at a URL of the service.
-func (p *Plane) download(ctx context.Context, op, on, address string, out io.Writer) error {
+// largestFile bounds, in bytes, a file that is made of an InfraEnv's settings.
+const largestFile = 16 << 20
+
+// download copies what stands at a URL of the service, and is no larger than most.
+func (p *Plane) download(ctx context.Context, op, on, address string, out io.Writer, most int64) error {
 	response, err := p.get(ctx, op, on, address, nil)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	if _, err := io.Copy(out, response.Body); err != nil {
+	n, err := io.Copy(out, io.LimitReader(response.Body, most))
+	if err == nil && n == most {
+		err = fmt.Errorf("it is larger than %d MiB", most>>20)
+	}
+	if err != nil {
 		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(short(redact.Error(err))), Next: "run the same command again"}
 	}
 	return nil
@@ -92,7 +100,7 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 			Err: errors.New("the service has collected none yet"), Next: "run the same command again in a while",
 		}
 	}
-	return p.download(ctx, "download logs of", on, address, out)
+	return p.download(ctx, "download logs of", on, address, out, math.MaxInt64)
 }
 
 // agentOf is an Agent by its name, in a namespace.
@@ -145,7 +153,7 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 			Err: errors.New("the InfraEnv names no address for it"), Next: "use discovery.ign, ipxe-script or static-network-config, once the image is made",
 		}
 	}
-	return p.download(ctx, "download "+file+" of InfraEnv", infraEnvID, address, out)
+	return p.download(ctx, "download "+file+" of InfraEnv", infraEnvID, address, out, largestFile)
 }
 
 // infraEnv is an InfraEnv by its id.

@@ -68,7 +68,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 				})}}
 				var got bytes.Buffer
 				began := time.Now()
-				err := p.download(t.Context(), "download logs of", "lab/lab", "https://hub.example.com/logs?token=secret", &got)
+				err := p.download(t.Context(), "download logs of", "lab/lab", "https://hub.example.com/logs?token=secret", &got, largestFile)
 				if test.ends != (err == nil) || err != nil && (!strings.Contains(err.Error(), "sent nothing for 30s") || install.CodeOf(err) != install.CodeFailure) {
 					t.Errorf("got %v", err)
 				}

@@ -132,9 +132,25 @@ func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, a
 	}
 	fields["pull_secret"] = c.PullSecret().Reveal()
 	fields["tags"] = writeTags(desired.Options.Run, c.Metadata.Tags)
-	return p.do(ctx, request{
+	_, err = p.register(ctx, request{
 		label: label{"register cluster", fullName(c)}, method: http.MethodPost, path: "/v2/clusters", body: fields,
-	}, nil)
+	})
+	return err
+}
+
+// register sends what makes an object, and is the object's id. An answer without one
+// is none of the service's, whatever it did.
+func (p *Plane) register(ctx context.Context, r request) (string, error) {
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err := p.do(ctx, r, &made); err != nil {
+		return "", err
+	}
+	if made.ID == "" {
+		return "", p.incomplete(r.op, r.on)
+	}
+	return made.ID, nil
 }
 
 func fullName(c *spec.Cluster) string {
@@ -239,17 +255,15 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 		fields["cluster_id"] = action.Target
 	}
 	maps.Copy(fields, c.Spec.Overrides.InfraEnv)
-	var registered infraEnvWire
-	if err := p.do(ctx, request{
+	id, err := p.register(ctx, request{
 		label: label{"register InfraEnv", action.Name}, method: http.MethodPost, path: "/v2/infra-envs", body: fields,
-	}, &registered); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if registered.ID != nil {
-		p.mu.Lock()
-		p.made[registered.ID.String()] = true
-		p.mu.Unlock()
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.made[id] = true
 	return nil
 }
 

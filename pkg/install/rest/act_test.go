@@ -118,7 +118,7 @@ func TestActions(t *testing.T) {
 			observe(t, p, lab())
 			w.took()
 			for _, s := range test.sent {
-				w.on(s.call, with(test.status, "{}"))
+				w.on(s.call, with(test.status, `{"id":"x"}`))
 			}
 			if err := p.Act(t.Context(), desired(t), test.action); err != nil {
 				t.Fatal(err)
@@ -213,7 +213,7 @@ func TestRefusals(t *testing.T) {
 // Overrides in the service's own words win.
 func TestOverridesInTheServicesWords(t *testing.T) {
 	w := newWorld(t, 0)
-	w.on("POST /v2/infra-envs", with(201, "{}"))
+	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	d := desired(t)
 	d.Spec.Spec.Overrides.InfraEnv = map[string]any{"openshift_version": "4.21", "new_field": 1}
 	if err := w.plane(t).Act(t.Context(), d, install.Action{Kind: install.RegisterInfraEnv, Name: "lab"}); err != nil {

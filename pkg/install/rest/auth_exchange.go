@@ -49,6 +49,7 @@ type exchanged struct {
 	Exchanger
 	url  string
 	form func() url.Values
+	hide func(string) string // takes out of an answer what was sent
 	next string
 
 	slot    chan struct{} // whoever holds it may exchange and may look
@@ -58,7 +59,7 @@ type exchanged struct {
 	refused string // the value that the service did not take
 }
 
-func (e Exchanger) source(address string, form func() url.Values, next string) *exchanged {
+func (e Exchanger) source(address, secret string, form func() url.Values, next string) *exchanged {
 	if address == "" {
 		address = ssoURL
 	}
@@ -71,7 +72,7 @@ func (e Exchanger) source(address string, form func() url.Values, next string) *
 	own := *e.Client
 	own.CheckRedirect = toSameOrigin
 	e.Client = &own
-	return &exchanged{Exchanger: e, url: tokenURL(address), form: form, next: next, slot: make(chan struct{}, 1)}
+	return &exchanged{Exchanger: e, url: tokenURL(address), form: form, hide: redact.These(secret), next: next, slot: make(chan struct{}, 1)}
 }
 
 // tokenURL is where tokens are exchanged, for the address that the user gave:
@@ -88,7 +89,7 @@ func tokenURL(address string) string {
 // offline exchanges an offline or refresh token.
 func (e Exchanger) offline(address, token, client string) *exchanged {
 	secret := spec.NewSecret(token)
-	return e.source(address, func() url.Values {
+	return e.source(address, token, func() url.Values {
 		return url.Values{"grant_type": {"refresh_token"}, "client_id": {client}, "refresh_token": {secret.Reveal()}}
 	}, "get a new offline token at "+offlinePage+" and give it with --offline-token-file")
 }
@@ -96,7 +97,7 @@ func (e Exchanger) offline(address, token, client string) *exchanged {
 // account exchanges the id and secret of a service account.
 func (e Exchanger) account(address, id, text string) *exchanged {
 	secret := spec.NewSecret(text)
-	return e.source(address, func() url.Values {
+	return e.source(address, text, func() url.Values {
 		return url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret.Reveal()}}
 	}, "check the service account's client id and secret")
 }
@@ -211,17 +212,21 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 		Description string          `json:"error_description"`
 	}
 	decodeErr := json.Unmarshal(body, &answer)
+	said := func(text string) error {
+		return fmt.Errorf("%s (%d)", short(redact.Text(e.hide(text))), resp.StatusCode)
+	}
+	page := title([]byte(e.hide(string(body))))
 	switch {
-	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || speaksTLS(readError(resp, body, e.Clock.Now()))):
-		return fail(true, install.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %s (%d)", short(redact.Text(title(body))), resp.StatusCode))
+	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || speaksTLS(readError(resp, body, e.Clock.Now(), e.hide))):
+		return fail(true, install.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %w", said(page)))
 	case resp.StatusCode >= 400 && resp.StatusCode < 500 && !passing(resp.StatusCode):
 		text := strings.Trim(answer.Error+": "+answer.Description, ": ")
 		if text == "" {
-			text = title(body)
+			text = page
 		}
-		return fail(true, install.CodeAuth, resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(text)), resp.StatusCode))
+		return fail(true, install.CodeAuth, resp.StatusCode, said(text))
 	case resp.StatusCode != http.StatusOK:
-		return fail(false, install.CodeFailure, resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(title(body))), resp.StatusCode))
+		return fail(false, install.CodeFailure, resp.StatusCode, said(page))
 	case decodeErr != nil || answer.AccessToken == "":
 		return fail(false, install.CodeFailure, resp.StatusCode, errors.New("the answer holds no access token"))
 	}

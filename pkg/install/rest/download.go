@@ -16,8 +16,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// largestCredential bounds a kubeconfig or password.
-const largestCredential = 4 << 20
+// What a kubeconfig or password may have, and what another file may that is made of the
+// settings, in bytes.
+const (
+	largestCredential = 4 << 20
+	largestFile       = 16 << 20
+)
 
 // counted counts what is passed on, so that a download that has begun is not
 // begun again behind what is already there.
@@ -43,8 +47,7 @@ func downloading(ctx context.Context, out io.Writer, l label) (context.Context, 
 // credential that does not exist yet is a fault with status 404 or 409.
 func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte, error) {
 	var data bytes.Buffer
-	limited := &limitedWriter{to: &data, left: largestCredential}
-	ctx, out := downloading(ctx, limited, label{"download " + name + " of cluster", clusterID})
+	ctx, out := downloading(ctx, limited(&data, largestCredential), label{"download " + name + " of cluster", clusterID})
 	params := installer.NewV2DownloadClusterCredentialsParams().WithClusterID(uuid(clusterID)).WithFileName(name)
 	if _, err := p.installer.V2DownloadClusterCredentials(ctx, params, out); err != nil {
 		return nil, err
@@ -72,14 +75,19 @@ func notCredential(content []byte) string {
 	return ""
 }
 
+// limited refuses what is larger than a file can be.
+func limited(out io.Writer, most int) io.Writer {
+	return &limitedWriter{to: out, left: most, most: most}
+}
+
 type limitedWriter struct {
-	to   io.Writer
-	left int
+	to         io.Writer
+	left, most int
 }
 
 func (l *limitedWriter) Write(data []byte) (int, error) {
 	if len(data) > l.left {
-		return 0, fmt.Errorf("the answer is larger than %d MiB", largestCredential>>20)
+		return 0, fmt.Errorf("the answer is larger than %d MiB", l.most>>20)
 	}
 	l.left -= len(data)
 	return l.to.Write(data)
@@ -97,7 +105,7 @@ func (p *Plane) Login(ctx context.Context, clusterID string) (Login, error) {
 		return Login{}, err
 	}
 	if answer.Payload == nil {
-		return Login{}, incomplete("read login of cluster", clusterID)
+		return Login{}, p.incomplete("read login of cluster", clusterID)
 	}
 	return Login{User: answer.Payload.Username, Password: answer.Payload.Password, Console: answer.Payload.ConsoleURL}, nil
 }
@@ -121,7 +129,7 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 // master.ign, worker.ign, arbiter.ign, metadata.json or install-config.yaml.
 // They exist once the install is prepared.
 func (p *Plane) DownloadIgnition(ctx context.Context, clusterID, file string, out io.Writer) error {
-	ctx, out = downloading(ctx, out, label{"download " + file + " of cluster", clusterID})
+	ctx, out = downloading(ctx, limited(out, largestFile), label{"download " + file + " of cluster", clusterID})
 	params := installer.NewV2DownloadClusterFilesParams().WithClusterID(uuid(clusterID)).WithFileName(file)
 	_, err := p.installer.V2DownloadClusterFiles(ctx, params, out)
 	return err
@@ -136,7 +144,7 @@ const fullISO = "full-iso"
 // static networks whatever the InfraEnv's own image is, ipxe-script or
 // static-network-config.
 func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
-	ctx, out = downloading(ctx, out, label{"download " + file + " of InfraEnv", infraEnvID})
+	ctx, out = downloading(ctx, limited(out, largestFile), label{"download " + file + " of InfraEnv", infraEnvID})
 	params := installer.NewV2DownloadInfraEnvFilesParams().WithInfraEnvID(uuid(infraEnvID)).WithFileName(file)
 	if file == "discovery.ign" {
 		whole := fullISO
@@ -155,7 +163,7 @@ func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (url stri
 		return "", time.Time{}, err
 	}
 	if answer.Payload == nil || value(answer.Payload.URL) == "" {
-		return "", time.Time{}, incomplete("get image URL of InfraEnv", infraEnvID)
+		return "", time.Time{}, p.incomplete("get image URL of InfraEnv", infraEnvID)
 	}
 	return *answer.Payload.URL, moment(answer.Payload.ExpiresAt), nil
 }

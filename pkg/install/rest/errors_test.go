@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func faultOf(t *testing.T, err error) *install.Fault {
@@ -95,6 +97,43 @@ func TestFaults(t *testing.T) {
 			}
 			if calls := f.took(); len(calls) != 1 {
 				t.Errorf("a POST that was answered, or may have been carried out, was sent %d times", len(calls))
+			}
+		})
+	}
+}
+
+// A token that has no shape to be known by is in no error and no trace, however a server
+// repeats it.
+func TestTokensAreNotRepeated(t *testing.T) {
+	const token = `opaque/token+of=someone`
+	pad := strings.Repeat("x", 190) // what is cut off must not leave the beginning of it
+	for name, body := range map[string]string{
+		"framework": `{"code":401,"message":"the token ` + token + ` has expired"}`,
+		"slashes":   `{"code":401,"message":"the token opaque\/token+of=someone has expired"}`,
+		"escapes":   `{"code":401,"message":"` + pad + ` \u006fpaque/token+of=someone"}`,
+		"plain":     pad + token,
+		"page":      "<title>Bearer " + token + "</title>",
+		"query":     "see https://login.example.com/?" + url.Values{"t": {token}}.Encode(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var heard []string
+			trace := func(c *Config) {
+				c.Auth = StaticToken(spec.NewSecret(token))
+				c.Trace = func(e Exchange) { heard = append(heard, fmt.Sprint(e)) }
+			}
+			f := newFake(t)
+			f.on("GET /v2/clusters", with(401, body))
+			_, err := f.plane(t, trace).ListClusters(t.Context())
+			if err == nil || len(heard) == 0 {
+				t.Fatalf("error %v, heard %v", err, heard)
+			}
+			exchange := Exchanger{Client: f.Client(), Clock: f.clock}.offline(f.URL+basePath+"/v2/token", token, "client")
+			f.on("POST /v2/token", with(401, strings.NewReplacer("401", `"401"`, "message", "error_description").Replace(body)))
+			_, _, refused := exchange.Header(t.Context())
+			for _, text := range append(heard, err.Error(), refused.Error()) {
+				if strings.Contains(text, "opaque") || !strings.Contains(text, "401") {
+					t.Errorf("%s", text)
+				}
 			}
 		})
 	}
@@ -323,7 +362,7 @@ func FuzzErrorShape(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, after string) {
 		resp := &http.Response{StatusCode: 500, Header: http.Header{"Retry-After": {after}}}
-		e := readError(resp, body, time.Unix(0, 0))
+		e := readError(resp, body, time.Unix(0, 0), hiding(""))
 		if e.reason == "" || len(e.reason) > 3000 || e.retryAfter < 0 {
 			t.Errorf("reason %q, retry after %s", e.reason, e.retryAfter)
 		}

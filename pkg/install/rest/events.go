@@ -80,8 +80,7 @@ func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, q
 		query["severities"] = filter.Severities
 	}
 	page := EventPage{Total: -1}
-	var read []*models.Event
-	err := p.do(ctx, request{
+	events, err := listOf(ctx, p, request{
 		label:  label{"read events of", cmpOr(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service")},
 		method: http.MethodGet, path: "/v2/events", query: query,
 		header: func(h http.Header) {
@@ -89,15 +88,11 @@ func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, q
 				page.Total = total
 			}
 		},
-	}, &read)
+	}, func(e *models.Event) (Event, bool) { return eventOf(e), true })
 	if err != nil {
 		return EventPage{}, err
 	}
-	for _, e := range read {
-		if e != nil {
-			page.Events = append(page.Events, eventOf(e))
-		}
-	}
+	page.Events = events
 	return page, nil
 }
 

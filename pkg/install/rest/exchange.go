@@ -15,9 +15,16 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 )
 
-// largestAnswer bounds what is read of an answer in JSON to a question: 500
-// hosts with their inventories take about a tenth of it.
-const largestAnswer = 64 << 20
+// What an answer in JSON may have, in bytes. 500 hosts with their inventories take about
+// a tenth of a list. To a write the service answers with the whole object, all that its
+// hosts ever said included, of which nothing is kept.
+const (
+	largestThing   = 16 << 20
+	largestList    = 64 << 20
+	largestDropped = 512 << 20
+	// mostThings is how many a list may have.
+	mostThings = 20000
+)
 
 // Exchange is one request and its answer, for a debug log. It holds no secret:
 // no body, no header, and the URL without tokens.
@@ -67,10 +74,15 @@ const (
 	frameworkShape                   // {"code":400,"message":…}: schema, parameters, authorisation
 	shapeless                        // anything else with an error status: proxies, crashes
 	notAnAnswer                      // a success that is not what the API sends
+	tooLarge                         // the same, larger than anything that the API sends
 )
 
+func tooLargeText(most int) string {
+	return fmt.Sprintf("the answer is larger than %d MiB, which nothing is that the service sends there", most>>20)
+}
+
 func (e *answerError) Error() string {
-	if e.kind == notAnAnswer || e.status == 0 {
+	if e.kind >= notAnAnswer || e.status == 0 {
 		return e.reason
 	}
 	return fmt.Sprintf("%s (%d)", e.reason, e.status)
@@ -111,7 +123,7 @@ func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 		if date, dateErr := http.ParseTime(resp.Header.Get("Date")); dateErr == nil {
 			try.date = date
 		}
-		resp, err = check(out, resp, try.got)
+		resp, err = check(out, resp, try.got, hiding(try.value))
 	}
 	e.report(out, resp, err, try, began)
 	return resp, err
@@ -126,7 +138,7 @@ func (e *exchanger) report(req *http.Request, resp *http.Response, err error, tr
 		x.Status = resp.StatusCode
 	}
 	if err != nil {
-		x.Error = short(redact.Text(err.Error()))
+		x.Error = short(hiding(try.value)(redact.Text(err.Error())))
 		var answer *answerError
 		if errors.As(err, &answer) {
 			x.Status = answer.status
@@ -135,13 +147,20 @@ func (e *exchanger) report(req *http.Request, resp *http.Response, err error, tr
 	e.plane.trace(x)
 }
 
-// check lets a success pass and makes an error of everything else.
-func check(req *http.Request, resp *http.Response, now time.Time) (*http.Response, error) {
+// hiding takes out of texts what a request was authorised by, which some servers
+// repeat: with its scheme, and without.
+func hiding(authorisation string) func(string) string {
+	return redact.These(authorisation, authorisation[strings.LastIndex(authorisation, " ")+1:])
+}
+
+// check lets a success pass and makes an error of everything else. hide takes out of
+// it what is a secret.
+func check(req *http.Request, resp *http.Response, now time.Time, hide func(string) string) (*http.Response, error) {
 	wantsJSON := !strings.Contains(req.Header.Get("Accept"), "octet-stream")
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what was read of an error is enough
-		return nil, readError(resp, body, now)
+		return nil, readError(resp, body, now, hide)
 	}
 	if !wantsJSON {
 		// Whatever type a file has, it is passed on as bytes.
@@ -163,7 +182,9 @@ func check(req *http.Request, resp *http.Response, now time.Time) (*http.Respons
 		bad.reason = "the answer is empty"
 	case first == '<':
 		page, _ := io.ReadAll(io.LimitReader(body, 1<<20)) // its title stands at the beginning
-		bad.page, bad.reason = true, "the answer is a web page, not the service's: "+title(page)
+		bad.page, bad.reason = true, "the answer is a web page, not the service's: "+redact.Text(title([]byte(hide(string(page)))))
+	case first == 'n' && req.Method == http.MethodGet: // null, or nothing at all
+		bad.reason = "the answer is null"
 	case !strings.ContainsRune(`{["-0123456789tfn`, rune(first)):
 		bad.reason = "the answer is not JSON"
 	}
@@ -172,19 +193,19 @@ func check(req *http.Request, resp *http.Response, now time.Time) (*http.Respons
 		return nil, bad
 	}
 	resp.Header.Set("Content-Type", "application/json")
-	most := largestAnswer
-	if req.Method != http.MethodGet {
-		// To a write the service answers with the whole object, all that its
-		// hosts ever said included. Little or nothing of that is kept.
-		most *= 8
+	most := callOf(req.Context()).most
+	if most == 0 {
+		most = largestThing
 	}
-	resp.Body = &bounded{next: body, body: resp.Body, left: most, refuse: bad}
+	resp.Body = &bounded{next: body, body: resp.Body, left: most, most: most, refuse: bad}
 	return resp, nil
 }
 
-// firstByte is the first byte that is no white space; it stays to be read.
+// firstByte is the first byte that is no white space; it stays to be read. Nobody
+// sends much of that before an answer.
 func firstByte(r *bufio.Reader) (byte, error) {
-	for {
+	const most = 4096
+	for range most {
 		b, err := r.ReadByte()
 		if err != nil {
 			return 0, err
@@ -195,19 +216,20 @@ func firstByte(r *bufio.Reader) (byte, error) {
 			return b, r.UnreadByte()
 		}
 	}
+	return ' ', nil
 }
 
-// bounded is an answer's body that may not be endless.
+// bounded is an answer's body that is no larger than what was asked for can be.
 type bounded struct {
-	next   io.Reader
-	body   io.ReadCloser
-	left   int
-	refuse *answerError
+	next       io.Reader
+	body       io.ReadCloser
+	left, most int
+	refuse     *answerError
 }
 
 func (b *bounded) Read(data []byte) (int, error) {
 	if b.left <= 0 {
-		b.refuse.reason = "the answer does not end"
+		b.refuse.kind, b.refuse.reason = tooLarge, tooLargeText(b.most)
 		return 0, b.refuse
 	}
 	n, err := b.next.Read(data[:min(len(data), b.left)])

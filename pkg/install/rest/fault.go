@@ -23,13 +23,14 @@ import (
 )
 
 // readError makes an error of an answer with an error status. The service has
-// two shapes for them; proxies and crashes have none.
-func readError(resp *http.Response, body []byte, now time.Time) *answerError {
+// two shapes for them; proxies and crashes have none. Some repeat what they were
+// sent: hide takes that out.
+func readError(resp *http.Response, body []byte, now time.Time, hide func(string) string) *answerError {
 	e := &answerError{status: resp.StatusCode, header: resp.Header, retryAfter: retryAfter(resp.Header, now)}
-	e.kind, e.reason = errorShape(body)
+	e.kind, e.reason = errorShape([]byte(hide(string(body))))
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e.kind = notAnAnswer
-		e.reason = "the service sends elsewhere, to " + short(redact.Text(resp.Header.Get("Location")))
+		e.reason = "the service sends elsewhere, to " + resp.Header.Get("Location")
 	}
 	if e.reason == "" {
 		e.reason = http.StatusText(resp.StatusCode)
@@ -37,7 +38,7 @@ func readError(resp *http.Response, body []byte, now time.Time) *answerError {
 	if e.reason == "" {
 		e.reason = "status " + strconv.Itoa(resp.StatusCode)
 	}
-	e.reason = short(redact.Text(e.reason))
+	e.reason = short(redact.Text(hide(e.reason)))
 	return e
 }
 
@@ -142,8 +143,8 @@ func (p *Plane) fault(call calling, operation *runtime.ClientOperation, try *att
 		f.Ambiguous, f.Permanent = method == http.MethodPost && answer.kind == notAnAnswer, answer.kind != notAnAnswer
 		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", p.URL(), answer)
 		f.Next = "check --service-url"
-	case answer.kind == notAnAnswer:
-		f.Ambiguous = method == http.MethodPost
+	case answer.kind >= notAnAnswer:
+		f.Ambiguous, f.Permanent = method == http.MethodPost, answer.kind == tooLarge
 		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", p.URL())
 	case passing(answer.status):
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
@@ -224,7 +225,7 @@ func unknownField(reason string) string {
 // noAnswer fills in a fault for a request that was not answered.
 func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err error) {
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
-	f.Err = errors.New(short(redact.Error(err)))
+	f.Err = errors.New(short(hiding(try.value)(redact.Error(err))))
 	host := p.base.Host
 	if text, next := distrust(err, host, p.caFile); next != "" {
 		f.Permanent, f.Next, f.Err = true, next, fmt.Errorf("%s: %w", text, f.Err)

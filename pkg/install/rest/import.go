@@ -26,10 +26,11 @@ type Import struct {
 // ImportCluster makes a record of a cluster that was installed elsewhere. The
 // service makes another one each time: see ImportedClusters.
 func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
-	return p.do(ctx, request{
+	_, err := p.register(ctx, request{
 		label: label{"import cluster", i.Name}, method: http.MethodPost, path: "/v2/clusters/import",
 		body: body{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
-	}, nil)
+	})
+	return err
 }
 
 // importCluster makes a record of the installed cluster of the file. What goes with
@@ -44,11 +45,10 @@ func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, act
 
 // ImportedClusters are the records of the cluster that calls itself so.
 func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error) {
-	var found []clusterWire
-	err := p.do(ctx, request{
+	found, err := listOf(ctx, p, request{
 		label: label{"find imported cluster", openShiftID}, method: http.MethodGet, path: "/v2/clusters",
 		query: map[string][]string{"with_hosts": {"false"}, "openshift_cluster_id": {openShiftID}},
-	}, &found)
+	}, wholeCluster)
 	if err != nil {
 		return nil, err
 	}

@@ -38,18 +38,58 @@ func TestInstallAnswersWithAllThatHostsSaid(t *testing.T) {
 	}
 }
 
-// TestAnEndlessAnswer is given up.
-func TestAnEndlessAnswer(t *testing.T) {
-	f := newFake(t)
-	f.on("GET /v2/clusters", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		piece := `{},` + strings.Repeat(" ", 1<<20)
-		_, err := io.WriteString(w, "[")
-		for err == nil {
-			_, err = io.WriteString(w, piece)
+// TestLargeAnswers are given up before they cost the machine its memory, and the error
+// says what is wrong with them.
+func TestLargeAnswers(t *testing.T) {
+	thing := `{"id":"` + clusterID + `","status":"ready"},`
+	endless := map[string][2]string{ // how they begin, and how they go on
+		"one word":    {`[{"id":"`, strings.Repeat("x", 1<<16)},
+		"many things": {`[`, strings.Repeat(thing, 1000)},
+		"blanks":      {``, strings.Repeat(" ", 1<<16)},
+	}
+	for name, parts := range endless {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.on("GET /v2/clusters", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, err := io.WriteString(w, parts[0])
+				for err == nil {
+					_, err = io.WriteString(w, parts[1])
+				}
+			})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := f.plane(t).ListClusters(t.Context())
+			runtime.ReadMemStats(&after)
+			fault := faultOf(t, err)
+			said := map[string]string{"one word": "larger than 16 MiB", "many things": "more than 20000 things", "blanks": "not JSON"}[name]
+			if !strings.Contains(err.Error(), said) || !strings.Contains(fault.Next, "--service-url "+f.URL) || fault.Permanent != (name != "blanks") {
+				t.Errorf("%v; Next: %s", err, fault.Next)
+			}
+			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 160 {
+				t.Errorf("it took %d MiB", took)
+			}
+		})
+	}
+}
+
+// TestAnswersOfNoService are errors that name the URL, and no empty lists.
+func TestAnswersOfNoService(t *testing.T) {
+	for _, answer := range []string{`null`, `{}`, `[null]`, `[{}]`, `{"items":[]}`, `true`} {
+		f := newFake(t)
+		f.on("GET /v2/clusters", with(200, answer))
+		f.on("GET /v2/infra-envs", with(200, answer))
+		f.on("GET /v2/clusters/"+clusterID, with(200, answer))
+		f.on("POST /v2/clusters", with(201, answer))
+		p := f.plane(t)
+		_, lists := p.ListClusters(t.Context())
+		_, envs := p.ListInfraEnvs(t.Context(), "")
+		_, one := p.getCluster(t.Context(), clusterID)
+		made := p.Act(t.Context(), desired(t), install.Action{Kind: install.RegisterCluster, Name: "lab"})
+		for _, err := range []error{lists, envs, one, made} {
+			if fault := faultOf(t, err); !strings.Contains(fault.Next, "--service-url "+f.URL) && !strings.Contains(err.Error(), "is not what the service sends") {
+				t.Errorf("%s: %v; Next: %s", answer, err, fault.Next)
+			}
 		}
-	})
-	if _, err := f.plane(t).ListClusters(t.Context()); err == nil || !strings.Contains(err.Error(), "does not end") {
-		t.Errorf("ListClusters: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 // DownloadManifest writes a manifest's content to out.
 func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
 	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
-	ctx, out = downloading(ctx, out, label{"download manifest", folder + "/" + name})
+	ctx, out = downloading(ctx, limited(out, largestFile), label{"download manifest", folder + "/" + name})
 	_, err := p.manifests.V2DownloadClusterManifest(ctx, params, out)
 	return err
 }

@@ -87,7 +87,7 @@ func (w *world) listEvents(out http.ResponseWriter, r *http.Request) {
 	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 	events = events[min(offset, len(events)):]
-	w.send(out, events[:min(limit, len(events))])
+	w.send(out, append([]map[string]any{}, events[:min(limit, len(events))]...))
 }
 
 // change changes the world and logs an event.

@@ -3,8 +3,6 @@ package rest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -125,9 +123,14 @@ func (p *Plane) isEmpty(ctx context.Context, id string) (bool, error) {
 }
 
 func (p *Plane) listClusters(ctx context.Context, op, on string) ([]clusterWire, error) {
-	var found []clusterWire
-	err := p.do(ctx, request{label: label{op, on}, method: http.MethodGet, path: "/v2/clusters", query: map[string][]string{"with_hosts": {"false"}}}, &found)
-	return found, err
+	return listOf(ctx, p, request{
+		label: label{op, on}, method: http.MethodGet, path: "/v2/clusters", query: map[string][]string{"with_hosts": {"false"}},
+	}, wholeCluster)
+}
+
+// wholeCluster says whether a record in a list has what every cluster has.
+func wholeCluster(wire *clusterWire) (clusterWire, bool) {
+	return *wire, wire.ID != nil && wire.Status != nil
 }
 
 // readCluster reads the cluster's own record.
@@ -163,17 +166,9 @@ func (p *Plane) getCluster(ctx context.Context, id string) (*clusterWire, error)
 		return nil, err
 	}
 	if wire.ID == nil || wire.Status == nil {
-		return nil, incomplete("read cluster", id)
+		return nil, p.incomplete("read cluster", id)
 	}
 	return &wire, nil
-}
-
-// incomplete is the error for an answer that lacks what every such answer has.
-func incomplete(op, on string) error {
-	return &install.Fault{
-		Code: install.CodeFailure, Op: op, On: on, Next: "run the same command again in a while",
-		Err: fmt.Errorf("the answer is not what the service sends: it has no id or status"),
-	}
 }
 
 // readHosts reads the hosts of the cluster and of its pools: one by itself if
@@ -332,7 +327,7 @@ func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Hos
 		return install.Host{}, err
 	}
 	if wire.ID == nil {
-		return install.Host{}, incomplete("read host", id)
+		return install.Host{}, p.incomplete("read host", id)
 	}
 	return p.tables.hostOf(&wire), nil
 }
@@ -354,31 +349,9 @@ func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host
 	})
 }
 
-// hostsOf reads a list of hosts one by one, so that only ours are kept of what
-// may be megabytes.
+// hostsOf reads a list of hosts, of which only ours are kept.
 func (p *Plane) hostsOf(ctx context.Context, r request) ([]install.Host, error) {
-	var out []install.Host
-	err := p.do(ctx, r, func(d *json.Decoder) error {
-		out = nil
-		if token, err := d.Token(); err != nil {
-			return err
-		} else if token == nil {
-			return nil
-		} else if token != json.Delim('[') {
-			return incomplete(r.op, r.on)
-		}
-		for d.More() {
-			var wire hostWire
-			if err := d.Decode(&wire); err != nil {
-				return err
-			}
-			if wire.ID == nil {
-				return incomplete(r.op, r.on)
-			}
-			out = append(out, p.tables.hostOf(&wire))
-		}
-		_, err := d.Token()
-		return err
+	return listOf(ctx, p, r, func(wire *hostWire) (install.Host, bool) {
+		return p.tables.hostOf(wire), wire.ID != nil
 	})
-	return out, err
 }

@@ -73,11 +73,7 @@ func (p *Plane) isOrphan(ctx context.Context, env *install.InfraEnv) (bool, erro
 	default:
 		return false, err
 	}
-	var hosts []struct{}
-	err := p.do(ctx, request{
-		label: label{"list hosts of InfraEnv", env.ID}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts",
-		in: map[string]string{"infra_env_id": env.ID},
-	}, &hosts)
+	hosts, err := p.listPool(ctx, env.ID)
 	if gone(err) {
 		return false, nil
 	}
@@ -99,13 +95,7 @@ func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]install.
 	if clusterID != "" {
 		r.query = map[string][]string{"cluster_id": {clusterID}}
 	}
-	var found []infraEnvWire
-	if err := p.do(ctx, r, &found); err != nil {
-		return nil, err
-	}
-	out := make([]install.InfraEnv, 0, len(found))
-	for i := range found {
-		out = append(out, p.tables.infraEnvOf(&found[i]))
-	}
-	return out, nil
+	return listOf(ctx, p, r, func(wire *infraEnvWire) (install.InfraEnv, bool) {
+		return p.tables.infraEnvOf(wire), wire.ID != nil
+	})
 }

@@ -40,6 +40,7 @@ type calling struct {
 	charge func()         // told of every try
 	seen   func(*attempt) // told of every answer
 	wrote  *atomic.Int64  // bytes of a download that were passed on
+	most   int            // bytes that an answer in JSON may have; 0: largestThing
 }
 
 type callingKey struct{}
@@ -205,7 +206,8 @@ func (r *request) WriteToRequest(out runtime.ClientRequest, _ strfmt.Registry) e
 	return nil
 }
 
-// do sends a request and decodes a JSON answer into the given value, if any.
+// do sends a request and decodes a JSON answer into the given value, or a
+// list into things; without either it is dropped.
 func (p *Plane) do(ctx context.Context, r request, into any) error {
 	read := func(response runtime.ClientResponse, _ runtime.Consumer) (any, error) {
 		if r.header != nil {
@@ -215,13 +217,19 @@ func (p *Plane) do(ctx context.Context, r request, into any) error {
 			_, err := io.Copy(io.Discard, response.Body()) // an answer that breaks off is none
 			return nil, err
 		}
-		if stream, ok := into.(func(*json.Decoder) error); ok {
-			return nil, stream(json.NewDecoder(response.Body()))
+		if list, ok := into.(things); ok {
+			return nil, list.read(response.Body())
 		}
 		return nil, json.NewDecoder(response.Body()).Decode(into)
 	}
 	call := callOf(ctx)
-	call.label = r.label
+	call.label, call.most = r.label, largestThing
+	switch into.(type) {
+	case nil:
+		call.most = largestDropped
+	case things:
+		call.most = largestList
+	}
 	if r.tries > 0 {
 		call.tries = r.tries
 	}

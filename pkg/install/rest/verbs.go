@@ -195,7 +195,7 @@ func (p *Plane) HostIgnition(ctx context.Context, infraEnvID, hostID string) (st
 		return "", err
 	}
 	if answer.Payload == nil {
-		return "", incomplete("read Ignition of host", hostID)
+		return "", p.incomplete("read Ignition of host", hostID)
 	}
 	return answer.Payload.Config, nil
 }
