@@ -21,7 +21,7 @@ func TestImporter(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "installer")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	build.Dir = filepath.Join("..", "examples", "library")
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false -mod=readonly")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false -mod=readonly", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build examples/library: %v\n%s", err, out)
 	}

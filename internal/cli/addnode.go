@@ -27,8 +27,9 @@ func (a *app) addNodeCommand(run func(context.Context, *addNodeOptions) error) *
 yet: workers that did not come to the install or were lost in it, and hosts that
 were written into the file since.
 
-The service is told that the cluster takes more hosts, and makes a discovery image
-for them: it need not take any from the image that the cluster was installed with. Each
+The service is told that the cluster takes more hosts. They boot the discovery image
+that the cluster was installed with; where that cannot serve (deleted, full, of another
+architecture or version, or a host was lost in the install) one is made for them. Each
 host is installed as soon as it is ready, and waits for no other. A machine that the
 file does not name is left alone, and so is every node that runs. A cluster that something else installed (spec.import)
 is made known to the service first. Where the service has lost records of the control
@@ -41,7 +42,7 @@ node, the cluster knows: its certificate requests may have to be approved there.
 		Example: `  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com
   oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --dry-run
   oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --detach`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check("add-node"); err != nil {
@@ -66,7 +67,7 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 	}}
-	o.say("The nodes that %s has run on; only machines that it lacks are installed.", cluster.Metadata.Name)
+	o.say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
 		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
 		o.clusterClock = o.clock

@@ -73,7 +73,7 @@ func (a *app) mediaCommand() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.prepare(command) },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(a.badFlag)
 	a.globals.declare(root.PersistentFlags(), a.identity.backend)
 	for _, name := range append([]string{"backend"}, kubeFlags[:]...) {
 		root.PersistentFlags().Lookup(name).Hidden = true // no step speaks to a hub
@@ -100,7 +100,7 @@ func unknownStep(command *cobra.Command, given []string) error {
 
 func (o *agentOptions) command(text agentText, step agentStep) *cobra.Command {
 	command := &cobra.Command{
-		Use: text.use, Short: text.short, Long: text.long, Example: text.example, Args: args(cobra.NoArgs),
+		Use: text.use, Short: text.short, Long: text.long, Example: text.example, Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client()
 			if err != nil {

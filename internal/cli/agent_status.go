@@ -29,7 +29,7 @@ hosts from being configured. It ends with 7 where the installation has failed, a
 with 6 while it cannot proceed.`,
 		Example: `  oaictl agent status --service-url http://127.0.0.1:8090
   oaictl agent status --service-url http://127.0.0.1:8090 -o jsonpath={.cluster.state}`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client()
 			if err != nil {

@@ -152,16 +152,19 @@ func (b *baseImage) close() error { return b.image.close((*liveImage).close) }
 
 // serviceImage is the full image that the service has for an InfraEnv: of what
 // it holds, only the live system is used.
-func serviceImage(ctx context.Context, service downloader, env install.InfraEnv) (fetch.Source, error) {
+func serviceImage(ctx context.Context, service downloader, env install.InfraEnv, owner string) (fetch.Source, error) {
 	address, _, err := service.DownloadISOURL(ctx, env.ID)
 	if err != nil {
 		return fetch.Source{}, err
 	}
 	source := cachedImage(env)
 	source.Location = fullImage(address)
-	source.Version = madeOf(source.Location, env)
+	source.Version, source.Owner = madeOf(source.Location, env), owner
 	return source, nil
 }
+
+// imageOwner is what the cache calls the cluster that images are kept for.
+func imageOwner(c *spec.Cluster) string { return c.Metadata.Name + "." + c.Spec.BaseDomain }
 
 // madeOf names what went into an InfraEnv's image: the live system that its address
 // names, and the InfraEnv's settings. When the InfraEnv was changed says nothing: asking
@@ -193,6 +196,18 @@ func (a *app) forgetImages(ctx context.Context, envs []install.InfraEnv) {
 		if _, err := cache.Forget(ctx, cachedImage(env)); err != nil {
 			a.warn("the image of InfraEnv %s stays in %s: %v. It holds the pull secret: delete it", env.Name, dir, err)
 		}
+	}
+}
+
+// forgetImagesOf does so for a cluster that the service does not have any more, nor its
+// InfraEnvs.
+func (a *app) forgetImagesOf(c *spec.Cluster) {
+	dir, err := a.imageCacheDir()
+	if err != nil {
+		return
+	}
+	if err := fetch.New(fetch.Config{Dir: dir}).ForgetOf(imageOwner(c)); err != nil {
+		a.warn("not all images of %s could be removed from %s: %v. They hold the pull secret: delete them", c.Metadata.Name, dir, err)
 	}
 }
 

@@ -42,7 +42,10 @@ func (o *changeOptions) confirm(question string) error {
 		return nil
 	}
 	if !o.io.InTTY || !o.io.ErrTTY {
-		return usagef("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?"))
+		return &install.Fault{
+			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
+			Next: o.commandLine() + " --yes",
+		}
 	}
 	escape.Fprintf(o.io.Err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(o.io.In).ReadString('\n')

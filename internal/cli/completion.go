@@ -22,7 +22,7 @@ func (a *app) completionCommand() *cobra.Command {
 As a kubectl plugin, put a link named kubectl_complete-oai to the binary on the
 PATH; kubectl then completes "kubectl oai" by itself.`,
 		Example:     "  oaictl completion bash\n  oaictl completion zsh",
-		Args:        args(cobra.ExactArgs(1)),
+		Args:        oneArgument("bash, zsh, fish or powershell"),
 		ValidArgs:   []string{"bash", "zsh", "fish", "powershell"},
 		Annotations: map[string]string{bare: "true"},
 		RunE: func(command *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ func (a *app) registerCompletions(root *cobra.Command) {
 				}
 			}
 		}
-		command.LocalNonPersistentFlags().VisitAll(add)
+		command.Flags().VisitAll(add) // its parents' are not among them yet
 		command.PersistentFlags().VisitAll(add)
 		path := strings.TrimSpace(strings.TrimPrefix(command.CommandPath(), root.CommandPath()))
 		switch {
@@ -130,10 +130,9 @@ func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
 // argumentCompletions complete the names that commands take.
 func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
-		"get infraenvs": a.argument(infraEnvNames), "delete infraenv": a.argument(infraEnvNames),
-		"describe host": a.argument(hostNames), "delete host": a.argument(hostNames),
-		"why": a.kindAndArgument("cluster", "host"), "logs": a.kindAndArgument("cluster", "host"),
-		"cancel": a.kindAndArgument("cluster"), "reset": a.kindAndArgument("cluster"),
+		"get infraenvs": a.argument(infraEnvNames), "delete infraenv": a.argument(infraEnvNames), "delete host": a.argument(hostNames),
+		"describe": a.kindAndArgument("cluster", "host"), "why": a.kindAndArgument("cluster", "host"), "logs": a.kindAndArgument("cluster", "host"),
+		"wait": a.kindAndArgument("cluster"), "cancel": a.kindAndArgument("cluster"), "reset": a.kindAndArgument("cluster"),
 	}
 	for _, path := range []string{
 		"iso customize", "iso show", "iso verify", "iso extract ignition", "iso extract kargs", "iso extract network", "iso extract pxe", "iso extract minimal",
@@ -141,7 +140,7 @@ func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
 		complete[path] = imageFiles()
 	}
 	for _, path := range []string{
-		"get clusters", "get hosts", "get events", "get validations", "describe cluster", "delete cluster", "wait cluster",
+		"get clusters", "get hosts", "get events", "get validations", "delete cluster",
 		"download iso", "download kubeconfig", "download ignition", "download manifests",
 	} {
 		complete[path] = a.argument(clusterNames)

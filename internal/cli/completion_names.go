@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/escape"
 )
 
 // namesWithin is how long a shell waits for names after a TAB: in real time,
@@ -166,6 +168,7 @@ func choices(all []candidate, begun string) []string {
 	}
 	var out []string
 	for _, c := range all {
+		c.id, c.note = escape.Word(c.id), escape.Word(c.note)
 		switch {
 		case times[c.name] == 1 && typeable(c.name) && strings.HasPrefix(c.name, begun):
 			out = append(out, cobra.CompletionWithDesc(c.name, c.note))

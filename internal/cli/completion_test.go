@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -60,6 +62,7 @@ func TestCompletion(t *testing.T) {
 		{"get events --severity w", []string{"warning"}, noFiles},
 		{"get validations _", clusters, noFiles},
 		{"describe cluster _", clusters, noFiles},
+		{"describe _", append(slices.Clone(clusters), "cluster", "host"), noFiles},
 		{"describe host node-10", []string{"node-10"}, noFiles},
 		{"delete cluster _", clusters, noFiles},
 		{"delete infraenv p", []string{"pool"}, noFiles},
@@ -172,3 +175,14 @@ func (s *slow) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 }
 
 func refusing(context.Context, line) (remote, error) { return nil, errors.New("503") }
+
+// TestHostileChoices steer no shell: what a service calls its things stands there as
+// escapes, and only what can be typed is a choice.
+func TestHostileChoices(t *testing.T) {
+	for _, choice := range choices([]candidate{{id: "c1", note: hostile}, {id: hostile, name: hostile, note: hostile}}, "") {
+		id, note, _ := strings.Cut(choice, "\t")
+		if escape.Needed(id) || escape.Needed(note) {
+			t.Errorf("%q", choice)
+		}
+	}
+}

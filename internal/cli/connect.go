@@ -42,7 +42,11 @@ func (a *app) dialWith(ctx context.Context, to line) (remote, error) {
 		a.warn("--insecure: the certificates of what the hub hands out by URL (images, events, logs) are not verified; that of the hub's API server is, as the kubeconfig says")
 	case to.Backend == backendHub:
 	case to.ServiceURL == "":
-		return nil, usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL; for a hub give --backend hub")
+		return nil, &install.Fault{
+			Code: install.CodeUsage, Permanent: true,
+			Err:  errors.New("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL; for a hub give --backend hub"),
+			Next: "oaictl help environment says how to name one for good; oaictl simulator serve plays one",
+		}
 	case to.Insecure:
 		a.warnInsecure(to.ServiceURL)
 	}

@@ -54,7 +54,7 @@ files that it refers to.`,
 		Example: `  oaictl convert -f install-config.yaml --openshift-version 4.20 -o converted
   oaictl convert -f cluster.yaml --to ztp -o manifests
   oaictl convert -f cluster.yaml --to clusterinstance --report losses.json`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -46,7 +46,7 @@ fast as in life: nothing outside is touched, and nothing is left but the files.`
   oaictl create cluster -f cluster.yaml --backend hub
   oaictl create cluster -f cluster.yaml --simulate
   oaictl create cluster -f cluster.yaml --dry-run --service-url https://assisted.example.com`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check(command); err != nil {

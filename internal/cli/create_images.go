@@ -35,7 +35,7 @@ script finds the others by its own address, or below --url.`,
 		Example: `  oaictl create images -f cluster.yaml
   oaictl create images -f cluster.yaml --base rhcos-live.iso -d images
   oaictl create images -f cluster.yaml --base rhcos-live.iso -d /srv/http/lab --netboot --url http://192.0.2.1/lab`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := o.check("create images"); err != nil {
 				return err

@@ -61,6 +61,9 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 	switch {
 	case result.Verdict == install.VerdictInstalled:
 		o.say("%s", escape.Text(installedText(desired, result.Plan)))
+		if !desired.Options.AddNodes {
+			o.sayWays(cluster, result.Observed, doc)
+		}
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
@@ -77,6 +80,24 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		o.say("Next: %s", escape.Text(o.nextDetached(result, desired, boot)))
 	}
 	return nil
+}
+
+// sayWays says how an installed cluster is reached.
+func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, doc document.Result) {
+	name, login, took := cluster.Metadata.Name+"."+cluster.Spec.BaseDomain, "", ""
+	if doc.Password != "" {
+		login = "kubeadmin, with the password in " + doc.Password
+	}
+	if observed != nil && observed.Cluster != nil {
+		if c := observed.Cluster; !c.InstallStarted.IsZero() && c.InstallCompleted.After(c.InstallStarted) {
+			took = printer.Age(c.InstallCompleted.Sub(c.InstallStarted))
+		}
+	}
+	var text strings.Builder
+	facts(&text, "  ", []fact{
+		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login}, {"Took", took},
+	})
+	o.say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
 }
 
 // installedText is the good end of a run. What the service cannot see of nodes

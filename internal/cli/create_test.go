@@ -118,7 +118,7 @@ func TestCreateCluster(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
 	}
-	for _, words := range []string{"cluster is Finalizing", "node-1: Writing image to disk", "lab.example.com is installed."} {
+	for _, words := range []string{"cluster is Finalizing", "node-1: Writing image to disk", "lab.example.com is installed.", "https://api.lab.example.com:6443", "\n  Console:  https://console-openshift-console.apps.lab.example.com\n"} {
 		if !strings.Contains(got.errors, words) {
 			t.Errorf("stderr does not say %q:\n%s", words, got.errors)
 		}

@@ -157,7 +157,7 @@ func (a *app) deleteInfraEnvCommand() *cobra.Command {
 		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
 		Short:   "Delete an InfraEnv that has no hosts",
 		Example: "  oaictl delete infraenv pool --yes\n  oaictl delete infraenv 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    oneArgument("the NAME or ID of an InfraEnv"),
 		RunE: func(command *cobra.Command, given []string) error {
 			o.Name = given[0]
 			return o.deleteInfraEnv(command.Context())

@@ -25,7 +25,7 @@ plane, too. What stands in its way is named.`,
 		Example: `  oaictl delete host worker-3 --yes
   oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes
   oaictl delete host worker-3 --backend hub --remove-node --yes`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: oneArgument("the NAME or ID of a host"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.target.read(command, given, "host"); err != nil {
 				return err

@@ -61,8 +61,8 @@ func TestDeleteHostThatRuns(t *testing.T) {
 		calls string
 		says  string
 	}{
-		{"delete host node-1 --backend hub", install.HostInstalled, install.RoleWorker, 2, "", "The node node-1 runs on: only the hub forgets it."},
-		{"delete host node-1 --backend hub --yes", install.HostAdded, install.RoleWorker, 0, "delete host e1 h1", "runs on"},
+		{"delete host node-1 --backend hub", install.HostInstalled, install.RoleWorker, 2, "", "The node node-1 keeps running; only the hub forgets it."},
+		{"delete host node-1 --backend hub --yes", install.HostAdded, install.RoleWorker, 0, "delete host e1 h1", "keeps running"},
 		{"delete host node-1 --yes", install.HostInstalled, install.RoleWorker, 0, "delete host e1 h1", "only the service forgets it"},
 		{"delete host node-1 --backend hub --remove-node --yes", install.HostInstalled, install.RoleControlPlane, 0, "remove host e1 h1", "of the control plane, is taken out of its cluster"},
 		{"delete host node-1 --backend hub --remove-node", install.HostInstalled, install.RoleWorker, 2, "", "is taken out of its cluster"},
@@ -131,7 +131,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 		{"gone but for some objects", "delete cluster lab --backend hub", false, false, map[string]install.ClusterRef{"lab": {ID: "lab/lab", Name: "lab", Owned: true, Status: "left: Secret"}}, 2, "", "lab/lab, left: Secret"},
 		{"gone", "delete cluster lab --backend hub --yes", false, false, nil, 5, "", "none of that name"},
 		{"not ours", "delete cluster other --backend hub", true, false, nil, 5, "", "--adopt c2"},
-		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org run on: only the service forgets them."},
+		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org keep running; only the service forgets them."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

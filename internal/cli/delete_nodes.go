@@ -25,7 +25,7 @@ func (o *changeOptions) fateOfNodes(seen *sight) string {
 	case o.ReturnToPool:
 		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.name())
 	case on == afterInstall:
-		return fmt.Sprintf("The nodes of %s run on: only the %s forgets them.", seen.name(), o.keeper())
+		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.name(), o.keeper())
 	case on == duringInstall:
 		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.name())
 	}
@@ -40,7 +40,7 @@ func (o *changeOptions) fateOfNode(host install.Host, name string) string {
 	case o.RemoveNode:
 		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one.", name)
 	case host.State == install.HostInstalled, host.State == install.HostAdded:
-		return fmt.Sprintf("The node %s runs on: only the %s forgets it.", name, o.keeper())
+		return fmt.Sprintf("The node %s keeps running; only the %s forgets it.", name, o.keeper())
 	}
 	return ""
 }

@@ -15,25 +15,27 @@ import (
 )
 
 func (a *app) describeCommand() *cobra.Command {
-	return group("describe", "Show all there is to know of a cluster or a host", a.describeClusterCommand(), a.describeHostCommand())
-}
-
-func (a *app) describeClusterCommand() *cobra.Command {
 	t := &target{}
 	command := &cobra.Command{
-		Use:     "cluster NAME|ID|-f FILE",
-		Aliases: []string{"clusters"},
-		Short:   "Show a cluster with its hosts, images, operators and failing checks",
-		Example: `  oaictl describe cluster lab
-  oaictl describe cluster -f cluster.yaml -o yaml`,
+		Use:   "describe [cluster|host] NAME|ID|-f FILE",
+		Short: "Show all there is to know of a cluster or a host",
+		Long: `Show a cluster with its hosts, images, operators and failing checks, or a host with
+its hardware, stages and failing checks.`,
+		Example: `  oaictl describe lab
+  oaictl describe -f cluster.yaml -o yaml
+  oaictl describe host cp-0 --cluster lab`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := t.read(command, given, "cluster"); err != nil {
+			if err := t.read(command, given, "cluster", "host"); err != nil {
 				return err
+			}
+			if t.Kind == "host" {
+				return a.describeHost(command.Context(), *t)
 			}
 			return a.describeCluster(command.Context(), *t)
 		},
 	}
 	t.declare(command.Flags())
+	t.declareOfHost(command.Flags())
 	return command
 }
 
@@ -121,27 +123,6 @@ func failing(list []document.Validation) []document.Validation {
 
 func validationText(v document.Validation) string {
 	return escape.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
-}
-
-func (a *app) describeHostCommand() *cobra.Command {
-	t := &target{Kind: "host"}
-	command := &cobra.Command{
-		Use:     "host NAME|ID",
-		Aliases: []string{"hosts"},
-		Short:   "Show a host with its hardware, stages and failing checks",
-		Example: `  oaictl describe host cp-0
-  oaictl describe host cp-0 -o json`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := t.read(command, given, "host"); err != nil {
-				return err
-			}
-			return a.describeHost(command.Context(), *t)
-		},
-	}
-	t.declare(command.Flags())
-	t.declareOfHost(command.Flags())
-	return command
 }
 
 func (a *app) describeHost(ctx context.Context, t target) error {

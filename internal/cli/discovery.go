@@ -128,5 +128,5 @@ func (d *discovery) image(ctx context.Context, host string) (fetch.Source, error
 	if err != nil {
 		return fetch.Source{}, err
 	}
-	return serviceImage(ctx, d.service, env)
+	return serviceImage(ctx, d.service, env, imageOwner(d.desired.Spec))
 }

@@ -126,6 +126,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	if err != nil {
 		return err
 	}
+	o.forgetImagesOf(cluster)
 	seen := &sight{ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, spec: cluster}
 	if len(install.BootedByBMC(cluster)) == 0 {
 		return gone

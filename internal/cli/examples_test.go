@@ -81,7 +81,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	service := exampleService()
 	want := 0
 	switch {
-	case found.Name() == "add-node", found.Name() == "cluster" && (found.Parent().Name() == "create" || found.Parent().Name() == "wait"):
+	case found.Name() == "add-node", found.Name() == "wait", found.Name() == "cluster" && found.Parent().Name() == "create":
 		service.looks = looksOf(install.ClusterInstalled)
 		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: install.HostInstalled}, install.Host{ID: "c", State: install.HostInstalled})
 	case strings.HasSuffix(text, " -w"):

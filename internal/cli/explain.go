@@ -41,7 +41,7 @@ listed.`,
   oaictl explain state insufficient
   oaictl explain stage "Writing image to disk"
   oaictl explain event`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: somethingToExplain,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return explainable(given), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -58,6 +58,14 @@ listed.`,
 			return o.run()
 		},
 	}
+}
+
+// somethingToExplain asks for a field or a kind.
+func somethingToExplain(_ *cobra.Command, given []string) error {
+	if len(given) == 0 {
+		return usagef("explain what? a field of cluster.yaml such as spec.hosts, or one of %s", kindList())
+	}
+	return nil
 }
 
 func kindList() string {

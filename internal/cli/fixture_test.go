@@ -26,7 +26,7 @@ func makeFixture(layout, path string) error {
 		return os.WriteFile(path, data.([]byte), 0o600)
 	}
 	maker := exec.Command("go", "run", "github.com/oaictl/oaictl/pkg/iso/internal/isotest/isofixture", layout, path)
-	maker.Dir = packageDir
+	maker.Dir, maker.Env = packageDir, append(os.Environ(), "CGO_ENABLED=0") // as the other programs: compiled once
 	if text, err := maker.CombinedOutput(); err != nil {
 		return fmt.Errorf("make the fixture %s: %w: %s", layout, err, text)
 	}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,7 +178,15 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 	for _, host := range hosts {
 		items = append(items, document.OfHost(host, ""))
 	}
+	byName(items)
 	return items, nil
+}
+
+// byName sorts hosts by their names, those of a cluster side by side.
+func byName(items []document.Host) {
+	slices.SortFunc(items, func(a, b document.Host) int {
+		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // hostTable says whose a host is only where those of several clusters are listed.
@@ -201,8 +211,12 @@ func (a *app) hostTable(items []document.Host, several bool) printer.Table {
 
 func stageText(h document.Host) string {
 	text := h.Stage
-	if h.StageInfo != "" && h.StageInfo != h.Stage {
+	switch {
+	case h.StageInfo == "", h.StageInfo == h.Stage:
+	case strings.HasSuffix(h.StageInfo, "%"):
 		text += " " + h.StageInfo
+	default:
+		text += ", " + h.StageInfo
 	}
 	if h.TimedOut {
 		text += " (too long)"
@@ -218,7 +232,7 @@ func (a *app) getInfraEnvsCommand() *cobra.Command {
 		Short:   "List InfraEnvs and their discovery images",
 		Example: `  oaictl get infraenvs
   oaictl get infraenvs --cluster lab -o wide`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: oneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			name := ""
 			if len(given) == 1 {

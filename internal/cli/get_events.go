@@ -34,6 +34,9 @@ func (a *app) getEventsCommand(run func(context.Context, *eventsOptions) error) 
   oaictl get events lab --severity warning --severity error -w
   oaictl get events --host cp-0 -o json`,
 		RunE: func(command *cobra.Command, given []string) error {
+			if o.Host+o.InfraEnv+o.File == "" && len(given) == 0 {
+				return usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")
+			}
 			if o.Host == "" && o.InfraEnv == "" {
 				if err := o.read(command, given, "cluster"); err != nil {
 					return err

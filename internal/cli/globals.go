@@ -39,6 +39,7 @@ type globals struct {
 	typed    []string       // the flags of the connection that were typed, for hints
 	given    []string       // the names of the flags that were typed
 	vanishes bool           // the service ends with this command
+	file     string         // what was given with -f, where that can be given again
 	mediaURL string         // the service, where only the steps of media know it from their variable
 }
 
@@ -111,6 +112,9 @@ func (a *app) prepare(command *cobra.Command) error {
 	}
 	a.globals.typed = typedConnection(command)
 	a.globals.given = typedFlags(command)
+	if file := command.Flags().Lookup("file"); file != nil && file.Value.String() != "-" {
+		a.globals.file = file.Value.String()
+	}
 	a.globals.kube.surroundings(a.env)
 	return a.globals.check()
 }

@@ -35,7 +35,7 @@ func typedConnection(command *cobra.Command) []string {
 // beginning, quoted, or after the words that lead to what is to be typed. What
 // stands elsewhere is prose about a command.
 var serviceCommands = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(^|`|[:;] |\\bthen |\\brun |, or )(oaictl)( (?:agent|create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
+	return regexp.MustCompile("(^|`|\\(|[:;.,] |\\bthen |\\brun |\\bor )(oaictl)( (?:agent|create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
 })
 
 // lookAround is what to type where the service that a hint is about was
@@ -51,6 +51,9 @@ var commands = sync.OnceValue(func() *regexp.Regexp {
 // the program was called by, which says what it speaks to; with the connection that
 // was typed, and without a service that has ended.
 func (a *app) hint(text string) string {
+	if a.globals.file != "" {
+		text = strings.ReplaceAll(text, " -f FILE", " -f "+quoted(a.globals.file))
+	}
 	text = a.connected(text)
 	switch a.identity.name {
 	case programName:

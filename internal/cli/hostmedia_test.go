@@ -218,11 +218,22 @@ func TestCachedImages(t *testing.T) {
 			t.Errorf("%s: %v, %v", image, info, err)
 		}
 	}
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(cache)); err != nil {
+		t.Fatal(err)
+	}
 	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != 0 {
 		t.Fatalf("delete cluster ends with %d:\n%s", got.code, got.errors)
 	}
 	if list := kept(); len(list) > 0 {
 		t.Errorf("the images of a cluster that is deleted: %v", list)
+	}
+	// The same where somebody else has deleted it.
+	if err := errors.Join(os.RemoveAll(filepath.Join(cache, "oaictl")), os.CopyFS(cache, os.DirFS(before))); err != nil || len(kept()) != 1 {
+		t.Fatal(kept(), err)
+	}
+	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != int(install.CodeNotFound) || len(kept()) > 0 {
+		t.Errorf("delete cluster ends with %d and leaves %v:\n%s", got.code, kept(), got.errors)
 	}
 }
 
@@ -436,20 +447,30 @@ func TestISOServeMinimal(t *testing.T) {
 	if alone.code != 1 || !strings.Contains(alone.errors, "oaictl iso serve") {
 		t.Errorf("files of minimal images end with %d:\n%s", alone.code, alone.errors)
 	}
-	items, stop := serving(t, service, "-f", "minimal.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
-	defer stop()
-	_, image := get(t, items[1].ISO)
-	base, err := iso.OpenReader("the image", bytes.NewReader(image), int64(len(image)))
-	if err != nil {
+	if err := os.WriteFile("service.ign", []byte(`{"ignition": {"version": "3.2.0"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, rootfs, found := strings.Cut(base.Kargs(), "coreos.live.rootfs_url=")
-	if code, data := get(t, strings.Fields(rootfs + " none")[0]); !found || code != 200 || len(data) == 0 {
-		t.Errorf("the root filesystem of %q is %d, %d bytes", base.Kargs(), code, len(data))
+	// What a service gives out holds its Ignition and arguments.
+	if got := runLive(t, "", "", false, "iso", "customize", "base.iso", "-o", "service.iso", "--ignition", "service.ign", "--append-karg", "quiet"); got.code != 0 {
+		t.Fatal(got.errors)
 	}
-	keyfiles, err := base.Keyfiles()
-	if err != nil || len(keyfiles) == 0 {
-		t.Errorf("the initrd has no network: %v", err)
+	for _, of := range []string{"base.iso", "service.iso"} {
+		items, stop := serving(t, service, "-f", "minimal.yaml", "--listen", "127.0.0.1:0", "--base", of)
+		code, image := get(t, items[1].ISO)
+		base, err := iso.OpenReader("the image", bytes.NewReader(image), int64(len(image)))
+		if err != nil {
+			stop()
+			t.Fatalf("%s: %d, %v", of, code, err)
+		}
+		_, rootfs, found := strings.Cut(base.Kargs(), "coreos.live.rootfs_url=")
+		if code, data := get(t, strings.Fields(rootfs + " none")[0]); !found || code != 200 || len(data) == 0 {
+			t.Errorf("%s: the root filesystem of %q is %d, %d bytes", of, base.Kargs(), code, len(data))
+		}
+		keyfiles, err := base.Keyfiles()
+		if err != nil || len(keyfiles) == 0 {
+			t.Errorf("%s: the initrd has no network: %v", of, err)
+		}
+		stop()
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"slices"
@@ -180,15 +179,15 @@ func contentFault(err error) error {
 
 // verbOf is a command as messages name it, which begin with the program's name.
 func verbOf(command *cobra.Command) string {
-	return strings.TrimPrefix(command.CommandPath(), command.Root().Name()+" ")
+	return strings.TrimPrefix(command.CommandPath(), command.Root().DisplayName()+" ")
 }
 
 // oneImage takes the single argument of a verb on an image.
 func oneImage(name string) cobra.PositionalArgs {
-	return args(func(command *cobra.Command, given []string) error {
+	return func(command *cobra.Command, given []string) error {
 		if len(given) != 1 {
-			return fmt.Errorf("%s needs one %s, a path or a URL, and has %d", verbOf(command), name, len(given))
+			return usagef("%s needs one %s, a path or a URL, and has %d", verbOf(command), name, len(given))
 		}
 		return nil
-	})
+	}
 }

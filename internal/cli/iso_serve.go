@@ -55,7 +55,7 @@ hosts' names. What no machine asks for in --expire is not served any more.`,
 		Example: `  oaictl iso serve -f cluster.yaml
   oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen 192.0.2.1:8880
   oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen :8443 --tls-cert tls.crt --tls-key tls.key --url https://media.example.com:8443`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := o.check("iso serve"); err != nil {
 				return err

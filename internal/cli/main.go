@@ -19,9 +19,13 @@ func (a *app) main(ctx context.Context) int {
 	root := a.rootCommand()
 	root.SetArgs(a.identity.args)
 	root.SetIn(a.io.In)
-	root.SetOut(a.io.Out)
+	help := &sink{path: "standard output", w: a.io.Out} // cobra tells nobody that it could not be written
+	root.SetOut(help)
 	root.SetErr(a.io.Err)
 	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = help.failed
+	}
 	a.hangUp()
 	return a.exit(ctx, command, err)
 }

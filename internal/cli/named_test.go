@@ -49,6 +49,20 @@ func TestNamesOfTheFile(t *testing.T) {
 	})
 }
 
+// TestRoleOfTheFile: until a host has its role, that of the file stands in lists, and
+// not what the service would choose.
+func TestRoleOfTheFile(t *testing.T) {
+	here(t)
+	service := lab()
+	service.hosts[0].Role, service.hosts[0].Suggested = install.RoleAuto, install.RoleWorker
+	if got := run(t, service, "", "get", "hosts", "-f", "cluster.yaml", "-o", "jsonpath={.items[0].role}"); got.out != "control-plane" {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, service, "", "get", "hosts", "lab", "-o", "jsonpath={.items[0].role}"); got.out != "worker" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestDeleteLeavesABorrowedInfraEnv deletes a cluster whose file takes its
 // hosts from an InfraEnv that is not its own, though it is called so.
 func TestDeleteLeavesABorrowedInfraEnv(t *testing.T) {

@@ -46,7 +46,7 @@ looked at. Nothing is written, neither to the service nor to disk, and the exit 
 is something to do.`,
 		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
   oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if o.File == "" {
 				return usagef("plan needs -f FILE")
@@ -184,6 +184,8 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
 	says := plan.Message
 	switch verdict := string(plan.Verdict); {
+	case len(plan.Actions) > 0:
+		says = counted(len(plan.Actions), "change") + " to make"
 	case says == "":
 		says = verdict
 	case !strings.HasPrefix(says, verdict): // the message may well begin with that word

@@ -46,7 +46,7 @@ when hosts come and go, and an earlier rendering is written over.`,
 		Example: `  oaictl render -f cluster.yaml
   oaictl render -f cluster.yaml -n clusters --image-set openshift-v4.20.3
   oaictl render -f cluster.yaml -o rendered --with-secrets`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if o.File == "" {
 				return usagef("render needs -f FILE")

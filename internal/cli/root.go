@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,12 +33,15 @@ and continues where things stand, from any machine.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Version:           readBuildInfo().String(),
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.prepare(command) },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(a.badFlag)
 	root.SetUsageTemplate(usageTemplate)
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(helpCommand(a))
 	a.globals.declare(root.PersistentFlags(), a.identity.backend)
+	root.Flags().Bool("version", false, "print the version of oaictl")
 	root.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "Install:"},
 		&cobra.Group{ID: groupLook, Title: "Look:"},
@@ -64,7 +65,7 @@ func (a *app) commands() []*cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(nil), a.agentCommand(), a.planCommand(nil), a.waitCommand()}},
+		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(nil), a.agentCommand(), a.planCommand(nil), a.waitCommand(nil)}},
 		{groupLook, []*cobra.Command{a.whyCommand(), a.getCommand(), a.describeCommand(), a.logsCommand(), a.downloadCommand()}},
 		{groupChange, []*cobra.Command{a.cancelCommand(), a.resetCommand(), a.deleteCommand()}},
 		{groupOffline, []*cobra.Command{
@@ -86,59 +87,4 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: unknownSubcommand}
 	command.AddCommand(commands...)
 	return command
-}
-
-// unknownSubcommand answers a group that was called without one of its
-// commands: help for none, an error that names what there is for another.
-func unknownSubcommand(command *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		if !command.HasParent() {
-			return command.Help()
-		}
-		return usagef("%s what? one of %s", command.Name(), strings.Join(subcommandNames(command), ", "))
-	}
-	hint := ""
-	if near := closest(args[0], allNames(command)); near != "" {
-		hint = "; did you mean " + near + "?"
-	} else if takesClusterName(command) && len(args) == 1 {
-		hint = fmt.Sprintf("; did you mean `%s cluster %s`?", command.CommandPath(), quoted(args[0]))
-	}
-	return usagef("unknown command %q for %s%s", args[0], command.CommandPath(), hint)
-}
-
-// takesClusterName says whether command has one for clusters that are named on
-// the command line.
-func takesClusterName(command *cobra.Command) bool {
-	return slices.ContainsFunc(command.Commands(), func(sub *cobra.Command) bool {
-		return sub.Name() == "cluster" && strings.Contains(sub.Use, "NAME")
-	})
-}
-
-// subcommandNames is what a person may write after command.
-func subcommandNames(command *cobra.Command) []string {
-	var names []string
-	for _, sub := range command.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
-		}
-	}
-	return names
-}
-
-func allNames(command *cobra.Command) []string {
-	names := subcommandNames(command)
-	for _, sub := range command.Commands() {
-		names = append(names, sub.Aliases...)
-	}
-	return names
-}
-
-// noArgs, oneArg: as cobra's, with exit code 2.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(command *cobra.Command, given []string) error {
-		if err := check(command, given); err != nil {
-			return &usageError{err}
-		}
-		return nil
-	}
 }

@@ -40,7 +40,7 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Detach, "detach", false, "do what needs no waiting, say what is waited for, and leave")
 	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done, as plan does")
 	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`; the install goes on")
-	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been waited for for this `TIME`")
+	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been needed for this `TIME`")
 	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
 	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
 	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")

@@ -20,7 +20,7 @@ and check as you type. With the YAML language server, write as the first line:
   # yaml-language-server: $schema=cluster.schema.json`,
 		Example: `  oaictl schema > cluster.schema.json
   oaictl schema -o yaml`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			var data any
 			if a.globals.format.Machine() {

@@ -55,6 +55,9 @@ func loadScenario(path string) (*scenario.Scenario, error) {
 	}
 	trouble, err := scenario.Load(path)
 	if err != nil {
+		if cause, is := errors.AsType[*fs.PathError](err); is {
+			err = cause.Err
+		}
 		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: err}
 	}
 	return trouble, nil
@@ -88,7 +91,7 @@ It knows no machines: boot some with "simulator hosts", or real ones. Its addres
 is printed once it can be reached.`,
 		Example: `  oaictl simulator serve --speed 10
   oaictl simulator serve --listen 127.0.0.1:8090 --auth rhsso --token-dir tokens`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
 	}
 	o.declare(command)
@@ -106,7 +109,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if (o.Cert == "") != (o.Key == "") {
 		return usagef("--tls-cert and --tls-key go together")
 	}
-	mode, err := auth.ParseMode(o.Auth, auth.Modes())
+	mode, err := auth.ParseMode(o.Auth)
 	if err != nil {
 		return usagef("--auth %q is not one of %s", o.Auth, strings.Join(auth.Modes(), ", "))
 	}

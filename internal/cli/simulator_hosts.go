@@ -52,7 +52,7 @@ there is an image that they can be added with: see add-node.`,
   oaictl simulator hosts --service-url http://127.0.0.1:8090 --infra-env pool --count 5
   oaictl simulator hosts --service-url https://assisted.apps.hub.example.com --backend hub -f cluster.yaml
   oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --bmc-listen 127.0.0.1:8091`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
 	}
 	o.declare(command)
@@ -98,7 +98,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		config.KubeAPI, config.Images = true, simulatedhub.Images(kube, o.globals.kube.scope())
+		config.Images = simulatedhub.Images(kube, o.globals.kube.scope())
 	}
 	boot := simulator.Boot
 	if o.BMCListen != "" {

@@ -23,7 +23,7 @@ type hubOptions struct {
 	File     string
 	Hive     bool
 	Webhooks bool
-	Auth     string
+	Auth     bool
 }
 
 func (a *app) simulatorHubCommand() *cobra.Command {
@@ -43,8 +43,8 @@ service knows are made, as a hub has them, unless they are there.
 
 The address that is printed is that of the simulated service behind the hub.`,
 		Example: `  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --speed 100
-  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --hive --webhooks --auth local`,
-		Args: args(cobra.NoArgs),
+  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --hive --webhooks --local-auth`,
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if !command.Flags().Changed("kubeconfig") {
 				return usagef("simulator hub needs --kubeconfig FILE: it takes the part of a hub's operators, and never by a default")
@@ -56,7 +56,7 @@ The address that is printed is that of the simulated service behind the hub.`,
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the machines")
 	flags.BoolVar(&o.Hive, "hive", false, "play Hive's operator, too, which records installed clusters")
-	flags.StringVar(&o.Auth, "auth", string(auth.None), "how the service knows machines: `"+strings.Join(auth.HubModes(), "|")+"`; local, which is a hub's, by a token of their image")
+	flags.BoolVar(&o.Auth, "local-auth", false, "let in nobody but machines, by a token of their image, as the service of a hub in earnest")
 	flags.BoolVar(&o.Webhooks, "webhooks", false, "register admission webhooks that are served on loopback: for an API server on this machine")
 	return command
 }
@@ -70,9 +70,9 @@ func (o *hubOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mode, err := auth.ParseMode(o.Auth, auth.HubModes())
-	if err != nil {
-		return usagef("--auth %q is not one of %s", o.Auth, strings.Join(auth.HubModes(), ", "))
+	mode := auth.None
+	if o.Auth {
+		mode = auth.Local
 	}
 	config := simulator.Config{
 		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, KubeAPI: true, Auth: mode, Images: simulatedhub.Images(kube, o.globals.kube.scope()), Logf: o.note,

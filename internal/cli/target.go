@@ -43,17 +43,19 @@ func (t *target) read(command *cobra.Command, given []string, kinds ...string) e
 	}
 	switch {
 	case len(given) > 1:
-		return usagef("%s takes one name, not %d: %s", command.CommandPath(), len(given), strings.Join(given, " "))
+		return usagef("%s takes one name, not %d: %s", verbOf(command), len(given), quotedAll(given))
 	case t.Cluster != "" && t.Kind != "host":
 		return usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), quoted(t.Cluster))
 	case t.Cluster != "" && t.File != "":
-		return usagef("%s takes --cluster or -f FILE, not both", command.CommandPath())
+		return usagef("%s takes --cluster or -f FILE, not both", verbOf(command))
 	case len(given) == 0 && t.Kind == "host":
-		return usagef("%s needs the NAME or ID of a host", command.CommandPath())
+		return usagef("%s needs the NAME or ID of a host", verbOf(command))
 	case len(given) == 1 && t.File != "" && t.Kind != "host":
-		return usagef("%s takes a name or -f FILE, not both", command.CommandPath())
+		return usagef("%s takes a name or -f FILE, not both", verbOf(command))
+	case len(given) == 1 && looksLikeFile(given[0]):
+		return usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+quoted(given[0])))
 	case len(given) == 0 && t.File == "":
-		return usagef("%s needs a NAME, an ID or -f FILE", command.CommandPath())
+		return usagef("%s needs a NAME, an ID or -f FILE", verbOf(command))
 	case len(given) == 1:
 		t.Name = given[0]
 	}
@@ -105,7 +107,14 @@ func (s *sight) hosts() []document.Host {
 		if host == nil {
 			host = &install.Host{State: install.HostAbsent, Role: m.Role}
 		}
-		items = append(items, document.OfHost(*host, m.Name))
+		item := document.OfHost(*host, m.Name)
+		if (host.Role == "" || host.Role == install.RoleAuto) && m.Role != "" && m.Role != install.RoleAuto {
+			item.Role = m.Role // what the service would choose does not matter
+		}
+		items = append(items, item)
+	}
+	if s.spec == nil { // else they are in the order of the file
+		byName(items)
 	}
 	return items
 }

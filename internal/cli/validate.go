@@ -48,7 +48,7 @@ place in the file. Nothing is sent or written.`,
 		Example: `  oaictl validate -f cluster.yaml
   oaictl validate -f - < cluster.yaml
   oaictl validate -f cluster.yaml -o json`,
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if o.File == "" {
 				return usagef("validate needs -f FILE")

@@ -287,7 +287,7 @@ func TestWait(t *testing.T) {
 		{"ready", "ready", []*install.Observed{at(install.ClusterDiscovering), at(install.ClusterReady)}, 0, ""},
 		{"further than ready", "ready", []*install.Observed{at(install.ClusterInstalling)}, 0, ""},
 		{"enough hosts", "hosts=2", []*install.Observed{at(install.ClusterDiscovering, install.HostReady), at(install.ClusterDiscovering, install.HostReady, install.HostDiscovering, install.HostBlocked)}, 0, "node-b is Discovering"},
-		{"a host that is gone does not count", "hosts=2", []*install.Observed{at(install.ClusterDiscovering, install.HostReady, install.HostDisconnected)}, 8, "not there after 10m0s"},
+		{"a host that is gone does not count", "hosts=2", []*install.Observed{at(install.ClusterDiscovering, install.HostReady, install.HostDisconnected)}, 8, "timed out after 10m0s; the cluster is Discovering"},
 		{"timed out", "installed", []*install.Observed{at(install.ClusterBlocked)}, 8, "Next: oaictl wait cluster"},
 		{"needs a person", "installed", []*install.Observed{at(install.ClusterNeedsUser)}, 9, "somebody has been needed for 5m0s"},
 		{"deleted meanwhile", "installed", []*install.Observed{at(install.ClusterReady), {At: noon()}}, 5, "deleted"},

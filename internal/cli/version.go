@@ -26,7 +26,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:         "version",
 		Short:       "Print the version of oaictl",
 		Example:     "  oaictl version\n  oaictl version -o json",
-		Args:        args(cobra.NoArgs),
+		Args:        noArguments,
 		Annotations: map[string]string{bare: "true"},
 		RunE: func(*cobra.Command, []string) error {
 			info := readBuildInfo()

@@ -29,27 +29,23 @@ type waitOptions struct {
 // condition is what is waited for.
 type condition struct {
 	name  string // "installed", "ready", "3 hosts"
+	text  string // "to be installed", "to have 3 hosts"
 	met   func(*install.Observed) bool
 	hosts int
 }
 
-func (a *app) waitCommand() *cobra.Command {
-	return group("wait", "Wait until a cluster has come to a point, and change nothing", a.waitClusterCommand(nil))
-}
-
-func (a *app) waitClusterCommand(run func(context.Context, *waitOptions) error) *cobra.Command {
+func (a *app) waitCommand(run func(context.Context, *waitOptions) error) *cobra.Command {
 	o := &waitOptions{app: a}
 	command := &cobra.Command{
-		Use:     "cluster NAME|ID|-f FILE --for installed|ready|hosts=N",
-		Aliases: []string{"clusters"},
-		Short:   "Wait until a cluster is installed, ready, or has enough hosts",
+		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
+		Short: "Wait until a cluster is installed, ready, or has enough hosts",
 		Long: `Wait until a cluster is installed, until it is ready to be installed (or further),
 or until at least N hosts have registered and are connected. Nothing is written.
 A cluster that can no longer get there ends the wait, with the same exit codes as
 create cluster.`,
-		Example: `  oaictl wait cluster lab --for installed
-  oaictl wait cluster lab --for hosts=3 --timeout 30m
-  oaictl wait cluster -f cluster.yaml --for ready`,
+		Example: `  oaictl wait lab --for installed
+  oaictl wait lab --for hosts=3 --timeout 30m
+  oaictl wait -f cluster.yaml --for ready`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.read(command, given, "cluster"); err != nil {
 				return err
@@ -81,20 +77,20 @@ const forInstalled = "installed"
 func parseCondition(text string) (condition, error) {
 	switch {
 	case text == "":
-		return condition{}, usagef("wait cluster needs --for installed, ready or hosts=N")
+		return condition{}, usagef("wait needs --for installed, ready or hosts=N")
 	case text == forInstalled:
-		return condition{name: text, met: func(o *install.Observed) bool {
+		return condition{name: text, text: "to be installed", met: func(o *install.Observed) bool {
 			return o.Cluster.State == install.ClusterInstalled || o.Cluster.State == install.ClusterAddingHosts
 		}}, nil
 	case text == "ready":
-		return condition{name: text, met: readyOrFurther}, nil
+		return condition{name: text, text: "to be ready", met: readyOrFurther}, nil
 	}
 	count, found := strings.CutPrefix(text, "hosts=")
 	n, err := strconv.Atoi(count)
 	if !found || err != nil || n < 1 {
 		return condition{}, usagef("--for %q is none of installed, ready, hosts=N", text)
 	}
-	return condition{name: counted(n, "host"), hosts: n, met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }}, nil
+	return condition{name: counted(n, "host"), text: "to have " + counted(n, "host"), hosts: n, met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }}, nil
 }
 
 func readyOrFurther(o *install.Observed) bool {
@@ -129,7 +125,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 		return err
 	}
 	shown := o.progress(ctx, o.clock)
-	w := &waiting{waitOptions: o, name: seen.name(), sink: shown, started: started}
+	w := &waiting{waitOptions: o, name: seen.name(), sink: shown, started: started, earlier: seen.observed.Cluster.Preparation.Cancelled}
 	code, failed := w.watch(ctx, service, seen)
 	w.end(code, failed)
 	shown.Close()
@@ -152,5 +148,5 @@ func (w *waiting) result(code install.Code, failed error) document.Result {
 
 // fault is a wait that ended without what was waited for.
 func (w *waiting) fault(code install.Code, next, format string, args ...any) error {
-	return &install.Fault{Code: code, Op: fmt.Sprintf("wait for %s of", w.until.name), On: w.name, Err: fmt.Errorf(format, args...), Next: next}
+	return &install.Fault{Code: code, Op: "wait for", On: w.name + " " + w.until.text, Err: fmt.Errorf(format, args...), Next: next}
 }

@@ -18,11 +18,12 @@ type waiting struct {
 	sink    progress.Sink
 	started time.Time
 
-	seen   *sight
-	before *install.Observed
-	needed time.Time // since when a person has been needed
-	silent time.Time // since when the service has not answered
-	hold   string    // for whom it was last told to wait
+	seen    *sight
+	before  *install.Observed
+	earlier time.Time // when a preparation was cancelled last before the wait began
+	needed  time.Time // since when a person has been needed
+	silent  time.Time // since when the service has not answered
+	hold    string    // for whom it was last told to wait
 }
 
 // patience is how long a wait bears a service that does not answer.
@@ -60,9 +61,9 @@ func (w *waiting) watch(ctx context.Context, service remote, seen *sight) (insta
 // somebody has to act.
 func (w *waiting) timedOut() error {
 	if held, is := w.held(); is {
-		return w.fault(install.CodeTimeout, held.Next, "not there after %s, waiting for %s", w.Timeout, held.For)
+		return w.fault(install.CodeTimeout, held.Next, "timed out after %s, waiting for %s", w.Timeout, held.For)
 	}
-	return w.fault(install.CodeTimeout, w.commandLine(), "not there after %s", w.Timeout)
+	return w.fault(install.CodeTimeout, w.commandLine(), "timed out after %s; the cluster is %s", w.Timeout, w.seen.observed.Cluster.State)
 }
 
 // held is the wait for whoever holds the installation that is waited for.
@@ -117,6 +118,9 @@ func (w *waiting) judge() (done bool, err error) {
 	cluster := observed.Cluster
 	if w.until.met(observed) {
 		return true, w.degraded()
+	}
+	if at := cluster.Preparation.Cancelled; at.After(w.earlier) {
+		return false, w.fault(install.CodeFailed, "oaictl create cluster -f FILE", "the install was cancelled while it was being prepared")
 	}
 	switch cluster.State {
 	case install.ClusterFailed:

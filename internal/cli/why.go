@@ -75,7 +75,7 @@ func (a *app) whyHost(ctx context.Context, t target) error {
 
 func (a *app) printWhy(seen *sight, name string) error {
 	reason := reasonOf(seen)
-	reason.blockers = a.remedies(reason.blockers)
+	a.fill(&reason, seen)
 	state := string(install.HostAbsent)
 	if seen.observed.Cluster != nil {
 		state = string(seen.observed.Cluster.State)
@@ -83,9 +83,6 @@ func (a *app) printWhy(seen *sight, name string) error {
 		state = string(seen.observed.Hosts[0].State)
 	}
 	doc := document.OfWhy(name, state, reason.blockers, reason.waits, reason.report)
-	for i := range doc.Warnings {
-		doc.Warnings[i].Next = a.hint(doc.Warnings[i].Next)
-	}
 	names := make([]string, 0, len(doc.Blockers))
 	for _, blocker := range doc.Blockers {
 		names = append(names, blocker.Reason)
@@ -94,6 +91,36 @@ func (a *app) printWhy(seen *sight, name string) error {
 		_, err := io.WriteString(w, whyText(seen, doc, reason))
 		return err
 	}})
+}
+
+// fill makes of all advice what can be typed as it stands.
+func (a *app) fill(r *reason, seen *sight) {
+	names := catalogue.Names{Cluster: seen.ref.Name}
+	if seen.spec != nil {
+		names.File = seen.spec.File()
+	}
+	if seen.ref.Name == "" && len(seen.observed.Hosts) == 1 {
+		names.Cluster = seen.observed.Hosts[0].ClusterID
+	}
+	advice := func(text string, hosts []string) string {
+		names.Hosts = hosts
+		return a.hint(catalogue.Fill(text, names))
+	}
+	for i := range r.blockers {
+		b := &r.blockers[i]
+		b.Remedy = advice(b.Remedy, b.Hosts)
+	}
+	for i := range r.waits {
+		r.waits[i].Next = advice(r.waits[i].Next, nil)
+	}
+	for i := range r.report.Warnings {
+		cause := &r.report.Warnings[i]
+		cause.Remedy = advice(cause.Remedy, cause.Hosts)
+	}
+	for key, cause := range r.causes {
+		cause.Check = advice(cause.Check, cause.Hosts)
+		r.causes[key] = cause
+	}
 }
 
 // reason is what stands in the way of a cluster.
@@ -139,7 +166,7 @@ func reasonOf(seen *sight) reason {
 	}
 	if len(r.waits) == 0 { // a decision waits for the hosts by their names
 		for _, cause := range waits {
-			r.waits = append(r.waits, install.Wait{Scope: scopeOf(cause), For: firstOf(messageOf(cause), cause.Title), Who: install.WhoService})
+			r.waits = append(r.waits, install.Wait{Scope: scopeOf(cause), For: "the service: " + firstOf(messageOf(cause), cause.Title), Who: install.WhoService})
 		}
 	}
 	return r

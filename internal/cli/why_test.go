@@ -76,6 +76,20 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 	}
 }
 
+// TestAdviceCanBeTyped: what why says to type has the names of what it is about, the
+// file that was given, and the flags that reach the service.
+func TestAdviceCanBeTyped(t *testing.T) {
+	here(t)
+	service := lab()
+	service.clusters[0].State, service.clusters[0].Status = install.ClusterCancelled, "cancelled"
+	for _, target := range [][]string{{"lab"}, {"-f", "cluster.yaml"}, {"host", "node-1"}} {
+		got := run(t, service, "", append([]string{"why", "--insecure"}, target...)...)
+		if got.code != 0 || strings.Contains(got.out, "NAME") || strings.Contains(got.out, "-f FILE") || !strings.Contains(got.out, "oaictl --insecure ") {
+			t.Errorf("why %v: %s%s", target, got.out, got.errors)
+		}
+	}
+}
+
 // TestWhyNamesWhoHoldsTheInstallation, whichever way it is asked.
 func TestWhyNamesWhoHoldsTheInstallation(t *testing.T) {
 	here(t)

@@ -20,8 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Namespace is a new namespace, deleted after the test. The deletion is not waited
-// for.
+// Namespace is a new namespace. It is left to the end of the hub: nobody is there any
+// more who takes the finalizers off its objects, and its deletion would be tried for as
+// long as the hub runs.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	made, err := c.Client.CoreV1().Namespaces().Create(t.Context(),
@@ -29,9 +30,6 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("making a namespace: %v", err)
 	}
-	c.afterwards(t, func(ctx context.Context) error {
-		return c.Client.CoreV1().Namespaces().Delete(ctx, made.Name, metav1.DeleteOptions{})
-	})
 	return made.Name
 }
 

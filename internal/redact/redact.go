@@ -3,6 +3,7 @@
 package redact
 
 import (
+	"encoding/json"
 	"errors"
 	"net/url"
 	"regexp"
@@ -21,9 +22,9 @@ type shape struct {
 }
 
 // shapes are query parameters of presigned URLs, tokens in the paths of image
-// URLs, JSON web tokens anywhere, authorisation headers, the auths of a pull
-// secret, and users of URLs, such as that of a proxy. They are compiled when first
-// needed: most commands have none to look for.
+// URLs, JSON web tokens and those of OpenShift anywhere, authorisation headers, the
+// auths of a pull secret, and users of URLs, such as that of a proxy. They are
+// compiled when first needed: most commands have none to look for.
 var shapes = sync.OnceValue(func() []shape {
 	return []shape{
 		{
@@ -32,9 +33,10 @@ var shapes = sync.OnceValue(func() []shape {
 		},
 		{[]string{"/by"}, regexp.MustCompile(`/(bytoken|byapikey)/[^/\s"'\\]+`), "/$1/[redacted]"},
 		{[]string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){0,2}`), "[redacted]"},
+		{[]string{"sha256~"}, regexp.MustCompile(`sha256~[A-Za-z0-9_-]+`), "[redacted]"},
 		{[]string{"earer ", "EARER ", "asic ", "ASIC "}, regexp.MustCompile(`(?i)\b(bearer|basic) [A-Za-z0-9+/=._~-]{8,}`), "$1 [redacted]"},
 		{[]string{`auth"`, `auth\"`}, regexp.MustCompile(`(auth\\?"\s*:\s*\\?")[^"\\]+`), "${1}[redacted]"},
-		{[]string{"@"}, regexp.MustCompile(`://[^/\s@"'\\]+@`), "://[redacted]@"},
+		{[]string{"@"}, regexp.MustCompile(`://[^/\s"'\\]+@`), "://[redacted]@"},
 	}
 })
 
@@ -46,6 +48,30 @@ func Text(text string) string {
 		}
 	}
 	return text
+}
+
+// shortest is the length below which a secret is not looked for: replacing every
+// "a" would hide the text, not the secret.
+const shortest = 6
+
+// These takes secrets out of texts that have no shape to be known by, as they are, as
+// a URL has them and as JSON has them.
+func These(secrets ...string) func(text string) string {
+	var pairs []string
+	for _, secret := range secrets {
+		if len(secret) < shortest {
+			continue
+		}
+		inJSON, _ := json.Marshal(secret) // a text: cannot fail
+		slashed := strings.ReplaceAll(secret, "/", `\/`)
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), string(inJSON[1 : len(inJSON)-1]), slashed} {
+			pairs = append(pairs, form, "[redacted]")
+		}
+	}
+	if len(pairs) == 0 {
+		return func(text string) string { return text }
+	}
+	return strings.NewReplacer(pairs...).Replace
 }
 
 // Error is what an error of a call says, without the method and the URL that net/http

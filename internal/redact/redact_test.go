@@ -22,12 +22,31 @@ func TestText(t *testing.T) {
 		`{"auths":{"quay.io":{"auth":"dTpw"}}}`:                 `{"auths":{"quay.io":{"auth":"[redacted]"}}}`,
 		`{\"auths\":{\"q\":{\"auth\":\"c2VjcmV0\"}}}`:           `{\"auths\":{\"q\":{\"auth\":\"[redacted]\"}}}`,
 		`{"url":"http://x?token=abc\"","n":1}`:                  `{"url":"http://x?token=[redacted]\"","n":1}`,
+		"http://tang:p@ss:w@tang.example.com:7500":              "http://[redacted]@tang.example.com:7500",
+		"token sha256~AbC_d-9 is not known":                     "token [redacted] is not known",
 		"the host name localhost is forbidden":                  "the host name localhost is forbidden",
 		"basic setup":                                           "basic setup",
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+func TestThese(t *testing.T) {
+	hide := These(`op/q+e"1=`, "short", "")
+	for text, want := range map[string]string{
+		`token op/q+e"1= is unknown`:          "token [redacted] is unknown",
+		`/?t=op%2Fq%2Be%221%3D`:               "/?t=[redacted]",
+		`{"message":"op/q+e\"1= is unknown"}`: `{"message":"[redacted] is unknown"}`,
+		"in short":                            "in short",
+	} {
+		if got := hide(text); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := These()("as it is"); got != "as it is" {
+		t.Errorf("got %s", got)
 	}
 }
 

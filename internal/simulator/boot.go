@@ -36,9 +36,6 @@ type BootConfig struct {
 	InfraEnv string
 	Count    int
 	Day      host.BootDay
-	// KubeAPI says that the service runs as the operator of a hub, so that
-	// machines are added with the image that their cluster was installed with.
-	KubeAPI bool
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
 	// Images gives the addresses of the discovery Ignition of every InfraEnv. Behind a
@@ -48,8 +45,6 @@ type BootConfig struct {
 	// BMCs boot the machines that they look after, and nothing else does; nil
 	// has every machine boot as soon as there is an image for it.
 	BMCs *bmc.Server
-	// Late is how long after there is an image for them the machines boot.
-	Late time.Duration
 	Logf func(format string, args ...any)
 	// Waits is told what is waited for once that takes longer than a moment,
 	// and again when it is another thing. It may be nil.
@@ -78,9 +73,6 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	runOn(all, machines)
 	if len(machines) == 0 {
 		return nil, nil // all of them are part of the cluster
-	}
-	if err := c.Clock.Sleep(ctx, c.Late); err != nil {
-		return nil, err
 	}
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),

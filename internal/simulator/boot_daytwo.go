@@ -4,16 +4,15 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/host"
 )
 
-// dayTwo leaves what boots on day 2: of the images, those of pools and those
-// that were made after their cluster was installed, since the service takes no
-// new machine from an older one unless it is the operator of a hub; of the machines that a file names, those that
-// are not part of the cluster, since the others run from their disks. Without
-// such an image nothing can be said of the machines yet: all are given back.
+// dayTwo leaves what boots on day 2: of the images, those of pools and of clusters that
+// take more hosts, but for one that a machine failed with, since it stays what it is
+// there; of the machines that a file names, those that are not part of the cluster,
+// since the others run from their disks. Without such an image nothing can be said of
+// the machines yet: all are given back.
 func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []host.Machine) ([]infraEnv, []host.Machine, error) {
 	var late []infraEnv
 	there := map[string]bool{}
@@ -26,18 +25,20 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 			continue
 		}
 		var cluster struct {
-			Status    string    `json:"status"`
-			Completed time.Time `json:"install_completed_at"`
+			Status string `json:"status"`
 		}
 		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, env.token, &cluster); err != nil {
 			return nil, nil, err
 		}
-		if cluster.Status != "adding-hosts" || env.Created.Before(cluster.Completed) && !c.KubeAPI {
+		if cluster.Status != "adding-hosts" {
 			continue
 		}
-		late = append(late, env)
-		if err := c.partOf(ctx, env, there); err != nil {
+		failed, err := c.partOf(ctx, env, there)
+		if err != nil {
 			return nil, nil, err
+		}
+		if !slices.ContainsFunc(machines, func(m host.Machine) bool { return failed[strings.ToLower(m.UUID)] }) {
+			late = append(late, env)
 		}
 	}
 	if c.Cluster == nil || len(there) == 0 {
@@ -47,19 +48,25 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 	return late, machines, nil
 }
 
-// partOf notes the machines that are part of the cluster of an InfraEnv.
-func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]bool) error {
+// partOf notes the machines that are part of the cluster of an InfraEnv, and gives those
+// that failed with its image.
+func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]bool) (failed map[string]bool, err error) {
 	var hosts []struct {
-		ID     string `json:"id"`
-		Status string `json:"status"`
+		ID         string `json:"id"`
+		InfraEnvID string `json:"infra_env_id"`
+		Status     string `json:"status"`
 	}
 	if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, env.token, &hosts); err != nil {
-		return err
+		return nil, err
 	}
+	failed = map[string]bool{}
 	for _, h := range hosts {
-		if h.Status == "installed" || h.Status == "added-to-existing-cluster" {
+		switch h.Status {
+		case "installed", "added-to-existing-cluster":
 			there[strings.ToLower(h.ID)] = true
+		case "error", "cancelled":
+			failed[strings.ToLower(h.ID)] = h.InfraEnvID == env.ID
 		}
 	}
-	return nil
+	return failed, nil
 }

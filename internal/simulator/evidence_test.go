@@ -27,9 +27,9 @@ func TestEvidence(t *testing.T) {
 	for _, problem := range problems {
 		t.Error(problem)
 	}
-	guesses := 0
+	guesses, read := 0, sources{}
 	for _, area := range evidenceAreas() {
-		have := area.behaviours(t)
+		have := area.behaviours(t, read)
 		rows := table[area.title]
 		for _, behaviour := range have {
 			if _, ok := rows[behaviour]; !ok {
@@ -110,7 +110,7 @@ func evidenceAreas() []evidenceArea {
 }
 
 // behaviours are those of an area, each once.
-func (a evidenceArea) behaviours(t *testing.T) []string {
+func (a evidenceArea) behaviours(t *testing.T, read sources) []string {
 	t.Helper()
 	paths, err := filepath.Glob(a.files)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a evidenceArea) behaviours(t *testing.T) []string {
 	var all []string
 	for _, path := range paths {
 		if !strings.HasSuffix(path, "_test.go") {
-			all = append(all, a.find(parseSource(t, path))...)
+			all = append(all, a.find(read.file(t, path))...)
 		}
 	}
 	slices.Sort(all)
@@ -132,33 +132,46 @@ type sourceFile struct {
 	constants map[string]string
 }
 
-func parseSource(t *testing.T, path string) *sourceFile {
+// sources are the parsed files, by their paths.
+type sources map[string]*sourceFile
+
+// file is a parsed file. The others of its folder are parsed with it.
+func (s sources) file(t *testing.T, path string) *sourceFile {
 	t.Helper()
-	siblings, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.go"))
+	if s[path] == nil {
+		s.parse(t, filepath.Dir(path))
+	}
+	return s[path]
+}
+
+func (s sources) parse(t *testing.T, folder string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sourceFile{constants: map[string]string{}}
-	for _, sibling := range siblings {
-		if strings.HasSuffix(sibling, "_test.go") {
+	shared := map[string]string{}
+	var parsed []*sourceFile
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), sibling, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sibling == path {
-			s.File = f
-			continue
-		}
 		for _, d := range f.Decls {
 			if g, ok := d.(*ast.GenDecl); ok {
-				maps.Copy(s.constants, stringConstants(g))
+				maps.Copy(shared, stringConstants(g))
 			}
 		}
+		s[path] = &sourceFile{File: f}
+		parsed = append(parsed, s[path])
 	}
-	maps.Copy(s.constants, stringConstants(s.File))
-	return s
+	for _, f := range parsed {
+		f.constants = maps.Clone(shared)
+		maps.Copy(f.constants, stringConstants(f.File))
+	}
 }
 
 // stringConstants are the constants that are declared as literals in a part of a file.

@@ -30,6 +30,9 @@ type ServiceConfig struct {
 	KubeAPI bool
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
+	// MonitorInterval is the time between two of its looks at clusters and hosts; 10 s
+	// if zero.
+	MonitorInterval time.Duration
 }
 
 // Service is the whole service half: the REST API, its authentication and the
@@ -58,7 +61,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
 	}
 	s.api = service.New(service.Config{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap, KubeAPI: config.KubeAPI, Release: config.Release,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap, KubeAPI: config.KubeAPI, Release: config.Release, MonitorInterval: config.MonitorInterval,
 		ImageURL: func(r service.ImageRequest) (string, time.Time) {
 			url, expires, err := images.URL(image.Link{
 				Base: config.PublicURL(), InfraEnvID: r.InfraEnvID, Version: r.Version, Arch: r.Arch, Type: r.Type, SigningKey: r.SigningKey,

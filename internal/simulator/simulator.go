@@ -29,8 +29,6 @@ type Config struct {
 	// Cluster names the machines, which boot as soon as there is an image for
 	// them.
 	Cluster *spec.Cluster
-	// Late is how long after that they boot.
-	Late time.Duration
 	// KubeAPI says that the service runs as the operator of a hub (package hub).
 	KubeAPI bool
 	// Auth is how the service knows its callers; empty is none. With one that lists
@@ -92,7 +90,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	}
 	s.group.Go(func() {
 		s.note(boot(ctx, BootConfig{
-			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Late: config.Late, Logf: config.Logf,
+			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Logf: config.Logf,
 			Images: config.Images,
 		}))
 	})

@@ -14,6 +14,8 @@ func (k Kind) phrase() string {
 	switch k {
 	case RegisterCluster:
 		return "register the cluster"
+	case ImportCluster:
+		return "import the installed cluster"
 	case WithdrawCluster:
 		return "withdraw this run's duplicate"
 	case UpdateCluster:
@@ -22,6 +24,8 @@ func (k Kind) phrase() string {
 		return "set the install-config overrides"
 	case UploadManifest:
 		return "upload the manifest"
+	case RemoveManifest:
+		return "remove the manifest"
 	case IgnoreValidations:
 		return "set the ignored validations"
 	case RegisterInfraEnv:
@@ -154,7 +158,7 @@ func (a Action) task() string {
 // describe is the action as it is told of once it is done.
 func (a Action) describe() string {
 	switch a.Kind {
-	case UploadManifest, RegisterHost, UpdateHost, BindHost, RegisterInfraEnv, UpdateInfraEnv, WithdrawInfraEnv, InstallHost:
+	case UploadManifest, RemoveManifest, RegisterHost, UpdateHost, BindHost, RegisterInfraEnv, UpdateInfraEnv, WithdrawInfraEnv, InstallHost:
 		return fmt.Sprintf("%s %s", a.Kind.phrase(), a.Name)
 	case StartInstall, NudgeCluster:
 		return a.task() + ": " + a.Reason

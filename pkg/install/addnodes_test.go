@@ -36,6 +36,13 @@ func addingWorld(t *testing.T) *world {
 	return nil
 }
 
+// laterEnv is an InfraEnv that was made once the cluster was installed.
+func laterEnv(w *world) install.InfraEnv {
+	env := w.observed.InfraEnvs[0]
+	env.ID, env.Name, env.Created = "infraenv-lab-2", "lab-2", w.observed.Cluster.InstallCompleted.Add(time.Minute)
+	return env
+}
+
 // TestWithoutAddNodes nothing is written to an installed cluster, whatever is
 // missing or has registered.
 func TestWithoutAddNodes(t *testing.T) {
@@ -84,6 +91,7 @@ func TestAddNodesStates(t *testing.T) {
 		"strange": {func(_ *world, h *install.Host) { h.State, h.Status = install.HostUnknown, "levitating" }, install.VerdictWaiting, "", `"levitating"`, "", ""},
 		"lost in the install": {func(w *world, h *install.Host) {
 			w.host("host-worker-0").State, h.State = install.HostFailed, install.HostAdded
+			w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
 		}, install.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register, anew", "", ""},
 		"two machines": {func(w *world, h *install.Host) {
 			twin := *h
@@ -92,11 +100,11 @@ func TestAddNodesStates(t *testing.T) {
 		}, install.VerdictBlocked, "", "", "AmbiguousHost", ""},
 		"image runs out": {func(w *world, _ *install.Host) {
 			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
-			w.observed.InfraEnvs[1].Image.Expires = w.observed.At
-		}, install.VerdictWorking, "infraenv/lab-2/renew", "worker-1 to boot the discovery image lab-2", "", ""},
-		"service whose clock jumps": {func(w *world, _ *install.Host) {
+			w.observed.InfraEnvs[0].Image.Expires = w.observed.At
+		}, install.VerdictWorking, "infraenv/lab/renew", "worker-1 to boot the discovery image lab", "", ""},
+		"made for it": {func(w *world, _ *install.Host) {
 			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
-			w.observed.InfraEnvs[1].Created = start.Add(-time.Hour)
+			w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
 		}, install.VerdictWaiting, "", "worker-1 to boot the discovery image lab-2", "", ""},
 		"degraded": {func(w *world, h *install.Host) {
 			h.State, w.observed.Cluster.StatusInfo = install.HostAdded, "Cluster is installed but degraded. Failed OLM operators: lso"
@@ -130,6 +138,7 @@ func TestAddNodesStates(t *testing.T) {
 func TestFastHostsAreNotHeldUp(t *testing.T) {
 	w := addingWorld(t)
 	w.host("host-worker-0").State = install.HostFailed // will not come
+	w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
 	stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
 	stranger.Day2, stranger.State = true, install.HostReady
 	w.observed.Hosts = append(w.observed.Hosts, stranger)
@@ -205,7 +214,7 @@ func TestRunAddsNodes(t *testing.T) {
 		text   string
 	}{
 		"added":      {code: 0},
-		"never came": {absent: "worker-1", code: install.CodeNeedsUser, text: "worker-1 to boot the discovery image lab-2"},
+		"never came": {absent: "worker-1", code: install.CodeNeedsUser, text: "worker-1 to boot the discovery image lab"},
 		"failed":     {fails: true, code: install.CodeFailed, text: "add nodes to lab.: not added: worker-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,6 +223,7 @@ func TestRunAddsNodes(t *testing.T) {
 				w.absent, w.desired.Options.AddNodes = test.absent, true
 				p := &plane{world: w} // which lives by the bubble's clock
 				w.observed.InfraEnvs[0].Created = time.Now().Add(-2 * time.Hour)
+				w.observed.InfraEnvs[0].Image.Created = w.observed.InfraEnvs[0].Created
 				w.observed.Cluster.InstallCompleted = time.Now().Add(-time.Hour)
 				if test.fails {
 					p.lose = func(a install.Action) error {

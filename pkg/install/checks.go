@@ -138,13 +138,15 @@ func (p *planner) causes(report diagnose.Report) {
 		if silent && mutual(cause.ID) {
 			continue // the host that does not answer is named itself
 		}
-		p.block(causeBlocker(cause))
+		b := causeBlocker(cause)
+		b.Remedy = catalogue.Fill(b.Remedy, catalogue.Names{Cluster: p.name(), Hosts: b.Hosts})
+		p.block(b)
 	}
 	for _, cause := range report.Waits {
 		if cause.Pass == diagnose.PassHosts {
 			continue // the hosts themselves are waited for by name
 		}
-		p.wait(Wait{Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), For: causeText(cause), Who: WhoService})
+		p.wait(Wait{Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: WhoService})
 	}
 }
 

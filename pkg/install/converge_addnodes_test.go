@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,7 +90,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 // and none that was part of the cluster.
 func TestConvergenceOfAddingNodes(t *testing.T) {
 	exercised := map[install.Kind]int{}
-	for seed := range uint64(800) {
+	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		w := anyGrowing(t, random)
 		for range 20 {
@@ -121,7 +122,7 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 }
 
 // TestAddingANode walks an installed cluster to one with the worker that was
-// not there, from an image of its own or from the pool.
+// not there, from the image that it was installed with or from the pool.
 func TestAddingANode(t *testing.T) {
 	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
 		c := sample(3, 2)
@@ -157,12 +158,98 @@ func TestAddingANode(t *testing.T) {
 		for _, a := range w.writes {
 			kinds = append(kinds, a.Kind)
 		}
-		want := []install.Kind{install.AllowAddHosts, install.RegisterInfraEnv, install.UpdateHost, install.InstallHost}
+		want := []install.Kind{install.AllowAddHosts, install.UpdateHost, install.InstallHost}
 		if bind == spec.BindLate {
-			want[1], want[2] = install.BindHost, install.UpdateHost
+			want = slices.Insert(want, 1, install.BindHost)
 		}
 		if fmt.Sprint(kinds) != fmt.Sprint(want) {
 			t.Errorf("%s: writes %v, want %v", bind, kinds, want)
 		}
+	}
+}
+
+// TestManifestsThatTheFileDoesNotName are removed where it says that there are none.
+func TestManifestsThatTheFileDoesNotName(t *testing.T) {
+	for name, test := range map[string]struct {
+		says   []spec.ManifestSource
+		theirs bool
+		writes string
+		warns  bool
+	}{
+		"says nothing":          {},
+		"says none":             {says: []spec.ManifestSource{}, writes: "cluster/manifest/openshift/50-x.yaml/remove"},
+		"names another":         {says: []spec.ManifestSource{{}}, warns: true},
+		"of somebody's cluster": {says: []spec.ManifestSource{}, theirs: true},
+	} {
+		w := readyWorld(t, sample(3, 0))
+		w.observed.Cluster.Manifests = map[string]string{"openshift/50-x.yaml": "sum"}
+		w.observed.Cluster.Owned = !test.theirs
+		w.desired.Spec.Spec.Manifests = test.says
+		plan := w.decide()
+		var writes []string
+		for _, a := range plan.Actions {
+			if a.Kind == install.RemoveManifest {
+				writes = append(writes, a.Key)
+			}
+		}
+		warned := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool { return strings.Contains(x.Message, "openshift/50-x.yaml") })
+		if strings.Join(writes, " ") != test.writes || warned != test.warns {
+			t.Errorf("%s: writes %v, warnings %+v", name, writes, plan.Warnings)
+		}
+		for _, a := range plan.Actions {
+			if err := w.apply(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again := w.decide(); hasKind(again, install.RemoveManifest) {
+			t.Errorf("%s: removed again", name)
+		}
+	}
+}
+
+// TestImageOfAddedNodes is the one that the cluster was installed with, but where that
+// cannot serve.
+func TestImageOfAddedNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(w *world, c *spec.Cluster)
+		made   string // the InfraEnv that is registered
+		writes string // keys of all that is written
+	}{
+		"serves":  {change: func(*world, *spec.Cluster) {}},
+		"deleted": {func(w *world, _ *spec.Cluster) { w.observed.InfraEnvs = nil }, "lab", "infraenv/lab/register"},
+		"of another architecture": {func(w *world, c *spec.Cluster) {
+			c.Spec.OpenShift.Arch = spec.X86
+			w.observed.InfraEnvs[0].Settings[install.SetArch] = install.ValueOf("arm64")
+		}, "lab-2", "infraenv/lab-2/register"},
+		"of another version": {func(w *world, c *spec.Cluster) {
+			c.Spec.Discovery.OSVersion = "4.22"
+		}, "lab-2", "infraenv/lab-2/register"},
+		"of the same version": {change: func(w *world, c *spec.Cluster) { c.Spec.Discovery.OSVersion = "4.20" }},
+		"holds a machine that was lost in the install": {func(w *world, _ *spec.Cluster) {
+			w.host("host-worker-0").State = install.HostFailed
+		}, "lab-2", "infraenv/lab-2/register"},
+		"lacks the network of the new machine": {func(_ *world, c *spec.Cluster) {
+			c.Spec.Hosts[4].Net = &spec.HostNet{IP: "192.168.127.50/24", DNS: []string{"192.168.127.1"}}
+		}, "", "infraenv/lab/update"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := sample(3, 2)
+			w := installedWithout(t, c, false)
+			w.desired.Options.AddNodes, w.observed.Cluster.State = true, install.ClusterAddingHosts
+			if w.observed.InfraEnvs[0].Settings[install.SetArch] == "" {
+				w.observed.InfraEnvs[0].Settings[install.SetArch] = install.ValueOf("x86_64")
+			}
+			test.change(w, c)
+			plan := w.decide()
+			var made string
+			for _, a := range plan.Actions {
+				if a.Kind == install.RegisterInfraEnv {
+					made = a.Name
+				}
+			}
+			if made != test.made || strings.Join(keys(plan.Actions), " ") != test.writes || len(plan.Blockers) > 0 {
+				t.Errorf("actions %v, blockers %+v; want %q", keys(plan.Actions), plan.Blockers, test.writes)
+			}
+		})
 	}
 }

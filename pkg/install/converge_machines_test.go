@@ -13,7 +13,7 @@ import (
 // writes nothing. The model refuses what must not be asked for.
 func TestConvergenceOfMachines(t *testing.T) {
 	exercised := map[install.Kind]int{}
-	for seed := range uint64(1500) {
+	for seed := range uint64(750) {
 		r := anyRack(rand.New(rand.NewPCG(seed, 3)))
 		if err := r.settle(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

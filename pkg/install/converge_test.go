@@ -15,7 +15,7 @@ import (
 // out, and a machine that the file does not name is never installed.
 func TestConvergence(t *testing.T) {
 	exercised := map[install.Kind]int{}
-	for seed := range uint64(3000) {
+	for seed := range uint64(1500) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		w := anyWorld(random)
 		if err := settle(w); err != nil {

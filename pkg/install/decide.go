@@ -3,6 +3,7 @@ package install
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -102,7 +103,7 @@ func (p *planner) finish() Plan {
 	switch {
 	case len(plan.Actions) > 0:
 		plan.Verdict = VerdictWorking
-		plan.Message = fmt.Sprintf("%d to do", len(plan.Actions))
+		plan.Message = firstDone(plan.Actions)
 	case len(plan.Blockers) > 0:
 		plan.Verdict = VerdictBlocked
 		plan.Message, plan.Next = plan.Blockers[0].Message, plan.Blockers[0].Remedy
@@ -113,6 +114,15 @@ func (p *planner) finish() Plan {
 		}
 	}
 	return *plan
+}
+
+// firstDone is what is done first, and how much comes after it.
+func firstDone(actions []Action) string {
+	text := "about to " + actions[0].describe()
+	if more := len(actions) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
 }
 
 // others looks at clusters of the same name: duplicates of our own and those
@@ -291,6 +301,36 @@ func (p *planner) manifests() {
 			Reason:  "the service does not have this manifest",
 			Changes: []Change{{Field: "spec.manifests", To: name}},
 		})
+	}
+	p.surplusManifests()
+}
+
+// surplusManifests removes, from a cluster that oaictl has made, the manifests that
+// users uploaded where the file says that there are none. Where it names some, others
+// are only told of, since it cannot be seen who uploaded them; where it says nothing of
+// manifests, all are left alone.
+func (p *planner) surplusManifests() {
+	if p.spec.Spec.Manifests == nil || !p.cluster.Owned {
+		return
+	}
+	named := map[string]bool{}
+	for _, m := range p.spec.ManifestFiles() {
+		named[string(m.Folder)+"/"+m.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.cluster.Manifests)) {
+		switch {
+		case named[name]:
+		case len(p.spec.Spec.Manifests) > 0:
+			p.warn(Warning{
+				Key: "manifest/" + name, Scope: ScopeCluster, Reason: "Drift",
+				Message: fmt.Sprintf("the service has the manifest %s, which the file does not name; it goes into the cluster", name),
+			})
+		default:
+			p.act(Action{
+				Key: "cluster/manifest/" + name + "/remove", Scope: ScopeCluster, Kind: RemoveManifest, Target: p.cluster.ID, Name: name,
+				Reason: "the file says that there are no manifests", Changes: []Change{{Field: "spec.manifests", From: name}},
+			})
+		}
 	}
 }
 

@@ -1,16 +1,17 @@
 package install
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// lateImages makes and keeps the discovery images that hosts boot to be added.
-// A service that is reached by REST takes no new host from an image that the
-// cluster was installed with, and on a hub one of their own does no harm; a pool
-// belongs to no cluster, and goes on serving.
+// lateImages makes and keeps the discovery images that hosts boot to be added:
+// those that the cluster was installed with, where they can serve, else further
+// ones. A pool belongs to no cluster, and goes on serving.
 func (p *planner) lateImages(unnamed bool) {
 	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
 		p.poolOf(ref)
@@ -33,6 +34,9 @@ func (p *planner) lateImages(unnamed bool) {
 			p.lateImage(image, intended)
 			continue
 		}
+		if env.Settings[SetOSVersion] == "" && !p.madeLate(env) {
+			delete(image.Settings, SetOSVersion) // it has the same by its version
+		}
 		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
 		p.updateImage(image, env)
 		if len(p.plan.Actions) == actions && len(p.plan.Blockers) == blockers && !p.missingFrom(image) {
@@ -43,16 +47,20 @@ func (p *planner) lateImages(unnamed bool) {
 
 // lateImage registers an InfraEnv under the name that is kept for it.
 func (p *planner) lateImage(image InfraEnvPlan, intended []InfraEnvPlan) {
-	name, _ := p.lateName(image, intended)
+	name, reason := image.Name, "there is no discovery image for hosts that are added"
+	if p.infraEnv(name) != nil {
+		name, _ = p.lateName(image, intended)
+		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.unfit(image, p.infraEnv(image.Name)))
+	}
 	p.act(Action{
 		Key: "infraenv/" + name + "/register", Scope: InfraEnvScope(name), Kind: RegisterInfraEnv, Name: name, Target: p.bindTo(),
-		Reason: "hosts that are added boot an image of their own", Settings: image.Settings, Changes: allChanges("", image.Settings),
+		Reason: reason, Settings: image.Settings, Changes: allChanges("", image.Settings),
 	})
 }
 
-// lateName is the name of the InfraEnv that hosts of an image boot to be added,
-// and that InfraEnv once it is there: after the names of those that the cluster
-// is installed with. That the name is always the same keeps a service whose
+// lateName is the name of the further InfraEnv that hosts of an image boot to be
+// added, and that InfraEnv once it is there: after the names of those that the
+// cluster is installed with. That the name is always the same keeps a service whose
 // clock is not to be trusted from being given one after the other.
 func (p *planner) lateName(image InfraEnvPlan, intended []InfraEnvPlan) (string, *InfraEnv) {
 	place := slices.IndexFunc(intended, func(i InfraEnvPlan) bool { return i.Name == image.Name })
@@ -66,6 +74,29 @@ func (p *planner) lateName(image InfraEnvPlan, intended []InfraEnvPlan) (string,
 			return name, env
 		}
 	}
+}
+
+// unfit says why hosts cannot be added with the InfraEnv that the cluster was
+// installed with, "" where they can.
+func (p *planner) unfit(image InfraEnvPlan, env *InfraEnv) string {
+	if !image.boots(env) {
+		return "it is of another architecture"
+	}
+	if want, have := image.Settings[SetOSVersion], cmp.Or(env.Settings[SetOSVersion], env.Settings[SetVersion]); want != "" && have != "" && !sameVersion(want, have) {
+		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
+	}
+	for _, d := range imageDifferences(image.Settings, env) {
+		if d.known && rules(d.setting).infraEnv == Frozen {
+			return fmt.Sprintf("its %s is %s", d.setting, d.change("").From)
+		}
+	}
+	for _, name := range image.Hosts {
+		h := p.matches.byName[name]
+		if h != nil && h.InfraEnvID == env.ID && membershipOf(h) == outside && p.toAdd(p.spec.Host(name)) {
+			return name + ", which was lost in the install, stays what it is there"
+		}
+	}
+	return ""
 }
 
 // boots says whether an InfraEnv's image runs on the machines of an intended one.
@@ -94,14 +125,18 @@ func (i *InfraEnvPlan) heldBy(env *InfraEnv, intended []InfraEnvPlan) bool {
 	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n StaticNetwork) bool { return held[normaliseMAC(firstMAC(n))] })
 }
 
-// lateEnv is the InfraEnv whose image hosts boot to be added, nil for none.
+// lateEnv is the InfraEnv whose image hosts boot to be added, nil for none: one that
+// was made for that, else the one that the cluster was installed with.
 func (p *planner) lateEnv(image InfraEnvPlan, intended []InfraEnvPlan) *InfraEnv {
 	for i := range p.observed.InfraEnvs {
 		env := &p.observed.InfraEnvs[i]
 		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
-		if own && p.takesLate(env) && image.boots(env) && image.heldBy(env, intended) {
+		if own && p.madeLate(env) && image.boots(env) && image.heldBy(env, intended) {
 			return env
 		}
+	}
+	if env := p.infraEnv(image.Name); env == nil || p.unfit(image, env) == "" {
+		return env
 	}
 	_, env := p.lateName(image, intended)
 	return env
@@ -129,8 +164,9 @@ func (p *planner) lateEnvOf(name string) *InfraEnv {
 	return nil
 }
 
-// takesLate says whether hosts of an InfraEnv may join an installed cluster.
-func (p *planner) takesLate(env *InfraEnv) bool {
+// madeLate says whether an InfraEnv is not one that the cluster was installed with, or
+// is a pool, which belongs to no cluster.
+func (p *planner) madeLate(env *InfraEnv) bool {
 	done := p.cluster.InstallCompleted
 	return env.ClusterID == "" || done.IsZero() || !env.Created.Before(done)
 }

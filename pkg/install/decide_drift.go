@@ -109,11 +109,20 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 			delete(image.Settings, SetOSVersion) // of hosts that are added
 		}
 		for _, d := range imageDifferences(image.Settings, env) {
-			if d.known && !told[d.setting] {
+			if d.known && !told[d.setting] && !p.networksAdded(d, env) {
 				p.drift(InfraEnvScope(env.Name), d, late)
 			}
 		}
 	}
+}
+
+// networksAdded says whether a difference is only that the networks of hosts that were
+// added have come into an image that the cluster was installed with.
+func (p *planner) networksAdded(d difference, env *InfraEnv) bool {
+	whole, err := p.infraEnvPlans()
+	return err == nil && d.setting == SetStaticNetwork && slices.ContainsFunc(whole, func(image InfraEnvPlan) bool {
+		return image.Name == env.Name && rules(d.setting).same(image.Settings[d.setting], d.have)
+	})
 }
 
 // neverSent says of what goes along with other settings of a host only that

@@ -371,3 +371,19 @@ func TestRecordInstalled(t *testing.T) {
 		})
 	}
 }
+
+// A hub without Hive's operator takes more hosts as soon as the cluster is installed, while
+// nobody has written down that it is: that is an installed cluster all the same, which
+// oaictl records.
+func TestTakesMoreHostsBeforeItIsRecorded(t *testing.T) {
+	w := installedWithout(t, sample(3, 1), true)
+	w.observed.Cluster.State, w.observed.Cluster.Unrecorded = install.ClusterAddingHosts, true
+	plan := w.decide()
+	if len(plan.Actions) == 0 || plan.Actions[0].Kind != install.RecordInstalled || hasKind(plan, install.StartInstall) || hasKind(plan, install.RegisterCluster) {
+		t.Fatalf("actions %v", keys(plan.Actions))
+	}
+	w.observed.Cluster.Unrecorded = false
+	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 {
+		t.Errorf("%s: actions %v", plan.Verdict, keys(plan.Actions))
+	}
+}

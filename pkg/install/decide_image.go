@@ -72,7 +72,7 @@ func (p *planner) withdrawInfraEnv(env InfraEnv, reason string) {
 func (p *planner) infraEnvPlans() ([]InfraEnvPlan, error) {
 	have := p.observed.InfraEnvs
 	if p.cluster != nil && p.cluster.State.installed() && !p.cluster.InstallCompleted.IsZero() {
-		have = slices.DeleteFunc(slices.Clone(have), func(e InfraEnv) bool { return e.ClusterID != "" && p.takesLate(&e) })
+		have = slices.DeleteFunc(slices.Clone(have), func(e InfraEnv) bool { return e.ClusterID != "" && p.madeLate(&e) })
 	}
 	plans, err := InfraEnvPlans(p.spec, have)
 	for _, plan := range plans {

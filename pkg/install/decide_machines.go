@@ -185,7 +185,7 @@ func troubleRemedy(host string, kind TroubleKind) string {
 	case TroubleUnreachable:
 		return "check " + field + ".address, and the way from here to the BMC"
 	case TroubleCredentials:
-		return "correct " + field + ".credentials, or the user on the BMC, and run the same command again: a refused password is not tried twice, as accounts lock"
+		return "correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock"
 	case TroubleNoVirtualMedia:
 		return "boot " + host + " from the discovery image by hand (oaictl create images), or give its BMC a licence with virtual media"
 	case TroubleMediaRefused:

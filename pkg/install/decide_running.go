@@ -60,15 +60,8 @@ func (p *planner) finalizing() {
 	if stage != "" {
 		what = "the cluster to finish: " + stage
 	}
-	var operators []string
-	for _, o := range p.cluster.Operators {
-		if o.Status != "available" {
-			operators = append(operators, o.Name)
-		}
-	}
-	if len(operators) > 0 {
-		what += " (" + strings.Join(operators, ", ") + ")"
-	}
+	operators := p.unavailable()
+	what += operators
 	since := progress.FinalizingSince
 	if since.IsZero() {
 		since = p.cluster.StatusSince
@@ -77,10 +70,24 @@ func (p *planner) finalizing() {
 	if progress.FinalizingTimedOut {
 		p.block(Blocker{
 			Key: "cluster/finalize/slow", Scope: ScopeCluster, Reason: "FinalizingTimedOut", Cure: CurePerson, Since: since,
-			Message: fmt.Sprintf("%s has taken longer than the service allows for it", stage),
+			Message: fmt.Sprintf("%s%s has taken longer than the service allows for it", stage, operators),
 			Remedy:  "look at the cluster with auth/kubeconfig-noingress: oc get clusteroperators",
 		})
 	}
+}
+
+// unavailable names, in brackets, the operators that are not available yet.
+func (p *planner) unavailable() string {
+	var operators []string
+	for _, o := range p.cluster.Operators {
+		if o.Status != "available" {
+			operators = append(operators, o.Name)
+		}
+	}
+	if len(operators) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(operators, ", ") + ")"
 }
 
 // runningHost says what a host of a running install waits for.
@@ -114,7 +121,7 @@ func (p *planner) runningStage(h *Host) {
 		p.block(Blocker{
 			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: CurePerson, Since: since, Hosts: []string{name},
 			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage, h.Progress.Since.UTC().Format(time.TimeOnly)),
-			Remedy:  stageRemedy(stage, name),
+			Remedy:  p.stageRemedy(stage, name),
 		})
 	}
 }
@@ -141,9 +148,9 @@ func (p *planner) stuck(h *Host) (since time.Time, stuck bool) {
 	return end, p.now.After(end)
 }
 
-func stageRemedy(stage, name string) string {
+func (p *planner) stageRemedy(stage, name string) string {
 	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
-		return entry.Remedy
+		return catalogue.Fill(entry.Remedy, catalogue.Names{Cluster: p.name(), Hosts: []string{name}, Stage: stage})
 	}
 	return "look at the console of " + name
 }
@@ -263,6 +270,9 @@ func (p *planner) degradations() []string {
 func (p *planner) failed() {
 	p.saveNoIngress()
 	reasons := []string{firstOf(p.cluster.StatusInfo, p.cluster.Status)}
+	if !p.cluster.Progress.FinalizingSince.IsZero() { // what it waited for to the end
+		reasons[0] += p.unavailable()
+	}
 	for _, h := range p.matches.part {
 		if h.State == HostFailed && h.StatusInfo != failedWithCluster {
 			reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))

@@ -25,7 +25,7 @@ func (p *planner) start() {
 		}
 	}
 	missing, ok := p.enoughHosts()
-	if !ok || p.preparationFailed() {
+	if !ok || !p.cluster.Released && p.preparationFailed() {
 		return
 	}
 	p.plan.Missing = missing

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/redact"
 )
 
 // change is what a person is shown of a difference.
@@ -27,6 +29,15 @@ func (v Value) show(setting Setting) string {
 			return "[redacted]"
 		}
 		return string(ValueOf(Proxy{HTTP: withoutPassword(proxy.HTTP), HTTPS: withoutPassword(proxy.HTTPS), No: proxy.No}))
+	case setting == SetDiskEncrypt:
+		var encryption DiskEncryption
+		if v.Decode(&encryption) != nil {
+			return "[redacted]"
+		}
+		for i := range encryption.Tang {
+			encryption.Tang[i].URL = withoutPassword(encryption.Tang[i].URL)
+		}
+		return string(ValueOf(encryption))
 	case setting == SetIgnition || setting == SetDiscIgnition || setting == SetInstallConfig:
 		// Such documents carry password hashes, keys and registry credentials.
 		return "[" + sizeText(len(v.Text())) + "]"
@@ -62,9 +73,9 @@ func (v Value) show(setting Setting) string {
 	}
 	var list []string
 	if strings.HasPrefix(string(v), "[") && v.Decode(&list) == nil {
-		return strings.Join(list, ", ")
+		return redact.Text(strings.Join(list, ", "))
 	}
-	return strings.TrimSpace(v.Text())
+	return redact.Text(strings.TrimSpace(v.Text()))
 }
 
 func withoutPassword(address string) string {

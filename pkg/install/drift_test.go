@@ -65,6 +65,8 @@ func TestChangesShowNoSecrets(t *testing.T) {
 		SetInstallConfig: ValueOf(`{"platform":{"baremetal":{"hosts":[{"bmc":{"password":"hunter2"}}]}}}`),
 		SetIgnition:      ValueOf(`{"passwd":{"users":[{"passwordHash":"hunter2"}]}}`),
 		SetDiscIgnition:  ValueOf(`{"storage":{"files":[{"contents":{"source":"data:,hunter2"}}]}}`),
+		SetDiskEncrypt:   ValueOf(DiskEncryption{On: "all", Mode: "tang", Tang: []Tang{{URL: "http://me:hunter2&@tang.example.com:7500"}}}),
+		SetKernelArgs:    ValueOf([]string{"coreos.inst.ignition_url=https://me:hunter2@example.com/a.ign"}),
 	} {
 		if shown := value.show(setting); strings.Contains(shown, "hunter2") || shown == "" {
 			t.Errorf("%s is shown as %q", setting, shown)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -357,4 +358,94 @@ func (h *hanging) Act(ctx context.Context, desired *install.Desired, a install.A
 		return context.Cause(ctx)
 	}
 	return h.plane.Act(ctx, desired, a)
+}
+
+// slowDownloads is a plane whose cluster is installed shortly before the time is up, and
+// whose results take their time.
+type slowDownloads struct {
+	*plane
+	installed time.Time
+	takes     time.Duration
+}
+
+func (p *slowDownloads) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+	if !time.Now().Before(p.installed) {
+		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = install.ClusterInstalled, true
+	}
+	return p.plane.Observe(ctx, query, prior)
+}
+
+func (p *slowDownloads) Credential(ctx context.Context, _, name string) ([]byte, error) {
+	select {
+	case <-time.After(p.takes):
+		return []byte(name), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// savedNames are the files that were written.
+type savedNames struct {
+	unwritable
+	names []string
+}
+
+func (f *savedNames) Save(_ context.Context, _ install.ClusterRef, name string, _ []byte) (string, error) {
+	f.names = append(f.names, name)
+	return "", nil
+}
+
+// TestResultsAfterTheTimeIsUp: what an installed cluster has is still fetched when the
+// time is over, within half a minute more.
+func TestResultsAfterTheTimeIsUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		takes time.Duration // each download
+		saved []string
+		took  time.Duration // the whole run
+	}{
+		"answers":      {takes: 5 * time.Second, saved: []string{"kubeconfig", "kubeadmin-password"}, took: 70 * time.Second},
+		"takes longer": {takes: time.Hour, took: 90 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &slowDownloads{plane: &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}, installed: time.Now().Add(57 * time.Second), takes: test.takes}
+				p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: install.ClusterFinalizing}
+				files := &savedNames{}
+				began := time.Now()
+				_, err := install.New(p, install.WithFiles(files), install.WithTimeouts(time.Minute, 0), install.WithPollInterval(time.Second)).Run(t.Context(), p.desired)
+				if took := time.Since(began); install.CodeOf(err) != install.CodeTimeout || !slices.Equal(files.names, test.saved) || took != test.took {
+					t.Errorf("after %s: %v; saved %v", took, err, files.names)
+				}
+			})
+		})
+	}
+}
+
+// TestInstallFollowsReady: the install call comes with the first look that shows the
+// cluster ready.
+func TestInstallFollowsReady(t *testing.T) {
+	for _, every := range []time.Duration{500 * time.Millisecond, 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &plane{world: readyWorld(t, sample(3, 0)), still: true}
+			ready := time.Now().Add(time.Minute + every/3)
+			var asked time.Time
+			p.observed.Cluster.State = install.ClusterDiscovering
+			p.observe = func(int) error {
+				if p.observed.Cluster.State == install.ClusterDiscovering && !time.Now().Before(ready) {
+					p.observed.Cluster.State = install.ClusterReady
+				}
+				return nil
+			}
+			p.lose = func(a install.Action) error {
+				if a.Kind == install.StartInstall {
+					asked = time.Now()
+				}
+				return nil
+			}
+			_, _, _ = runFor(t, p, false, install.WithPollInterval(every), install.WithTimeouts(2*time.Minute, 0))
+			if late := asked.Sub(ready); asked.IsZero() || late > every {
+				t.Errorf("every %s: the install call comes %s after ready", every, late)
+			}
+		})
+	}
 }

@@ -54,6 +54,7 @@ func owners() map[string]owner {
 		"spec.network.userManaged":          sent(install.SetUserManaged),
 		"spec.network.mtu":                  sent(install.SetInstallConfig),
 		"spec.network.defaults":             net,
+		"spec.network.defaults.bmc":         local("for the hosts' controllers, as bmc of each"),
 		"spec.network.defaults.ntp":         sent(install.SetExtraNTP),
 		"spec.network.ntp":                  sent(install.SetNTP),
 		"spec.platform":                     sent(install.SetPlatform),

@@ -49,6 +49,22 @@ func TestImport(t *testing.T) {
 	}
 }
 
+// TestThenOfAnImport promises no install: hosts are added.
+func TestThenOfAnImport(t *testing.T) {
+	w := newWorld(&install.Desired{Spec: installedElsewhere(), Options: install.Options{AddNodes: true}})
+	plan, lines := follow(w)
+	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") || !strings.Contains(text, "install each of worker-0, worker-1 once it is ready") || !strings.Contains(text, "register the InfraEnv lab") {
+		t.Errorf("follows:\n%s", text)
+	}
+	if len(plan.Actions) != 1 || plan.Actions[0].Kind != install.ImportCluster {
+		t.Errorf("actions %v", keys(plan.Actions))
+	}
+	w.desired.Options.AddNodes = false
+	if _, lines := follow(w); len(lines) > 0 {
+		t.Errorf("nothing is done, and follows: %q", lines)
+	}
+}
+
 // TestImportIsNoInstall: `create cluster` does not take for done what it did not do.
 func TestImportIsNoInstall(t *testing.T) {
 	w := newWorld(&install.Desired{Spec: installedElsewhere()})

@@ -230,7 +230,7 @@ func TestThenBoots(t *testing.T) {
 	}
 	found := false
 	for _, step := range install.Then(r.desired, observed, plan) {
-		found = found || step.Kind == install.InsertMedia && strings.Contains(step.Message, "boot cp-0 through their BMCs")
+		found = found || step.Kind == install.InsertMedia && strings.Contains(step.Message, "boot cp-0 through its BMC")
 	}
 	if !found {
 		t.Errorf("steps %+v", install.Then(r.desired, observed, plan))

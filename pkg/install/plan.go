@@ -31,6 +31,7 @@ const (
 	UpdateCluster     Kind = "UpdateCluster"
 	SetOverrides      Kind = "SetInstallConfigOverrides"
 	UploadManifest    Kind = "UploadManifest"
+	RemoveManifest    Kind = "RemoveManifest"
 	IgnoreValidations Kind = "IgnoreValidations"
 	RegisterInfraEnv  Kind = "RegisterInfraEnv"
 	UpdateInfraEnv    Kind = "UpdateInfraEnv"

@@ -126,7 +126,7 @@ func (r *run) limit(b Blocker, stood time.Duration) error {
 				message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
 			}
 		}
-		return &Fault{Code: code, Op: r.op(), On: r.name(), Err: errors.New(message), Next: b.Remedy}
+		return &Fault{Code: code, Op: r.op(), On: r.name(), Err: errors.New(message + besides(b, r.latest.Plan.Blockers)), Next: b.Remedy}
 	}
 	switch b.Cure {
 	case CureNow:
@@ -147,6 +147,25 @@ func (r *run) limit(b Blocker, stood time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// besides are the other things that stand in the way when a blocker ends the run.
+func besides(b Blocker, all []Blocker) string {
+	const most = 4
+	var texts []string
+	for _, other := range all {
+		if other.Key != b.Key && other.Message != b.Message {
+			texts = append(texts, other.Message)
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	rest := ""
+	if more := len(texts) - most; more > 0 {
+		texts, rest = texts[:most], fmt.Sprintf("; and %d more", more)
+	}
+	return "; besides, " + strings.Join(texts, "; ") + rest
 }
 
 // errOutOfTime is why the context of a run ends that has taken too long.

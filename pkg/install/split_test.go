@@ -228,8 +228,8 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 	}
 }
 
-// A node that is added to a cluster of several InfraEnvs boots an image of its
-// own, which is not changed again for others.
+// A node that is added to a cluster of several InfraEnvs boots the image that has its
+// network.
 func TestAddingANodeToASplitCluster(t *testing.T) {
 	c := sample(3, 7)
 	for i := range c.Spec.Hosts {
@@ -256,7 +256,19 @@ func TestAddingANodeToASplitCluster(t *testing.T) {
 	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-6"}) {
 		t.Errorf("%s: %s", plan.Verdict, plan.Message)
 	}
-	if count(w, install.RegisterInfraEnv) != 1 || count(w, install.UpdateInfraEnv) != 0 || len(w.observed.InfraEnvs) != before+1 {
+	if len(w.observed.InfraEnvs) != before || count(w, install.UpdateInfraEnv) != 0 {
+		t.Errorf("writes %v", keys(w.writes))
+	}
+	for number := 20; len(w.observed.InfraEnvs) == before && number < 40; number++ { // until one does not fit
+		more := c.Spec.Hosts[number]
+		more.Name = fmt.Sprintf("worker-%d", number)
+		more.Hostname, more.Match.MAC = more.Name, mac(2, number)
+		c.Spec.Hosts = append(c.Spec.Hosts, more)
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if further := w.writes[len(w.writes)-1]; further.Kind != install.RegisterInfraEnv || further.Name != fmt.Sprintf("lab-%d", before+1) {
 		t.Errorf("writes %v", keys(w.writes))
 	}
 }

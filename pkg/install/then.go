@@ -33,8 +33,11 @@ func Then(desired *Desired, observed *Observed, plan Plan) []Step {
 		return nil
 	}
 	f := &following{planner: p, now: plan}
+	early := p.cluster == nil || p.cluster.State.beforeInstall()
 	switch {
-	case p.cluster == nil || p.cluster.State.beforeInstall():
+	case early && p.spec.Imported():
+		f.nodes()
+	case early:
 		f.settings()
 		f.machines()
 		f.install()
@@ -54,6 +57,23 @@ type following struct {
 
 func (f *following) add(s Step) { f.steps = append(f.steps, s) }
 
+// nodes are what follows on the import of a cluster: it is installed already, and
+// hosts are added to it.
+func (f *following) nodes() {
+	if !f.desired.Options.AddNodes {
+		return
+	}
+	f.images()
+	missing := f.missingHosts()
+	f.machines()
+	if len(missing) > 0 {
+		f.add(Step{
+			Scope: ScopeCluster, Kind: InstallHost, Hosts: missing,
+			Message: "install each of " + few(missing) + " once it is ready; which disks it writes over is known when they have registered",
+		})
+	}
+}
+
 // planned says whether the plan does such a thing already.
 func (f *following) planned(kind Kind) bool {
 	return slices.ContainsFunc(f.now.Actions, func(a Action) bool { return a.Kind == kind })
@@ -70,10 +90,24 @@ func (f *following) settings() {
 		ahead.cluster.Owned = true
 		ahead.configureCluster()
 	}
-	configuring := ahead.plan.Actions
+	f.actions(ahead.plan.Actions)
+	f.images()
+}
+
+// images are the discovery images that are still to be made or changed.
+func (f *following) images() {
+	ahead := *f.planner
 	ahead.plan = Plan{}
+	if ahead.cluster == nil { // as if it were registered
+		ahead.cluster = &Cluster{State: ClusterDiscovering}
+	}
 	ahead.images()
-	for _, a := range append(configuring, ahead.plan.Actions...) {
+	f.actions(ahead.plan.Actions)
+}
+
+// actions adds those that the plan does not have.
+func (f *following) actions(ahead []Action) {
+	for _, a := range ahead {
 		if !slices.ContainsFunc(f.now.Actions, func(b Action) bool { return b.Key == a.Key }) {
 			f.add(Step{Scope: a.Scope, Kind: a.Kind, Message: a.describe()})
 		}
@@ -90,7 +124,7 @@ func (f *following) machines() {
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(Step{
 			Scope: ScopeCluster, Kind: InsertMedia, Hosts: byBMC,
-			Message: "boot " + few(byBMC) + " through their BMCs: insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
+			Message: "boot " + few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
 		})
 	}
 	if len(awaited) > 0 {
@@ -115,6 +149,13 @@ func (f *following) machines() {
 		f.add(Step{Scope: ScopeCluster, Kind: BindHost, Message: "bind " + few(missing) + " to the cluster", Hosts: missing})
 	}
 	f.add(Step{Scope: ScopeCluster, Kind: UpdateHost, Message: "configure " + few(missing) + " as the file says", Hosts: missing})
+}
+
+func theirBMCs(n int) string {
+	if n == 1 {
+		return "its BMC"
+	}
+	return "their BMCs"
 }
 
 // bootedByOaictl are those of the hosts whose BMCs the plan does nothing with yet.

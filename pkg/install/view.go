@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // newView gathers the picture that a live display draws.
@@ -20,6 +21,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 		line := HostView{Name: want.Name, Role: Role(want.Role), State: HostAbsent}
 		if have := names.byName[want.Name]; have != nil {
 			line = hostView(want.Name, have)
+			line.Role = roleOf(want, have)
 		}
 		view.Hosts = append(view.Hosts, line)
 	}
@@ -36,6 +38,18 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 		view.Percent, view.ETA = adding(desired, names), slowest(observed)
 	}
 	return view
+}
+
+// roleOf is the role that a host will have: what the file says goes before what the
+// service would choose.
+func roleOf(want *spec.Host, have *Host) Role {
+	switch {
+	case have.Role != RoleAuto && have.Role != "":
+		return have.Role
+	case want.Role != "" && want.Role != spec.Auto:
+		return Role(want.Role)
+	}
+	return cmp.Or(have.Suggested, have.Role)
 }
 
 func hostView(name string, h *Host) HostView {

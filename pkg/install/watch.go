@@ -207,7 +207,7 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 		}
 		from = slices.Index(is.Stages, before.Progress.Stage) // in the list of now: roles change
 	}
-	if is.Stage == "" {
+	if is.Stage == "" || before == nil && now.State == HostResetting {
 		return false
 	}
 	if to < from {
@@ -288,7 +288,9 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 				continue
 			}
 		}
-		if _, told := w.stands[x.Key]; !told {
+		// What is to be done about it now is told, too: a BMC that begins to answer may
+		// refuse the password.
+		if old, told := w.stands[x.Key]; !told || x.Reason != reasonValidation && old.Remedy != x.Remedy {
 			w.stands[x.Key], changed = x, true
 			w.tell(event)
 		}

@@ -64,6 +64,8 @@ func (w *world) apply(a install.Action) error {
 				o.Cluster.Manifests[a.Name] = install.Digest([]byte(m.Content))
 			}
 		}
+	case install.RemoveManifest:
+		delete(o.Cluster.Manifests, a.Name)
 	case install.RegisterInfraEnv:
 		o.InfraEnvs = append(o.InfraEnvs, install.InfraEnv{
 			ID: "infraenv-" + a.Name, Name: a.Name, ClusterID: a.Target, Owned: true, Created: o.At, Settings: maps.Clone(a.Settings),
@@ -235,17 +237,18 @@ func (w *world) pass() {
 	}
 }
 
-// bootHosts registers the machines of the file that are not there yet. Once the
-// cluster is installed, the service takes none from an image of before.
+// bootHosts registers the machines of the file that are not there yet, from an image
+// that was made for those that are added, where there is one. Once the cluster is
+// installed, the service takes none until it was told to.
 func (w *world) bootHosts() {
 	late := w.desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
 	done := w.observed.Cluster.InstallCompleted
-	from := slices.IndexFunc(w.observed.InfraEnvs, func(e install.InfraEnv) bool {
-		return done.IsZero() || e.ClusterID == "" || !e.Created.Before(done)
-	})
-	if from < 0 || w.observed.Cluster.State == install.ClusterInstalled {
+	if len(w.observed.InfraEnvs) == 0 || w.observed.Cluster.State == install.ClusterInstalled {
 		return
 	}
+	from := max(0, slices.IndexFunc(w.observed.InfraEnvs, func(e install.InfraEnv) bool {
+		return done.IsZero() || e.ClusterID == "" || !e.Created.Before(done)
+	}))
 	present := w.desired.At(&w.observed).Spec
 	for i, want := range w.desired.Spec.Spec.Hosts {
 		if present.Host(want.Name) == nil {

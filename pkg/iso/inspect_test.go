@@ -343,3 +343,16 @@ func TestOpenRefuses(t *testing.T) {
 		t.Errorf("cancelled: error %v", err)
 	}
 }
+
+// A minimal ISO has no root filesystem: nothing is said of whether it matches.
+func TestLiveReportOfAMinimalISO(t *testing.T) {
+	for want, report := range map[string]iso.LiveReport{
+		`{"initrdId":"a"}`: {InitrdID: "a"},
+		`{"initrdId":"a","rootfsId":"a","match":true}`:  {InitrdID: "a", RootfsID: "a", Match: true},
+		`{"initrdId":"a","rootfsId":"b","match":false}`: {InitrdID: "a", RootfsID: "b"},
+	} {
+		if got, err := json.Marshal(iso.Report{Live: report}); err != nil || !strings.Contains(string(got), `"live":`+want) {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}

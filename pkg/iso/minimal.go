@@ -33,14 +33,30 @@ type minimal struct {
 // whoever adds the kernel argument coreos.live.rootfs_url.
 //
 // The first call for a base reads about 100 MB to verify the digest; what it found is remembered.
-// A base that was customised has no minimal ISO: the recipe is for the one as it was built. Where
-// another tool rebuilt it the error is ErrRebuilt.
+// A base that was customised has no minimal ISO: the recipe is for the one as it was built, which
+// AsBuilt gives. Where another tool rebuilt it the error is ErrRebuilt.
 func (b *Base) Minimal(ctx context.Context, rootfsURL string) (*Base, error) {
 	made, err := b.makeMinimal(ctx, rootfsURL)
 	if err != nil {
 		return nil, fmt.Errorf("%s: minimal ISO: %w", b.name, err)
 	}
 	return made, nil
+}
+
+// AsBuilt returns the base without what it carries and with the kernel arguments that it was built
+// with, as a base of its own that reads from b. What another tool changed elsewhere stays, and what
+// was made larger stays so: whether Minimal takes it, the digest tells.
+func (b *Base) AsBuilt() (*Base, error) {
+	image, _, err := b.Customize(Customization{Existing: Replace, Kargs: KargEdit{Reset: b.kargs != nil}})
+	if err != nil {
+		return nil, err
+	}
+	built, err := read(b.name, image)
+	if err != nil {
+		return nil, err
+	}
+	built.identity = b.identity
+	return built, nil
 }
 
 func (b *Base) makeMinimal(ctx context.Context, rootfsURL string) (*Base, error) {

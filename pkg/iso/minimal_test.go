@@ -86,9 +86,19 @@ func TestMinimalOfWhatWasCustomized(t *testing.T) {
 		"arguments": {Kargs: iso.KargEdit{Append: []string{"quiet"}}},
 	} {
 		image, _ := customize(t, base, c)
-		if _, err := reopen(t, image).Minimal(t.Context(), rootfsURL); !errors.Is(err, iso.ErrCustomized) {
+		customized := reopen(t, image)
+		if _, err := customized.Minimal(t.Context(), rootfsURL); !errors.Is(err, iso.ErrCustomized) {
 			t.Errorf("%s: error %v", name, err)
 		}
+		built, err := customized.AsBuilt()
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := built.Minimal(t.Context(), rootfsURL)
+		if err != nil {
+			t.Fatalf("%s: of the image as it was built: %v", name, err)
+		}
+		checkAsBuilt(t, layout(t, "x86_64-2023-07"), made)
 	}
 	damaged := base.Image().Clone()
 	boot := isotest.Content(t, layout(t, "x86_64-2023-07"), "images/pxeboot/vmlinuz")

@@ -1,5 +1,7 @@
 package iso
 
+import "encoding/json"
+
 // Report is all that was found in an image, as "iso show" prints it.
 type Report struct {
 	VolumeID string         `json:"volumeId"`
@@ -62,6 +64,16 @@ type LiveReport struct {
 	InitrdID string `json:"initrdId"`
 	RootfsID string `json:"rootfsId"` // empty in a minimal ISO
 	Match    bool   `json:"match"`
+}
+
+// MarshalJSON leaves out the root filesystem that a minimal ISO does not have: whether it
+// matches cannot be said.
+func (l LiveReport) MarshalJSON() ([]byte, error) {
+	if l.RootfsID == "" {
+		return json.Marshal(map[string]string{"initrdId": l.InitrdID})
+	}
+	type whole LiveReport
+	return json.Marshal(whole(l))
 }
 
 // Secret is a place in the image that not everybody should see.

@@ -204,6 +204,7 @@ func scrub(text, dir string) string {
 		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"},
 		{`( )\d\d:\d\d:\d\d([, ]|$)`, " TIME$2"},
 		{`wwn-0x[0-9a-f]+`, "WWN"},
+		{`(  Took: +)\S+`, "${1}TIME"},
 		{`/[^ ]*/(oaictl|e2e\.test)\b`, "oaictl"},
 		{`/tmp/[^ ]*`, "FILE"},
 		{`127\.0\.0\.1:\d+`, "SERVICE"},

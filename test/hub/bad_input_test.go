@@ -16,6 +16,7 @@ import (
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // badWorld is a hub on which an install cannot go well, and what a person is told.
@@ -93,7 +94,7 @@ func TestBadWorlds(t *testing.T) {
 	for name, test := range badWorlds() {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, "compact"), speed: 2 * speed, operator: test.operator})
+			x := onHub().open(t, setup{cluster: fixture.Example(t, "compact"), speed: 2 * speed, operator: test.operator})
 			untouched := x.strangers(t)
 			if test.operator.Webhooks {
 				x.awaitWebhooks(t)
@@ -154,7 +155,7 @@ func (x *site) eventually(t testing.TB, what string, holds func() bool) {
 func TestOwnersConflict(t *testing.T) {
 	t.Parallel()
 	dark := scene(t, "host-never-boots")
-	x := onHub().open(t, setup{cluster: example(t, "compact"), speed: 2 * speed, scenario: dark})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "compact"), speed: 2 * speed, scenario: dark})
 	first := x.detach(t)
 	if first.err != nil {
 		t.Fatal(first.err)
@@ -183,7 +184,7 @@ func TestServiceStalls(t *testing.T) {
 	for name, trouble := range map[string]hubsim.Trouble{"unsynced agents": {UnsyncedAgents: true}, "backend errors": {BackendErrors: 4}} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, "sno"), operator: hubsim.Config{Trouble: trouble, Webhooks: true}})
+			x := onHub().open(t, setup{cluster: fixture.Example(t, "sno"), operator: hubsim.Config{Trouble: trouble, Webhooks: true}})
 			x.installs(t, &wire{})
 		})
 	}
@@ -193,7 +194,7 @@ func TestServiceStalls(t *testing.T) {
 // and goes on when it is gone.
 func TestTerminatingNamespace(t *testing.T) {
 	t.Parallel()
-	x := onHub().open(t, setup{cluster: example(t, "compact"), speed: 2 * speed, absent: true})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "compact"), speed: 2 * speed, absent: true})
 	holds := object("v1", "ConfigMap", x.namespace, "holds", nil)
 	holds.SetFinalizers([]string{"example.com/hold"})
 	if _, err := x.client.Resource(hubapi.ConfigMaps()).Namespace(x.namespace).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {

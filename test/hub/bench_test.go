@@ -14,6 +14,7 @@ import (
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // fleet is many clusters with static networks, each in a namespace of its own.
@@ -64,7 +65,7 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		b.Fatal(err)
 	}
 	x := &site{client: client}
-	x.imageSets(b)
+	fixture.OfferReleases(b, x.client)
 	for round := 0; b.Loop(); round++ {
 		b.StopTimer()
 		specs := fleet(b, round, clusters, hosts)

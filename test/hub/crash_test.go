@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 var errKilled = errors.New("killed")
@@ -34,7 +35,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := test.open(t, setup{cluster: example(t, name)})
+			x := test.open(t, setup{cluster: fixture.Example(t, name)})
 			untouched := x.strangers(t)
 			dir := t.TempDir()
 			var last *attempt
@@ -66,7 +67,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 // after the cluster: nothing of it is left.
 func TestKilledAtEveryDeletion(t *testing.T) {
 	t.Parallel()
-	x := onHub().open(t, setup{cluster: example(t, "static-network"), absent: true})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "static-network"), absent: true})
 	untouched := x.strangers(t)
 	a := x.detaches(t, x.plane(t))
 	if a.err != nil {

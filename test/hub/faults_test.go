@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // trouble is what goes wrong with the calls of one kind, the first few times of
@@ -55,7 +56,7 @@ func TestPassingTroubles(t *testing.T) {
 	for _, kind := range passingTroubles() {
 		t.Run(strings.ReplaceAll(kind.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, "sno")})
+			x := onHub().open(t, setup{cluster: fixture.Example(t, "sno")})
 			untouched := x.strangers(t)
 			var mu sync.Mutex
 			struck := map[string]int{}
@@ -115,7 +116,7 @@ func (c *cut) Read(p []byte) (int, error) {
 // event as often as not.
 func TestWatchesEnd(t *testing.T) {
 	t.Parallel()
-	x := onHub().open(t, setup{cluster: example(t, "sno")})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "sno")})
 	var mu sync.Mutex
 	ended := 0
 	w := &wire{strike: func(request *http.Request, pass func() (*http.Response, error)) (*http.Response, error, bool) {
@@ -150,7 +151,7 @@ func TestCredentialsExpire(t *testing.T) {
 	for name, after := range map[string]int{"at first": 0, "while it registers": 3, "while it installs": 6} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := onHub().open(t, setup{cluster: example(t, "sno")})
+			x := onHub().open(t, setup{cluster: fixture.Example(t, "sno")})
 			var mu sync.Mutex
 			written := 0
 			w := &wire{strike: func(request *http.Request, _ func() (*http.Response, error)) (*http.Response, error, bool) {
@@ -181,7 +182,7 @@ func TestCredentialsExpire(t *testing.T) {
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	own := kubetest.Start(t)
-	x := onHub().open(t, setup{cluster: example(t, "sno"), server: own})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "sno"), server: own})
 	plane, dir := x.plane(t), t.TempDir()
 	reached := make(chan string, 100)
 	done := make(chan *attempt, 1)

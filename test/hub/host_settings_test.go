@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // particularHosts is a compact cluster, one of whose hosts has everything that a host
@@ -29,13 +30,13 @@ func particularHosts(t testing.TB) *spec.Cluster {
     ignition: {ignition: {version: 3.2.0}, storage: {files: [{path: /etc/particular, contents: {source: "data:,b"}}]}}
     ignitionEndpoint: {token: {file: ../shared/bmc-password-only}, headers: {X-Rack: b}}`
 	const mac = `match: {mac: "52:54:00:00:02:01"}`
-	return exampleWith(t, "compact", mac, mac+all, "  hosts: ", "  ignitionEndpoint: {url: \"https://api-int.example.com:22623/config\"}\n  ignoreValidations: {hosts: [ntp-synced]}\n  hosts: ")
+	return fixture.Example(t, "compact", mac, mac+all, "  hosts: ", "  ignitionEndpoint: {url: \"https://api-int.example.com:22623/config\"}\n  ignoreValidations: {hosts: [ntp-synced]}\n  hosts: ")
 }
 
 // fencedHosts is a cluster of two machines that can power each other off.
 func fencedHosts(t testing.TB) *spec.Cluster {
 	t.Helper()
-	cluster := exampleWith(t, "compact", "  hosts: ", "  topology: {controlPlane: 2, workers: 0, fencing: true}\n  hosts: ",
+	cluster := fixture.Example(t, "compact", "  hosts: ", "  topology: {controlPlane: 2, workers: 0, fencing: true}\n  hosts: ",
 		"role: control-plane\n", "role: control-plane\n    fencing: {address: \"redfish+https://10.0.0.1/redfish/v1/Systems/1\", credentials: {file: ../shared/bmc-password}}\n",
 		"  - name: cp-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:02:02\"}\n", "")
 	return cluster
@@ -97,9 +98,9 @@ func installsAsTold(t *testing.T, b backend, cluster *spec.Cluster) map[string]a
 	if b.metal3 {
 		x.wereBooted(t)
 	}
-	x.forget()
-	if again := x.run(t, dir); again.err != nil || len(x.written()) > 0 {
-		t.Errorf("the second run: %v; writes %v", again.err, x.written())
+	x.Forget()
+	if again := x.run(t, dir); again.err != nil || len(x.Written()) > 0 {
+		t.Errorf("the second run: %v; writes %v", again.err, x.Written())
 	}
 	return x.told(t)
 }
@@ -110,7 +111,7 @@ func (b backend) boots(t testing.TB, s setup) setup {
 	if !b.metal3 {
 		return s
 	}
-	credentials := example(t, "redfish").Spec.Hosts[0].BMC.Credentials
+	credentials := fixture.Example(t, "redfish").Spec.Hosts[0].BMC.Credentials
 	s.cluster.Spec.Boot.Method = spec.BootMetal3
 	for i := range s.cluster.Spec.Hosts {
 		s.cluster.Spec.Hosts[i].BMC = &spec.BMC{Address: "redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1", Credentials: credentials}

@@ -2,36 +2,14 @@ package hub
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 )
-
-// exampleWith is the cluster of an example, with texts of it replaced.
-func exampleWith(t testing.TB, name string, changes ...string) *spec.Cluster {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", name, "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.ReplaceAll(strings.NewReplacer(changes...).Replace(string(text)), "../shared", shared)
-	cluster, err := spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(changed), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
-}
 
 // TestDelete deletes a cluster that is installed, and one that is being installed.
 // Nothing of it is left, a second deletion finds nothing, and what others have
@@ -41,7 +19,7 @@ func TestDelete(t *testing.T) {
 		for _, when := range []install.ClusterState{install.ClusterInstalling, install.ClusterInstalled} {
 			t.Run(b.name+" "+string(when), func(t *testing.T) {
 				t.Parallel()
-				x := b.open(t, setup{cluster: example(t, "sno")})
+				x := b.open(t, setup{cluster: fixture.Example(t, "sno")})
 				untouched := func() {}
 				if x.hub {
 					untouched = x.strangers(t)
@@ -91,7 +69,7 @@ func hubKinds() []schema.GroupVersionResource {
 }
 
 // reach installs until the cluster is in a state, and returns its id.
-func (x *site) reach(t testing.TB, plane remote, state install.ClusterState) string {
+func (x *site) reach(t testing.TB, plane fixture.Remote, state install.ClusterState) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

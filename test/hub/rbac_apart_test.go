@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // apart is a hub where nobody looks after a cluster, so that all that is done to one
@@ -22,7 +23,7 @@ import (
 func apart(t testing.TB) *site {
 	t.Helper()
 	const mac = `match: {mac: "52:54:00:00:06:00"}`
-	cluster := exampleWith(t, "disconnected",
+	cluster := fixture.Example(t, "disconnected",
 		mac, mac+"\n    net: {ip: 192.168.127.20/24, gateway: 192.168.127.1, dns: [192.168.127.1]}",
 		"  hosts:", "  hub: {classifications: [{label: size, value: large, query: .cpu.count > 16}]}\n  hosts:",
 		"  - ./manifests", `  - {name: 50-x.yaml, content: "a: b\n"}`)

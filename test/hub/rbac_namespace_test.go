@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // widerRole is docs/hub-role-more.yaml.
@@ -33,7 +34,7 @@ func widerRole(t testing.TB) role {
 // is not there yet.
 func elsewhereOnHub(t testing.TB, releaseImage string) *site {
 	t.Helper()
-	x := onHub().open(t, setup{cluster: example(t, "sno"), absent: true})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "sno"), absent: true})
 	x.namespace += "-made"
 	x.cluster.Metadata.Name = x.namespace
 	x.cluster.Spec.OpenShift.ReleaseImage = releaseImage
@@ -60,7 +61,7 @@ func TestNamespaceIsMade(t *testing.T) {
 		for name, looks := range map[string]bool{"a user who may see it all": true, "another": false} {
 			t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 				t.Parallel()
-				x := elsewhereOnHub(t, releases()["img4.20.33-x86-64"])
+				x := elsewhereOnHub(t, fixture.Releases()["img4.20.33-x86-64"])
 				all := wider
 				if looks {
 					all.wide = append(slices.Clone(all.wide), seesAll())
@@ -108,7 +109,7 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(right, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			image := releases()["img4.20.33-x86-64"]
+			image := fixture.Releases()["img4.20.33-x86-64"]
 			if right == "list clusterimagesets" {
 				image = "" // a release of the file is made, and not looked for
 			}

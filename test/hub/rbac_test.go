@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // role is what a user may do in a cluster's namespace, and in the hub as a whole.
@@ -55,7 +56,7 @@ func TestDocumentedRole(t *testing.T) {
 		for name, b := range map[string]backend{"disconnected": onMetal3(), "static-network": onHub()} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				x := b.open(t, b.boots(t, setup{cluster: example(t, name)}))
+				x := b.open(t, b.boots(t, setup{cluster: fixture.Example(t, name)}))
 				x.kube, x.heard = x.user(t, documented), used.hear
 				plane := x.plane(t)
 				a := x.runWith(t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir())

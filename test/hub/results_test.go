@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // TestResultsOfAnotherCluster that has the same name are never taken for those of
@@ -17,7 +18,7 @@ import (
 func TestResultsOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	same(t, backends(), func(t *testing.T, b backend) trace {
-		x := b.open(t, setup{cluster: example(t, "sno")})
+		x := b.open(t, setup{cluster: fixture.Example(t, "sno")})
 		dir := t.TempDir()
 		first := x.run(t, dir)
 		if first.err != nil {
@@ -36,10 +37,10 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 		}
 		again := func() (*attempt, bool) {
 			t.Helper()
-			x.forget()
+			x.Forget()
 			a := x.run(t, dir)
-			if a.err != nil || a.result.Verdict != install.VerdictInstalled || len(x.written()) > 0 {
-				t.Errorf("%q, %v; writes %v\n%s", a.result.Verdict, a.err, x.written(), a.story())
+			if a.err != nil || a.result.Verdict != install.VerdictInstalled || len(x.Written()) > 0 {
+				t.Errorf("%q, %v; writes %v\n%s", a.result.Verdict, a.err, x.Written(), a.story())
 			}
 			have, err := os.ReadFile(filepath.Join(auth, "kubeconfig"))
 			if err != nil || !bytes.Equal(have, ours) {

@@ -3,14 +3,9 @@ package hub
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"path/filepath"
 	"sync"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	kube "k8s.io/client-go/rest"
 
@@ -20,9 +15,9 @@ import (
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // speed is how much faster than life service and machines run. The simulated
@@ -63,18 +58,7 @@ type site struct {
 
 	heard func(hubplane.Call) // is told of every call, too; may be nil
 
-	mu    sync.Mutex
-	calls []call
-}
-
-// call is one request of oaictl to the service or the API server.
-type call struct {
-	method, path string
-	status       int
-}
-
-func (c call) writes() bool {
-	return c.method != http.MethodGet && c.method != http.MethodHead && c.method != "WATCH"
+	fixture.Calls
 }
 
 // setup is what a site has that is not the same everywhere.
@@ -86,16 +70,6 @@ type setup struct {
 	operator hubsim.Config     // Hive, Webhooks and Trouble of it
 	// absent leaves the simulated operator out.
 	absent bool
-}
-
-// example reads the cluster of an example.
-func example(t testing.TB, name string) *spec.Cluster {
-	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
 }
 
 // open starts what a backend needs, until the test's end.
@@ -115,7 +89,7 @@ func (b backend) open(t testing.TB, s setup) *site {
 			t.Fatal(err)
 		}
 		x.client = client
-		x.imageSets(t)
+		fixture.OfferReleases(t, x.client)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	service, err := simulator.Start(ctx, simulator.Config{Clock: x.time, Seed: 1, Cluster: s.cluster, Scenario: s.scenario, KubeAPI: b.hub})
@@ -144,38 +118,16 @@ func (b backend) open(t testing.TB, s setup) *site {
 	return x
 }
 
-// releases are what a hub has, as its operator offers them.
-func releases() map[string]string {
-	return map[string]string{
-		"img4.20.33-x86-64": "quay.io/openshift-release-dev/ocp-release:4.20.33-x86_64",
-		"img4.21.28-x86-64": "quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64",
-	}
-}
-
-func (x *site) imageSets(t testing.TB) {
-	t.Helper()
-	for name, image := range releases() {
-		set := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": hubapi.GroupHive + "/" + hubapi.VersionHive, "kind": hubapi.KindClusterImageSet,
-			"metadata": map[string]any{"name": name}, "spec": map[string]any{"releaseImage": image},
-		}}
-		_, err := x.client.Resource(hubapi.ClusterImageSets()).Create(t.Context(), set, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			t.Fatal(err)
-		}
-	}
-}
-
 // plane is a service plane as a new process has one. It is closed at the test's
 // end.
-func (x *site) plane(t testing.TB) remote {
+func (x *site) plane(t testing.TB) fixture.Remote {
 	t.Helper()
 	if !x.hub {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		t.Cleanup(transport.CloseIdleConnections)
 		plane, err := rest.New(rest.Config{
 			URL: x.service.URL(), Clock: x.time, HTTPClient: &http.Client{Transport: transport},
-			Trace: func(e rest.Exchange) { x.note(call{e.Method, pathOf(e.URL), e.Status}) },
+			Trace: x.OverREST,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +143,7 @@ func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	plane, err := hubplane.New(hubplane.Config{
 		Kube: who, Namespace: x.namespace, Clock: x.time,
 		Log: func(c hubplane.Call) {
-			x.note(call{c.Method, c.Path, c.Status})
+			x.OverHub(c)
 			if x.heard != nil {
 				x.heard(c)
 			}
@@ -202,43 +154,4 @@ func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	}
 	t.Cleanup(plane.Close)
 	return plane
-}
-
-// pathOf is the path of a URL.
-func pathOf(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	return parsed.Path
-}
-
-func (x *site) note(c call) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.calls = append(x.calls, c)
-}
-
-// noted are the calls so far; forget begins anew.
-func (x *site) noted() []call {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return append([]call(nil), x.calls...)
-}
-
-func (x *site) forget() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.calls = nil
-}
-
-// written are the writes so far.
-func (x *site) written() []call {
-	var out []call
-	for _, c := range x.noted() {
-		if c.writes() {
-			out = append(out, c)
-		}
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // TestWrites counts what an install of five hosts costs: no object is written more
@@ -19,7 +20,7 @@ func TestWrites(t *testing.T) {
 	for _, b := range []backend{onHub(), bare()} {
 		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			x := b.open(t, setup{cluster: example(t, "ha-workers")})
+			x := b.open(t, setup{cluster: fixture.Example(t, "ha-workers")})
 			w := &wire{}
 			x.installs(t, w)
 			for place, times := range w.written {
@@ -31,13 +32,13 @@ func TestWrites(t *testing.T) {
 				t.Errorf("touched %v", w.touched)
 			}
 			kinds := map[string]int{}
-			for _, c := range x.noted() {
-				kinds[c.method]++
+			for _, c := range x.Noted() {
+				kinds[c.Method]++
 			}
-			calls := len(x.noted())
+			calls := len(x.Noted())
 			t.Logf("%d calls for %d hosts: %v; %d objects written, touched %v", calls, len(x.cluster.Spec.Hosts), kinds, len(w.written), w.touched)
 			if most := 60 + sum(w.touched); calls > most {
-				t.Errorf("%d calls, where %d are allowed: %v", calls, most, x.noted())
+				t.Errorf("%d calls, where %d are allowed: %v", calls, most, x.Noted())
 			}
 		})
 	}
@@ -53,7 +54,7 @@ func sum(counts map[string]int) (n int) {
 // TestStalledServiceIsTouched has a touch be none of the writes that are counted.
 func TestStalledServiceIsTouched(t *testing.T) {
 	t.Parallel()
-	x := onHub().open(t, setup{cluster: example(t, "sno"), operator: hubsim.Config{Trouble: hubsim.Trouble{UnsyncedAgents: true}}})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "sno"), operator: hubsim.Config{Trouble: hubsim.Trouble{UnsyncedAgents: true}}})
 	w := &wire{}
 	x.installs(t, w)
 	if sum(w.touched) == 0 {
@@ -71,12 +72,12 @@ func TestStalledServiceIsTouched(t *testing.T) {
 func TestQuietHub(t *testing.T) {
 	t.Parallel()
 	dark := &scenario.Scenario{Name: "dark", Hosts: []scenario.Rule{{Do: scenario.DoNeverBoot}}}
-	x := onHub().open(t, setup{cluster: example(t, "static-network"), speed: 4 * speed, scenario: dark})
+	x := onHub().open(t, setup{cluster: fixture.Example(t, "static-network"), speed: 4 * speed, scenario: dark})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() {
 		_ = x.time.Sleep(ctx, 20*time.Minute)
-		x.forget()
+		x.Forget()
 		_ = x.time.Sleep(ctx, time.Hour)
 		stop()
 	}()
@@ -84,9 +85,9 @@ func TestQuietHub(t *testing.T) {
 	if install.CodeOf(a.err) != install.CodeInterrupted {
 		t.Fatalf("ends with %v\n%s", a.err, a.story())
 	}
-	for _, c := range x.noted() {
-		if c.method != "WATCH" {
-			t.Errorf("%s %s, though nothing changes", c.method, c.path)
+	for _, c := range x.Noted() {
+		if c.Method != "WATCH" {
+			t.Errorf("%s %s, though nothing changes", c.Method, c.Path)
 		}
 	}
 }

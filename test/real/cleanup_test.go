@@ -8,9 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
@@ -123,23 +121,6 @@ func (x *site) removeFromHub(ctx context.Context) (left bool, err error) {
 		return true, err
 	}
 	return false, nil
-}
-
-// makeImageSets makes those that a simulated hub has, as its operator would.
-func makeImageSets(t testing.TB, sets dynamic.ResourceInterface) {
-	t.Helper()
-	for name, image := range map[string]string{
-		"img4.20.33-x86-64": "quay.io/openshift-release-dev/ocp-release:4.20.33-x86_64",
-		"img4.21.28-x86-64": "quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64",
-	} {
-		set := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": hubapi.GroupHive + "/" + hubapi.VersionHive, "kind": hubapi.KindClusterImageSet,
-			"metadata": map[string]any{"name": name}, "spec": map[string]any{"releaseImage": image},
-		}}
-		if _, err := sets.Create(t.Context(), set, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-			t.Fatal(err)
-		}
-	}
 }
 
 // nothingLeft checks that a hub has no object of the cluster, beside what Kubernetes

@@ -1,6 +1,7 @@
 package real
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -84,6 +85,31 @@ func fromEnvironment() (given, error) {
 	g.kube, err = clientcmd.BuildConfigFromFlags("", g.kubeconfig)
 	return g, err
 }
+
+// answers says whether the service is there, is one, and takes who asks. Nothing is made
+// before that is known.
+func (g given) answers(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, answerWithin)
+	defer stop()
+	var got struct {
+		Versions map[string]any `json:"versions"`
+	}
+	status, err := wire{base: g.service, client: g.client, auth: g.auth}.do(ctx, http.MethodGet, "/v2/component-versions", nil, &got)
+	switch {
+	case status == 0:
+		return fmt.Errorf("nothing answers at OAICTL_REAL_SERVICE: %w", err)
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return fmt.Errorf("the service at %s wants to know who asks (%d): set OAICTL_TOKEN, or OAICTL_OFFLINE_TOKEN with OAICTL_SSO_URL", g.service, status)
+	case status >= http.StatusInternalServerError:
+		return fmt.Errorf("the service at %s is not ready: %w", g.service, err)
+	case err != nil || got.Versions == nil:
+		return fmt.Errorf("what answers at OAICTL_REAL_SERVICE (%s) is no assisted-service: GET /v2/component-versions gives %d", g.service, status)
+	}
+	return nil
+}
+
+// answerWithin is how long a service may take to say that it is there.
+const answerWithin = 30 * time.Second
 
 func secret(variable string) spec.Secret {
 	if text := strings.TrimSpace(os.Getenv(variable)); text != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 	"github.com/oaictl/oaictl/test/trace"
 )
 
@@ -24,7 +25,7 @@ func topologies(t *testing.T) map[string]func(testing.TB) *spec.Cluster {
 	}
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file))
-		out[name] = func(t testing.TB) *spec.Cluster { return example(t, name) }
+		out[name] = func(t testing.TB) *spec.Cluster { return fixture.Example(t, name) }
 	}
 	return out
 }
@@ -82,7 +83,7 @@ func (b backend) installs(t *testing.T, name string, cluster *spec.Cluster, late
 // fencedPair is a cluster of two machines that can power each other off.
 func fencedPair(t testing.TB) *spec.Cluster {
 	t.Helper()
-	return exampleWith(t, "arbiter", "    controlPlane: 2\n    arbiters: 1\n", "    controlPlane: 2\n    workers: 0\n    fencing: true\n",
+	return fixture.Example(t, "arbiter", "    controlPlane: 2\n    arbiters: 1\n", "    controlPlane: 2\n    workers: 0\n    fencing: true\n",
 		"role: control-plane\n", "role: control-plane\n    fencing: {address: \"redfish+https://192.0.2.1/redfish/v1/Systems/1\", credentials: {file: ../shared/bmc-password}}\n",
 		"  - name: arbiter-0\n    role: arbiter\n    match: {mac: \"52:54:00:00:07:20\"}\n", "")
 }
@@ -90,18 +91,18 @@ func fencedPair(t testing.TB) *spec.Cluster {
 // fiveControlPlanes is a cluster that survives the loss of two machines.
 func fiveControlPlanes(t testing.TB) *spec.Cluster {
 	t.Helper()
-	return exampleWith(t, "ha-workers", "    controlPlane: 3\n    workers: 2\n", "    controlPlane: 5\n    workers: 0\n",
+	return fixture.Example(t, "ha-workers", "    controlPlane: 3\n    workers: 2\n", "    controlPlane: 5\n    workers: 0\n",
 		"name: worker-0\n    role: worker\n", "name: cp-3\n    role: control-plane\n", "name: worker-1\n    role: worker\n", "name: cp-4\n    role: control-plane\n")
 }
 
 // lateBinding is a cluster whose machines are a pool first.
 func lateBinding(t testing.TB) *spec.Cluster {
 	t.Helper()
-	return exampleWith(t, "compact", "  hosts:  ", "  infraEnv: {bind: late}\n  hosts:  ")
+	return fixture.Example(t, "compact", "  hosts:  ", "  infraEnv: {bind: late}\n  hosts:  ")
 }
 
 // userLoadBalancer is a cluster whose virtual addresses are a load balancer's.
 func userLoadBalancer(t testing.TB) *spec.Cluster {
 	t.Helper()
-	return exampleWith(t, "compact", "    vips:  ", "    loadBalancer: user-managed\n    vips:  ")
+	return fixture.Example(t, "compact", "    vips:  ", "    loadBalancer: user-managed\n    vips:  ")
 }

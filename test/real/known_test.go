@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 	"github.com/oaictl/oaictl/test/trace"
 )
 
@@ -52,5 +53,5 @@ func TestKnownDifferences(t *testing.T) {
 // hyperthreading.
 func hyperthreadedControlPlane(t testing.TB) *spec.Cluster {
 	t.Helper()
-	return exampleWith(t, "sno", "  hosts:  ", "  hyperthreading: [control-plane]\n  hosts:  ")
+	return fixture.Example(t, "sno", "  hosts:  ", "  hyperthreading: [control-plane]\n  hosts:  ")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 	"github.com/oaictl/oaictl/test/trace"
 )
 
@@ -20,7 +21,7 @@ func (b backend) optionalWorker(t testing.TB, bind string) *spec.Cluster {
 	if !b.simulated() {
 		within = "20s" // of real time, in which the other machines have long come
 	}
-	return exampleWith(t, "ha-workers", "    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: "+within+"}\n", "  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n")
+	return fixture.Example(t, "ha-workers", "    workers: 2\n", "    workers: 2\n    required: {workers: 1, within: "+within+"}\n", "  hosts:\n", "  infraEnv: {bind: "+bind+"}\n  hosts:\n")
 }
 
 // singleWithWorker is a single node with a worker, which has a static network and is
@@ -31,7 +32,7 @@ func (b backend) singleWithWorker(t testing.TB, bind string) *spec.Cluster {
     role: worker
     net: {mac: "52:54:00:00:01:10", ip: 192.168.127.50/24, gateway: 192.168.127.1, dns: [192.168.127.1]}
 `
-	return exampleWith(t, "sno", "  hosts:", "  topology: {required: {workers: 0}}\n  infraEnv: {bind: "+bind+"}\n  hosts:", "  - name: cp-0\n", worker+"  - name: cp-0\n")
+	return fixture.Example(t, "sno", "  hosts:", "  topology: {required: {workers: 0}}\n  infraEnv: {bind: "+bind+"}\n  hosts:", "  - name: cp-0\n", worker+"  - name: cp-0\n")
 }
 
 // TestAddNode installs a cluster without a worker that is not required, with hosts that
@@ -88,7 +89,7 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 // to. The pool outlives the cluster.
 func TestPool(t *testing.T) {
 	t.Parallel()
-	x := overREST(t).open(t, example(t, "compact"), nil)
+	x := overREST(t).open(t, fixture.Example(t, "compact"), nil)
 	pool := x.cluster.Metadata.Name + "-pool"
 	x.cluster.Spec.InfraEnv = spec.InfraEnv{Bind: spec.BindLate, Ref: pool}
 	if _, err := x.wire.do(t.Context(), http.MethodPost, "/v2/infra-envs", map[string]any{
@@ -110,7 +111,7 @@ func TestDelete(t *testing.T) {
 		for _, b := range backends(t) {
 			t.Run(string(when)+"/"+b.name, func(t *testing.T) {
 				t.Parallel()
-				x := b.open(t, example(t, "compact"), nil)
+				x := b.open(t, fixture.Example(t, "compact"), nil)
 				name := x.cluster.Metadata.Name
 				x.reach(t, when)
 				if !x.hub && when == install.ClusterInstalling { // a hub's operator does that by itself

@@ -1,9 +1,13 @@
 package real
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
@@ -29,6 +33,10 @@ func TestMain(m *testing.M) {
 	atOnce := sideBySide
 	if environment.service != "" {
 		atOnce = sideBySideGiven
+		if err := environment.answers(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
@@ -52,5 +60,40 @@ func TestHostedServiceIsRefused(t *testing.T) {
 		if err := refuseHosted(address); (err != nil) != refused {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// TestServiceIsAskedFirst names what is wrong with a service before anything is made
+// there.
+func TestServiceIsAskedFirst(t *testing.T) {
+	status := http.StatusOK
+	text := `{"release_tag": "", "versions": {"assisted-installer-service": "quay.io/x"}}`
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text))
+	}))
+	defer service.Close()
+	g := given{service: service.URL, client: service.Client()}
+	if err := g.answers(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, tc := range []struct {
+		status     int
+		text, says string
+	}{
+		{http.StatusUnauthorized, "{}", "OAICTL_TOKEN"},
+		{http.StatusForbidden, "{}", "OAICTL_TOKEN"},
+		{http.StatusNotFound, "<html>", "no assisted-service"},
+		{http.StatusOK, "<html>", "no assisted-service"},
+		{http.StatusServiceUnavailable, "", "503"},
+	} {
+		status, text = tc.status, tc.text
+		if err := g.answers(t.Context()); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%d %s: %v", tc.status, tc.text, err)
+		}
+	}
+	service.Close()
+	if err := g.answers(t.Context()); err == nil || !strings.Contains(err.Error(), "OAICTL_REAL_SERVICE") {
+		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func (x *site) start(t testing.TB, late bool) *runs {
 // sent to its bounds. A second run writes nothing.
 func (r *runs) installs(t testing.TB) *attempt {
 	t.Helper()
-	r.forget()
+	r.Forget()
 	began := r.time.Now()
 	first := r.once(t.Context(), t)
 	if first.err != nil || first.result.Verdict != install.VerdictInstalled {
@@ -99,9 +99,9 @@ func (r *runs) installs(t testing.TB) *attempt {
 // writesNothing runs once more.
 func (r *runs) writesNothing(t testing.TB) {
 	t.Helper()
-	r.forget()
-	if again := r.once(t.Context(), t); again.err != nil || len(r.written()) > 0 || len(trace.Actions(again.events)) > 0 {
-		t.Errorf("the second run: %v; writes %v; does %v", again.err, r.written(), trace.Actions(again.events))
+	r.Forget()
+	if again := r.once(t.Context(), t); again.err != nil || len(r.Written()) > 0 || len(trace.Actions(again.events)) > 0 {
+		t.Errorf("the second run: %v; writes %v; does %v", again.err, r.Written(), trace.Actions(again.events))
 	}
 }
 
@@ -116,7 +116,7 @@ const (
 // sent counts the requests of an install of some minutes, and what must be sent once.
 func (r *runs) sent(t testing.TB, minutes float64) {
 	t.Helper()
-	calls, writes := r.noted(), r.written()
+	calls, writes := r.Noted(), r.Written()
 	allowed := perInstall + int(perMinute*minutes)
 	if r.hub {
 		allowed = perInstallOnHub
@@ -127,7 +127,7 @@ func (r *runs) sent(t testing.TB, minutes float64) {
 	}
 	installs := 0
 	for _, c := range writes {
-		if strings.HasSuffix(c.path, "/actions/install") && c.status == http.StatusAccepted && strings.Contains(c.path, "/v2/clusters/") {
+		if strings.HasSuffix(c.Path, "/actions/install") && c.Status == http.StatusAccepted && strings.Contains(c.Path, "/v2/clusters/") {
 			installs++
 		}
 	}

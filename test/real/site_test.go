@@ -7,9 +7,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +27,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // simulatedSpeed is how much faster than life the simulated service, its machines and
@@ -93,18 +92,7 @@ type site struct {
 	client    dynamic.Interface
 	namespace string
 
-	mu    sync.Mutex
-	calls []call
-}
-
-// call is one request of oaictl to the service or the API server.
-type call struct {
-	method, path string
-	status       int
-}
-
-func (c call) writes() bool {
-	return c.method != http.MethodGet && c.method != http.MethodHead && c.method != "WATCH"
+	fixture.Calls
 }
 
 // open prepares a cluster of a name that nobody has, on a service: the given one, or a
@@ -234,7 +222,7 @@ func (x *site) releases(t testing.TB) {
 	t.Helper()
 	sets := x.client.Resource(hubapi.ClusterImageSets())
 	if x.simulated() {
-		makeImageSets(t, sets)
+		fixture.OfferReleases(t, x.client)
 		return
 	}
 	list, err := sets.List(t.Context(), metav1.ListOptions{})
@@ -261,7 +249,7 @@ func (x *site) plane(t testing.TB) remote {
 		}
 		plane, err := rest.New(rest.Config{
 			URL: x.wire.base, Clock: x.time, HTTPClient: client, CAFile: x.caFile, Auth: x.auth,
-			Trace: func(e rest.Exchange) { x.note(call{e.Method, pathOf(e.URL), e.Status}) },
+			Trace: x.OverREST,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -270,77 +258,13 @@ func (x *site) plane(t testing.TB) remote {
 	}
 	plane, err := hubplane.New(hubplane.Config{
 		Kube: kube.CopyConfig(x.kube), Clock: x.time, HTTPClient: x.given.client,
-		Log: func(c hubplane.Call) { x.note(call{c.Method, c.Path, c.Status}) },
+		Log: x.OverHub,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(plane.Close)
 	return plane
-}
-
-// pathOf is the path of a URL.
-func pathOf(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	return parsed.Path
-}
-
-func (x *site) note(c call) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.calls = append(x.calls, c)
-}
-
-// noted are the calls so far; forget begins anew.
-func (x *site) noted() []call {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return append([]call(nil), x.calls...)
-}
-
-func (x *site) forget() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.calls = nil
-}
-
-// written are the writes so far.
-func (x *site) written() []call {
-	var out []call
-	for _, c := range x.noted() {
-		if c.writes() {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// example is the cluster of an example.
-func example(t testing.TB, name string) *spec.Cluster {
-	t.Helper()
-	return exampleWith(t, name)
-}
-
-// exampleWith is the cluster of an example, with texts of it replaced.
-func exampleWith(t testing.TB, name string, changes ...string) *spec.Cluster {
-	t.Helper()
-	folder, err := filepath.Abs(filepath.Join("..", "..", "examples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.NewReplacer(changes...).Replace(string(text))
-	cluster, err := spec.Parse(t.Context(), filepath.Join(folder, "cluster.yaml"), []byte(changed), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
 }
 
 // patience is how long a run may take, and how long it waits for a person: on the clock

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 	"github.com/oaictl/oaictl/test/trace"
 )
 
@@ -46,7 +47,7 @@ func TestTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			same(t, backends(t), func(t *testing.T, b backend) trace.Trace {
-				x := b.open(t, example(t, test.example), scene(t, name))
+				x := b.open(t, fixture.Example(t, test.example), scene(t, name))
 				a := x.start(t, false).once(t.Context(), t)
 				if a.trace.Code != int(test.code) || !strings.Contains(a.says(), test.says) {
 					t.Fatalf("ends with code %d, not %d with %q: %s", a.trace.Code, test.code, test.says, a.says())
@@ -70,8 +71,8 @@ func TestTrouble(t *testing.T) {
 // hub its Agent is not approved.
 func (x *site) leftAlone(t testing.TB, mac string) {
 	t.Helper()
-	for _, c := range x.written() {
-		if strings.HasSuffix(c.path, "/actions/install") {
+	for _, c := range x.Written() {
+		if strings.HasSuffix(c.Path, "/actions/install") {
 			t.Errorf("an install was asked for: %v", c)
 		}
 	}
@@ -112,16 +113,16 @@ func TestDegraded(t *testing.T) {
 	if a.trace.Code != int(install.CodeDegraded) || !strings.Contains(a.says(), "nmstate") {
 		t.Fatalf("ends with code %d, not %d with the operator's name: %s", a.trace.Code, install.CodeDegraded, a.says())
 	}
-	r.forget()
-	if again := r.once(t.Context(), t); again.trace.Code != int(install.CodeDegraded) || len(r.written()) > 0 {
-		t.Errorf("the second run ends with code %d; writes %v", again.trace.Code, r.written())
+	r.Forget()
+	if again := r.once(t.Context(), t); again.trace.Code != int(install.CodeDegraded) || len(r.Written()) > 0 {
+		t.Errorf("the second run ends with code %d; writes %v", again.trace.Code, r.Written())
 	}
 }
 
 // singleNodeWithOperator is a single node with an operator on top.
 func singleNodeWithOperator(t testing.TB) *spec.Cluster {
 	t.Helper()
-	return exampleWith(t, "sno", "  hosts:  ", "  operators: [{name: nmstate}]\n  hosts:  ")
+	return fixture.Example(t, "sno", "  hosts:  ", "  operators: [{name: nmstate}]\n  hosts:  ")
 }
 
 // TestCancel cancels an install that a run waits for: while it is prepared, which takes
@@ -135,7 +136,7 @@ func TestCancel(t *testing.T) {
 	} {
 		t.Run(string(phase), func(t *testing.T) {
 			t.Parallel()
-			x := overREST(t).open(t, example(t, "compact"), nil)
+			x := overREST(t).open(t, fixture.Example(t, "compact"), nil)
 			r := x.start(t, false)
 			r.hear = append(r.hear, x.cancelAt(t, phase))
 			a := r.once(t.Context(), t)

@@ -84,7 +84,7 @@ func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 // (docs/architecture.md).
 func particular(cluster *spec.Cluster) []install.Kind {
 	kinds := []install.Kind{
-		install.WithdrawCluster, install.WithdrawInfraEnv, install.SetOverrides, install.UploadManifest, install.AllowAddHosts, // REST
+		install.WithdrawCluster, install.WithdrawInfraEnv, install.SetOverrides, install.UploadManifest, install.RemoveManifest, install.AllowAddHosts, // REST
 		install.NudgeCluster, install.RecordInstalled, install.RegisterHost, // hub
 	}
 	if singleNode(cluster) {

@@ -50,6 +50,9 @@ func (f frame) title() string {
 	}
 	if o := f.view.Observed; o != nil && o.Cluster != nil {
 		state = string(o.Cluster.State)
+		if o.Cluster.State == install.ClusterBlocked && len(f.view.Plan.Blockers) == 0 {
+			state = checking
+		}
 	}
 	style := styleActive
 	switch install.ClusterState(state) {
@@ -63,8 +66,8 @@ func (f frame) title() string {
 	// What can be done without goes first: the bar, then how long it took.
 	age, progress := printer.Age(f.elapsed), ""
 	rights := []string{age, ""}
-	if f.view.ETA > 0 {
-		rights = []string{"about " + left(f.view.ETA) + " left  " + age, left(f.view.ETA) + " left", ""}
+	if eta := f.eta(); eta > 0 {
+		rights = []string{"about " + left(eta) + " left  " + age, left(eta) + " left", ""}
 	}
 	if f.view.Percent > 0 {
 		progress = fmt.Sprintf("  %s %3d%%", bar(f.view.Percent, clamp(f.width/5, 8, 24)), f.view.Percent)
@@ -85,6 +88,16 @@ func (f frame) title() string {
 	return f.paint.text(styleStrong, f.spin+" "+name) + "  " + f.paint.text(style, state) + progress + gap + f.paint.text(styleFaint, right)
 }
 
+// eta is how long the install will still take: less with each moment since it was
+// worked out, but never nothing.
+func (f frame) eta() time.Duration {
+	eta := f.view.ETA
+	if o := f.view.Observed; eta > 0 && o != nil && !o.At.IsZero() {
+		eta = max(eta-max(f.now.Sub(o.At), 0), time.Minute)
+	}
+	return eta
+}
+
 func bar(percent, cells int) string {
 	full := clamp(percent*cells/100, 0, cells)
 	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
@@ -97,7 +110,7 @@ func (f frame) foot() string {
 	plan := f.view.Plan
 	switch {
 	case len(plan.Blockers) > 0:
-		text := firstLine(plan.Blockers[0].Message)
+		text := firstLine(withFewHosts(plan.Blockers[0]))
 		if n := len(plan.Blockers); n > 1 {
 			text = fmt.Sprintf("1 of %d: %s", n, text)
 		}
@@ -143,7 +156,7 @@ func (f frame) hosts(room int) []string {
 	for _, host := range all {
 		names[host.Name] = true
 	}
-	lines := []string{f.paint.text(styleFaint, cut(columns.row("HOST", "ROLE", "STAGE", "%", "AGE", "WAITS FOR"), f.width))}
+	lines := []string{f.paint.text(styleFaint, cut(columns.row("HOST", "ROLE", "STAGE", "%", "SINCE", "WAITS FOR"), f.width))}
 	for _, host := range hosts {
 		host.Waiting = withoutHosts(host.Waiting, names)
 		lines = append(lines, f.host(host, columns))
@@ -293,6 +306,9 @@ func stageOf(h install.HostView) string {
 	case install.HostFailed, install.HostNeedsUser, install.HostDisconnected, install.HostCancelled:
 		return joined(": ", string(h.State), h.Stage)
 	}
+	if h.State == install.HostBlocked && !h.Trouble {
+		return checking
+	}
 	if h.Stage == "" {
 		return string(h.State)
 	}
@@ -315,7 +331,7 @@ func hostStyle(h install.HostView) style {
 	switch {
 	case h.State == install.HostFailed, h.State == install.HostCancelled:
 		return styleBad
-	case h.Trouble, h.State == install.HostNeedsUser, h.State == install.HostDisconnected, h.State == install.HostBlocked:
+	case h.Trouble, h.State == install.HostNeedsUser, h.State == install.HostDisconnected:
 		return styleWarn
 	case h.State == install.HostInstalled, h.State == install.HostAdded:
 		return styleGood

@@ -29,6 +29,7 @@ type plain struct {
 	every bool
 	said  int    // percent
 	last  string // the last line: the same again says nothing
+	next  string // its advice, which is not repeated below each line that has it
 	// quarters is how far the stage of each host had come when it was last told.
 	quarters map[string]string
 }
@@ -48,9 +49,10 @@ func (p *plain) Event(e install.Event) {
 	}
 	p.last = text
 	line := fmt.Sprintf("%s %s%s\n", e.Time.In(p.zone).Format(time.TimeOnly), mark(e.Severity), text)
-	if e.Next != "" {
+	if e.Next != "" && e.Next != p.next {
 		line += "         Next: " + firstLine(e.Next) + "\n"
 	}
+	p.next = e.Next
 	// A reader that went away must not end the install.
 	_, _ = io.WriteString(p.w, line)
 }

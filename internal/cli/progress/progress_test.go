@@ -3,6 +3,7 @@ package progress
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,6 +150,22 @@ func picture() *install.View {
 	return view
 }
 
+// rack is a cluster of 43 hosts, all of which have one cause in their way, a while
+// after it was looked at. One host is only being checked.
+func rack() *install.View {
+	view := picture()
+	view.Observed.At, view.Hosts = noon().Add(-12*time.Minute), nil
+	names := make([]string, 0, 43)
+	for i := range cap(names) {
+		names = append(names, fmt.Sprintf("rack-1-host-%02d", i))
+		view.Hosts = append(view.Hosts, install.HostView{Name: names[i], Role: install.RoleWorker, State: install.HostBlocked, Trouble: true})
+	}
+	few := strings.Join(names[:7], ", ") + " and 36 more"
+	view.Plan.Blockers = []install.Blocker{{Message: few + ": Host couldn't synchronize with any NTP server", Hosts: names}}
+	view.Hosts = append(view.Hosts[:3], install.HostView{Name: "rack-2", Role: install.RoleWorker, State: install.HostBlocked})
+	return view
+}
+
 func TestFrame(t *testing.T) {
 	large := picture()
 	large.Plan.Blockers = nil
@@ -156,7 +173,7 @@ func TestFrame(t *testing.T) {
 		large.Hosts = append(large.Hosts, install.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: install.RoleWorker, State: install.HostInstalling, Stage: "Writing image to disk " + "45%"})
 		large.Hosts = append(large.Hosts, install.HostView{Name: "more", Role: install.RoleWorker, State: install.HostReady})
 	}
-	empty := &install.View{Plan: install.Plan{Actions: []install.Action{{}}, Message: "1 to do"}}
+	empty := &install.View{Plan: install.Plan{Actions: []install.Action{{}}, Message: "about to register the cluster"}}
 	tests := []struct {
 		name          string
 		view          *install.View
@@ -169,6 +186,7 @@ func TestFrame(t *testing.T) {
 		{"frame-narrow.txt", picture(), 39, 24, false},
 		{"frame-large.txt", large, 79, 14, false},
 		{"frame-empty.txt", empty, 79, 24, false},
+		{"frame-rack.txt", rack(), 79, 24, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

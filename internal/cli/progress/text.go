@@ -1,12 +1,17 @@
 package progress
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
+
+// checking is what is said of what the service calls insufficient: it is so in every
+// install, for a moment. Checks that stand are told as blockers.
+const checking = "Checking"
 
 // absent is the state of a cluster or host that is not there.
 const absent = "Absent"
@@ -24,10 +29,19 @@ func sentence(e install.Event) string {
 		if e.State == absent {
 			return "the service has no such cluster yet"
 		}
+		if e.State == string(install.ClusterBlocked) && e.Severity == install.SeverityInfo {
+			return "the service checks the cluster"
+		}
+		if e.State == string(install.ClusterDraft) || e.State == string(install.ClusterDiscovering) {
+			text = "" // that it needs input, or is not ready, is so before there are hosts
+		}
 		return joined(": ", "cluster is "+escape.Word(e.State), text)
 	case install.EventHost:
 		if e.State == absent { // what is not there is in no state: the message says what is known of it
 			return joined(": ", subject(e), text)
+		}
+		if e.State == string(install.HostBlocked) && e.Severity == install.SeverityInfo {
+			return escape.Sprintf("the service checks %s", e.Host)
 		}
 		return joined(": ", escape.Sprintf("%s is %s", e.Host, e.State), text)
 	case install.EventStage:
@@ -54,11 +68,24 @@ func withoutHosts(message string, names map[string]bool) string {
 		return message
 	}
 	for name := range strings.SplitSeq(list, ", ") {
+		if before, more, _ := strings.Cut(name, " and "); strings.HasSuffix(more, " more") {
+			name = before
+		}
 		if !names[name] {
 			return message
 		}
 	}
 	return rest
+}
+
+// withFewHosts is a blocker's message with the first of many hosts alone, for where
+// there is room for one line: the cause is what counts.
+func withFewHosts(b install.Blocker) string {
+	list, rest, found := strings.Cut(b.Message, ": ")
+	if !found || len(b.Hosts) < 3 || !strings.HasPrefix(list, b.Hosts[0]+", ") {
+		return b.Message
+	}
+	return fmt.Sprintf("%s and %d more: %s", b.Hosts[0], len(b.Hosts)-1, rest)
 }
 
 // subject is the host that an event is about, "" for the cluster. A message

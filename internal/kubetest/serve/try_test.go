@@ -135,7 +135,7 @@ func (d *desk) command(t *testing.T, line string) *exec.Cmd {
 	}
 	program := filepath.Join(d.programs, filepath.Base(words[2]))
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, words[2])
-	build.Dir = d.tree
+	build.Dir, build.Env = d.tree, append(os.Environ(), "CGO_ENABLED=0") // as the other programs: compiled once
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", words[2], err, text)
 	}

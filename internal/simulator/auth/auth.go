@@ -14,7 +14,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -40,22 +39,18 @@ const (
 	AgentInstallerLocal Mode = "agent-installer-local"
 )
 
-// Modes are those of a service that people call.
+// Modes are the words that ParseMode knows: the modes of a service that people call.
 func Modes() []string { return []string{string(None), string(RHSSO), string(AgentInstallerLocal)} }
 
-// HubModes are those of a service behind a hub.
-func HubModes() []string { return []string{string(None), string(Local)} }
-
-// ParseMode reads the name of a mode, which is to be one of those that are allowed;
-// empty is None.
-func ParseMode(text string, allowed []string) (Mode, error) {
-	if text == "" {
+// ParseMode reads the value of the --auth flag; empty is None.
+func ParseMode(text string) (Mode, error) {
+	switch mode := Mode(text); mode {
+	case "":
 		return None, nil
+	case None, RHSSO, AgentInstallerLocal:
+		return mode, nil
 	}
-	if !slices.Contains(allowed, text) {
-		return "", fmt.Errorf("reading authentication mode %q: want one of %v", text, allowed)
-	}
-	return Mode(text), nil
+	return "", fmt.Errorf("reading authentication mode %q: want one of %v", text, Modes())
 }
 
 // Scheme is one way for a caller to identify itself: the security schemes of the
@@ -116,11 +111,12 @@ const (
 
 // New makes a Service, and with it the keys and secrets that config leaves out.
 func New(config Config) (*Service, error) {
-	mode, err := ParseMode(string(config.Mode), append(Modes(), HubModes()...))
-	if err != nil {
-		return nil, err
+	var err error
+	if config.Mode != Local { // which nobody can call
+		if config.Mode, err = ParseMode(string(config.Mode)); err != nil {
+			return nil, err
+		}
 	}
-	config.Mode = mode
 	if config.Clock == nil {
 		return nil, errors.New("making the authentication service: no clock")
 	}
@@ -133,7 +129,7 @@ func New(config Config) (*Service, error) {
 	if s.local, err = jwt.ES256(nil, config.PrivateKey); err != nil {
 		return nil, err
 	}
-	if mode != RHSSO {
+	if config.Mode != RHSSO {
 		return s, nil
 	}
 	private, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -84,14 +84,11 @@ func try(t testing.TB, s *auth.Service, method, path string, headers ...string) 
 
 func TestParseMode(t *testing.T) {
 	for text, want := range map[string]auth.Mode{"": auth.None, "none": auth.None, "rhsso": auth.RHSSO, "agent-installer-local": auth.AgentInstallerLocal} {
-		if got, err := auth.ParseMode(text, auth.Modes()); err != nil || got != want {
+		if got, err := auth.ParseMode(text); err != nil || got != want {
 			t.Errorf("ParseMode(%q) = %q, %v", text, got, err)
 		}
 	}
-	if got, err := auth.ParseMode("local", auth.HubModes()); err != nil || got != auth.Local {
-		t.Errorf("ParseMode(local) behind a hub: %q, %v", got, err)
-	}
-	if _, err := auth.ParseMode("local", auth.Modes()); err == nil || !strings.Contains(err.Error(), "agent-installer-local") {
+	if _, err := auth.ParseMode("local"); err == nil || !strings.Contains(err.Error(), "agent-installer-local") {
 		t.Errorf("ParseMode(local): %v", err)
 	}
 }

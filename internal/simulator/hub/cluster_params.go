@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
@@ -37,7 +36,7 @@ func (in *clusterInputs) params() map[string]any {
 		p["ntp_sources"] = strings.Join(s.NTPSources, ",")
 	}
 	if web := s.Proxy; web != nil {
-		addProxy(p, *web)
+		p["http_proxy"], p["https_proxy"], p["no_proxy"] = web.HTTPProxy, web.HTTPSProxy, web.NoProxy
 	}
 	in.addNetworks(p)
 	in.addPlatform(p)
@@ -48,10 +47,6 @@ func (in *clusterInputs) params() map[string]any {
 		p["ignition_endpoint"] = map[string]any{"url": e.URL, "ca_certificate": in.endpointCA}
 	}
 	return p
-}
-
-func addProxy(p map[string]any, web hubapi.Proxy) {
-	p["http_proxy"], p["https_proxy"], p["no_proxy"] = web.HTTPProxy, web.HTTPSProxy, web.NoProxy
 }
 
 func (in *clusterInputs) addNetworks(p map[string]any) {
@@ -158,7 +153,11 @@ func (in *clusterInputs) update(have *restCluster) map[string]any {
 	}
 	// A proxy that is not spoken of any more goes along with the next change.
 	if len(changed) > 0 && in.spec.Proxy == nil {
-		addProxy(changed, hubapi.Proxy{})
+		for _, field := range []string{"http_proxy", "https_proxy", "no_proxy"} {
+			if now[field] != nil && now[field] != "" {
+				changed[field] = ""
+			}
+		}
 	}
 	// Asking for one of the two changes the other.
 	if _, moved := changed["platform"]; moved {

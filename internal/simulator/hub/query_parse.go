@@ -155,7 +155,7 @@ func (p *parser) postfix() (query, error) {
 		switch {
 		case p.peek() == "." && p.at+1 < len(p.tokens) && isName(p.tokens[p.at+1]):
 			p.at += 2
-			q = then(q, field(unquoted(p.tokens[p.at-1])))
+			q = then(q, keyed(unquoted(p.tokens[p.at-1])))
 		case p.peek() == "[":
 			q, err = p.index(q)
 		case p.peek() == "?":
@@ -202,7 +202,7 @@ func (p *parser) term() (query, error) {
 	case token == ".":
 		if isName(p.peek()) {
 			p.at++
-			return field(unquoted(p.tokens[p.at-1])), nil
+			return keyed(unquoted(p.tokens[p.at-1])), nil
 		}
 		return identity, nil
 	case token == "(":

@@ -63,7 +63,7 @@ func single(f func(any) (any, error)) query {
 	}
 }
 
-func field(name string) query {
+func keyed(name string) query {
 	return single(func(v any) (any, error) {
 		switch m := v.(type) {
 		case nil:
@@ -129,7 +129,7 @@ func indexed(of, at query) query {
 
 func member(from, name any) (any, error) {
 	if text, ok := name.(string); ok {
-		out, err := field(text)(from)
+		out, err := keyed(text)(from)
 		if err != nil {
 			return nil, err
 		}

@@ -119,7 +119,7 @@ func TestRecordedClusters(t *testing.T) {
 		"proxy, taken away": {
 			{`{"proxy":{"httpProxy":` + proxy + `,"noProxy":"example.com"}}`, `{"http_proxy":` + proxy + `,"no_proxy":"example.com"}`},
 			{`{}`, `{"http_proxy":` + proxy + `,"no_proxy":"example.com"}`},
-			{`{"sshPublicKey":"k"}`, `{"http_proxy":"","https_proxy":"","no_proxy":"","ssh_public_key":"k"}`}, // read in the source
+			{`{"sshPublicKey":"k"}`, `{"http_proxy":"","no_proxy":"","ssh_public_key":"k"}`}, // read in the source
 		},
 		"time servers":             {{`{"ntpSources":["ntp1.example.com","192.0.2.1"]}`, `{"ntp_sources":"ntp1.example.com,192.0.2.1"}`}},
 		"no time servers":          {{`{"ntpSources":[]}`, `{}`}},

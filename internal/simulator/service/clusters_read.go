@@ -78,6 +78,7 @@ func (s *Service) listClusters(c *call) (reply, error) {
 			continue // nothing here has a subscription
 		}
 		w := s.printCluster(cl, clusterDetail{hosts: withHosts})
+		w.OperatorBundles = nil
 		if !withHosts {
 			w.HostNetworks = nil
 			w.ValidationsInfo = cl.ValidationsInfo

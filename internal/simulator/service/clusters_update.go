@@ -227,18 +227,24 @@ func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
 		return nil
 	}
 	api, ingress := vipsWanted(c, p)
-	if err := c.checkVips(api, ingress); err != nil {
-		return err
-	}
-	moved := !slices.Equal(api, c.APIVips) || !slices.Equal(ingress, c.IngressVips)
-	c.APIVips, c.IngressVips = api, ingress
-	if first := c.vipAt(0); first != "" && c.calculatesNetworks() && !s.cfg.KubeAPI {
-		network := c.networkOfVip(first)
+	changed := *c
+	changed.APIVips, changed.IngressVips = api, ingress
+	if first := changed.vipAt(0); first != "" && c.calculatesNetworks() && !s.cfg.KubeAPI {
+		changed.MachineNetworks = nil // those of before do not count
+		if err := changed.checkVips(api, ingress); err != nil {
+			return err
+		}
+		network := changed.networkOfVip(first)
 		if network == "" {
 			return badRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
 		}
-		c.setMachineNetworks([]string{network})
+		changed.setMachineNetworks([]string{network})
 	}
+	if err := changed.checkVips(api, ingress); err != nil {
+		return err
+	}
+	moved := !slices.Equal(api, c.APIVips) || !slices.Equal(ingress, c.IngressVips)
+	c.APIVips, c.IngressVips, c.MachineNetworks = api, ingress, changed.MachineNetworks
 	if moved {
 		s.note(c, "api_ingress_vip_updated", severityInfo, "Cluster was updated with api-vip %s, ingress-vip %s", joinVips(api), joinVips(ingress))
 	}

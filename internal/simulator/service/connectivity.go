@@ -115,8 +115,8 @@ func (c *cluster) updateGroups() {
 			g.l3[h.ID] = reached
 		}
 	}
-	g.networks["IPv4"] = c.l3Group(g.l3, netip.Addr.Is4)
-	g.networks["IPv6"] = c.l3Group(g.l3, netip.Addr.Is6)
+	g.networks["IPv4"] = c.l3Group(netip.Addr.Is4)
+	g.networks["IPv6"] = c.l3Group(netip.Addr.Is6)
 	g.text = inString(struct {
 		Groups map[string][]string `json:"majority_groups"`
 		L3     map[string][]string `json:"l3_connected_addresses"`
@@ -126,54 +126,49 @@ func (c *cluster) updateGroups() {
 }
 
 // l2Group finds the largest set of hosts in the network that all see each other,
-// greedily from the best connected one. It must be more than half of the hosts
-// of the network, and of a certain size.
+// greedily from the best connected one. In an IPv6 network a ping tells that, too.
 func (c *cluster) l2Group(n hostNetwork) []string {
 	network, err := netip.ParsePrefix(n.CIDR)
 	if err != nil {
 		return []string{}
 	}
-	sees := func(a, b *host) bool {
-		for _, l := range a.peers[b.ID].L2 {
-			if addr, err := netip.ParseAddr(l.RemoteIP); err == nil && l.Successful && network.Contains(addr) {
-				return true
-			}
-		}
-		return false
+	within := func(text string) bool {
+		addr, err := netip.ParseAddr(text)
+		return err == nil && network.Contains(addr)
 	}
-	return c.group(n.HostIDs, sees)
+	return c.group(func(a, b *host) bool {
+		peer := a.peers[b.ID]
+		return slices.ContainsFunc(peer.L2, func(l l2Result) bool { return l.Successful && within(l.RemoteIP) }) ||
+			network.Addr().Is6() && slices.ContainsFunc(peer.L3, func(l l3Result) bool { return l.Successful && within(l.RemoteIP) })
+	})
 }
 
-// l3Group is the same over pings, for one address family.
-func (c *cluster) l3Group(reached map[string][]string, family func(netip.Addr) bool) []string {
-	var ids []string
-	for id, list := range reached {
-		for _, text := range list {
-			if addr, err := netip.ParseAddr(text); err == nil && family(addr) {
-				ids = append(ids, id)
-				break
+// l3Group is the same over pings, for one address family: of a host that another one
+// sees, all addresses of the family answer.
+func (c *cluster) l3Group(family func(netip.Addr) bool) []string {
+	return c.group(func(a, b *host) bool {
+		if b.inv == nil {
+			return false
+		}
+		some := false
+		for _, own := range b.inv.addresses {
+			addr := own.prefix.Addr()
+			if !family(addr) {
+				continue
+			}
+			some = true
+			if !slices.ContainsFunc(a.peers[b.ID].L3, func(l l3Result) bool { return l.Successful && l.RemoteIP == addr.String() }) {
+				return false
 			}
 		}
-	}
-	slices.Sort(ids)
-	sees := func(a, b *host) bool {
-		for _, l := range a.peers[b.ID].L3 {
-			if addr, err := netip.ParseAddr(l.RemoteIP); err == nil && l.Successful && family(addr) {
-				return true
-			}
-		}
-		return false
-	}
-	return c.group(ids, sees)
+		return some
+	})
 }
 
-func (c *cluster) group(ids []string, sees func(a, b *host) bool) []string {
-	var hosts []*host
-	for _, h := range c.hosts {
-		if slices.Contains(ids, h.ID) {
-			hosts = append(hosts, h)
-		}
-	}
+// group finds the hosts that all see each other. What of the cluster they are does not
+// matter, only how many.
+func (c *cluster) group(sees func(a, b *host) bool) []string {
+	hosts := slices.Clone(c.hosts)
 	least := c.leastGroup()
 	if len(hosts) < least {
 		return []string{}
@@ -196,7 +191,7 @@ func (c *cluster) group(ids []string, sees func(a, b *host) bool) []string {
 			members = append(members, h)
 		}
 	}
-	if len(members) < least || len(members)*2 <= len(hosts) {
+	if len(members) < least {
 		return []string{}
 	}
 	result := make([]string, 0, len(members))
@@ -225,20 +220,23 @@ func (c *cluster) leastGroup() int {
 	return 3
 }
 
-// reachedAddresses lists the host's addresses that more than half of the others
-// can ping.
+// reachedAddresses lists the host's addresses that all the others can ping.
 func (c *cluster) reachedAddresses(h *host) []string {
 	votes := map[string]int{}
 	for _, other := range c.hosts {
+		answered := map[string]bool{}
 		for _, l := range other.peers[h.ID].L3 {
-			if l.Successful {
-				votes[l.RemoteIP]++
+			if l.Successful && other != h {
+				answered[l.RemoteIP] = true
 			}
+		}
+		for address := range answered {
+			votes[address]++
 		}
 	}
 	var reached []string
 	for address, n := range votes {
-		if n*2 > len(c.hosts)-1 {
+		if n == len(c.hosts)-1 {
 			reached = append(reached, address)
 		}
 	}

@@ -34,7 +34,8 @@ func (s *Service) registerHost(c *call) (reply, error) {
 	return created(w)
 }
 
-// mayJoin refuses new hosts while or after the cluster is installed.
+// mayJoin refuses new hosts while the cluster is being installed, and then until it is
+// told to take more: from whichever image they booted.
 func (s *Service) mayJoin(e *infraEnv, cl *cluster) error {
 	if cl == nil {
 		if e.ClusterID != "" {
@@ -42,7 +43,7 @@ func (s *Service) mayJoin(e *infraEnv, cl *cluster) error {
 		}
 		return nil
 	}
-	if cl.isDay2() && !e.day2 && !s.cfg.KubeAPI || cl.Status == clusterInstalled {
+	if cl.Status == clusterInstalled {
 		return conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
 	}
 	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {

@@ -76,7 +76,7 @@ func (s *Service) updateHost(c *call) (reply, error) {
 	}
 	h.UpdatedAt = micros(s.now())
 	s.refreshHostNow(h)
-	return created(s.printHost(h, detail{}))
+	return created(s.printHost(h, detail{keepAddresses: true}))
 }
 
 func (s *Service) changeRole(h *host, p *hostUpdate) error {

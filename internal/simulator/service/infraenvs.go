@@ -123,7 +123,6 @@ func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 			return notFound("Cluster ID %s not found", p.ClusterID)
 		}
 		e.ClusterID = cl.ID
-		e.day2 = cl.isDay2()
 		if arch == "" && cl.CPUArchitecture != "multi" {
 			arch = cl.CPUArchitecture
 		}

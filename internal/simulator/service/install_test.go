@@ -338,7 +338,6 @@ func TestAddHosts(t *testing.T) {
 		t.Errorf("the day-1 image after the installation: %d %s", a.status, a.reason())
 	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
-	late.infraEnv = b.must("POST", "/infra-envs", fields{"name": "day2", "pull_secret": pullSecret, "cluster_id": b.cluster}).object()["id"].(string)
 	if a := late.register(); a.status != http.StatusCreated {
 		t.Fatal(a.text)
 	}

@@ -84,11 +84,32 @@ func (c *cluster) addPlatform(ic *installcfg.InstallerConfigBaremetal) error {
 		ic.Platform.External = &installcfg.ExternalInstallConfigPlatform{PlatformName: c.Platform.External.PlatformName, CloudControllerManager: c.Platform.External.CloudControllerManager}
 	default:
 		ic.Platform.None = &installcfg.PlatformNone{}
+		if len(c.MachineNetworks) == 0 {
+			ic.Networking.MachineNetwork = c.bootstrapNetworks()
+		}
 	}
 	if c.isSingle() && len(c.hosts) > 0 {
 		ic.BootstrapInPlace = &installcfg.BootstrapInPlace{InstallationDisk: c.hosts[0].InstallationDiskID}
 	}
 	return nil
+}
+
+// bootstrapNetworks are the first networks of the bootstrap host, one a family, where
+// a cluster without a platform names none itself.
+func (c *cluster) bootstrapNetworks() (list []installcfg.MachineNetwork) {
+	i := slices.IndexFunc(c.hosts, func(h *host) bool { return h.Bootstrap && h.inv != nil })
+	if i < 0 {
+		return nil
+	}
+	for _, family := range []func(netip.Addr) bool{netip.Addr.Is4, netip.Addr.Is6} {
+		for _, a := range c.hosts[i].inv.addresses {
+			if family(a.prefix.Addr()) {
+				list = append(list, installcfg.MachineNetwork{Cidr: a.prefix.Masked().String()})
+				break
+			}
+		}
+	}
+	return list
 }
 
 func (c *cluster) baremetal() (*installcfg.BareMetalInstallConfigPlatform, error) {

@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -229,7 +230,10 @@ func binaryBytes(n int64) string {
 		v /= 1024
 		unit++
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%.2f", v), ".00") + " " + units[unit]
+	if unit < 3 {
+		return fmt.Sprintf("%.0f %s", math.Floor(v), units[unit])
+	}
+	return fmt.Sprintf("%.2f %s", v, units[unit])
 }
 
 // eligibleDisks lists the disks that can be installed on, the best one first:

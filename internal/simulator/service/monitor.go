@@ -14,6 +14,11 @@ func (s *Service) tick() {
 	for _, c := range clusters {
 		s.tickCluster(c)
 	}
+	if s.hostsLater {
+		for _, c := range clusters {
+			c.remember()
+		}
+	}
 	for _, h := range s.hostsInOrder() {
 		if h.cluster == nil {
 			s.tickHost(h, nil)

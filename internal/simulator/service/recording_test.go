@@ -37,6 +37,7 @@ type recording struct {
 	exchanges []exchange
 	parts     int
 	hosts     map[string]*knownHost
+	looks     map[string]time.Time // when the service's monitor wrote the events that it alone writes, by their text
 }
 
 // knownHost is what the answers show of a host.
@@ -101,7 +102,7 @@ func readExchanges(t *testing.T, file string) []exchange {
 }
 
 func newRecording(name string, list []exchange) *recording {
-	r := &recording{name: name, exchanges: list, hosts: map[string]*knownHost{}}
+	r := &recording{name: name, exchanges: list, hosts: map[string]*knownHost{}, looks: map[string]time.Time{}}
 	r.date()
 	for _, x := range r.exchanges {
 		var answer any
@@ -121,11 +122,16 @@ func (r *recording) learnEvents(x exchange) {
 		HostID     string    `json:"host_id"`
 		InfraEnvID string    `json:"infra_env_id"`
 		EventTime  time.Time `json:"event_time"`
+		Name       string    `json:"name"`
+		Message    string    `json:"message"`
 	}
 	if !strings.HasPrefix(x.Path, "/v2/events") || json.Unmarshal(x.Response, &list) != nil {
 		return
 	}
 	for _, e := range list {
+		if e.Name == "host_role_updated" || e.Name == "host_status_updated" && strings.Contains(e.Message, "from discovering to") {
+			r.looks[e.Message+e.EventTime.String()] = e.EventTime
+		}
 		if e.HostID == "" || e.InfraEnvID == "" {
 			continue
 		}
@@ -136,6 +142,37 @@ func (r *recording) learnEvents(x exchange) {
 			h.registered = at
 		}
 	}
+}
+
+// pass is how long one look of the monitor at all its hosts may take.
+const pass = time.Second
+
+// looksEvery tells whether the monitor's events come in an interval, as far as the
+// recording holds any.
+func (r *recording) looksEvery(interval time.Duration) bool {
+	phase := r.phase(interval)
+	for _, at := range r.looks {
+		if late := at.Sub(at.Truncate(interval).Add(phase)); late < 0 || late > pass {
+			return false
+		}
+	}
+	return len(r.looks) > 1
+}
+
+// phase is when in an interval the monitor looks: just before its first event. Where a
+// recording holds none it is a guess.
+func (r *recording) phase(interval time.Duration) time.Duration {
+	const margin = 100 * time.Millisecond
+	first := time.Time{}
+	for _, at := range r.looks {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if interval <= pass || first.IsZero() {
+		return interval * 7 / 10
+	}
+	return first.Sub(first.Truncate(interval)) - margin
 }
 
 // date finds out when each exchange took place: what was created says so. Where

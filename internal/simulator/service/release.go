@@ -117,16 +117,19 @@ func (s *Service) made(list []check) []check {
 	if s.cfg.Release == "" {
 		return list
 	}
-	operators := map[string]string{}
-	for _, o := range operatorChecks() {
-		operators[o.id] = o.name
+	return slices.DeleteFunc(list, func(c check) bool { return s.unmade[c.ID] })
+}
+
+// unmadeChecks are the checks that a release of the service does not make.
+func unmadeChecks(release versions.ServiceRelease) map[string]bool {
+	unmade := map[string]bool{}
+	for _, id := range release.LaterValidations() {
+		unmade[id] = true
 	}
-	return slices.DeleteFunc(list, func(c check) bool {
-		if name, is := operators[c.ID]; is {
-			return !s.cfg.Release.HasOperator(name)
-		}
-		return !s.cfg.Release.HasValidation(c.ID)
-	})
+	for _, o := range operatorChecks() {
+		unmade[o.id] = !release.HasOperator(o.name)
+	}
+	return unmade
 }
 
 // copiesSince is the release whose machines also copy the data of a registry.

@@ -144,6 +144,12 @@ func (c *comparison) sorted(list []any, recorded bool) []any {
 	key := func(v any) string {
 		id, _ := v.(string)
 		if o, ok := v.(map[string]any); ok {
+			if name, isOperator := o["subscription_name"].(string); isOperator {
+				return name // a database gives operators in any order
+			}
+			if name, isOperator := o["operator_name"].(string); isOperator {
+				return name
+			}
 			for _, k := range []string{"id", "host_id"} {
 				if text, ok := o[k].(string); ok && len(text) == 36 {
 					id = text

@@ -62,13 +62,18 @@ func TestReplay(t *testing.T) {
 }
 
 // fit replays a recording at several phases of the service's monitor, stretch
-// after stretch, and at stock intervals where those of a second do not fit. It
-// ends where enough agrees: every replay is as long as its recording.
+// after stretch, at intervals of a second and at stock ones: first at those that the
+// recording's events suggest. It ends where enough agrees: every replay is as long as
+// its recording.
 func fit(rec *recording) *replay {
-	best := fitInterval(rec, time.Second)
+	likely, other := time.Second, 10*time.Second
+	if rec.looksEvery(other) {
+		likely, other = other, likely
+	}
+	best := fitInterval(rec, likely)
 	if !best.fits() {
-		if slow := fitInterval(rec, 10*time.Second); slow.badness() < best.badness() {
-			best = slow
+		if r := fitInterval(rec, other); r.badness() < best.badness() {
+			best = r
 		}
 	}
 	return best
@@ -77,9 +82,9 @@ func fit(rec *recording) *replay {
 func fitInterval(rec *recording, interval time.Duration) *replay {
 	phases := make([]time.Duration, rec.parts)
 	for i := range phases {
-		phases[i] = interval * 7 / 10
+		phases[i] = rec.phase(interval)
 	}
-	best := newReplay(rec, interval, phases).run()
+	best := newReplay(rec, interval, phases, false).run()
 	for part := range phases {
 		for _, tenth := range []int{1, 4, 9, 2, 5} {
 			if best.fits() {
@@ -87,9 +92,14 @@ func fitInterval(rec *recording, interval time.Duration) *replay {
 			}
 			tried := slices.Clone(best.phases)
 			tried[part] = interval * time.Duration(tenth) / 10
-			if r := newReplay(rec, interval, tried).run(); r.badness() < best.badness() {
+			if r := newReplay(rec, interval, tried, false).run(); r.badness() < best.badness() {
 				best = r
 			}
+		}
+	}
+	if !best.fits() {
+		if r := newReplay(rec, interval, best.phases, true).run(); r.badness() < best.badness() {
+			best = r
 		}
 	}
 	return best
@@ -114,10 +124,11 @@ type replay struct {
 	unseen   []bool // which depend on machines that nobody can play
 }
 
-func newReplay(rec *recording, interval time.Duration, phases []time.Duration) *replay {
+func newReplay(rec *recording, interval time.Duration, phases []time.Duration, hostsLater bool) *replay {
 	r := &replay{recording: rec, interval: interval, phases: phases, names: map[string]string{}, steps: map[string]string{}, doubts: map[int]*verdict{}}
 	r.clock = &handClock{at: rec.exchanges[0].at}
 	r.s = New(Config{Clock: r.clock, MonitorInterval: interval, PublicURL: func() string { return "http://127.0.0.1:8888" }})
+	r.s.hostsLater = hostsLater
 	bootstraps := rec.bootstraps()
 	r.s.pickBootstrap = func(masters []*host) *host {
 		for _, h := range masters {

@@ -45,8 +45,7 @@ type Config struct {
 	// OnTrouble is told of faults that other parts of the simulator carry out:
 	// "expire-token" and "expire-image". Nil ignores them.
 	OnTrouble func(kind string)
-	// KubeAPI says that the service runs as the operator of a hub. Machines may
-	// then be added to a cluster from the image that it was installed with.
+	// KubeAPI says that the service runs as the operator of a hub.
 	KubeAPI bool
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
@@ -75,6 +74,7 @@ type Service struct {
 	started time.Time
 	handler http.Handler
 	faults  *faults
+	unmade  map[string]bool // checks that its release does not make
 
 	mu            sync.Mutex
 	random        *rand.Rand
@@ -90,7 +90,10 @@ type Service struct {
 	// pickBootstrap chooses among the control plane hosts. The real service
 	// takes any of them.
 	pickBootstrap func([]*host) *host
-	patience      patience
+	// hostsLater has a tick look at hosts once it is through with the clusters. The
+	// real service looks at both at once, and either may be first.
+	hostsLater bool
+	patience   patience
 }
 
 // New makes a service that knows no clusters yet.
@@ -116,7 +119,8 @@ func New(cfg Config) *Service {
 	s := &Service{
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
 		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
-		pickBootstrap: func(masters []*host) *host { return masters[0] }, patience: stockPatience(),
+		pickBootstrap: func(masters []*host) *host { return masters[0] },
+		patience:      stockPatience(), unmade: unmadeChecks(cfg.Release),
 	}
 	s.faults = newFaults(cfg.Scenario)
 	s.handler = s.routes()

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -148,20 +149,27 @@ func (s *Service) step(kind string, args ...string) step {
 }
 
 func (s *Service) ntpStep(h *host) step {
-	var sources []string
-	for _, list := range []string{h.infraEnv.NtpSources, h.infraEnv.AdditionalNtpSources} {
-		if list != "" {
-			sources = append(sources, list)
-		}
+	return s.step(stepNTP, inString(map[string]string{"ntp_source": h.timeServers()}))
+}
+
+// timeServers are whom a host asks for the time: its cluster's, and only where that
+// names none, those of the InfraEnvs of the cluster's hosts.
+func (h *host) timeServers() string {
+	if h.cluster == nil {
+		return cmp.Or(h.infraEnv.NtpSources, h.infraEnv.AdditionalNtpSources)
 	}
-	if h.cluster != nil {
-		for _, list := range []string{h.cluster.NtpSources, h.cluster.AdditionalNtpSource} {
-			if list != "" && !slices.Contains(sources, list) {
-				sources = append(sources, list)
+	if own := cmp.Or(h.cluster.NtpSources, h.cluster.AdditionalNtpSource); own != "" {
+		return own
+	}
+	var all []string
+	for _, other := range h.cluster.hosts {
+		for _, source := range strings.Split(other.infraEnv.AdditionalNtpSources, ",") {
+			if source != "" && !slices.Contains(all, source) {
+				all = append(all, source)
 			}
 		}
 	}
-	return s.step(stepNTP, inString(map[string]string{"ntp_source": strings.Join(sources, ",")}))
+	return strings.Join(all, ",")
 }
 
 type domainName struct {
@@ -196,7 +204,7 @@ type peerNIC struct {
 func (s *Service) connectivityStep(h *host) []step {
 	var peers []peer
 	for _, other := range h.cluster.hosts {
-		if other == h || other.inv == nil || oneOf(other.state, hostDisconnected, hostInstalled) && h.Kind != kindAddedHost || other.Kind == kindAddedHost {
+		if other == h || other.inv == nil || oneOf(other.state, hostDiscovering, hostDisconnected, hostInstalled) && h.Kind != kindAddedHost || other.Kind == kindAddedHost {
 			continue
 		}
 		p := peer{HostID: other.ID}

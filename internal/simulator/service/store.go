@@ -51,9 +51,6 @@ type infraEnv struct {
 	signingKey []byte // of the image's address
 	// proxyAsked are the fields of the proxy that was last asked for, joined.
 	proxyAsked *string
-	// registeredDay2 says that it was made for a cluster that was already
-	// installed.
-	day2 bool
 }
 
 // host is what the service keeps of a host.

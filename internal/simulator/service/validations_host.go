@@ -96,7 +96,7 @@ func (e *hostCheck) minimumHardware(add adder) {
 		add("has-min-cpu-cores")(failed, fmt.Sprintf("The host is not eligible to participate in Openshift Cluster because the minimum required CPU cores for any role is %d, found only %d",
 			least.CPUCores, inv.CPU.Count))
 	}
-	if inv.Memory.PhysicalBytes >= least.RAMMiB<<20 {
+	if inv.Memory.PhysicalBytes >= (least.RAMMiB-memoryTolerance)<<20 {
 		add("has-min-memory")(passed, "Sufficient minimum RAM")
 	} else {
 		add("has-min-memory")(failed, fmt.Sprintf("The host is not eligible to participate in Openshift Cluster because the minimum required RAM for any role is %s, found only %s",
@@ -121,13 +121,16 @@ func (e *hostCheck) cpuForRole() (string, string) {
 	return passed, "Sufficient CPU cores for role " + e.h.role()
 }
 
+// memoryTolerance is how much less memory than asked for will do, in MiB.
+const memoryTolerance = 100
+
 func (e *hostCheck) memoryForRole() (string, string) {
 	switch {
 	case e.c == nil:
 		return hidden, ""
 	case e.h.inv == nil || e.h.inv.Memory == nil:
 		return pending, "Missing inventory or role"
-	case e.h.inv.Memory.PhysicalBytes < e.need.RAMMiB<<20:
+	case e.h.inv.Memory.PhysicalBytes < (e.need.RAMMiB-memoryTolerance)<<20:
 		return failed, fmt.Sprintf("Require at least %s RAM for role %s, found only %s",
 			binaryBytes(e.need.RAMMiB<<20), e.h.role(), binaryBytes(e.h.inv.Memory.PhysicalBytes))
 	}

@@ -64,8 +64,9 @@ func (r ServiceRelease) HasFeature(id string) bool { return r.Has(featuresSince(
 
 // HasOperator says whether a release of the service knows an operator.
 func (r ServiceRelease) HasOperator(name string) bool {
-	i := slices.IndexFunc(features(), func(f feature) bool { return f.operator == name })
-	return i < 0 || r.HasFeature(features()[i].id)
+	all := operatorFeatures()
+	i := slices.IndexFunc(all, func(f feature) bool { return f.operator == name })
+	return i < 0 || r.HasFeature(all[i].id)
 }
 
 // Field is a field of the service's API that came with some release.
@@ -104,6 +105,14 @@ func validationsSince() map[string]string {
 	}
 }
 
-// HasValidation says whether a release of the service makes a check that belongs to
-// no operator.
-func (r ServiceRelease) HasValidation(id string) bool { return r.Has(validationsSince()[id]) }
+// LaterValidations are the checks that belong to no operator and that a release of the
+// service does not make yet.
+func (r ServiceRelease) LaterValidations() []string {
+	var later []string
+	for id, since := range validationsSince() {
+		if !r.Has(since) {
+			later = append(later, id)
+		}
+	}
+	return later
+}

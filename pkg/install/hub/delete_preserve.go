@@ -31,13 +31,11 @@ func (w *writer) preserve(ctx context.Context, deployment *unstructured.Unstruct
 // giveBack has the service give machines back to their pool whatever runs on them. It
 // is refused where that pool goes with the cluster.
 func (w *writer) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
-	for _, env := range w.ours(infraEnvs()) {
-		if boundTo(env) == "" {
-			return &install.Fault{
-				Code: install.CodeUsage, Op: "return the machines of cluster", On: id(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
-				Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", env.GetName()),
-				Next: "leave --return-to-pool out",
-			}
+	if made := w.ours(infraEnvs()); len(made) > 0 {
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "return the machines of cluster", On: id(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
+			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
+			Next: "leave --return-to-pool out",
 		}
 	}
 	return w.setPreserve(ctx, deployment, false)

@@ -115,6 +115,12 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 			if n := log.count(givenBack); n != test.back {
 				t.Errorf("%d machines were given back", n)
 			}
+			end := s.clock.Now().Add(time.Hour)
+			for len(s.agents(t)) > test.back && s.clock.Now().Before(end) { // they go a moment after the cluster
+				if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if left := s.agents(t); len(left) != test.back {
 				t.Errorf("%d Agents are left", len(left))
 			}
@@ -142,22 +148,27 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 
 // An InfraEnv that was made for the cluster goes with it: its machines run on, and there
 // is no pool to which they could return.
-func TestDeleteClusterOfItsOwnLateBoundMachines(t *testing.T) {
-	cluster, log := exampleOf(t, "sno"), &told{}
-	cluster.Spec.InfraEnv.Bind = spec.BindLate
-	s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
-	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
-		t.Fatalf("verdict %s", result.Verdict)
-	}
-	own := s.config.Namespace + "/" + cluster.Metadata.Name
-	if err := s.plane(t).ReturnCluster(t.Context(), own); install.CodeOf(err) != install.CodeUsage {
-		t.Errorf("returned: %v", err)
-	}
-	if err := s.plane(t).DeleteCluster(t.Context(), own); err != nil {
-		t.Fatal(err)
-	}
-	if n := log.count(givenBack); n > 0 {
-		t.Errorf("%d machines were given back", n)
+func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
+	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
+		t.Run(string(bind), func(t *testing.T) {
+			t.Parallel()
+			cluster, log := exampleOf(t, "sno"), &told{}
+			cluster.Spec.InfraEnv.Bind = bind
+			s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
+			if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+				t.Fatalf("verdict %s", result.Verdict)
+			}
+			own := s.config.Namespace + "/" + cluster.Metadata.Name
+			if err := s.plane(t).ReturnCluster(t.Context(), own); install.CodeOf(err) != install.CodeUsage {
+				t.Errorf("returned: %v", err)
+			}
+			if err := s.plane(t).DeleteCluster(t.Context(), own); err != nil {
+				t.Fatal(err)
+			}
+			if n := log.count(givenBack); n > 0 {
+				t.Errorf("%d machines were given back", n)
+			}
+		})
 	}
 }
 

@@ -57,12 +57,15 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 		config  simulated.Config
 		kinds   []install.Kind
 	}{
-		"compact, with Hive":                 {"compact", simulated.Config{Hive: true, Webhooks: true}, nil},
-		"workers, without Hive":              {"ha-workers", simulated.Config{}, []install.Kind{install.RecordInstalled}},
-		"single node, a service that stalls": {"sno", simulated.Config{Trouble: simulated.Trouble{UnsyncedAgents: true}}, []install.Kind{install.NudgeCluster}},
-		"errors of the backend":              {"compact", simulated.Config{Hive: true, Trouble: simulated.Trouble{BackendErrors: 2}}, nil},
+		"workers, without Hive": {"ha-workers", simulated.Config{}, []install.Kind{install.RecordInstalled}},
+		"a service that stalls, with errors of its backend": {
+			"sno", simulated.Config{Hive: true, Webhooks: true, Trouble: simulated.Trouble{UnsyncedAgents: true, BackendErrors: 2}}, []install.Kind{install.NudgeCluster},
+		},
 	} {
-		t.Run(name, func(t *testing.T) { installSimulated(t, exampleOf(t, test.example), test.config, test.kinds) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			installSimulated(t, exampleOf(t, test.example), test.config, test.kinds)
+		})
 	}
 }
 

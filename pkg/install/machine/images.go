@@ -39,6 +39,7 @@ type Images struct {
 
 	opening chan struct{} // holds one while base is looked at or brought
 	base    *iso.Base
+	built   *iso.Base // what minimal images are made of: the base without what its service put in
 }
 
 // NewImages promises an image for every host of the file. With a Server each
@@ -120,6 +121,9 @@ func (i *Images) make(ctx context.Context, host string) (*extent.Image, iso.Resu
 		if err != nil {
 			return fail(err)
 		}
+		if base, err = i.asBuilt(ctx, base); err != nil {
+			return fail(err)
+		}
 		if base, err = base.Minimal(ctx, rootfs); err != nil {
 			return fail(err)
 		}
@@ -161,6 +165,25 @@ func (i *Images) open(ctx context.Context) (*iso.Base, error) {
 		i.base = base
 	}
 	return i.base, nil
+}
+
+// asBuilt is the base before anything was put in. A service gives out images that hold
+// an Ignition config, and a minimal image can be made of none of them.
+func (i *Images) asBuilt(ctx context.Context, base *iso.Base) (*iso.Base, error) {
+	select {
+	case i.opening <- struct{}{}:
+		defer func() { <-i.opening }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if i.built == nil {
+		built, err := base.AsBuilt()
+		if err != nil {
+			return nil, err
+		}
+		i.built = built
+	}
+	return i.built, nil
 }
 
 // rootfs serves the base's root file system and says where.

@@ -61,6 +61,7 @@ func places() map[string]place {
 		"spec.network.mtu":                    overrides,
 		"spec.network.defaults":               nmstate,
 		"spec.network.defaults.ntp":           goes(env + "additionalNTPSources"),
+		"spec.network.defaults.bmc":           goes("BareMetalHost spec.bmc.credentialsName", "BareMetalHost spec.bmc.disableCertificateVerification"),
 		"spec.network.ntp":                    goes(aci+"ntpSources", env+"ntpSources"),
 		"spec.platform.type":                  goes(aci + "platformType"),
 		"spec.platform.external":              goes(aci+"external.platformName", aci+"external.cloudControllerManager"),

@@ -50,6 +50,8 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 		return p.setOverrides
 	case install.UploadManifest:
 		return p.uploadManifest
+	case install.RemoveManifest:
+		return p.removeManifest
 	case install.IgnoreValidations:
 		return p.ignoreValidations
 	case install.RegisterInfraEnv:
@@ -96,7 +98,7 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 		case install.IgnoreValidations:
 			raise(&n.ignored, overdue)
 			raise(&n.cluster, overdue) // which may be ready now
-		case install.UploadManifest:
+		case install.UploadManifest, install.RemoveManifest:
 			raise(&n.manifests, overdue)
 		case install.UpdateHost, install.BindHost, install.InstallHost:
 			raise(&n.hosts, overdue)

@@ -68,6 +68,11 @@ func TestActions(t *testing.T) {
 			[]sent{{"POST " + cluster + "/manifests", `{"content":"YTogYgo=","file_name":"50-x.yaml","folder":"openshift"}`}},
 			"GET " + cluster + "/manifests",
 		},
+		"no manifest": {
+			install.Action{Kind: install.RemoveManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 200,
+			[]sent{{"DELETE " + cluster + "/manifests", ""}},
+			"GET " + cluster + "/manifests",
+		},
 		"register InfraEnv": {
 			install.Action{Kind: install.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: install.Settings{install.SetArch: value("multi")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cluster_id":"` + clusterID + `","name":"lab","openshift_version":"4.20",` + pull + `}`}},

@@ -108,6 +108,20 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	return nil
 }
 
+// removeManifest takes a manifest away. One that is gone already is no error.
+func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action install.Action) error {
+	folder, name, _ := strings.Cut(action.Name, "/")
+	err := p.do(ctx, request{
+		label: label{"remove manifest", action.Name}, method: http.MethodDelete, path: "/v2/clusters/{cluster_id}/manifests",
+		in:    map[string]string{"cluster_id": action.Target},
+		query: map[string][]string{"folder": {folder}, "file_name": {name}},
+	}, nil)
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
 // uploaded remembers what a manifest's content is.
 func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
 	p.mu.Lock()

@@ -134,6 +134,38 @@ func TestPollIntervalIsKept(t *testing.T) {
 	}
 }
 
+// A poll costs what it must: the question what has happened, and the part that it
+// happened to.
+func TestRequestsOfAPoll(t *testing.T) {
+	w := newWorld(t, 3)
+	p, query := w.plane(t), lab()
+	query.Poll = 500 * time.Millisecond
+	observe(t, p, query)
+	for name, test := range map[string]struct {
+		happens func(n int)
+		most    int // requests of twenty polls
+	}{
+		"nothing": {func(int) {}, 20},
+		"something to a host": {func(n int) {
+			w.change("host_status_updated", n%3, func() { w.hosts[n%3]["status_info"] = time.Duration(n).String() })
+		}, 40},
+		"something to the cluster": {func(n int) {
+			w.change("cluster_validation_fixed", -1, func() { w.cluster["status_info"] = time.Duration(n).String() })
+		}, 40},
+	} {
+		observe(t, p, query)
+		w.took()
+		for n := range 20 {
+			test.happens(n)
+			_ = w.clock.Sleep(t.Context(), query.Poll)
+			observe(t, p, query)
+		}
+		if calls := w.took(); len(calls) > test.most {
+			t.Errorf("%s: %d requests in twenty polls: %v", name, len(calls), paths(calls))
+		}
+	}
+}
+
 // The list of a cluster's hosts has no stages: they are read elsewhere, once, when
 // hosts are being installed.
 func TestStagesAreReadOnce(t *testing.T) {

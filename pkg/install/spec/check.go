@@ -13,7 +13,7 @@ type checker struct {
 	cluster  *Cluster
 	problems *Problems
 	failed   map[string]bool // fields that a problem was reported for already
-	astray   []defaultAstray // defaults that do not fit hosts
+	astray   []astray        // defaults that do not do for hosts
 }
 
 // report notes a problem with a field, unless the field could not even be read.

@@ -101,7 +101,11 @@ func (k *checker) bmc(i int, h *Host) {
 		k.bmcAddress(field+".address", h.BMC.Address)
 	}
 	if h.BMC.Credentials.IsZero() {
-		k.report(field+".credentials", "is missing", "write where user:password is read from: credentials: {env: NAME}")
+		k.defaultAstray(astray{
+			field: defaultsField + ".bmc.credentials", of: i, own: field + ".credentials",
+			message: "is missing: nothing says how to log in to the BMC of " + k.hostLabel(i),
+			remedy:  "write where user:password is read from: credentials: {env: NAME}",
+		})
 	}
 }
 

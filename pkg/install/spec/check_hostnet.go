@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // interfaceName is what the kernel takes (IFNAMSIZ leaves 15 characters).
@@ -129,11 +128,11 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	if n.MAC != "" {
 		k.mac(at("mac"), n.MAC)
 	}
-	if (n.VLAN != 0 || k.cluster.Present(at("vlan"))) && (n.VLAN < 1 || n.VLAN > lastVLAN) {
-		k.report(at("vlan"), fmt.Sprintf("%d cannot be a VLAN id", n.VLAN), fmt.Sprintf("use 1 to %d", lastVLAN))
+	if n.VLAN != 0 || k.cluster.Spec.Network.Defaults.VLAN == 0 {
+		k.vlan(at("vlan"), n.VLAN)
 	}
 	plan := k.cluster.planNetwork(h)
-	if top := plan.top(); n.VLAN != 0 && !interfaceName.MatchString(top) {
+	if top := plan.top(); plan.vlan != 0 && !k.isFailed(at("vlan")) && !interfaceName.MatchString(top) {
 		k.report(at("vlan"), fmt.Sprintf("makes the interface %q, a name that is too long", top), "use a shorter name for the interface or the bond")
 	}
 	k.ports(i, h, plan)
@@ -177,7 +176,17 @@ func (k *checker) hostAddress(field, text, word string, either bool) netip.Prefi
 // ports checks that every interface is tied to a MAC address.
 func (k *checker) ports(i int, h *Host, plan netPlan) {
 	n, field := h.Net, hostField(i, "net")
-	if n.Bond == nil {
+	switch {
+	case plan.sharesBond:
+		for _, port := range plan.unnamed {
+			k.defaultAstray(astray{
+				field: "spec.network.defaults.bond.ports", key: port, of: i, own: field + ".interfaces",
+				message: fmt.Sprintf("it is not known which interface of %s %s is", k.hostLabel(i), port),
+				remedy:  fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}] for each host, or net.mac for one without the bond", port),
+			})
+		}
+		return
+	case n.Bond == nil:
 		if plan.nics[0].MAC == "" {
 			k.report(field, "it is not known which interface of the machine is meant", "write mac: ADDRESS here, or match: {mac: ADDRESS}")
 		}
@@ -187,17 +196,30 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 	if n.Interface != "" || n.MAC != "" {
 		k.report(bond, "stands beside a single interface", "name the bond with bond.name, and its ports with interfaces")
 	}
-	k.interfaceName(bond+".name", n.Bond.Name)
-	if len(n.Bond.Ports) == 0 {
-		k.report(bond+".ports", "is missing", "list the interfaces of the bond")
-	}
+	k.bond(bond, n.Bond)
 	for j, port := range n.Bond.Ports {
-		at := fmt.Sprintf("%s.ports[%d]", bond, j)
-		if slices.Contains(n.Bond.Ports[:j], port) {
-			k.report(at, fmt.Sprintf("%s stands here twice", port), "")
-		} else if slices.Contains(plan.unnamed, port) {
-			k.report(at, fmt.Sprintf("it is not known which interface of the machine %s is", port), fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
+		if slices.Contains(plan.unnamed, port) && !slices.Contains(n.Bond.Ports[:j], port) {
+			k.report(fmt.Sprintf("%s.ports[%d]", bond, j), fmt.Sprintf("it is not known which interface of the machine %s is", port), fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
 		}
+	}
+}
+
+// bond checks what a bond says by itself.
+func (k *checker) bond(field string, b *Bond) {
+	k.interfaceName(field+".name", b.Name)
+	if len(b.Ports) == 0 {
+		k.report(field+".ports", "is missing", "list the interfaces of the bond")
+	}
+	for j, port := range b.Ports {
+		if slices.Contains(b.Ports[:j], port) {
+			k.report(fmt.Sprintf("%s.ports[%d]", field, j), fmt.Sprintf("%s stands here twice", port), "")
+		}
+	}
+}
+
+func (k *checker) vlan(field string, id int) {
+	if (id != 0 || k.cluster.Present(field)) && (id < 1 || id > lastVLAN) {
+		k.report(field, fmt.Sprintf("%d cannot be a VLAN id", id), fmt.Sprintf("use 1 to %d", lastVLAN))
 	}
 }
 
@@ -221,50 +243,17 @@ func (k *checker) way(i int, plan netPlan) {
 		switch {
 		case family.gateway == "":
 			if !k.gatewayElsewhere(plan, family.everything) {
-				k.report(field, "is missing", fmt.Sprintf("a host needs a default route: write %s here or in spec.network.defaults", family.name))
+				k.defaultMissing(i, family.name, "a default route")
 			}
 		case err != nil:
 		case gateway == family.ip.Addr():
 			k.report(field, fmt.Sprintf("%s is the host's own address", gateway), "")
 		case !family.ip.Contains(gateway) && !gateway.IsLinkLocalUnicast():
-			k.gatewayAstray(k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
+			k.gatewayAstray(i, k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
 		}
 	}
 	if (plan.ip4.IsValid() || plan.ip6.IsValid()) && !plan.dhcp4 && !plan.auto6 && len(plan.dns) == 0 {
-		k.report(hostField(i, "net.dns"), "is missing", "a host with a static address needs DNS servers: write dns here or in spec.network.defaults")
-	}
-}
-
-// defaultAstray is a default that does not fit hosts: what is wrong with the first of
-// them, and how many more there are.
-type defaultAstray struct {
-	field, message string
-	more           int
-}
-
-// gatewayAstray reports a gateway of a host, and keeps that of the defaults: it is one
-// problem, of however many hosts.
-func (k *checker) gatewayAstray(field, message string) {
-	if !strings.HasPrefix(field, "spec.network.defaults.") {
-		k.report(field, message, "")
-		return
-	}
-	for i := range k.astray {
-		if k.astray[i].field == field {
-			k.astray[i].more++
-			return
-		}
-	}
-	k.astray = append(k.astray, defaultAstray{field: field, message: message})
-}
-
-// defaultsAstray reports the defaults that do not fit hosts.
-func (k *checker) defaultsAstray() {
-	for _, wrong := range k.astray {
-		if wrong.more > 0 {
-			wrong.message += fmt.Sprintf(", nor does it fit %d more of the hosts that take it", wrong.more)
-		}
-		k.report(wrong.field, wrong.message, "correct it, or write the gateway of those hosts in their net")
+		k.defaultMissing(i, "dns", "DNS servers")
 	}
 }
 

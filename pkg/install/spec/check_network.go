@@ -233,6 +233,10 @@ func (k *checker) networkDefaults() {
 	k.addresses(field+".dns", d.DNS)
 	k.domains(field+".search", d.Search)
 	k.mtu(field+".mtu", d.MTU)
+	k.vlan(field+".vlan", d.VLAN)
+	if d.Bond != nil {
+		k.bond(field+".bond", d.Bond)
+	}
 	k.timeServers(field+".ntp", d.NTP)
 	k.timeServers("spec.network.ntp", k.cluster.Spec.Network.NTP)
 	if len(d.NTP) > 0 && len(k.cluster.Spec.Network.NTP) > 0 {

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
@@ -170,10 +171,17 @@ func (d *decoder) structure(n *yamltree.Node, at yamltree.Place, field string, v
 		if !ok {
 			message := fmt.Sprintf("the field %q is not known here", e.Key)
 			d.report(e.At, child, message, didYouMean(e.Key, v.Type(), field))
+			if meant := nearest(e.Key, keysOf(v.Type())); meant != "" && !has(n, meant) {
+				d.failed[join(field, meant)] = true // that it is missing, too, is the same mistake
+			}
 			continue
 		}
 		d.value(e.Value, valuePlace(e), child, target)
 	}
+}
+
+func has(n *yamltree.Node, key string) bool {
+	return slices.ContainsFunc(n.Entries, func(e yamltree.Entry) bool { return e.Key == key })
 }
 
 // valuePlace is where a problem with a field is shown: at the value if it is a

@@ -19,7 +19,8 @@ import (
 //   - disk encryption of all roles where it names none;
 //   - each host's role (auto), hostname (its name, unless written and empty),
 //     match (the MAC address of its short network form, else the IP address of
-//     its BMC), and fencing address and credentials (those of its BMC);
+//     its BMC), and fencing address and credentials (those of its BMC, after what
+//     hosts' BMCs share);
 //   - boot.method redfish where every host has a BMC, else iso; infraEnv.bind
 //     early.
 //
@@ -88,6 +89,27 @@ func (c *Cluster) defaultHost(i int) {
 	}
 	if h.Fencing != nil && h.BMC != nil {
 		defaultFencing(h.Fencing, h.BMC)
+	}
+}
+
+// defaultBMCs gives hosts' BMCs what network.defaults says of all of them. It comes
+// when that has been read, so that it is read, and wrong, once.
+func (c *Cluster) defaultBMCs() {
+	shared := c.Spec.Network.Defaults.BMC
+	for i := range c.Spec.Hosts {
+		h := &c.Spec.Hosts[i]
+		if h.BMC == nil {
+			continue
+		}
+		if h.BMC.Credentials.IsZero() {
+			h.BMC.Credentials = shared.Credentials
+		}
+		if !c.Present(hostField(i, "bmc.insecure")) {
+			h.BMC.Insecure = h.BMC.Insecure || shared.Insecure
+		}
+		if h.Fencing != nil {
+			defaultFencing(h.Fencing, h.BMC)
+		}
 	}
 }
 

@@ -31,8 +31,9 @@ type Env struct {
 	// ReadDir lists a folder in the order of its names. A file that is no
 	// folder is an error.
 	ReadDir func(name string) ([]fs.DirEntry, error)
-	// Exec runs a program and gives back what it prints on standard output.
-	Exec func(ctx context.Context, argv []string) ([]byte, error)
+	// Exec runs a program, with the named variables of the environment and what every
+	// program needs, and gives back what it prints on standard output.
+	Exec func(ctx context.Context, argv, environment []string) ([]byte, error)
 	// Stdin is standard input.
 	Stdin io.Reader
 }
@@ -62,9 +63,16 @@ func readLimited(name string) ([]byte, error) {
 // run starts argv without a shell. What it prints on standard error is thrown
 // away, for it could hold the secret; a program that asks for a pass phrase has
 // the terminal itself (/dev/tty) for that. Of its failure only the exit status
-// is told.
-func run(ctx context.Context, argv []string) ([]byte, error) {
+// is told. Of the environment, in which tokens may be, it gets what is named, what
+// programs and the user's files are found by, and nothing else.
+func run(ctx context.Context, argv, environment []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = []string{} // nil would be everything
+	for _, name := range append([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE"}, environment...) {
+		if value, is := os.LookupEnv(name); is {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
 	var out strings.Builder
 	cmd.Stdout = &limitedWriter{to: &out, left: maxSourceSize + 1}
 	cmd.WaitDelay = time.Second

@@ -26,8 +26,8 @@ func TestProgramsStandardErrorIsNotShown(t *testing.T) {
 	}
 	terminal := os.Stderr
 	os.Stderr = write
-	out, failed := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo result"})
-	_, status := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo geheim; exit 7"})
+	out, failed := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo result"}, nil)
+	_, status := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo geheim; exit 7"}, nil)
 	os.Stderr = terminal
 	if err := write.Close(); err != nil {
 		t.Fatal(err)

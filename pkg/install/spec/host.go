@@ -50,11 +50,11 @@ type Match struct {
 type BMC struct {
 	// Address: an IP, a host name, or a URL such as https://10.0.0.1/redfish/v1/Systems/1.
 	Address string `yaml:"address"`
-	// User and password.
+	// User and password. Default is network.defaults.bmc.credentials.
 	Credentials Credentials `yaml:"credentials,omitempty"`
 	// Id of the system, where the controller looks after several.
 	System string `yaml:"system,omitempty"`
-	// Whether the controller's certificate is not verified.
+	// Whether the controller's certificate is not verified. Default is network.defaults.bmc.insecure.
 	Insecure bool `yaml:"insecure,omitempty"`
 	// Certificate (PEM) that the controller is trusted by.
 	CA *PublicSource `yaml:"ca,omitempty"`

@@ -122,6 +122,7 @@ func (c *Cluster) resolve(ctx context.Context, env Env, problems *Problems, fail
 	c.Default()
 	check := &checker{cluster: c, problems: problems, failed: failed}
 	readSources(ctx, env, check)
+	c.defaultBMCs()
 	if ctx.Err() != nil {
 		return fmt.Errorf("reading what %s refers to: %w", c.source.file, context.Cause(ctx))
 	}

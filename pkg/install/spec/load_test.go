@@ -36,7 +36,7 @@ func world(files map[string]string) Env {
 		ReadDir: func(name string) ([]fs.DirEntry, error) {
 			return system.ReadDir(strings.TrimPrefix(filepath.ToSlash(name), "/"))
 		},
-		Exec: func(_ context.Context, argv []string) ([]byte, error) {
+		Exec: func(_ context.Context, argv, _ []string) ([]byte, error) {
 			if argv[0] == "pass" {
 				return []byte(goodPullSecret + "\n"), nil
 			}

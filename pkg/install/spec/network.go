@@ -54,6 +54,20 @@ type NetworkDefaults struct {
 	NTP []string `yaml:"ntp,omitempty"`
 	// MTU of the hosts' interfaces.
 	MTU int `yaml:"mtu,omitempty"`
+	// Bond of hosts with a static network, its ports by the names in their interfaces. Hosts with a bond, interface or mac of their own do not take it.
+	Bond *Bond `yaml:"bond,omitempty"`
+	// VLAN id, 1 to 4094, of the addresses of hosts with a static network.
+	VLAN int `yaml:"vlan,omitempty"`
+	// What hosts' BMCs have in common.
+	BMC BMCDefaults `yaml:"bmc,omitempty"`
+}
+
+// BMCDefaults are taken by the bmc of every host that says nothing else.
+type BMCDefaults struct {
+	// User and password.
+	Credentials Credentials `yaml:"credentials,omitempty"`
+	// Whether the controllers' certificates are not verified.
+	Insecure bool `yaml:"insecure,omitempty"`
 }
 
 // HostNet is a host's static network, in the short form or as nmstate.
@@ -76,9 +90,9 @@ type HostNet struct {
 	MAC string `yaml:"mac,omitempty"`
 	// Names and MAC addresses of the interfaces that a bond, or nmstate, speaks of.
 	Interfaces []NIC `yaml:"interfaces,omitempty"`
-	// Several interfaces used as one.
+	// Several interfaces used as one. Default is network.defaults.bond, where no single interface is named.
 	Bond *Bond `yaml:"bond,omitempty"`
-	// VLAN id, 1 to 4094, if the address belongs to a tagged network.
+	// VLAN id, 1 to 4094, if the address belongs to a tagged network. Default is network.defaults.vlan, which 0 switches off.
 	VLAN int `yaml:"vlan,omitempty"`
 	// Further routes.
 	Routes []Route `yaml:"routes,omitempty"`

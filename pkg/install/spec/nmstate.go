@@ -23,7 +23,7 @@ type MACInterface struct {
 // is not one of the cluster's own.
 //
 // The short form becomes one interface, a bond of several, or a VLAN on either,
-// with the addresses, routes and DNS that the host or network.defaults name. A
+// with the addresses, routes and DNS that the host, or else network.defaults, names. A
 // family without an address is switched off; a host with neither address uses
 // DHCP and router advertisement on that interface. The document is the same
 // every time.
@@ -52,11 +52,18 @@ type netPlan struct {
 	routes              []Route
 	unnamed             []string // ports without a MAC address
 	gateway4At, gate6At string   // where the gateways stand, below spec
+	sharesBond          bool     // whether the bond is that of the defaults
 }
 
 func (c *Cluster) planNetwork(h *Host) netPlan {
 	n, d := h.Net, c.Spec.Network.Defaults
 	p := netPlan{bond: n.Bond, vlan: n.VLAN, mtu: n.MTU, routes: n.Routes, dns: n.DNS, search: n.Search}
+	if p.bond == nil && d.Bond != nil && n.Interface == "" && n.MAC == "" {
+		p.bond, p.sharesBond = d.Bond, true
+	}
+	if p.vlan == 0 && d.VLAN != 0 && !c.Present(c.HostField(h, "net.vlan")) {
+		p.vlan = d.VLAN
+	}
 	if p.mtu == 0 {
 		p.mtu = d.MTU
 	}

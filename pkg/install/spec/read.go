@@ -21,6 +21,8 @@ type origin struct {
 	exec  []string
 	stdin bool
 	path  string // a file, found already
+
+	environment []string // names of the variables that exec gets
 }
 
 // sourceReader reads what a cluster refers to, each thing once.
@@ -101,7 +103,7 @@ func (r *sourceReader) source(s *Source, field string) {
 		r.secretRef(s.SecretRef, field)
 		return
 	}
-	if text, ok := r.read(origin{file: s.File, env: s.Env, exec: s.Exec, stdin: s.Stdin}, field); ok {
+	if text, ok := r.read(origin{file: s.File, env: s.Env, exec: s.Exec, environment: s.Environment, stdin: s.Stdin}, field); ok {
 		s.content = NewSecret(text)
 	}
 }
@@ -120,7 +122,7 @@ func (r *sourceReader) public(p *PublicSource, field string) {
 		p.content = p.Inline
 		return
 	}
-	if text, ok := r.read(origin{file: p.File, env: p.Env, exec: p.Exec, stdin: p.Stdin}, field); ok {
+	if text, ok := r.read(origin{file: p.File, env: p.Env, exec: p.Exec, environment: p.Environment, stdin: p.Stdin}, field); ok {
 		p.content = text
 	}
 }
@@ -141,7 +143,7 @@ func (r *sourceReader) credentials(c *Credentials, field string) {
 		r.secretRef(whole.SecretRef, field)
 		return
 	}
-	text, ok := r.read(origin{file: whole.File, env: whole.Env, exec: whole.Exec, stdin: whole.Stdin}, field)
+	text, ok := r.read(origin{file: whole.File, env: whole.Env, exec: whole.Exec, environment: whole.Environment, stdin: whole.Stdin}, field)
 	if !ok {
 		return
 	}
@@ -201,6 +203,9 @@ func (r *sourceReader) one(kinds int, field, choice string) bool {
 // failures at the field, and never repeats a value that may be the secret
 // itself, put into the wrong place.
 func (r *sourceReader) read(from origin, field string) (string, bool) {
+	if !r.environment(from, field+".environment") {
+		return "", false
+	}
 	if from.stdin {
 		if r.stdin != "" {
 			r.check.report(field, "standard input is read already, by "+r.stdin, "")
@@ -208,17 +213,36 @@ func (r *sourceReader) read(from origin, field string) (string, bool) {
 		}
 		r.stdin = field
 	}
-	key := fmt.Sprintf("%q %q %q %q %v", from.file, from.path, from.env, from.exec, from.stdin)
+	key := fmt.Sprintf("%q %q %q %q %q %v", from.file, from.path, from.env, from.exec, from.environment, from.stdin)
 	result, known := r.seen[key]
 	if !known {
 		result.text, result.err = r.readNow(from)
 		r.seen[key] = result
 	}
 	if result.err != nil {
-		r.check.report(field, result.err.Error(), "")
+		remedy := ""
+		if len(from.exec) > 0 {
+			remedy = "run it by hand; of the environment it gets PATH, HOME and what environment names"
+		}
+		r.check.report(field, result.err.Error(), remedy)
 		return "", false
 	}
 	return result.text, true
+}
+
+// environment reports what are no names of variables, or are for no program.
+func (r *sourceReader) environment(from origin, field string) bool {
+	if len(from.environment) > 0 && len(from.exec) == 0 {
+		r.check.report(field, "goes with exec, which is not there", "")
+		return false
+	}
+	for i, name := range from.environment {
+		if !variableName.MatchString(name) {
+			r.check.report(fmt.Sprintf("%s[%d]", field, i), "is not the name of an environment variable", "")
+			return false
+		}
+	}
+	return true
 }
 
 func (r *sourceReader) readNow(from origin) (string, error) {
@@ -245,7 +269,7 @@ func (r *sourceReader) bytes(from origin) ([]byte, error) {
 	case from.env != "":
 		return r.variable(from.env)
 	case len(from.exec) > 0:
-		return r.program(from.exec)
+		return r.program(from.exec, from.environment)
 	default:
 		if r.env.Stdin == nil {
 			return nil, errors.New("there is no standard input")
@@ -312,13 +336,13 @@ func (r *sourceReader) variable(name string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-func (r *sourceReader) program(argv []string) ([]byte, error) {
+func (r *sourceReader) program(argv, environment []string) ([]byte, error) {
 	if r.env.Exec == nil {
 		return nil, errors.New("there is no way to run programs")
 	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, execTimeout, fmt.Errorf("it took longer than %s", execTimeout))
 	defer cancel()
-	data, err := r.env.Exec(ctx, argv)
+	data, err := r.env.Exec(ctx, argv, environment)
 	if err != nil {
 		return nil, fmt.Errorf("running %s failed: %s", filepath.Base(argv[0]), reason(err))
 	}

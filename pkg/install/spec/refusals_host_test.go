@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,9 @@ func TestRefusesHosts(t *testing.T) {
 		{"same system of a BMC", edit{cp1, strings.Replace(cp1, "}}", "}, bmc: {address: 10.0.0.2, system: \"1\", credentials: {env: BMC}}}", 1), more, "    bmc: {address: \"redfish+https://10.0.0.2:443/redfish/v1/Systems/1\", credentials: {env: BMC}}\n"}, "the BMC 10.0.0.2 belongs to host cp-1 already"},
 		{"any system of a BMC", edit{cp1, strings.Replace(cp1, "}}", "}, bmc: {address: 10.0.0.2, credentials: {env: BMC}}}", 1), more, "    bmc: {address: \"https://10.0.0.2/redfish/v1/Systems/2\", credentials: {env: BMC}}\n"}, "bmc.system for each"},
 		{"no credentials", edit{more, "    bmc: {address: 10.0.0.1}\n"}, "spec.hosts[2].bmc.credentials: is missing"},
+		{"no credentials for two", edit{cp1, strings.Replace(cp1, "}}", "}, bmc: {address: 10.0.0.2}}", 1), more, "    bmc: {address: 10.0.0.1}\n"}, "spec.network.defaults.bmc.credentials: is missing: nothing says how to log in to the BMC of host cp-1; one more host has the same problem"},
+		{"shared credentials that are not there", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], bmc: {credentials: {env: NOPE}}", cp1, strings.Replace(cp1, "}}", "}, bmc: {address: 10.0.0.2}}", 1), more, "    bmc: {address: 10.0.0.1}\n"}, "spec.network.defaults.bmc.credentials: the environment variable NOPE is not set"},
+		{"shared credentials in the file", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], bmc: {credentials: \"root:hunter2\"}"}, "spec.network.defaults.bmc.credentials: a secret never stands in the file itself"},
 		{"inline credentials", edit{more, "    bmc: {address: 10.0.0.1, credentials: \"root:hunter2\"}\n"}, "a secret never stands in the file itself"},
 		{"inline password", edit{more, "    bmc: {address: 10.0.0.1, credentials: {username: root, password: hunter2}}\n"}, "a secret never stands in the file itself"},
 		{"device name", edit{more, "    disk: {hints: {deviceName: sda}}\n"}, `write "/dev/sda"`},
@@ -60,6 +64,9 @@ func TestRefusesHosts(t *testing.T) {
 
 func TestRefusesHostNetworks(t *testing.T) {
 	net := func(text string) edit { return edit{more, "    net: {" + text + "}\n"} }
+	two := func(text string) edit {
+		return edit{cp1, strings.Replace(cp1, "}}", "}, net: {"+fmt.Sprintf(text, 8)+"}}", 1), more, "    net: {" + fmt.Sprintf(text, 9) + "}\n"}
+	}
 	runRefusals(t, []refusal{
 		{"no prefix length", net("ip: 192.168.10.9"), "is not an address with a prefix length; write it as 192.168.10.11/24, or dhcp"},
 		{"the network's address", net("ip: 192.168.10.0/24"), "is not an address that a machine can have"},
@@ -73,7 +80,15 @@ func TestRefusesHostNetworks(t *testing.T) {
 		{"default gateway that fits no host", edit{
 			"gateway: 192.168.10.1,", "gateway: 10.0.0.1,",
 			`00:01"}}`, `00:01"}, net: {ip: 192.168.10.11/24}}`, `00:02"}}`, `00:02"}, net: {ip: 192.168.10.12/24}}`, more, "    net: {ip: 192.168.10.13/24}\n",
-		}, "spec.network.defaults.gateway: the gateway 10.0.0.1 is not in the subnet 192.168.10.0/24 of host cp-0, nor does it fit 2 more of the hosts that take it"},
+		}, "spec.network.defaults.gateway: the gateway 10.0.0.1 is not in the subnet 192.168.10.0/24 of host cp-0; 2 more hosts have the same problem"},
+		{"no gateway for two", append(two("ip: 192.168.10.%d/24"), "gateway: 192.168.10.1, ", ""), "spec.network.defaults.gateway: is missing: host cp-1 has a static address and needs a default route; one more host has the same problem"},
+		{"a default gateway that is none", append(two("ip: 192.168.10.%d/24"), "gateway: 192.168.10.1, ", "gateway: router, "), `spec.network.defaults.gateway: "router" is not an IP address`},
+		{"no DNS for two", append(two("ip: 192.168.10.%d/24"), ", dns: [192.168.10.1]", ""), "spec.network.defaults.dns: is missing: host cp-1 has a static address and needs DNS servers; one more host has the same problem"},
+		{"default DNS that is none", append(two("ip: 192.168.10.%d/24"), "dns: [192.168.10.1]", "dns: [ns1]"), `spec.network.defaults.dns[0]: "ns1" is not an IP address`},
+		{"default bond of unknown ports", append(two("ip: 192.168.10.%d/24"), "dns: [192.168.10.1]", "dns: [192.168.10.1], bond: {ports: [eno1]}"), "spec.network.defaults.bond.ports: it is not known which interface of host cp-1 eno1 is; one more host has the same problem"},
+		{"default bond of unknown ports, of one host", append(net("ip: 192.168.10.9/24"), "dns: [192.168.10.1]", "dns: [192.168.10.1], bond: {ports: [eno1]}"), "spec.hosts[2].net.interfaces: it is not known which interface of host cp-2 eno1 is"},
+		{"default bond without ports", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], bond: {mode: lacp}"}, "spec.network.defaults.bond.ports: is missing"},
+		{"default VLAN", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], vlan: 4095"}, "spec.network.defaults.vlan: 4095 cannot be a VLAN id"},
 		{"no gateway", append(net("ip: 192.168.10.9/24"), "gateway: 192.168.10.1, ", ""), "spec.hosts[2].net.gateway: is missing"},
 		{"no DNS", append(net("ip: 192.168.10.9/24"), ", dns: [192.168.10.1]", ""), "spec.hosts[2].net.dns: is missing"},
 		{"VLAN", net("vlan: 4095"), "4095 cannot be a VLAN id"},
@@ -134,6 +149,8 @@ func TestRefusesContents(t *testing.T) {
 		{"missing variable", secret("{env: NOWHERE}"), "the environment variable NOWHERE is not set"},
 		{"empty variable", secret("{env: EMPTY}"), "what was read is empty"},
 		{"failing program", secret("{exec: [/bin/false, hunter2]}"), "running false failed: exit status 1"},
+		{"environment of no program", secret("{file: pull-secret.json, environment: [VAULT_ADDR]}"), "spec.pullSecret.environment: goes with exec"},
+		{"environment with a value", secret("{exec: [pass], environment: [A, 'B=hunter2']}"), "spec.pullSecret.environment[1]: is not the name"},
 		{"empty file", secret("{file: empty.json}"), "what was read is empty"},
 		{"binary", secret("{file: binary}"), "what was read is not text"},
 		{"no JSON", secret("{file: garbage.json}"), "it is not JSON, from byte"},

@@ -93,6 +93,7 @@ func TestRefusesDocuments(t *testing.T) {
 		{"another version", edit{"v1alpha1", "v1"}, `apiVersion: the version "oaictl.io/v1" of the format is not known`},
 		{"no kind", edit{"kind: Cluster\n", ""}, "kind: is missing"},
 		{"unknown key", edit{"  baseDomain", "  baseDomian: x\n  baseDomain"}, `6:3: spec.baseDomian: the field "baseDomian" is not known here; did you mean "baseDomain"?`},
+		{"misspelt key that has to be there", edit{"  baseDomain", "  basedomain"}, `6:3: spec.basedomain: the field "basedomain" is not known here; did you mean "baseDomain"?`},
 		{"key of another place", edit{"  baseDomain", "  mtu: 9000\n  baseDomain"}, "it belongs to spec.network.mtu"},
 		{"key of another place in a host", edit{more, "    hints: {model: x}\n"}, "it belongs to spec.hosts[2].disk.hints"},
 		{"unknown key like nothing", edit{"{name: lab}", "{name: lab, zzzzzz: 1}"}, "known here: name, tags"},

@@ -9,6 +9,8 @@ type Source struct {
 	Env string `yaml:"env,omitempty"`
 	// Command that prints it, as a list of program and arguments. No shell is involved.
 	Exec []string `yaml:"exec,omitempty"`
+	// Names of the environment variables that the command gets, beside PATH and HOME.
+	Environment []string `yaml:"environment,omitempty"`
 	// Whether it is read from standard input. Only one source may.
 	Stdin bool `yaml:"stdin,omitempty"`
 	// Secret on a hub that holds it. Not used with a REST service.
@@ -59,6 +61,8 @@ type PublicSource struct {
 	Env string `yaml:"env,omitempty"`
 	// Command that prints it, as a list of program and arguments. No shell is involved.
 	Exec []string `yaml:"exec,omitempty"`
+	// Names of the environment variables that the command gets, beside PATH and HOME.
+	Environment []string `yaml:"environment,omitempty"`
 	// Whether it is read from standard input. Only one source may.
 	Stdin bool `yaml:"stdin,omitempty"`
 
@@ -100,6 +104,8 @@ type Credentials struct {
 	Env string `yaml:"env,omitempty"`
 	// Command that prints user:password, as a list of program and arguments. No shell is involved.
 	Exec []string `yaml:"exec,omitempty"`
+	// Names of the environment variables that the command gets, beside PATH and HOME.
+	Environment []string `yaml:"environment,omitempty"`
 	// Whether user:password is read from standard input. Only one source may.
 	Stdin bool `yaml:"stdin,omitempty"`
 	// Secret on a hub with the keys username and password. Not used with a REST service.
@@ -136,7 +142,7 @@ func (c *Credentials) kinds() int {
 
 // whole is the source of user:password.
 func (c *Credentials) whole() Source {
-	return Source{File: c.File, Env: c.Env, Exec: c.Exec, Stdin: c.Stdin, SecretRef: c.SecretRef}
+	return Source{File: c.File, Env: c.Env, Exec: c.Exec, Environment: c.Environment, Stdin: c.Stdin, SecretRef: c.SecretRef}
 }
 
 // Document is a structured text in its own words, such as Ignition or nmstate:

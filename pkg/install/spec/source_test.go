@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,6 +27,25 @@ func TestSources(t *testing.T) {
 				t.Error("the pull secret is not the one that was written")
 			}
 		})
+	}
+}
+
+// A program gets nothing of the environment that it does not need: tokens may be in it.
+func TestEnvironmentOfPrograms(t *testing.T) {
+	t.Setenv("OAICTL_TOKEN", "hunter2")
+	t.Setenv("VAULT_ADDR", "https://vault.example.com")
+	printed, err := OSEnv().Exec(t.Context(), []string{"env"}, []string{"VAULT_ADDR", "NOT_SET"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(printed)) {
+		name, _, _ := strings.Cut(line, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if want := []string{"HOME", "PATH", "VAULT_ADDR"}; !slices.Equal(names, want) {
+		t.Errorf("it got %s", printed)
 	}
 }
 

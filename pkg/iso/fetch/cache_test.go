@@ -444,4 +444,18 @@ func TestVersions(t *testing.T) {
 	if gone, err := cache.Forget(t.Context(), source); gone || err != nil {
 		t.Errorf("nothing is forgotten again: %t, %v", gone, err)
 	}
+	for _, owner := range []string{"lab", "other"} {
+		file, err := cache.Get(t.Context(), fetch.Source{Location: url, Name: "the image of " + owner, Owner: owner + ".example.com"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+		server.content = random(1 << 15)
+	}
+	if err := cache.ForgetOf("lab.example.com"); err != nil || contents() != 1 {
+		t.Errorf("%d contents are left: %v", contents(), err)
+	}
+	if err := fetch.New(fetch.Config{Dir: filepath.Join(dir, "none")}).ForgetOf("lab.example.com"); err != nil {
+		t.Error(err)
+	}
 }

@@ -199,7 +199,7 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 		return nil, err
 	}
 	err = writeJSON(c.path(d.from.key, ".json"), record{
-		validators: d.said.validators, URL: d.said.URL, Size: d.done, SHA256: got, Version: d.from.version,
+		validators: d.said.validators, URL: d.said.URL, Size: d.done, SHA256: got, Version: d.from.version, Owner: d.from.owner,
 	})
 	if err != nil {
 		return nil, err

@@ -130,7 +130,7 @@ func (d *download) starts(ctx context.Context, resp *http.Response) error {
 	if err := d.restart(); err != nil {
 		return err
 	}
-	d.said = begun{validators: validatorsOf(resp.Header), URL: Redact(d.from.url.String()), Total: resp.ContentLength}
+	d.said = begun{validators: validatorsOf(resp.Header), URL: Redact(d.from.url.String()), Total: resp.ContentLength, Owner: d.from.owner}
 	if d.said.Total > 0 {
 		if err := d.cache.makeRoom(ctx, d.from.key, d.said.Total); err != nil {
 			return err

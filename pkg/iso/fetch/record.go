@@ -46,6 +46,8 @@ type record struct {
 	SHA256 string `json:"sha256"`
 	// Version is what the content is made of, where that is known.
 	Version string `json:"version,omitempty"`
+	// Owner is what the content is kept for, where that is known.
+	Owner string `json:"owner,omitempty"`
 }
 
 // begun is what the server said about a download that is not complete.
@@ -53,6 +55,7 @@ type begun struct {
 	validators
 	URL   string `json:"url"`
 	Total int64  `json:"total"` // bytes, -1 if not known
+	Owner string `json:"owner,omitempty"`
 }
 
 // readJSON reads a small file of the cache's own. One that is missing or

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,22 +94,46 @@ func (c *Cache) Forget(ctx context.Context, src Source) (bool, error) {
 	if err != nil || from.url == nil {
 		return false, err
 	}
+	return c.forget(from.key, Redact(src.Location))
+}
+
+// ForgetOf removes what the cache has of an owner, as Forget does.
+func (c *Cache) ForgetOf(owner string) error {
+	files, err := os.ReadDir(c.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, file := range files {
+		key, suffix, _ := strings.Cut(file.Name(), ".")
+		var of struct {
+			Owner string `json:"owner"`
+		}
+		if suffix != "json" && suffix != "part.json" || !readJSON(filepath.Join(c.dir, file.Name()), &of) || of.Owner != owner {
+			continue
+		}
+		_, failed := c.forget(key, "an image of "+owner)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+func (c *Cache) forget(key, name string) (bool, error) {
 	var had record
-	content := readJSON(c.path(from.key, ".json"), &had)
-	_, begun, err := sizeOf(c.path(from.key, ".part"))
+	content := readJSON(c.path(key, ".json"), &had)
+	_, begun, err := sizeOf(c.path(key, ".part"))
 	if err != nil || !content && !begun {
 		return false, err
 	}
-	if begun && !c.drop(kept{name: from.key, partial: true}) {
-		return false, fmt.Errorf("forget %s: it is being fetched", Redact(src.Location))
+	if begun && !c.drop(kept{name: key, partial: true}) {
+		return false, fmt.Errorf("forget %s: it is being fetched", name)
 	}
 	if !content {
 		return true, nil
 	}
 	if _, there, err := sizeOf(c.path(had.SHA256, ".iso")); err != nil || there && !c.drop(kept{name: had.SHA256}) {
-		return false, errors.Join(fmt.Errorf("forget %s: it is in use", Redact(src.Location)), err)
+		return false, errors.Join(fmt.Errorf("forget %s: it is in use", name), err)
 	}
-	return true, remove(c.path(from.key, ".json"))
+	return true, remove(c.path(key, ".json"))
 }
 
 // drop removes something from the cache, unless it is in use.

@@ -26,6 +26,8 @@ type Source struct {
 	// has of an older Version is dropped once the new one is there. Empty means that
 	// the server is asked.
 	Version string
+	// Owner is what the content is kept for: [Cache.ForgetOf] removes all of an owner.
+	Owner string
 }
 
 // origin is a Source that was understood: exactly one of path and url is set.
@@ -35,6 +37,7 @@ type origin struct {
 	digest  string // lower case, "" if not known
 	key     string // names the URL's files in the cache
 	version string
+	owner   string
 }
 
 // Check says what about a source cannot be understood, before anything is read:
@@ -82,7 +85,7 @@ func (s Source) parse() (origin, error) {
 		name = s.Location
 	}
 	sum := sha256.Sum256([]byte(name))
-	return origin{url: u, digest: digest, key: hex.EncodeToString(sum[:16]), version: s.Version}, nil
+	return origin{url: u, digest: digest, key: hex.EncodeToString(sum[:16]), version: s.Version, owner: s.Owner}, nil
 }
 
 // token matches what grants access inside a path: a JSON web token, as in
