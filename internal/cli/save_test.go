@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -149,3 +150,19 @@ func TestResultsFolderThatCannotBe(t *testing.T) {
 		t.Errorf("got %+v, %v", got, service.calls)
 	}
 }
+
+// TestHelpThatCannotBeWritten is a failure like any other output.
+func TestHelpThatCannotBeWritten(t *testing.T) {
+	for _, line := range []string{"help environment", "create cluster --help", "version"} {
+		var problems strings.Builder
+		io := streams.Streams{In: strings.NewReader(""), Out: fullDisk{}, Err: &problems}
+		code := newApp(identify(append([]string{"oaictl"}, strings.Fields(line)...)), io, streams.Env{}).main(t.Context())
+		if code != 1 || !strings.Contains(problems.String(), "no space left on device") {
+			t.Errorf("%s: %d, %s", line, code, problems.String())
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }

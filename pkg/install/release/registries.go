@@ -39,7 +39,7 @@ func ParseRegistries(data []byte) ([]Registry, error) {
 	var file struct {
 		Registries []Registry `toml:"registry"`
 	}
-	if err := toml.Unmarshal(data, &file); err != nil {
+	if err := unmarshal(data, &file); err != nil {
 		var at *toml.DecodeError
 		if errors.As(err, &at) {
 			line, column := at.Position()
@@ -53,6 +53,17 @@ func ParseRegistries(data []byte) ([]Registry, error) {
 		}
 	}
 	return file.Registries, nil
+}
+
+// unmarshal reads TOML. The decoder panics at some tables whose names go on below a list,
+// such as [[registry.0]] before any [[registry]].
+func unmarshal(data []byte, into any) (err error) {
+	defer func() {
+		if trouble := recover(); trouble != nil {
+			err = fmt.Errorf("it cannot be read: %v", trouble)
+		}
+	}()
+	return toml.Unmarshal(data, into)
 }
 
 func (r *Registry) check() error {

@@ -124,6 +124,7 @@ func TestLoginsTakeTheLongestPath(t *testing.T) {
 func FuzzParseRegistries(f *testing.F) {
 	f.Add([]byte("[[registry]]\nprefix='*.b'\n[[registry.mirror]]\nlocation='c.d'\n"))
 	f.Add([]byte("[[registry]]\nlocation='quay.io/a'\nblocked=true\n"))
+	f.Add([]byte("[[registrY.0]]0"))
 	ref, err := name.ParseReference("a.b/c/d:1")
 	if err != nil {
 		f.Fatal(err)

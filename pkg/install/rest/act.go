@@ -139,7 +139,8 @@ func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, a
 }
 
 // register sends what makes an object, and is the object's id. An answer without one
-// is none of the service's, whatever it did.
+// is none of the service's, and another would be none either: if it did make the object,
+// the next look finds that.
 func (p *Plane) register(ctx context.Context, r request) (string, error) {
 	var made struct {
 		ID string `json:"id"`
@@ -148,7 +149,9 @@ func (p *Plane) register(ctx context.Context, r request) (string, error) {
 		return "", err
 	}
 	if made.ID == "" {
-		return "", p.incomplete(r.op, r.on)
+		fault := p.incomplete(r.op, r.on)
+		fault.Permanent = true
+		return "", fault
 	}
 	return made.ID, nil
 }

@@ -244,7 +244,10 @@ func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err erro
 	case errors.As(err, &dns):
 		f.Err = fmt.Errorf("the name %s cannot be resolved: %w", dns.Name, f.Err)
 		f.Next = "check --service-url and DNS"
-	case errors.As(err, &syntax), errors.As(err, &shape), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case errors.As(err, &shape):
+		f.Err = fmt.Errorf("the answer is not what the service sends: %w", f.Err)
+		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service", p.URL())
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.Err = fmt.Errorf("the answer broke off or is not what the service sends: %w", f.Err)
 		f.Next = "run the same command again in a while"
 	case errors.Is(err, context.DeadlineExceeded):

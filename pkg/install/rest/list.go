@@ -73,7 +73,7 @@ func (p *parted) Read(data []byte) (int, error) {
 }
 
 // incomplete is the error for an answer that lacks what every such answer has.
-func (p *Plane) incomplete(op, on string) error {
+func (p *Plane) incomplete(op, on string) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeFailure, Op: op, On: on, Err: errors.New("the answer is not what the service sends: it has no id or status"),
 		Next: fmt.Sprintf("check that --service-url %s is an assisted-service", p.URL()),
