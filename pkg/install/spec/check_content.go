@@ -191,7 +191,11 @@ func (k *checker) ignition(field string, d *Document) {
 	}
 	header, _ := object["ignition"].(map[string]any)
 	version, _ := header["version"].(string)
-	if !strings.HasPrefix(version, "3.") {
+	switch {
+	case !strings.HasPrefix(version, "3."):
 		k.report(field, "is not Ignition of version 3", `write ignition: {version: "3.1.0"} in it; Butane has to be translated first`)
+	case version != "3.1.0" && version != "3.2.0":
+		k.report(field, "is Ignition of version "+version+", of which the service takes 3.1.0 and 3.2.0 only",
+			`write ignition: {version: "3.2.0"} in it, and leave out what only later versions know`)
 	}
 }

@@ -180,11 +180,11 @@ func TestDiscoveryIgnition(t *testing.T) {
 		{"nothing", "", ""},
 		{"mirrors", mirrors, `{"ignition":{"version":"3.1.0"},"storage":{"files":[{"contents":{"source":"` + conf + `"},"mode":420,"overwrite":true,"path":"/etc/containers/registries.conf"}]}}`},
 		{"document", "  discovery: {ignition: {ignition: {version: 3.2.0}}}\n", `{"ignition":{"version":"3.2.0"}}`},
-		{"both", mirrors + "  discovery: {ignition: {file: d.ign}}\n", `{"ignition":{"version":"3.4.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`},
+		{"both", mirrors + "  discovery: {ignition: {file: d.ign}}\n", `{"ignition":{"version":"3.2.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster, err := parse(t, edit{"  baseDomain", c.add + "  baseDomain"}.apply(t, good), map[string]string{
-				"d.ign": `{"ignition":{"version":"3.4.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`,
+				"d.ign": `{"ignition":{"version":"3.2.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`,
 			})
 			if err != nil {
 				t.Fatal(err)

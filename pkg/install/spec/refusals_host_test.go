@@ -57,6 +57,7 @@ func TestRefusesHosts(t *testing.T) {
 		{"installer value", edit{more, "    installerArgs: [--append-karg]\n"}, "the flag --append-karg lacks its value"},
 		{"installer flag without value", edit{more, "    installerArgs: [--copy-network=yes]\n"}, "the flag --copy-network takes no value"},
 		{"Ignition version", edit{more, "    ignition: {ignition: {version: 2.2.0}}\n"}, "is not Ignition of version 3"},
+		{"late Ignition", edit{more, "    ignition: {ignition: {version: 3.4.0}}\n"}, "the service takes 3.1.0 and 3.2.0 only"},
 		{"Ignition text", edit{more, "    ignition: \"{}\"\n"}, "has to be a map, but is text"},
 		{"Ignition missing", edit{more, "    ignition: {file: missing.ign}\n"}, "the file missing.ign cannot be read: file does not exist"},
 	}, nil)
