@@ -222,7 +222,7 @@ func conversation() []ask {
 		cluster("cl ver", fields{"openshift_version": "4.20"}, 400, `parsing clusterUpdateParams body from "" failed, because json: unknown field "openshift_version"`),
 		cluster("cl vip clear", vips(nil, nil, nil), 0, ""),
 		cluster("cl vip set", one4("10.0.0.110", "10.0.0.111"), 0, ""),
-		cluster("", one4("10.9.0.1", "10.0.0.111"), 400, "1 error occurred:\n\t* api-vip <10.9.0.1> does not belong to machine-network-cidr <10.0.0.0/24>\n\n"),
+		cluster("", one4("10.9.0.1", "10.0.0.111"), 400, "Calculate machine network CIDR: No suitable matching CIDR found for VIP 10.9.0.1"),
 		cluster("cl mn", fields{"machine_networks": []fields{{"cidr": "10.0.0.0/24"}}}, 400, "Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer"),
 		cluster("cl dhcp", fields{"vip_dhcp_allocation": true}, 400, "cannot use VIP Automatic Allocation because it's not compatible with the x86_64 architecture on version 4.21.28 of OpenShift"),
 		cluster("cl umn", fields{"user_managed_networking": true}, 400, "User Managed Networking cannot be set with API VIPs"),
