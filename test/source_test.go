@@ -21,7 +21,7 @@ type source struct {
 	path    string // from the module's root: "pkg/install/run.go"
 	pkg     string // folder, from the module's root: "pkg/install"
 	main    bool   // part of a program
-	test    bool
+	test    bool   // a test, or what only tests share
 	imports []string
 	file    *ast.File
 	fset    *token.FileSet
@@ -93,7 +93,7 @@ func parse(rel, name string) (source, error) {
 	}
 	s := source{
 		path: rel, pkg: path.Dir(rel), file: file, fset: fset,
-		main: file.Name.Name == "main", test: strings.HasSuffix(rel, "_test.go"),
+		main: file.Name.Name == "main", test: strings.HasSuffix(rel, "_test.go") || path.Dir(rel) == "test/fixture",
 	}
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
