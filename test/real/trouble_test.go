@@ -59,7 +59,7 @@ func TestTrouble(t *testing.T) {
 					t.Errorf("what is to be typed next: %s", install.NextOf(a.err)) // a hub resets nothing
 				}
 				if name == "image-pull-failure" {
-					a.trace.Cluster = nil // a hub's operator goes on trying by itself
+					a.trace.Cluster, a.trace.Hosts = nil, nil // a hub's operator goes on trying by itself
 				}
 				return a.trace
 			})
