@@ -94,9 +94,15 @@ func (a *app) connected(text string) string {
 	})
 }
 
+// asides finds the commands that a hint names by the way.
+var asides = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \(oaictl [^)]*\)`) })
+
 // withoutService keeps the parts of a hint that need no service.
 func withoutService(text string) string {
 	const or = ", or "
+	if text = asides().ReplaceAllString(text, ""); !serviceCommands().MatchString(text) {
+		return text
+	}
 	var kept []string
 	for _, part := range strings.Split(strings.ReplaceAll(text, or, "; "), "; ") {
 		if !serviceCommands().MatchString(part) {

@@ -149,12 +149,13 @@ func (r *run) limit(b Blocker, stood time.Duration) error {
 	return nil
 }
 
-// besides are the other things that stand in the way when a blocker ends the run.
+// besides are the other things that stand in the way when a blocker ends the run. What
+// takes too long may well wait for the first, and is left out.
 func besides(b Blocker, all []Blocker) string {
 	const most = 4
 	var texts []string
 	for _, other := range all {
-		if other.Key != b.Key && other.Message != b.Message {
+		if other.Key != b.Key && other.Message != b.Message && !slow(other) {
 			texts = append(texts, other.Message)
 		}
 	}
