@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// halfSecond is how often both look.
-	halfSecond = 500 * time.Millisecond
+	// pollInterval is how often both look.
+	pollInterval = 500 * time.Millisecond
 	// hostSpeed is how fast the machines are; the service keeps the time of the wall.
 	hostSpeed = 300
 	rounds    = 5
@@ -47,7 +47,7 @@ func BenchmarkPollInterval(b *testing.B) {
 		var script, polled, adaptive []measured
 		for range rounds {
 			script = append(script, counted.install(b, service, plainScript))
-			polled = append(polled, counted.install(b, service, create(binary, "--poll-interval", halfSecond.String())))
+			polled = append(polled, counted.install(b, service, create(binary, "--poll-interval", pollInterval.String())))
 			adaptive = append(adaptive, counted.install(b, service, create(binary)))
 		}
 		s, p, a := median(script), median(polled), median(adaptive)
@@ -144,10 +144,9 @@ func (c *counter) install(b *testing.B, service string, by func(ctx context.Cont
 	err = by(ctx, c.address, file)
 	out := measured{took: time.Since(began), requests: c.requests.Load()}
 	stop()
-	if err != nil {
-		b.Fatalf("%v\nthe machines: %v", err, <-booted)
+	if machines := <-booted; err != nil {
+		b.Fatalf("%v\nthe machines: %v", err, machines)
 	}
-	<-booted
 	remove(b, service, name)
 	return out
 }

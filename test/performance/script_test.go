@@ -102,7 +102,7 @@ func plainScript(ctx context.Context, address, file string) error {
 			if err = api.do(ctx, http.MethodGet, is, nil, &now); err != nil || reached(now) {
 				return now, err
 			}
-			if err = clock.Real().Sleep(ctx, halfSecond); err != nil {
+			if err = clock.Real().Sleep(ctx, pollInterval); err != nil {
 				return now, err
 			}
 			now = seen{}
