@@ -28,6 +28,7 @@ func (h *hub) open(address string, grant auth.Grant) string {
 	if h.keys[grant] == "" { // a status does not change by itself
 		if h.keys[grant], err = h.config.Callers.Mint(grant); err != nil {
 			h.logf("cannot sign %s: %v", parsed.Path, err)
+			return address
 		}
 	}
 	query := parsed.Query()

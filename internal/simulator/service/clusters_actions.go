@@ -163,7 +163,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", millis{}, millis{}
 	cl.LastPreparation = notPrepared()
 	cl.preparedAt = time.Time{}
-	cl.completed, cl.ingressCert = false, ""
+	cl.ingressCert = ""
 	cl.objects, cl.credentials = map[string][]byte{}, nil
 	for i := range cl.MonitoredOperators {
 		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
@@ -244,10 +244,8 @@ func (s *Service) completeInstallation(c *call) (reply, error) {
 		return reply{}, conflict("cannot complete cluster %s in state %s", cl.ID, cl.Status)
 	}
 	w := s.stale(cl)
-	if p.IsSuccess != nil && *p.IsSuccess {
-		cl.completed = true
-		return accepted(w)
+	if p.IsSuccess == nil || !*p.IsSuccess {
+		s.failInstallation(cl, p.ErrorInfo)
 	}
-	s.failInstallation(cl, p.ErrorInfo)
 	return accepted(w)
 }

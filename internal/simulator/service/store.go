@@ -36,7 +36,6 @@ type cluster struct {
 		collisions map[string][]string
 		searched   bool // for collisions
 	}
-	completed bool
 	// uses are the features that the cluster makes use of, by name, and
 	// operatorUses those of them that are operators.
 	uses         map[string]featureUse
