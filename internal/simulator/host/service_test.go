@@ -88,6 +88,7 @@ type seenCluster struct {
 	Status      string     `json:"status"`
 	StatusInfo  string     `json:"status_info"`
 	Hosts       []seenHost `json:"hosts"`
+	Logs        string     `json:"logs_info"`
 	Validations string     `json:"validations_info"`
 }
 
@@ -410,7 +411,16 @@ func TestBothHalvesInTrouble(t *testing.T) {
 		}},
 		{"operators", "operators-time-out", func(s *site) {
 			s.install()
-			s.until("error", 4*time.Hour, status("error"))
+			s.until("finalizing", 4*time.Hour, status("finalizing"))
+			time.Sleep(5*time.Hour - time.Minute)
+			if c := s.look(); c.Status != "finalizing" {
+				s.t.Errorf("too early: %s: %s", c.Status, c.StatusInfo)
+			}
+			c := s.until("error", 5*time.Minute, status("error"))
+			if c.StatusInfo != "Cluster installation timeout while finalizing" {
+				s.t.Errorf("the cluster says %q", c.StatusInfo)
+			}
+			s.until("controller's logs", time.Hour, func(c seenCluster) bool { return c.Logs == "completed" })
 		}},
 		{"stranger", "unknown-host-appears", func(s *site) {
 			s.until("four hosts", time.Hour, func(c seenCluster) bool { return len(c.Hosts) == 4 && c.host("stranger").Status == "known" })

@@ -92,9 +92,11 @@ const (
 	infoPrepareFailed   = "Cluster failed to prepare for installation"
 	infoPrepareTimedOut = "Preparing cluster for installation timeout"
 	infoFinalizeTimeout = "Cluster installation timeout while finalizing"
+	infoStageTimeout    = "Cluster finalizing stage '%s' has been timed out after timeout duration of %d minutes"
+	infoStageSlow       = "Cluster finalizing stage '%s' is taking longer than the expected duration (%d minutes). To troubleshoot use kubeconfig or connect to any node using ssh"
 	infoCancelled       = "Installation was cancelled by user"
 	infoWorkersMissing  = "Cluster is installed but some workers did not join"
-	infoDegraded        = "Cluster is installed but degraded. Failed OLM operators: "
+	infoDegraded        = "Cluster is installed but degraded"
 )
 
 // The kinds of clusters and hosts.
