@@ -128,9 +128,10 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 	}
 }
 
-// TestFinalizingWaitsForUser has a worker boot the wrong disk while the rest is complete:
-// the cluster waits for somebody, and has all the time again afterwards.
-func TestFinalizingWaitsForUser(t *testing.T) {
+// worstBoot is a finalizing cluster with a worker that has booted the wrong disk: the
+// cluster waits for somebody.
+func worstBoot(t *testing.T) (*bench, *machine) {
+	t.Helper()
 	b := newBench(t, nil)
 	b.compact(4)
 	b.install()
@@ -151,7 +152,14 @@ func TestFinalizingWaitsForUser(t *testing.T) {
 	if host, got := worker.state(), b.status(); host != hostPendingUser || got != clusterPendingUser {
 		t.Fatalf("worker %s, cluster %s", host, got)
 	}
-	b.later(5 * time.Hour)
+	return b, worker
+}
+
+// TestFinalizingWaitsForUser has somebody come in time, after which all the time is there
+// again.
+func TestFinalizingWaitsForUser(t *testing.T) {
+	b, worker := worstBoot(t)
+	b.later(59 * time.Minute)
 	if a := worker.stage(stageIgnition, ""); a.status != 200 {
 		t.Fatal(a.text)
 	}
@@ -159,13 +167,26 @@ func TestFinalizingWaitsForUser(t *testing.T) {
 	if c := b.get(); c["status"] != clusterFinalizing {
 		t.Fatalf("%v: %v", c["status"], c["status_info"])
 	}
-	b.later(4 * time.Hour)
+	b.later(4*time.Hour + 59*time.Minute)
 	if got := b.status(); got != clusterFinalizing {
 		t.Errorf("the time began anew, but the cluster is %s", got)
 	}
-	b.later(61 * time.Minute)
+	b.later(2 * time.Minute)
 	if got := b.status(); got != clusterError {
 		t.Errorf("in the end the cluster is %s", got)
+	}
+}
+
+// TestFinalizingWithoutWorker has nobody come: the cluster does without the worker.
+func TestFinalizingWithoutWorker(t *testing.T) {
+	b, worker := worstBoot(t)
+	b.later(61 * time.Minute)
+	if h := worker.get(); h["status"] != hostError || h["status_info"] != infoNotBooted {
+		t.Errorf("%v: %v", h["status"], h["status_info"])
+	}
+	b.finalize()
+	if got := b.get()["status_info"]; got != infoWorkersMissing {
+		t.Errorf("status_info %q", got)
 	}
 }
 
