@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"net/http"
 )
 
@@ -111,10 +112,7 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 			s.forgetHost(h)
 			continue
 		}
-		state := hostUnbinding
-		if oneOf(h.state, hostInstalled, hostAdded, hostError, hostCancelled, hostInProgress, hostPendingUser) {
-			state = hostUnbindingPending
-		}
+		state := cmp.Or(h.leaving(), hostUnbinding)
 		h.release()
 		s.setHost(h, state, infoUnbinding)
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -423,5 +424,42 @@ func TestPool(t *testing.T) {
 	b.pass(20 * time.Second)
 	if got := m.get(); got["status"] != hostKnownUnbound || got["cluster_id"] != nil {
 		t.Errorf("%v in %v", got["status"], got["cluster_id"])
+	}
+}
+
+// TestUnbind takes hosts out of their cluster in the states that they may leave it in.
+func TestUnbind(t *testing.T) {
+	for _, tc := range []struct {
+		state  string
+		hub    bool
+		status int
+		reason string
+		after  string
+	}{
+		{state: hostKnown, status: 200, after: hostUnbinding},
+		{state: hostPreparing, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: hostPreparing},
+		{state: hostInProgress, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: hostInProgress},
+		{state: hostInProgress, hub: true, status: 200, after: hostUnbindingPending},
+		{state: hostError, status: 200, after: hostUnbindingPending},
+		{state: hostResettingPending, status: 500, reason: "no condition found to run transition", after: hostResettingPending},
+	} {
+		t.Run(fmt.Sprintf("%s, hub %t", tc.state, tc.hub), func(t *testing.T) {
+			b := newBench(t, nil)
+			b.s.cfg.KubeAPI = tc.hub
+			b.make(nil)
+			b.infraEnv = b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()["id"].(string)
+			m := b.boot()
+			b.pass(20 * time.Second)
+			b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
+			m.poll()
+			b.s.hosts[b.infraEnv+"/"+m.id].state = tc.state
+			reason := strings.Replace(tc.reason, "%s", m.id, 1)
+			if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != tc.status || a.reason() != reason {
+				t.Errorf("%d %s", a.status, a.text)
+			}
+			if got := m.state(); got != tc.after {
+				t.Errorf("the host is %s", got)
+			}
+		})
 	}
 }
