@@ -114,6 +114,20 @@ func TestProxyOfAnInfraEnv(t *testing.T) {
 	}
 }
 
+// TestTimeServersOfAnInfraEnv changes over from servers besides those of the network to
+// the only ones, and back: the service takes no InfraEnv with both.
+func TestTimeServersOfAnInfraEnv(t *testing.T) {
+	t.Parallel()
+	run := simulatedRuns(t, "first")[0]
+	network := &run.desired.Spec.Spec.Network
+	for _, tc := range []struct{ only, besides []string }{
+		{besides: []string{"10.1.1.1", "ntp.example.com"}}, {only: []string{"10.1.1.2"}}, {only: []string{"10.1.1.2", "10.1.1.3"}}, {besides: []string{"10.1.1.1"}},
+	} {
+		network.NTP, network.Defaults.NTP = tc.only, tc.besides
+		run.settle(t)
+	}
+}
+
 // TestEventsOfSeveralSeverities are those of any of them.
 func TestEventsOfSeveralSeverities(t *testing.T) {
 	t.Parallel()
