@@ -333,6 +333,36 @@ func TestInventoriesOfNewHosts(t *testing.T) {
 	}
 }
 
+// The list of a cluster's hosts leaves out a name that nobody gave, every other
+// answer shows the machine's own. Whichever was read last, the name is the same.
+func TestNameByMachine(t *testing.T) {
+	w := newWorld(t, 1)
+	delete(w.hosts[0], "requested_hostname")
+	w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), func(out http.ResponseWriter, _ *http.Request) {
+		w.send(out, hostJSON(0, map[string]any{"inventory": inventoryText(0)}))
+	})
+	p := w.plane(t)
+	name := func(when string) {
+		t.Helper()
+		host := observe(t, p, lab()).Hosts[0]
+		if got := host.Settings[install.SetHostname].Text(); got != "host-0" {
+			t.Errorf("%s: the name is %q", when, got)
+		}
+	}
+	name("with the inventory, from the list")
+	w.change("host_status_updated", 0, func() { w.hosts[0]["status"] = "disconnected" })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	name("without the inventory, from the list")
+	w.change("host_status_updated", 0, func() { w.hosts[0]["status"] = "known" })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	name("from the host itself")
+	w.change("host_updated", 0, func() { w.hosts[0]["requested_hostname"] = "given" })
+	_ = w.clock.Sleep(t.Context(), 10*time.Second)
+	if got := observe(t, p, lab()).Hosts[0].Settings[install.SetHostname].Text(); got != "given" {
+		t.Errorf("the name that was given is %q", got)
+	}
+}
+
 // Whose a cluster is: the oldest that oaictl made, never an untagged one but by
 // its id.
 func TestOwnership(t *testing.T) {

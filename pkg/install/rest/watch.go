@@ -288,7 +288,17 @@ func (w *watch) keepHost(read install.Host) {
 	case len(read.Progress.Stages) == 0:
 		read.Progress.Stages = old.Progress.Stages
 	}
-	w.hosts[read.ID] = read
+	w.hosts[read.ID] = nameByMachine(read)
+}
+
+// nameByMachine gives a host that was given no name the one that its machine
+// reports: the service goes by it, and shows it in every answer but the list of
+// a cluster's hosts.
+func nameByMachine(h install.Host) install.Host {
+	if _, named := h.Settings[install.SetHostname]; !named && h.Inventory.Hostname != "" {
+		h.Settings[install.SetHostname] = install.ValueOf(h.Inventory.Hostname)
+	}
+	return h
 }
 
 // keepElsewhere remembers which of a pool's hosts other clusters have.
