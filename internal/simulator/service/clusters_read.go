@@ -2,6 +2,8 @@ package service
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 )
 
 // clusterDetail says how a cluster is printed.
@@ -74,8 +76,8 @@ func (s *Service) listClusters(c *call) (reply, error) {
 		if openshiftID != "" && cl.OpenshiftClusterID != openshiftID || owner != "" && cl.UserName != owner || !c.sees(cl.UserName) {
 			continue
 		}
-		if q.Has("ams_subscription_ids") {
-			continue // nothing here has a subscription
+		if q.Has("ams_subscription_ids") && !slices.Contains(strings.Split(q.Get("ams_subscription_ids"), ","), cl.AMSSubscriptionID) {
+			continue
 		}
 		w := s.printCluster(cl, clusterDetail{hosts: withHosts})
 		w.OperatorBundles = nil
