@@ -375,6 +375,9 @@ func TestAddHosts(t *testing.T) {
 	if a := late.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Cannot add hosts to an existing cluster using the original Discovery ISO.") {
 		t.Errorf("the day-1 image after the installation: %d %s", a.status, a.reason())
 	}
+	if got := b.get()["hosts"].([]any); len(got) != 3 || b.status() != clusterInstalled {
+		t.Errorf("the host that was refused shows: %d hosts of a cluster that is %s", len(got), b.status())
+	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
 	if a := late.register(); a.status != http.StatusCreated {
 		t.Fatal(a.text)
@@ -390,8 +393,13 @@ func TestAddHosts(t *testing.T) {
 	if got := late.get(); got["status"] != hostAdded || got["status_info"] != infoRebootedDay2 {
 		t.Errorf("%v: %v", got["status"], got["status_info"])
 	}
-	if a := late.stage(stageConfiguring, ""); a.status != 409 {
-		t.Errorf("a stage after the reboot: %d", a.status)
+	if got := late.progressed(); got != stageDone {
+		t.Errorf("after its reboot the host is at %q", got)
+	}
+	for stage, status := range map[string]int{stageConfiguring: 409, stageJoined: 409, stageDone: 200} {
+		if a := late.stage(stage, ""); a.status != status {
+			t.Errorf("%s after the reboot: %d", stage, a.status)
+		}
 	}
 }
 
