@@ -1,6 +1,7 @@
 package service
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -165,6 +166,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	cl.preparedAt = time.Time{}
 	cl.ingressCert = ""
 	cl.objects, cl.credentials = map[string][]byte{}, nil
+	maps.DeleteFunc(cl.manifests, func(_ string, m manifest) bool { return m.system })
 	for i := range cl.MonitoredOperators {
 		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
 		o := &cl.MonitoredOperators[i]

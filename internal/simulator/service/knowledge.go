@@ -124,9 +124,9 @@ func (s *Service) preflight(c *call) (reply, error) {
 	}
 	needs := []operatorNeeds{}
 	for _, name := range versions.Operators() {
-		entry := operatorNeeds{Dependencies: []string{}, OperatorName: name, Requirements: map[string]roleNeeds{}}
+		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.isSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
 		for _, role := range []string{versions.Master, versions.Worker} {
-			entry.Requirements[role] = roleNeeds{Quantitative: added(cl.OpenshiftVersion, role, name)}
+			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: added(cl.OpenshiftVersion, role, name)}
 		}
 		needs = append(needs, entry)
 	}
