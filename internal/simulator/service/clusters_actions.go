@@ -215,8 +215,8 @@ func (s *Service) reportFinalizing(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if cl.Status != clusterFinalizing {
-		return reply{}, conflict("Cluster %s in state %s, must be in state %s to update finalizing stage", cl.ID, cl.Status, clusterFinalizing)
+	if allowed := []string{clusterInstalling, clusterFinalizing, clusterPendingUser}; !oneOf(cl.Status, allowed...) {
+		return reply{}, badRequest("cluster is %s, not in one of allowed statuses: %v", cl.Status, allowed)
 	}
 	if cl.Progress.FinalizingStage == p.FinalizingStage {
 		return reply{status: 200}, nil

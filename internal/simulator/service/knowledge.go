@@ -28,9 +28,6 @@ func (s *Service) knowledgeRoutes(r *router) {
 func (s *Service) openshiftVersions(c *call) (reply, error) {
 	q := c.URL.Query()
 	list := versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true")
-	if len(list) == 0 && q.Get("version") != "" {
-		return reply{}, notFound("no versions available for '%s'", q.Get("version"))
-	}
 	return ok(list)
 }
 
