@@ -54,7 +54,7 @@ sim: ## install SIMULATE on the built-in simulator
 
 real: ## hold oaictl against the service at SERVICE, and the hub of the kubeconfig HUB (docs/conformance.md)
 	@test -n "$(SERVICE)" || { echo 'make real SERVICE=URL [HUB=KUBECONFIG]: no service is named' >&2; exit 2; }
-	OAICTL_REAL_SERVICE="$(SERVICE)" OAICTL_REAL_HUB="$(HUB)" go test -count=1 -timeout 4h -v $(if $(RUN),-run '$(RUN)') ./test/real
+	OAICTL_REAL_SERVICE="$(SERVICE)" OAICTL_REAL_HUB="$(HUB)" go test -count=1 -timeout 4h -v $(if $(value RUN),-run '$(value RUN)') ./test/real
 
 release-snapshot: ## make all that a release holds, under dist/
 	.ci/run release

@@ -78,17 +78,50 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 	defer shown.wait(ctx)()
 	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock, Again: shown.again}).
 		Get(ctx, source, shown.show)
-	var unreached *net.OpError
-	if errors.As(err, &unreached) {
-		return nil, &install.Fault{Code: install.CodeFailure, Err: err, Next: "see that the server answers and run the same command again, or give the path of an image"}
-	}
 	if err != nil {
-		return nil, notHere(location, err)
+		return nil, notBrought(location, err)
 	}
 	if file.Warning != "" {
 		o.warn("%s", file.Warning)
 	}
 	return file, nil
+}
+
+// notBrought says what to do about an image that did not come.
+func notBrought(location string, err error) error {
+	var (
+		unreached *net.OpError
+		status    *fetch.StatusError
+		checksum  *fetch.ChecksumError
+	)
+	var next string
+	switch {
+	case errors.As(err, &unreached):
+		next = "see that the server answers and run the same command again, or give the path of an image"
+	case errors.As(err, &status):
+		next = "see that the URL is right and that this machine may fetch it, or give the path of an image"
+	case errors.As(err, &checksum):
+		next = "see that the digest is that of this image, or get the image anew"
+	default:
+		return notHere(location, err)
+	}
+	return &install.Fault{Code: install.CodeFailure, Err: err, Next: next}
+}
+
+// sourceFault is about an image that was read and is of no use.
+func sourceFault(location string, err error) error {
+	told := imageFault(err)
+	fault, is := errors.AsType[*install.Fault](told)
+	switch {
+	case !is || fault.Next != "":
+	case iso.IsNotLive(err):
+		fault.Next = "name a live image of CoreOS, by its path or URL"
+	case isURL(location):
+		fault.Next = "name another image, or see that the server has a sound one"
+	default:
+		fault.Next = "oaictl iso verify " + quoted(location) + " lists what is damaged; get or make the image anew"
+	}
+	return told
 }
 
 // notHere gives an error about an image of this machine its exit code: a file that is not
@@ -116,7 +149,7 @@ func (o *imageOptions) openSource(ctx context.Context, source fetch.Source) (*li
 	}
 	base, err := iso.Open(file.Path)
 	if err != nil {
-		return nil, errors.Join(imageFault(notHere(source.Location, named(source.Location, file.Path, err))), file.Close())
+		return nil, errors.Join(sourceFault(source.Location, notHere(source.Location, named(source.Location, file.Path, err))), file.Close())
 	}
 	return &liveImage{base, file}, nil
 }

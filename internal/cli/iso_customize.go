@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -207,7 +210,7 @@ func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
 		}
 		report, err := ignition.Validate(inputName(path), data)
 		if err != nil {
-			return nil, nil, imageFault(err)
+			return nil, nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: nextConfig(data)}
 		}
 		warnings = append(warnings, report.Warnings()...)
 		configs = append(configs, data)
@@ -220,6 +223,15 @@ func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
 		return nil, nil, imageFault(fmt.Errorf("merge %s: %w", strings.Join(o.Ignition, ", "), err))
 	}
 	return merged, warnings, nil
+}
+
+// nextConfig is what to do about a config that is none: what people write is often
+// Butane, which is YAML.
+func nextConfig(data []byte) string {
+	if text := bytes.TrimSpace(data); len(text) == 0 || text[0] == '{' {
+		return ""
+	}
+	return "give a config in JSON; butane --strict makes one of Butane's YAML"
 }
 
 // withoutIgnition drops what was said of the configs already, by file and line.
@@ -311,13 +323,23 @@ func (o *customizeOptions) input(op, path string) ([]byte, error) {
 	} else {
 		data, err = readBounded(path, largestConfig)
 	}
-	if err != nil {
-		return nil, fileFault(op, inputName(path), err)
+	if err == nil && len(data) > largestConfig {
+		err = fmt.Errorf("it has more than %s", sizeText(largestConfig))
 	}
-	if len(data) > largestConfig {
-		return nil, fileFault(op, path, fmt.Errorf("it has more than %s", sizeText(largestConfig)))
+	if err != nil {
+		return nil, unreadable(op, inputName(path), err)
 	}
 	return data, nil
+}
+
+// unreadable is a file for an image that cannot be read: bad input, as one with wrong
+// content is.
+func unreadable(op, path string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: err, Next: "name a file that can be read"}
 }
 
 func inputName(path string) string {

@@ -52,7 +52,7 @@ func (o *imageOptions) inspect(ctx context.Context, location string) (*iso.Repor
 	}
 	base, err := o.metered("reading", location, file.Path)
 	if err != nil {
-		return nil, errors.Join(imageFault(err), file.Close())
+		return nil, errors.Join(sourceFault(location, err), file.Close())
 	}
 	report, err := base.Inspect(ctx)
 	if err := errors.Join(base.close(), file.Close()); err != nil {

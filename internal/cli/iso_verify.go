@@ -64,8 +64,8 @@ func (o *imageOptions) verify(ctx context.Context, location string) (verified, e
 	switch {
 	case errors.As(err, &system), errors.As(err, &fault):
 		return verified{}, err
-	case iso.IsNotISO(err):
-		return verified{}, imageFault(err)
+	case iso.IsNotLive(err):
+		return verified{}, sourceFault(location, err)
 	case err != nil:
 		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")
 		found.Damage = append(found.Damage, iso.Damage{Problem: problem})
@@ -85,7 +85,7 @@ func (o *imageOptions) tellVerified(found verified) error {
 	if err != nil || found.Sound {
 		return err
 	}
-	return &install.Fault{Code: install.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places"))}
+	return &install.Fault{Code: install.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image anew"}
 }
 
 func (v verified) tell(w io.Writer) error {

@@ -34,7 +34,12 @@ and continues where things stand, from any machine.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Version:           readBuildInfo().String(),
-		PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.prepare(command) },
+		PersistentPreRunE: func(command *cobra.Command, given []string) error {
+			if command.HasAvailableSubCommands() && len(given) > 0 {
+				return unknownSubcommand(command, given) // whose flags may mean something else
+			}
+			return a.prepare(command)
+		},
 	}
 	root.SetFlagErrorFunc(a.badFlag)
 	root.SetUsageTemplate(usageTemplate)

@@ -12,14 +12,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestLibraryInstalls runs the library against the simulator, as the command
-// line does, and a second time, which writes nothing. All examples, and machines that
-// boot late, are tried in test/real.
+// TestLibraryInstalls runs the library against the simulator, as the command line does,
+// on the platforms that need machines of their own, and a second time, which writes
+// nothing. All examples, and machines that boot late, are tried in test/real.
 func TestLibraryInstalls(t *testing.T) {
-	for _, example := range []string{"ha-workers", "disconnected"} {
-		t.Run(example, func(t *testing.T) {
+	for example, platform := range map[string]spec.PlatformType{"ha-workers": spec.VSphere, "disconnected": spec.Nutanix} {
+		t.Run(example+"/"+string(platform), func(t *testing.T) {
 			t.Parallel()
-			installs(t, example, simulator.Config{})
+			installs(t, example, platform, simulator.Config{})
 		})
 	}
 }
@@ -34,17 +34,20 @@ func TestOlderServices(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			installs(t, example, simulator.Config{Release: played})
+			installs(t, example, "", simulator.Config{Release: played})
 		})
 	}
 }
 
-// installs runs an example to the end twice.
-func installs(t *testing.T, example string, config simulator.Config) {
+// installs runs an example to the end twice, on its own platform or another.
+func installs(t *testing.T, example string, platform spec.PlatformType, config simulator.Config) {
 	t.Helper()
 	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if platform != "" {
+		cluster.Spec.Platform.Type = platform
 	}
 	fast := clock.Scaled(300)
 	config.Clock, config.Seed, config.Cluster = fast, 1, cluster

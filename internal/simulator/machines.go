@@ -13,6 +13,15 @@ import (
 // machinesOf are the machines that a cluster.yaml names; where it names none,
 // as many as its topology asks for.
 func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
+	machines, err := ordinary(c, seed)
+	for i := range machines {
+		machines[i].On(string(c.Spec.Platform.Type))
+	}
+	return machines, err
+}
+
+// ordinary are a cluster's machines, whatever they run on.
+func ordinary(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	network, err := networkOf(c)
 	if err != nil {
 		return nil, err

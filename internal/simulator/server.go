@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +72,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 			}
 			return url, expires
 		},
-		AgentToken: s.agentToken(config.Auth),
+		AgentToken: s.agentToken(config.Auth), FileAccess: s.fileAccess(config), Subscriptions: config.Auth == auth.RHSSO,
 		OnTrouble: func(kind string) {
 			switch kind {
 			case "expire-token":
@@ -135,6 +136,31 @@ func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string
 		}
 	}
 	return nil
+}
+
+// fileAccess is how the address of an InfraEnv's files proves that its bearer may have
+// them.
+func (s *Service) fileAccess(config ServiceConfig) func(infraEnvID string) (url.Values, time.Time) {
+	grant, key := auth.Grant{Scheme: auth.URLAuth}, "api_key"
+	switch config.Auth {
+	case auth.RHSSO:
+		grant, key = auth.Grant{Scheme: auth.ImageURLAuth, Lifetime: image.LinkLifetime}, "image_token"
+	case auth.AgentInstallerLocal, auth.Local:
+	default:
+		return nil
+	}
+	return func(infraEnvID string) (url.Values, time.Time) {
+		grant := grant
+		grant.InfraEnvID = infraEnvID
+		token, err := s.callers.Mint(grant)
+		if err != nil {
+			return url.Values{}, time.Time{} // it opens nothing, and the service says so
+		}
+		if grant.Lifetime == 0 {
+			return url.Values{key: {token}}, time.Time{}
+		}
+		return url.Values{key: {token}}, config.Clock.Now().Add(grant.Lifetime).Truncate(time.Second)
+	}
 }
 
 // source is what an InfraEnv puts into its media.

@@ -76,3 +76,46 @@ func TestTokensOpenTheService(t *testing.T) {
 		t.Errorf("the access token (found: %v) gets %d, nonsense %d", found, get(token), get("nonsense"))
 	}
 }
+
+// TestAddressesOfFilesOpenThem tries the address that is given for an InfraEnv's files: it
+// opens them without a header, and for four hours where tokens end.
+func TestAddressesOfFilesOpenThem(t *testing.T) {
+	for mode, want := range map[auth.Mode]struct {
+		key  string
+		ends bool
+	}{auth.None: {}, auth.RHSSO: {"image_token", true}, auth.AgentInstallerLocal: {"api_key", false}} {
+		t.Run(string(mode), func(t *testing.T) {
+			s, address := serve(t, mode)
+			token := ""
+			if mode != auth.None {
+				var err error
+				if token, err = s.Callers().Mint(auth.Grant{Scheme: auth.UserAuth}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if mode == auth.RHSSO {
+				token = "Bearer " + token
+			}
+			base := address + "/api/assisted-install/v2/"
+			env := callAs(t, token, http.MethodPost, base+"infra-envs", map[string]any{"name": "lab", "openshift_version": "4.20", "pull_secret": pullSecret})
+			given := callAs(t, token, http.MethodGet, base+"infra-envs/"+env["id"].(string)+"/downloads/files-presigned?file_name=discovery.ign", nil)
+			link, err := url.Parse(given["url"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := link.Query().Get("file_name"); got != "discovery.ign" || want.key != "" && link.Query().Get(want.key) == "" {
+				t.Errorf("the address is %s", link)
+			}
+			if ends := !strings.HasPrefix(given["expires_at"].(string), "0001-"); ends != want.ends {
+				t.Errorf("it ends at %s", given["expires_at"])
+			}
+			if config := call(t, http.MethodGet, link.String(), nil); config["ignition"] == nil {
+				t.Errorf("the address leads to %v", config)
+			}
+			cluster := callAs(t, token, http.MethodPost, base+"clusters", map[string]any{"name": "lab", "base_dns_domain": "example.com", "openshift_version": "4.20", "pull_secret": pullSecret})
+			if subscription := cluster["ams_subscription_id"]; (subscription != nil) != (mode == auth.RHSSO) {
+				t.Errorf("the cluster's subscription is %v", subscription)
+			}
+		})
+	}
+}

@@ -63,6 +63,12 @@ func TestBothHalves(t *testing.T) {
 
 func call(t *testing.T, method, url string, body any) map[string]any {
 	t.Helper()
+	return callAs(t, "", method, url, body)
+}
+
+// callAs is a call with a header Authorization, empty for none.
+func callAs(t *testing.T, authorization, method, url string, body any) map[string]any {
+	t.Helper()
 	var reader io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
@@ -76,6 +82,9 @@ func call(t *testing.T, method, url string, body any) map[string]any {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

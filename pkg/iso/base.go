@@ -16,9 +16,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
-// IsNotISO says whether an error is that of a file that is no image at all, as against one that is
+// IsNotLive says whether an error is that of what is no live image at all, as against one that is
 // damaged.
-func IsNotISO(err error) bool { return errors.Is(err, iso9660.ErrNotISO) }
+func IsNotLive(err error) bool {
+	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
+}
 
 // mostDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
 // than one KiB.
@@ -125,7 +127,7 @@ func sizeOf(file io.Seeker, mode fs.FileMode, size int64) (int64, error) {
 	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
 		return file.Seek(0, io.SeekEnd)
 	}
-	return 0, errors.New("neither a file nor a disk, so not an image")
+	return 0, fmt.Errorf("%w: neither a file nor a disk", iso9660.ErrNotISO)
 }
 
 // OpenReader reads a live image of size bytes from r; name is what errors call it. What is made of

@@ -68,7 +68,7 @@ func fromEnvironment() (given, error) {
 	if path := os.Getenv("OAICTL_HOST_TOKEN_FILE"); path != "" {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return g, err
+			return g, fmt.Errorf("read the token that OAICTL_HOST_TOKEN_FILE names: %w", err)
 		}
 		g.hostToken = strings.TrimSpace(string(text))
 	}
@@ -82,8 +82,10 @@ func fromEnvironment() (given, error) {
 	if err != nil || g.kubeconfig == "" {
 		return g, err
 	}
-	g.kube, err = clientcmd.BuildConfigFromFlags("", g.kubeconfig)
-	return g, err
+	if g.kube, err = clientcmd.BuildConfigFromFlags("", g.kubeconfig); err != nil {
+		return g, fmt.Errorf("read the kubeconfig that OAICTL_REAL_HUB names: %w", err)
+	}
+	return g, nil
 }
 
 // answers says whether the service is there, is one, and takes who asks. Nothing is made
@@ -101,7 +103,7 @@ func (g given) answers(ctx context.Context) error {
 	case status == http.StatusUnauthorized && g.kubeconfig != "":
 		return nil // the one behind a hub knows machines only
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("the service at %s wants to know who asks (%d): set OAICTL_TOKEN, or OAICTL_OFFLINE_TOKEN with OAICTL_SSO_URL", g.service, status)
+		return fmt.Errorf("the service at %s does not know who asks (%d): set OAICTL_TOKEN to a token that it takes, or OAICTL_OFFLINE_TOKEN with OAICTL_SSO_URL", g.service, status)
 	case status >= http.StatusInternalServerError:
 		return fmt.Errorf("the service at %s is not ready: %w", g.service, err)
 	case err != nil || got.Versions == nil:

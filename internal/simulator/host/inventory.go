@@ -63,6 +63,7 @@ type diskInfo struct {
 	Bootable    bool        `json:"bootable"`
 	Removable   bool        `json:"removable"`
 	Eligibility eligibility `json:"installation_eligibility"`
+	HasUUID     bool        `json:"has_uuid,omitempty"`
 	Smart       string      `json:"smart"`
 }
 
@@ -154,7 +155,7 @@ func (d Disk) info() diskInfo {
 	info := diskInfo{
 		Path: "/dev/" + d.Name, Name: d.Name, WWN: d.WWN, Serial: d.Serial, HCTL: d.HCTL,
 		Model: d.Model, Vendor: d.Vendor, DriveType: d.DriveType, SizeBytes: d.SizeBytes,
-		Removable: d.Removable, Smart: "{}",
+		Removable: d.Removable, HasUUID: d.HasUUID, Smart: "{}",
 		// The service decides on eligibility itself, from the size and type.
 		Eligibility: eligibility{Eligible: true, Reasons: []string{}},
 	}

@@ -75,6 +75,8 @@ type Disk struct {
 	DriveType string
 	SizeBytes int64
 	Removable bool
+	// HasUUID says that the virtual machine shows the disk's UUID.
+	HasUUID bool
 }
 
 // Network is where machines sit.
@@ -144,6 +146,22 @@ func NewMachine(seed uint64, index int, network Network) (Machine, error) {
 		}
 	}
 	return m, nil
+}
+
+// On makes a virtual machine of one that runs on vSphere or Nutanix.
+func (m *Machine) On(platform string) {
+	switch platform {
+	case "vsphere":
+		m.Manufacturer, m.Product = "VMware, Inc.", "VMware7,1"
+		for i := range m.Disks {
+			m.Disks[i].HasUUID = true
+		}
+	case "nutanix":
+		m.Manufacturer, m.Product = "Nutanix", "AHV"
+	default:
+		return
+	}
+	m.Virtual = true
 }
 
 var errNetworkFull = errors.New("no address left")

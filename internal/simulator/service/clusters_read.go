@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -88,7 +89,7 @@ func (s *Service) listClusters(c *call) (reply, error) {
 	}
 	list = slices.DeleteFunc(list, func(w wireCluster) bool {
 		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.sees(w.UserName) ||
-			q.Has("ams_subscription_ids") // nothing here has a subscription
+			q.Has("ams_subscription_ids") && !slices.Contains(strings.Split(q.Get("ams_subscription_ids"), ","), w.AMSSubscriptionID)
 	})
 	for i := range list {
 		list[i].OperatorBundles = nil
@@ -135,10 +136,7 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 			s.forgetHost(h)
 			continue
 		}
-		state := hostUnbinding
-		if oneOf(h.state, hostInstalled, hostAdded, hostError, hostCancelled, hostInProgress, hostPendingUser) {
-			state = hostUnbindingPending
-		}
+		state := cmp.Or(h.leaving(), hostUnbinding)
 		h.release()
 		s.setHost(h, state, infoUnbinding)
 	}

@@ -74,6 +74,9 @@ func (s *Service) registerCluster(c *call) (reply, error) {
 	if err := s.fill(cl, &p); err != nil {
 		return reply{}, err
 	}
+	if s.cfg.Subscriptions {
+		cl.AMSSubscriptionID = s.newID()
+	}
 	s.addCluster(cl)
 	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	w := s.printCluster(cl, clusterDetail{hosts: true})

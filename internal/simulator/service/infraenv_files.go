@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than
@@ -131,13 +132,19 @@ func (s *Service) infraEnvPresigned(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	q := c.URL.Query()
-	name := q.Get("file_name")
-	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?file_name=%s", s.cfg.PublicURL(), Base, e.ID, name)
-	if kind := q.Get("ipxe_script_type"); kind != "" {
-		address += "&ipxe_script_type=" + kind
+	asked, carried, expires := c.URL.Query(), url.Values{}, time.Time{}
+	if asked.Has("ipxe_script_type") && asked.Get("file_name") != "ipxe-script" {
+		return reply{}, badRequest(`ipxe_script_type can be set only for "ipxe-script"`)
 	}
-	return ok(presignedURL{URL: address})
+	if s.cfg.FileAccess != nil {
+		carried, expires = s.cfg.FileAccess(e.ID)
+	}
+	carried.Set("file_name", asked.Get("file_name"))
+	if kind := asked.Get("ipxe_script_type"); kind != "" {
+		carried.Set("ipxe_script_type", kind)
+	}
+	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?%s", s.cfg.PublicURL(), Base, e.ID, carried.Encode())
+	return ok(presignedURL{ExpiresAt: millis(expires), URL: address})
 }
 
 // minimalInitrd is what a minimal image has to be told before it has a network:

@@ -302,3 +302,8 @@ func (inv *inventory) findDisk(name string) *disk {
 	}
 	return nil
 }
+
+// ofVMware tells a virtual machine of vSphere, in whatever cluster it is.
+func (i *inventory) ofVMware() bool {
+	return i.SystemVendor != nil && i.SystemVendor.Manufacturer == "VMware, Inc."
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,11 @@ type Config struct {
 	// given the cloud.openshift.com entry of its pull secret. Nil, or an empty
 	// text, is nothing.
 	AgentToken func(infraEnvID, cloudSecret string) string
+	// FileAccess is what the address of an infra-env's files carries in its query, so that
+	// it needs no header, and when that ends (zero: never). Nil is nothing.
+	FileAccess func(infraEnvID string) (query url.Values, expires time.Time)
+	// Subscriptions says that each cluster is registered with a subscription.
+	Subscriptions bool
 	// Scenario is the trouble to make; nil for none.
 	Scenario *scenario.Scenario
 	// OnTrouble is told of faults that other parts of the simulator carry out:

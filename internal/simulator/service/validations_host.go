@@ -200,7 +200,7 @@ func (e *hostCheck) platform() (string, string) {
 	fits := true
 	switch kind {
 	case "vsphere":
-		fits = vendor != nil && strings.Contains(vendor.Manufacturer, "VMware")
+		fits = e.h.inv.ofVMware()
 	case "nutanix":
 		fits = vendor != nil && vendor.Manufacturer == "Nutanix"
 	}
@@ -211,11 +211,8 @@ func (e *hostCheck) platform() (string, string) {
 }
 
 func (e *hostCheck) vsphereDisks() (string, string) {
-	if e.c == nil || e.c.platformType() != "vsphere" {
+	if e.c == nil || e.h.inv == nil || !e.h.inv.ofVMware() {
 		return hidden, ""
-	}
-	if e.h.inv == nil {
-		return pending, "no inventory"
 	}
 	for _, d := range e.h.inv.eligibleDisks() {
 		if !d.HasUUID {

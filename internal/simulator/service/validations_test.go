@@ -171,3 +171,40 @@ func FuzzStepReply(f *testing.F) {
 		}
 	})
 }
+
+// TestPlatformOfMachines holds machines against the platform of their cluster: it is the
+// manufacturer that counts, to the letter, and a machine of vSphere has to show its disks'
+// UUIDs in any cluster.
+func TestPlatformOfMachines(t *testing.T) {
+	const noUUID = "VSphere disk.EnableUUID isn't enabled for this virtual machine, it's necessary for disks to be mounted properly"
+	for _, tc := range []struct {
+		platform, manufacturer string
+		uuids                  bool
+		fits                   string
+		disks                  [2]string
+	}{
+		{"baremetal", "Acme", false, "success", [2]string{"", ""}},
+		{"vsphere", "Acme", false, "failure", [2]string{"", ""}},
+		{"vsphere", "VMware", true, "failure", [2]string{"", ""}},
+		{"vsphere", "VMware, Inc.", true, "success", [2]string{"success", "VSphere disk.EnableUUID is enabled for this virtual machine"}},
+		{"vsphere", "VMware, Inc.", false, "success", [2]string{"failure", noUUID}},
+		{"baremetal", "VMware, Inc.", false, "success", [2]string{"failure", noUUID}},
+		{"nutanix", "Nutanix", false, "success", [2]string{"", ""}},
+		{"nutanix", "VMware, Inc.", true, "failure", [2]string{"success", "VSphere disk.EnableUUID is enabled for this virtual machine"}},
+	} {
+		b := newBench(t, nil)
+		b.make(fields{"platform": fields{"type": tc.platform}})
+		m := b.boot()
+		m.unclean = func(inventory map[string]any) {
+			inventory["system_vendor"] = fields{"manufacturer": tc.manufacturer}
+			for _, disk := range inventory["disks"].([]fields) {
+				disk["has_uuid"] = tc.uuids
+			}
+		}
+		b.pass(30 * time.Second)
+		got := outcomes(t, m.get())
+		if got["compatible-with-cluster-platform"][0] != tc.fits || got["vsphere-disk-uuid-enabled"] != tc.disks {
+			t.Errorf("%s in a cluster of %s: %q, %q", tc.manufacturer, tc.platform, got["compatible-with-cluster-platform"], got["vsphere-disk-uuid-enabled"])
+		}
+	}
+}

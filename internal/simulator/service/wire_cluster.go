@@ -4,6 +4,7 @@ package service
 // which print null follows the real service.
 type wireCluster struct {
 	AdditionalNtpSource       string            `json:"additional_ntp_source,omitempty"`
+	AMSSubscriptionID         string            `json:"ams_subscription_id,omitempty"`
 	APIVipDNSName             string            `json:"api_vip_dns_name,omitempty"`
 	APIVips                   []vip             `json:"api_vips"`
 	BaseDNSDomain             string            `json:"base_dns_domain,omitempty"`

@@ -7,7 +7,10 @@ package ignition
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode"
 
 	"github.com/coreos/vcontext/path"
 	"github.com/coreos/vcontext/report"
@@ -88,6 +91,9 @@ func (e *Invalid) Error() string { return strings.Join(e.Report.of(Error), "\n")
 func (r *Report) take(found report.Report, data []byte) {
 	for _, e := range found.Entries {
 		entry := Entry{Severity: Info, Message: e.Message, Path: spell(e.Context)}
+		if entry.Path == "" {
+			entry.Path, entry.Message = plain(e.Message)
+		}
 		switch {
 		case e.Kind.IsFatal():
 			entry.Severity = Error
@@ -103,6 +109,26 @@ func (r *Report) take(found report.Report, data []byte) {
 		}
 		r.Entries = append(r.Entries, entry)
 	}
+}
+
+// ofGo is what the JSON decoder says of a value of another type than belongs there.
+var ofGo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^json: cannot unmarshal (\w+) into Go (?:struct field \w+\.([\w.]+)|value) of type [\w.\[\]*]+$`)
+})
+
+// plain says in which field a value of the wrong type stands, without the words of Go.
+func plain(message string) (field, said string) {
+	match := ofGo().FindStringSubmatch(message)
+	if match == nil {
+		return "", message
+	}
+	var keys []string
+	for key := range strings.SplitSeq(match[2], ".") {
+		if key != "" && unicode.IsLower(rune(key[0])) { // the others are types within types
+			keys = append(keys, key)
+		}
+	}
+	return strings.Join(keys, "."), fmt.Sprintf("a value of this type (%s) does not belong here", match[1])
 }
 
 // spell writes a path as people read it: storage.files[2].mode.
