@@ -108,7 +108,7 @@ func withoutSelector(o *object) *object {
 // validateDeletion refuses to delete a ClusterDeployment that is protected.
 func validateDeletion(old *object) error {
 	protected := old.GetAnnotations()[hubapi.AnnotationProtectedDelete]
-	if on, err := strconv.ParseBool(protected); err != nil || !on {
+	if on, _ := strconv.ParseBool(protected); !on { // what is neither is no protection
 		return nil
 	}
 	return invalid(old.GetName(), field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations", hubapi.AnnotationProtectedDelete),
