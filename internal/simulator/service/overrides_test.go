@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -82,6 +83,10 @@ func TestOverridesTaken(t *testing.T) {
 			t.Errorf("%s became %v", overrides, got)
 		}
 	}
+	var text string
+	if err := unmarshal(b.must("GET", path, nil).text, &text); err != nil || !strings.Contains(text, inString(pullSecret)) {
+		t.Errorf("the install-config is no text with the pull secret: %v", err)
+	}
 	b.must("PATCH", path, inString(""))
 	if shown, is := b.get()["install_config_overrides"]; is {
 		t.Errorf("taken away, they are %v", shown)
@@ -125,8 +130,8 @@ func TestIgnoredValidationsForms(t *testing.T) {
 		}
 	}
 	for reason, body := range map[string]any{
-		"ignoredValidations in body is required": nil,
-		`parsing ignoredValidations body from "" failed, because json: unknown field "unknown-field"`:                                                                     fields{"unknown-field": "[]"},
+		"ignoredValidations in body is required":                                                      nil,
+		`parsing ignoredValidations body from "" failed, because json: unknown field "unknown-field"`: fields{"unknown-field": "[]"},
 		`parsing ignoredValidations body from "" failed, because json: cannot unmarshal array into Go struct field IgnoredValidations.host-validation-ids of type string`: fields{hosts: []string{"has-min-memory"}},
 	} {
 		if a := b.call("PUT", path, body); a.status != 400 || a.reason() != reason {
