@@ -270,7 +270,7 @@ func (p *planner) degradations() []string {
 func (p *planner) failed() {
 	p.saveNoIngress()
 	reasons := []string{firstOf(p.cluster.StatusInfo, p.cluster.Status)}
-	if !p.cluster.Progress.FinalizingSince.IsZero() { // what it waited for to the end
+	if p.finalized() { // what it waited for to the end
 		reasons[0] += p.unavailable()
 	}
 	for _, h := range p.matches.part {
@@ -280,6 +280,14 @@ func (p *planner) failed() {
 	}
 	slices.Sort(reasons[1:])
 	p.end(VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then "+p.cluster.StartOver())
+}
+
+// finalized tells whether an install that failed had come to where only operators are
+// waited for. Services older than the stages of finalizing do not say so: there all the
+// nodes are done.
+func (p *planner) finalized() bool {
+	return !p.cluster.Progress.FinalizingSince.IsZero() || len(p.matches.part) > 0 &&
+		!slices.ContainsFunc(p.matches.part, func(h *Host) bool { return !h.Day2 && h.Progress.Stage != "Done" })
 }
 
 // failedWithCluster is what the service says of a host that did nothing wrong.

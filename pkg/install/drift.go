@@ -98,6 +98,7 @@ type difference struct {
 // file leaves out, and what the service does not say, is left alone.
 func differences(want, have Settings) []difference {
 	var out []difference
+	want = withoutRivals(want, have)
 	for setting, value := range want {
 		now, known := have[setting]
 		if known && rules(setting).same(value, now) {
@@ -110,6 +111,19 @@ func differences(want, have Settings) []difference {
 	}
 	slices.SortFunc(out, func(a, b difference) int { return strings.Compare(string(a.setting), string(b.setting)) })
 	return out
+}
+
+// withoutRivals wants what excludes another setting to take its place: the service has
+// no object with both.
+func withoutRivals(want, have Settings) Settings {
+	for setting, rival := range map[Setting]Setting{SetNTP: SetExtraNTP, SetExtraNTP: SetNTP} {
+		_, spoken := want[rival]
+		if now, known := have[rival]; known && !empty(now) && !spoken && !empty(want[setting]) {
+			want = maps.Clone(want)
+			want[rival] = ValueOf([]string{})
+		}
+	}
+	return want
 }
 
 // worthWriting leaves out differences that are only what the service does not

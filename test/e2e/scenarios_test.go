@@ -59,7 +59,7 @@ func endings() []ending {
 		{name: "image-pull-failure", says: []string{"start the installation", "cannot prepare the installation: cp-1: Failed to fetch container images"}},
 		{name: "image-url-expires"},
 		{name: "no-ntp", says: []string{"synchronize with any NTP server"}},
-		{name: "operators-time-out", says: []string{"cluster is Finalizing"}},
+		{name: "operators-time-out", within: true, flags: []string{"--timeout", "12h", "--speed", fmt.Sprint(10 * processSpeed)}, says: []string{"cluster is Finalizing", "Waiting for cluster operators (console)"}},
 		{name: "service-errors", within: true, says: []string{"the service does not answer", "the database is being restarted (500)", "the service answers again"}},
 		{name: "service-garbage", within: true, says: []string{"the service does not answer", "the answer is a web page", "the service answers again"}},
 		{name: "service-silent", within: true},

@@ -22,6 +22,8 @@ func refs(paths ...string) []object {
 	return list
 }
 
+const contentType = "Content-Type"
+
 // collection is a resource that lists others.
 func collection(kind, path, name string, members ...string) object {
 	return object{
@@ -31,7 +33,9 @@ func collection(kind, path, name string, members ...string) object {
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json;odata.metadata=minimal;charset=utf-8")
+	if w.Header().Get(contentType) == "" {
+		w.Header().Set(contentType, "application/json;odata.metadata=minimal;charset=utf-8")
+	}
 	w.WriteHeader(status)
 	if status != http.StatusNoContent {
 		_ = json.NewEncoder(w).Encode(body) // the client is gone if this fails

@@ -143,6 +143,9 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.URL = &address
 	}
+	if c.dialect.emulator {
+		w.Header().Set(contentType, "application/json")
+	}
 	c.mux.ServeHTTP(w, r)
 }
 

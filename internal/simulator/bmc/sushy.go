@@ -35,6 +35,12 @@ func fault(w http.ResponseWriter, status int, format string, args ...any) {
 	}})
 }
 
+// say answers with a text, which the emulator calls JSON all the same.
+func say(w http.ResponseWriter, status int, text string) {
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // the client is gone if this fails
+}
+
 // emulatorRoutes are those that the emulator has otherwise or beside the others.
 func (c *controller) emulatorRoutes(system func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc, media func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc) {
 	at, drive := root+"/Systems/{id}", root+"/Systems/{id}/VirtualMedia/{slot}"
@@ -95,13 +101,13 @@ func (c *controller) overrideBoot(w http.ResponseWriter, r *http.Request, s *Sys
 		return
 	}
 	if len(asked.Boot) == 0 {
-		answer(w, http.StatusBadRequest, "PATCH only works for Boot and IndicatorLED elements")
+		say(w, http.StatusBadRequest, "PATCH only works for Boot and IndicatorLED elements")
 		return
 	}
 	target, _ := asked.Boot["BootSourceOverrideTarget"].(string)
 	mode, _ := asked.Boot["BootSourceOverrideMode"].(string)
 	if target == "" && mode == "" {
-		answer(w, http.StatusBadRequest, "Missing the BootSourceOverrideTarget and/or BootSourceOverrideMode and/or HttpBootUri element")
+		say(w, http.StatusBadRequest, "Missing the BootSourceOverrideTarget and/or BootSourceOverrideMode and/or HttpBootUri element")
 		return
 	}
 	boot := s.settings()

@@ -50,7 +50,7 @@ type controller struct {
 	since     time.Time
 	place     int
 	rest      bool
-	operators map[string]string
+	operators map[string]operatorReport
 	olm       bool
 }
 
@@ -58,7 +58,7 @@ type controller struct {
 func (f *Fleet) startController(ctx context.Context, args installArgs) {
 	c := &controller{
 		fleet: f, cluster: args.ClusterID, version: args.OpenshiftVersion,
-		operators: map[string]string{},
+		operators: map[string]operatorReport{},
 		takes:     newJitter(f.cfg.Seed, len(f.lives)).of(operatorsTime),
 	}
 	f.spokes.start(args.ClusterID, func() { c.run(ctx) })
@@ -82,6 +82,9 @@ func (c *controller) run(ctx context.Context) {
 			c.logf("cannot read the cluster: %v", err)
 		case !slices.Contains([]string{"installing", "installing-pending-user-action", "finalizing"}, cluster.Status):
 			c.logf("ends: the cluster is %s", cluster.Status)
+			if cluster.Status == "error" && !c.since.IsZero() {
+				c.cutShort(ctx)
+			}
 			return
 		default:
 			c.advanceNodes(ctx, cluster)

@@ -28,6 +28,7 @@ type fakeService struct {
 	expect      int // hosts before it installs
 	kind        string
 	status      string
+	since       time.Time // when it began to finalize
 	hosts       map[string]*fakeHost
 	order       []string
 	finalizing  []string
@@ -262,17 +263,14 @@ func (f *fakeService) tick() {
 			}
 		}
 		if all(func(h *fakeHost) bool { return h.role != "master" || h.stage == stageDone }) {
-			f.status = "finalizing"
+			f.status, f.since = "finalizing", time.Now()
 		}
 	case "finalizing":
-		if f.completion == nil {
-			return
-		}
-		if !f.completion.Success {
+		if time.Since(f.since) > 5*time.Hour {
 			f.status = "error"
 			return
 		}
-		if all(func(h *fakeHost) bool { return h.status == "installed" || h.status == "error" }) {
+		if f.completion != nil && f.completion.Success && all(func(h *fakeHost) bool { return h.status == "installed" || h.status == "error" }) {
 			f.status = "installed"
 		}
 	}

@@ -9,9 +9,11 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -38,7 +40,7 @@ func (c *controller) finalize(ctx context.Context) {
 		c.announce(finalOperators), c.awaitOperators("builtin", c.takes),
 		c.announce(finalRouterCA), c.uploadIngressCert,
 		c.announce(finalOLMInit), c.awaitOLM, c.uploadLogs,
-		c.announce(finalDone), c.complete(true, ""),
+		c.announce(finalDone), c.complete(completion{Success: true}),
 	}
 	for c.place < len(chapters) {
 		over, err := chapters[c.place](ctx)
@@ -90,21 +92,17 @@ func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
 				waiting++
 			}
 		}
-		if waiting > 0 && spent > operatorsGiveUp {
-			c.giveUp(ctx)
-			return false, nil
-		}
 		return waiting == 0 && spent >= takes, nil
 	}
 }
 
 // operatorState is how an operator is doing, as the scenario has it.
 func (c *controller) operatorState(o operatorView, spent, due time.Duration) (state, text string) {
-	if t, left := c.fleet.operatorTrouble(o.Name, spent); t {
-		if o.Type != "builtin" && !left {
+	if trouble, says := c.fleet.operatorTrouble(o.Name, spent); trouble {
+		if o.Type != "builtin" && spent >= olmOperatorsTime*5 {
 			return "failed", "ClusterServiceVersion did not succeed in time"
 		}
-		return "progressing", "deployment is not available: 0 of 2 replicas are ready"
+		return "progressing", says
 	}
 	if spent < due {
 		return "progressing", "working towards " + c.version
@@ -112,9 +110,9 @@ func (c *controller) operatorState(o operatorView, spent, due time.Duration) (st
 	return "available", "all is well"
 }
 
-// operatorTrouble tells whether the scenario keeps an operator from coming up,
-// and whether there is still time for it.
-func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble, timeLeft bool) {
+// operatorTrouble tells whether the scenario keeps an operator from coming up, and what
+// the operator says of it.
+func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool, says string) {
 	for _, r := range f.cfg.Scenario.HostRules() {
 		if r.Do != doOperatorsTimeout {
 			continue
@@ -124,41 +122,40 @@ func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble, time
 			names = []string{"console"}
 		}
 		if slices.Contains(names, name) && (r.For() == 0 || spent < r.For()) {
-			return true, spent < olmOperatorsTime*5
+			return true, r.Args.String("reason", "deployment is not available: 0 of 2 replicas are ready")
 		}
 	}
-	return false, true
+	return false, ""
 }
 
 // reportOperator tells the service about an operator when that has changed.
 func (c *controller) reportOperator(ctx context.Context, o operatorView, state, text string) error {
-	if c.operators[o.Name] == state {
+	if c.operators[o.Name].Status == state {
 		return nil
 	}
-	err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/monitored-operators",
-		operatorReport{Name: o.Name, Status: state, StatusInfo: text, Version: c.version}, nil)
-	if err != nil {
+	report := operatorReport{Name: o.Name, Status: state, StatusInfo: text, Version: c.version}
+	if err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/monitored-operators", report, nil); err != nil {
 		return fmt.Errorf("reporting operator %s: %w", o.Name, err)
 	}
-	c.operators[o.Name] = state
+	c.operators[o.Name] = report
 	return nil
 }
 
-// giveUp completes the installation without success.
-func (c *controller) giveUp(ctx context.Context) {
-	reason := "Timeout while waiting for cluster operators to be available"
-	for _, r := range c.fleet.cfg.Scenario.HostRules() {
-		if r.Do == doOperatorsTimeout {
-			reason = r.Args.String("reason", reason)
+// cutShort is what a controller does that has not finished when its cluster ends: it
+// sends its logs, and says how far it was, which the service notes and no more.
+func (c *controller) cutShort(ctx context.Context) {
+	verdict := completion{
+		ErrorInfo: "Stopped waiting for cluster operators to be available: context canceled",
+		Data:      map[string][]operatorReport{"CLUSTER_OPERATORS_REPORT": slices.SortedFunc(maps.Values(c.operators), byName)},
+	}
+	for _, do := range []chapter{c.uploadLogs, c.complete(verdict)} {
+		if _, err := do(ctx); err != nil {
+			c.logf("cannot finish: %v", err)
 		}
 	}
-	if _, err := c.uploadLogs(ctx); err != nil {
-		c.logf("cannot upload logs: %v", err)
-	}
-	if _, err := c.complete(false, reason)(ctx); err != nil {
-		c.logf("cannot complete: %v", err)
-	}
 }
+
+func byName(a, b operatorReport) int { return strings.Compare(a.Name, b.Name) }
 
 // awaitOLM waits for the operators that the cluster has on top, if any.
 func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
@@ -182,14 +179,13 @@ func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 }
 
 // complete tells the service that the controller's work is over.
-func (c *controller) complete(success bool, reason string) chapter {
+func (c *controller) complete(verdict completion) chapter {
 	return func(ctx context.Context) (bool, error) {
-		err := c.fleet.api.send(ctx, http.MethodPost, clusterPath(c.cluster)+"/actions/complete-installation",
-			completion{Success: success, ErrorInfo: reason}, nil)
+		err := c.fleet.api.send(ctx, http.MethodPost, clusterPath(c.cluster)+"/actions/complete-installation", verdict, nil)
 		if err != nil {
 			return false, err
 		}
-		c.logf("completes the installation, success: %t", success)
+		c.logf("completes the installation, success: %t", verdict.Success)
 		return true, nil
 	}
 }

@@ -39,7 +39,6 @@ const (
 	waitForDayTwo = time.Minute
 
 	operatorsTime    = 10 * time.Minute
-	operatorsGiveUp  = 70 * time.Minute
 	olmOperatorsTime = 4 * time.Minute
 )
 

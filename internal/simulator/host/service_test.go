@@ -78,8 +78,7 @@ type seenHost struct {
 	StatusInfo string `json:"status_info"`
 	Role       string `json:"role"`
 	Progress   struct {
-		Stage    string `json:"current_stage"`
-		TimedOut bool   `json:"stage_timed_out"`
+		Stage string `json:"current_stage"`
 	} `json:"progress"`
 	Validations string `json:"validations_info"`
 }
@@ -88,6 +87,7 @@ type seenCluster struct {
 	Status      string     `json:"status"`
 	StatusInfo  string     `json:"status_info"`
 	Hosts       []seenHost `json:"hosts"`
+	Logs        string     `json:"logs_info"`
 	Validations string     `json:"validations_info"`
 }
 
@@ -406,11 +406,25 @@ func TestBothHalvesInTrouble(t *testing.T) {
 		}},
 		{"stalled node", "  - {match: {name: cp-1}, at: {stage: Configuring}, do: stall}\n", func(s *site) {
 			s.install()
-			s.until("stage timed out", 4*time.Hour, func(c seenCluster) bool { return c.host("cp-1").Progress.TimedOut })
+			// The bootstrap host waits for cp-1, and its time is over first.
+			c := s.until("stage timed out", 4*time.Hour, func(c seenCluster) bool { return c.host("cp-2").Status == "error" })
+			if info := c.host("cp-2").StatusInfo; !strings.Contains(info, "Waiting for control plane took longer than expected 1h0m0s") {
+				s.t.Errorf("cp-2 says %q", info)
+			}
+			s.until("error", time.Minute, status("error"))
 		}},
 		{"operators", "operators-time-out", func(s *site) {
 			s.install()
-			s.until("error", 4*time.Hour, status("error"))
+			s.until("finalizing", 4*time.Hour, status("finalizing"))
+			time.Sleep(5*time.Hour - time.Minute)
+			if c := s.look(); c.Status != "finalizing" {
+				s.t.Errorf("too early: %s: %s", c.Status, c.StatusInfo)
+			}
+			c := s.until("error", 5*time.Minute, status("error"))
+			if c.StatusInfo != "Cluster installation timeout while finalizing" {
+				s.t.Errorf("the cluster says %q", c.StatusInfo)
+			}
+			s.until("controller's logs", time.Hour, func(c seenCluster) bool { return c.Logs == "completed" })
 		}},
 		{"stranger", "unknown-host-appears", func(s *site) {
 			s.until("four hosts", time.Hour, func(c seenCluster) bool { return len(c.Hosts) == 4 && c.host("stranger").Status == "known" })

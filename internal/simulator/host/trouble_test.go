@@ -241,9 +241,12 @@ func TestAppear(t *testing.T) {
 func TestOperatorsTimeout(t *testing.T) {
 	list := machines(t, 1)
 	fake := newFake(t, 1, 1)
-	play(t, fake, list, "  - {do: operators-timeout, args: {reason: console is ill}}\n", 5*time.Hour)
-	if fake.status != "error" || fake.completion.ErrorInfo != "console is ill" || fake.operators["console"] != "progressing" {
-		t.Errorf("cluster %s, completion %+v, operators %v", fake.status, fake.completion, fake.operators)
+	play(t, fake, list, "  - {do: operators-timeout, args: {reason: console is ill}}\n", 8*time.Hour)
+	if fake.status != "error" || fake.operators["console"] != "progressing" || fake.completion == nil {
+		t.Fatalf("cluster %s, completion %+v, operators %v", fake.status, fake.completion, fake.operators)
+	}
+	if report := fake.completion.Data["CLUSTER_OPERATORS_REPORT"]; fake.completion.Success || len(report) != 1 || report[0].StatusInfo != "console is ill" {
+		t.Errorf("completion %+v", fake.completion)
 	}
 	out := play(t, newFake(t, 1, 1), list, "  - {do: operators-timeout, args: {for: 30m}}\n", 5*time.Hour)
 	out.wantInstalled(t, time.Hour, 100*time.Minute)

@@ -126,8 +126,9 @@ type finalizingReport struct {
 }
 
 type completion struct {
-	Success   bool   `json:"is_success"`
-	ErrorInfo string `json:"error_info"`
+	Success   bool                        `json:"is_success"`
+	ErrorInfo string                      `json:"error_info"`
+	Data      map[string][]operatorReport `json:"data,omitempty"`
 }
 
 // The install stages (models.HostStage).

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
@@ -213,39 +215,53 @@ func (s *Service) reportFinalizing(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if cl.Status != clusterFinalizing {
-		return reply{}, conflict("Cluster %s in state %s, must be in state %s to update finalizing stage", cl.ID, cl.Status, clusterFinalizing)
+	if states := []string{clusterInstalling, clusterFinalizing, clusterPendingUser}; !slices.Contains(states, cl.Status) {
+		return reply{}, badRequest("cluster is %s, not in one of allowed statuses: %v", cl.Status, states)
 	}
 	if cl.Progress.FinalizingStage == p.FinalizingStage {
 		return reply{status: 200}, nil
 	}
 	progress := *cl.Progress
 	progress.FinalizingStage, progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = p.FinalizingStage, millis(s.now()), false
-	progress.FinalizingPercentage = finalizingPercent(cl, at)
 	cl.Progress = &progress
-	cl.measureTotal()
 	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
 	return reply{status: 200}, nil
 }
 
-// finalizingPercent is 100 at the end and otherwise goes by the stage.
-func finalizingPercent(_ *cluster, at int) int {
-	return (at + 1) * 100 / len(finalizingStages())
-}
+// operatorReport is where a controller that gives up says how the operators are doing.
+const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
-// completeInstallation takes the controller's verdict.
+// completeInstallation takes the controller's verdict, which decides nothing: the
+// operators' states do, and the time. Of a bad one the operators that failed are told.
 func (s *Service) completeInstallation(c *call) (reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return reply{}, err
 	}
 	p := taken[models.CompletionParams](c)
-	if !oneOf(cl.Status, clusterFinalizing, clusterInstalling, clusterPendingUser) {
-		return reply{}, conflict("cannot complete cluster %s in state %s", cl.ID, cl.Status)
+	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {
+		if failed, err := failedOperators(data); err == nil {
+			s.note(cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "))
+		}
 	}
-	w := s.stale(cl)
-	if p.IsSuccess == nil || !*p.IsSuccess {
-		s.failInstallation(cl, p.ErrorInfo)
+	return accepted(s.stale(cl))
+}
+
+// failedOperators names those of a report that failed.
+func failedOperators(report any) ([]string, error) {
+	text, err := json.Marshal(report)
+	if err != nil {
+		return nil, err
 	}
-	return accepted(w)
+	var all []models.OperatorMonitorReport
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	var failed []string
+	for _, o := range all {
+		if o.Status == models.OperatorStatusFailed {
+			failed = append(failed, o.Name)
+		}
+	}
+	return failed, nil
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/openshift/assisted-service/models"
@@ -84,10 +85,27 @@ func (s *Service) reportOperator(c *call) (reply, error) {
 		return reply{}, notFound("operator %s not found", p.Name)
 	}
 	o := &list[i]
-	if o.Status != string(p.Status) || o.StatusInfo != p.StatusInfo {
-		s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
-	}
-	o.Status, o.StatusInfo, o.Version, o.StatusUpdatedAt = string(p.Status), p.StatusInfo, p.Version, millis(s.now())
+	o.Status, o.StatusInfo, o.Version = cmp.Or(string(p.Status), o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
+	o.StatusUpdatedAt = millis(s.now())
 	cl.MonitoredOperators = list
+	s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
+	cl.measureFinalizing()
 	return reply{status: 200}, nil
+}
+
+// measureFinalizing works out how many operators are done. What went wrong with one on
+// top is over, too.
+func (c *cluster) measureFinalizing() {
+	done := 0
+	for _, o := range c.MonitoredOperators {
+		done += one(o.Status == "available" || o.OperatorType == "olm" && o.Status == "failed")
+	}
+	before := c.Progress
+	progress := *before
+	progress.FinalizingPercentage = done * 100 / len(c.MonitoredOperators)
+	c.Progress = &progress
+	c.measureTotal()
+	if c.Progress.TotalPercentage < before.TotalPercentage {
+		c.Progress = before // it never goes back
+	}
 }

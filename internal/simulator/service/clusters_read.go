@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // clusterDetail says how a cluster is printed.
@@ -73,21 +75,40 @@ func (s *Service) listClusters(c *call) (reply, error) {
 	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
 	list := []wireCluster{}
 	for _, cl := range s.clustersInOrder() {
-		if openshiftID != "" && cl.OpenshiftClusterID != openshiftID || owner != "" && cl.UserName != owner || !c.sees(cl.UserName) {
-			continue
-		}
-		if q.Has("ams_subscription_ids") && !slices.Contains(strings.Split(q.Get("ams_subscription_ids"), ","), cl.AMSSubscriptionID) {
-			continue
-		}
 		w := s.printCluster(cl, clusterDetail{hosts: withHosts})
-		w.OperatorBundles = nil
 		if !withHosts {
 			w.HostNetworks = nil
 			w.ValidationsInfo = cl.ValidationsInfo
 		}
 		list = append(list, w)
 	}
+	if c.unregisteredToo() {
+		list = append(list, s.goneInOrder(withHosts)...)
+	}
+	list = slices.DeleteFunc(list, func(w wireCluster) bool {
+		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.sees(w.UserName) ||
+			q.Has("ams_subscription_ids") && !slices.Contains(strings.Split(q.Get("ams_subscription_ids"), ","), w.AMSSubscriptionID)
+	})
+	for i := range list {
+		list[i].OperatorBundles = nil
+	}
 	return ok(list)
+}
+
+// goneInOrder are the clusters that were deleted, as they were last.
+func (s *Service) goneInOrder(withHosts bool) []wireCluster {
+	var list []wireCluster
+	for _, last := range s.gone {
+		w := *last
+		if !withHosts {
+			w.Hosts, w.HostNetworks = []wireHost{}, nil
+		}
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b wireCluster) int {
+		return cmp.Or(time.Time(a.CreatedAt).Compare(time.Time(b.CreatedAt)), cmp.Compare(a.ID, b.ID))
+	})
+	return list
 }
 
 // deleteCluster forgets a cluster with the hosts of the infra-envs bound to it;
@@ -113,10 +134,7 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 			s.forgetHost(h)
 			continue
 		}
-		state := hostUnbinding
-		if oneOf(h.state, hostInstalled, hostAdded, hostError, hostCancelled, hostInProgress, hostPendingUser) {
-			state = hostUnbindingPending
-		}
+		state := cmp.Or(h.leaving(), hostUnbinding)
 		h.release()
 		s.setHost(h, state, infoUnbinding)
 	}

@@ -254,12 +254,17 @@ func fillProxy(c *cluster, p *clusterCreate) error {
 		return err
 	}
 	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = value(p.HTTPProxy), value(p.HTTPSProxy), value(p.NoProxy)
-	for _, list := range []*string{p.AdditionalNtpSource, p.NtpSources} {
-		if err := checkNtpSources(value(list)); err != nil {
-			return err
-		}
+	besides, only := value(p.AdditionalNtpSource), value(p.NtpSources)
+	if err := checkNtpSources(besides); err != nil {
+		return err
 	}
-	c.AdditionalNtpSource, c.NtpSources = value(p.AdditionalNtpSource), value(p.NtpSources)
+	if besides != "" && only != "" {
+		return badRequest("ntp_sources and additional_ntp_source are mutually exclusive")
+	}
+	if err := checkNtpSources(only); err != nil {
+		return err
+	}
+	c.AdditionalNtpSource, c.NtpSources = besides, only
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -285,6 +286,10 @@ func (s *Service) changeProxy(c *cluster, p *clusterUpdate) error {
 			}
 		}
 		s.note(c, "proxy_settings_changed", severityInfo, "Proxy settings changed")
+	}
+	besides, only := cmp.Or(p.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(p.NtpSources, &c.NtpSources)
+	if *besides != "" && *only != "" {
+		return badRequest("ntp_sources and additional_ntp_source are mutually exclusive")
 	}
 	for list, into := range map[*string]*string{p.AdditionalNtpSource: &c.AdditionalNtpSource, p.NtpSources: &c.NtpSources} {
 		if list == nil {

@@ -55,6 +55,12 @@ func (s *Service) noteHost(h *host, name, severity, format string, args ...any) 
 		Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
+// measure writes an event for those who measure: it has no name, and stands in no list
+// that does not ask for the category.
+func (s *Service) measure(h *host, what string, values map[string]any) {
+	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, Severity: severityInfo, Message: what, Props: inString(values), metrics: true})
+}
+
 // maxEvents bounds the log of a service that runs for days with many hosts.
 const maxEvents = 200_000
 

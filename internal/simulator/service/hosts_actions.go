@@ -79,24 +79,47 @@ func (s *Service) unbindHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if h.infraEnv.ClusterID != "" {
-		return reply{}, conflict("Cannot unbind Host %s. InfraEnv %s is bound to Cluster %s", h.ID, h.InfraEnvID, h.infraEnv.ClusterID)
-	}
-	if h.cluster == nil {
-		return reply{}, conflict("Host %s is already unbound", h.ID)
-	}
 	before := s.printHost(h, detail{})
-	state := hostUnbinding
-	if oneOf(h.state, hostInstalled, hostAdded, hostError, hostCancelled, hostInProgress, hostInstalling, hostPendingUser, hostResettingPending) {
-		state = hostUnbindingPending
+	if !s.cfg.KubeAPI && oneOf(h.state, hostPreparing, hostPreparationFailed, hostPrepared, hostInstalling, hostInProgress, hostPendingUser) {
+		return reply{}, conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID) // which a hub's operator does not ask
 	}
-	if s.reclaims(c) && oneOf(h.state, hostInstalled, hostAdded) {
+	if err := s.unbind(h, s.reclaims(c)); err != nil {
+		s.noteHost(h, "host_unbind_failed", severityError, "Failed to unbind host %s to cluster: %s", h.ID, err)
+		return reply{}, err
+	}
+	return ok(s.printMoved(h, &before))
+}
+
+// unbind moves a host out of its cluster, where its state allows that.
+func (s *Service) unbind(h *host, reclaim bool) error {
+	if h.cluster == nil {
+		return conflict("Host %s is already unbound", h.ID)
+	}
+	if h.infraEnv.ClusterID != "" {
+		return conflict("Cannot unbind Host %s. InfraEnv %s is bound to Cluster %s", h.ID, h.InfraEnvID, h.infraEnv.ClusterID)
+	}
+	state := h.leaving()
+	switch {
+	case reclaim && oneOf(h.state, hostInstalled, hostAdded):
 		state = hostReclaiming
+	case state == "":
+		return refuse(http.StatusInternalServerError, "no condition found to run transition")
 	}
 	h.release()
 	s.setHost(h, state, infoUnbinding)
 	s.noteHost(h, "host_unbind_succeeded", severityInfo, "Host %s: Successfully unbound from cluster", h.name())
-	return ok(s.printMoved(h, &before))
+	return nil
+}
+
+// leaving is what becomes of a host that leaves its cluster: "" where it cannot.
+func (h *host) leaving() string {
+	switch h.state {
+	case hostKnown, hostDiscovering, hostDisconnected, hostInsufficient, hostPendingInput:
+		return hostUnbinding
+	case hostPreparing, hostPrepared, hostPreparationFailed, hostInstalling, hostInProgress, hostPendingUser, hostInstalled, hostAdded, hostError, hostCancelled:
+		return hostUnbindingPending
+	}
+	return ""
 }
 
 // reclaims tells whether the operator of a hub has put an agent on the node of a host that

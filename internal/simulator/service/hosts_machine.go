@@ -232,10 +232,22 @@ func (s *Service) takeInventory(h *host, output string) error {
 	}
 	need := requirementsFor(h.cluster, h.role())
 	inv.judgeDisks(need.DiskGB)
+	s.countInterfaces(h, inv)
 	h.inv, h.Inventory = inv, inString(inv)
 	h.MediaStatus = ""
 	s.chooseDisk(h)
 	return nil
+}
+
+// countInterfaces tells those who measure how many interfaces a cluster's host has,
+// where that is new.
+func (s *Service) countInterfaces(h *host, inv *inventory) {
+	if h.cluster == nil || h.inv != nil && len(h.inv.Interfaces) == len(inv.Interfaces) {
+		return
+	}
+	types := append([]string{}, inv.virtual...)
+	s.measure(h, "nic.virtual_interfaces", map[string]any{"count": len(types), "types": types})
+	s.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
 }
 
 // inventoryStates are the states in which an inventory is taken.

@@ -73,7 +73,7 @@ func (s *Service) noteStage(h *host) {
 func (s *Service) advance(h *host, stage, info string, percent int) {
 	now := millis(s.now())
 	progress := *h.Progress
-	progress.StageStartedAt, progress.StageTimedOut = now, false
+	progress.StageStartedAt = now
 	progress.CurrentStage, progress.ProgressInfo, progress.Percentage, progress.StageUpdatedAt = stage, info, percent, now
 	h.Progress = &progress
 	s.noteStage(h)

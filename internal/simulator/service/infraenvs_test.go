@@ -185,19 +185,6 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-func TestControllerSaysItFailed(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
-	m := b.boot()
-	b.install()
-	m.walk(stageDone)
-	b.until(clusterFinalizing)
-	b.must("POST", "/clusters/"+b.cluster+"/actions/complete-installation", fields{"is_success": false, "error_info": "operators timed out"})
-	if got := b.get(); got["status"] != clusterError || got["status_info"] != "operators timed out" {
-		t.Errorf("%v: %v", got["status"], got["status_info"])
-	}
-}
-
 func TestArbiter(t *testing.T) {
 	b := newBench(t, nil)
 	b.make(one4("10.0.0.100", "10.0.0.101"))

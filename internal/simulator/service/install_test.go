@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -281,23 +282,60 @@ func TestTimeouts(t *testing.T) {
 			t.Errorf("cluster %s", got)
 		}
 	})
-	t.Run("a long stage is marked and goes on", func(t *testing.T) {
+	for _, tc := range []struct {
+		stage string
+		limit time.Duration
+		info  string
+	}{
+		{stageWriting, 30 * time.Minute, "Host failed to install because its installation stage Writing image to disk did not sufficiently progress in the last 30m0s."},
+		{stageConfiguring, time.Hour, "Host failed to install because its installation stage Configuring took longer than expected 1h0m0s"},
+	} {
+		t.Run("a long stage fails: "+tc.stage, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.compact(3)
+			b.install()
+			for _, m := range b.machines {
+				m.walk(tc.stage)
+			}
+			m := b.machines[0]
+			b.pass(tc.limit - time.Minute)
+			if got := m.state(); got != hostInProgress {
+				t.Errorf("before its time the host is %s", got)
+			}
+			b.pass(2 * time.Minute)
+			if h := m.get(); h["status"] != hostError || h["status_info"] != tc.info {
+				t.Errorf("%v: %v", h["status"], h["status_info"])
+			}
+			if got := b.status(); got != clusterError {
+				t.Errorf("cluster %s", got)
+			}
+		})
+	}
+	t.Run("nobody's time passes while a host awaits its user", func(t *testing.T) {
 		b := newBench(t, nil)
 		b.compact(3)
 		b.install()
+		var first, bootstrap *machine
 		for _, m := range b.machines {
-			m.walk(stageWriting)
+			switch {
+			case m.get()["bootstrap"] == true:
+				bootstrap = m
+				m.walk(stageBootkube)
+			case first == nil:
+				first = m
+				m.walk(stageRebooting)
+			default:
+				m.walk(stageDone)
+			}
 		}
-		b.pass(31 * time.Minute)
-		m := b.machines[0]
-		if p := m.get()["progress"].(map[string]any); p["stage_timed_out"] != true {
-			t.Errorf("progress %v", p)
+		first.silent = true
+		b.pass(41 * time.Minute)
+		if host, got := first.state(), b.status(); host != hostPendingUser || got != clusterPendingUser {
+			t.Fatalf("host %s, cluster %s", host, got)
 		}
-		if got := m.state(); got != hostInProgress {
-			t.Errorf("host %s", got)
-		}
-		if m.stage(stageWriting, "100%").status != 200 {
-			t.Error("the stage cannot go on")
+		b.pass(2 * time.Hour)
+		if waiting, bootstrapping := first.state(), bootstrap.state(); waiting != hostPendingUser || bootstrapping != hostInProgress {
+			t.Errorf("the cluster cannot do without it, but it is %s, and the bootstrap host %s", waiting, bootstrapping)
 		}
 	})
 	t.Run("a host that never starts fails", func(t *testing.T) {
@@ -337,6 +375,9 @@ func TestAddHosts(t *testing.T) {
 	if a := late.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Cannot add hosts to an existing cluster using the original Discovery ISO.") {
 		t.Errorf("the day-1 image after the installation: %d %s", a.status, a.reason())
 	}
+	if got := b.get()["hosts"].([]any); len(got) != 3 || b.status() != clusterInstalled {
+		t.Errorf("the host that was refused shows: %d hosts of a cluster that is %s", len(got), b.status())
+	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
 	if a := late.register(); a.status != http.StatusCreated {
 		t.Fatal(a.text)
@@ -352,8 +393,13 @@ func TestAddHosts(t *testing.T) {
 	if got := late.get(); got["status"] != hostAdded || got["status_info"] != infoRebootedDay2 {
 		t.Errorf("%v: %v", got["status"], got["status_info"])
 	}
-	if a := late.stage(stageConfiguring, ""); a.status != 409 {
-		t.Errorf("a stage after the reboot: %d", a.status)
+	if got := late.progressed(); got != stageDone {
+		t.Errorf("after its reboot the host is at %q", got)
+	}
+	for stage, status := range map[string]int{stageConfiguring: 409, stageJoined: 409, stageDone: 200} {
+		if a := late.stage(stage, ""); a.status != status {
+			t.Errorf("%s after the reboot: %d", stage, a.status)
+		}
 	}
 }
 
@@ -386,5 +432,42 @@ func TestPool(t *testing.T) {
 	b.pass(20 * time.Second)
 	if got := m.get(); got["status"] != hostKnownUnbound || got["cluster_id"] != nil {
 		t.Errorf("%v in %v", got["status"], got["cluster_id"])
+	}
+}
+
+// TestUnbind takes hosts out of their cluster in the states that they may leave it in.
+func TestUnbind(t *testing.T) {
+	for _, tc := range []struct {
+		state  string
+		hub    bool
+		status int
+		reason string
+		after  string
+	}{
+		{state: hostKnown, status: 200, after: hostUnbinding},
+		{state: hostPreparing, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: hostPreparing},
+		{state: hostInProgress, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: hostInProgress},
+		{state: hostInProgress, hub: true, status: 200, after: hostUnbindingPending},
+		{state: hostError, status: 200, after: hostUnbindingPending},
+		{state: hostResettingPending, status: 500, reason: "no condition found to run transition", after: hostResettingPending},
+	} {
+		t.Run(fmt.Sprintf("%s, hub %t", tc.state, tc.hub), func(t *testing.T) {
+			b := newBench(t, nil)
+			b.s.cfg.KubeAPI = tc.hub
+			b.make(nil)
+			b.infraEnv = b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()["id"].(string)
+			m := b.boot()
+			b.pass(20 * time.Second)
+			b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
+			m.poll()
+			b.s.hosts[b.infraEnv+"/"+m.id].state = tc.state
+			reason := strings.Replace(tc.reason, "%s", m.id, 1)
+			if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != tc.status || a.reason() != reason {
+				t.Errorf("%d %s", a.status, a.text)
+			}
+			if got := m.state(); got != tc.after {
+				t.Errorf("the host is %s", got)
+			}
+		})
 	}
 }

@@ -26,6 +26,7 @@ type inventory struct {
 	Timestamp    int64        `json:"timestamp,omitempty"`
 	TpmVersion   string       `json:"tpm_version,omitempty"`
 	addresses    []netAddress // of all interfaces, parsed once
+	virtual      []string     // types of the interfaces that were dropped
 }
 
 type bootInfo struct {
@@ -120,12 +121,20 @@ type netAddress struct {
 	nic    int
 }
 
-// parseInventory reads what an agent posted.
+// parseInventory reads what an agent posted, and drops the interfaces that are no
+// machine's own.
 func parseInventory(text string) (*inventory, error) {
 	inv := &inventory{}
 	if err := json.Unmarshal([]byte(text), inv); err != nil {
 		return nil, fmt.Errorf("reading the inventory: %w", err)
 	}
+	inv.Interfaces = slices.DeleteFunc(inv.Interfaces, func(n nic) bool {
+		virtual := !oneOf(n.Type, "", "physical", "vlan", "bond")
+		if virtual {
+			inv.virtual = append(inv.virtual, n.Type)
+		}
+		return virtual
+	})
 	for i, n := range inv.Interfaces {
 		for _, text := range slices.Concat(n.IPV4Addresses, n.IPV6Addresses) {
 			if p, err := netip.ParsePrefix(text); err == nil {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -186,24 +187,46 @@ func enough(o outcome, masters, arbiters, workers int) bool {
 	return masters >= o.masters && (o.arbiters == 0 || arbiters >= 1) && (o.workers < 2 || workers >= 2)
 }
 
-// userLimit is how long an installation waits for somebody to fix a boot order.
+// userLimit is how long an installation may have taken while somebody has still to fix
+// a boot order.
 const userLimit = 24 * time.Hour
 
+// moveInstallation looks at how many nodes stand, and for how many there is hope.
 func (s *Service) moveInstallation(c *cluster) {
 	o := c.outcome(func(h *host) bool { return h.state == hostInstalled })
-	waiting := slices.ContainsFunc(c.hosts, func(h *host) bool { return h.state == hostPendingUser })
 	switch {
-	case enough(o, o.mastersIn, o.arbitersIn, o.workersIn):
-		s.setCluster(c, clusterFinalizing, infoFinalizing)
-	case !enough(o, o.mastersUp, o.arbitersUp, o.workersAlive):
+	case !c.hopeful(o):
 		s.failInstallation(c, infoHostsInError)
-	case waiting && c.Status == clusterPendingUser && s.since(c.StatusUpdatedAt) > userLimit:
+	case c.Status == clusterPendingUser && s.since(c.InstallStartedAt) > userLimit:
 		s.failInstallation(c, infoUserTimeout)
-	case waiting:
+	case c.awaitsUser():
 		s.setCluster(c, clusterPendingUser, infoPendingUser)
+	case enough(o, o.mastersIn, o.arbitersIn, o.workersIn):
+		s.startFinalizing(c)
 	default:
 		s.setCluster(c, clusterInstalling, infoInstalling)
 	}
+}
+
+// hopeful tells whether as many nodes as a cluster needs stand or are on their way.
+func (c *cluster) hopeful(o outcome) bool {
+	return enough(o, o.mastersUp, o.arbitersUp, o.workersAlive)
+}
+
+// awaitsUser tells whether a host has booted the wrong disk.
+func (c *cluster) awaitsUser() bool {
+	return slices.ContainsFunc(c.hosts, func(h *host) bool { return h.state == hostPendingUser })
+}
+
+// startFinalizing leaves the rest to the controller. One that waited for a user
+// meanwhile has all the time again.
+func (s *Service) startFinalizing(c *cluster) {
+	if c.Status == clusterPendingUser {
+		progress := *c.Progress
+		progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = millis(s.now()), false
+		c.Progress = &progress
+	}
+	s.setCluster(c, clusterFinalizing, infoFinalizing)
 }
 
 func (s *Service) failInstallation(c *cluster, reason string) {
@@ -212,13 +235,30 @@ func (s *Service) failInstallation(c *cluster, reason string) {
 	s.note(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
 }
 
-// moveFinalizing waits for the last hosts, the ingress certificate and the
-// operators.
+// finalizingLimit is how long finalizing may take, whatever the controller's stage.
+const finalizingLimit = 5 * time.Hour
+
+// moveFinalizing looks at the time, and then at the last hosts, the ingress
+// certificate and the operators.
 func (s *Service) moveFinalizing(c *cluster) {
-	s.watchFinalizing(c)
-	if c.Status != clusterFinalizing {
-		return
+	stage, limit := c.finalizingStage()
+	overdue := stage.name != "" && s.since(c.Progress.FinalizingStageStartedAt) > limit
+	switch {
+	case s.since(c.StatusUpdatedAt) > finalizingLimit:
+		s.failInstallation(c, infoFinalizeTimeout)
+	case overdue && !stage.optional:
+		s.failInstallation(c, fmt.Sprintf(infoStageTimeout, stage.name, int(limit.Minutes())))
+	case overdue && !c.Progress.FinalizingStageTimedOut:
+		s.markStage(c, stage, limit)
+	case c.awaitsUser() && c.hopeful(c.outcome(func(h *host) bool { return h.state == hostInstalled })):
+		s.setCluster(c, clusterPendingUser, infoPendingUser)
+	default:
+		s.finishIfDone(c)
 	}
+}
+
+// finishIfDone declares the cluster installed once nothing is missing.
+func (s *Service) finishIfDone(c *cluster) {
 	for _, h := range c.hosts {
 		if !oneOf(h.state, hostInstalled, hostError) {
 			return
@@ -247,37 +287,28 @@ func (s *Service) finish(c *cluster, broken []string) {
 	o := c.outcome(func(h *host) bool { return h.state == hostInstalled })
 	switch {
 	case len(broken) > 0:
-		info = infoDegraded + strings.Join(broken, ", ")
-		s.note(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", strings.Join(broken, ", "))
+		failed := ". Failed OLM operators: " + strings.Join(broken, ", ")
+		info = infoDegraded + failed
+		s.note(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
 	case o.workersIn < o.workers:
 		info = infoWorkersMissing
 	}
 	c.InstallCompletedAt = millis(s.now())
 	s.setCluster(c, clusterInstalled, info)
+	progress := *c.Progress
+	progress.FinalizingPercentage = 100
+	c.Progress = &progress
 	c.measureTotal()
 	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }
 
-// hardLimit is when waiting for the operators ends in failure.
-const hardLimit = 10 * time.Hour
-
-// watchFinalizing looks at how long the controller has been in its stage.
-func (s *Service) watchFinalizing(c *cluster) {
-	at := finalizingIndex(c.Progress.FinalizingStage)
-	if at < 0 {
-		return
-	}
-	stage := finalizingStages()[at]
-	spent := s.since(c.Progress.FinalizingStageStartedAt)
-	if stage.name == finalizingOperator && spent > hardLimit {
-		s.failInstallation(c, infoFinalizeTimeout)
-		return
-	}
-	if stage.name == finalizingDone || c.Progress.FinalizingStageTimedOut || spent <= stage.soft {
-		return
-	}
+// markStage says that a stage takes long, which is all that comes of it: the cluster is
+// installed without what it is about.
+func (s *Service) markStage(c *cluster, stage finalizingStage, limit time.Duration) {
 	progress := *c.Progress
 	progress.FinalizingStageTimedOut = true
 	c.Progress = &progress
-	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%.0f minutes)", c.ID, stage.name, stage.soft.Minutes())
+	minutes := int(limit.Minutes())
+	s.setCluster(c, clusterFinalizing, fmt.Sprintf(infoStageSlow, stage.name, minutes))
+	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.name, minutes)
 }

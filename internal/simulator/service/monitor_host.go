@@ -172,6 +172,8 @@ func (s *Service) moveInstalling(h *host) {
 		s.moveStarting(h)
 	case hostInProgress:
 		s.watchStage(h)
+	case hostPendingUser:
+		s.watchBoot(h)
 	}
 }
 
@@ -232,25 +234,38 @@ func (s *Service) watchStage(h *host) {
 		s.setHost(h, hostError, infoLostInstalling)
 		return
 	}
+	if h.cluster.Status == clusterPendingUser && oneOf(stage, stageControlPlane, stageController, stageBootkube, stageRebooting) {
+		progress := *h.Progress
+		progress.StageUpdatedAt = millis(s.now()) // it waits for the host that booted the wrong disk
+		h.Progress = &progress
+		return
+	}
 	limit := stageTimeout(stage, single)
 	if s.since(h.Progress.StageUpdatedAt) <= limit {
 		return
 	}
-	if h.cluster.Status == clusterPendingUser && stage != stageRebooting {
-		return // it waits for the host that booted the wrong disk
-	}
-	if stage == stageRebooting {
+	switch stage {
+	case stageRebooting:
 		s.setHost(h, hostPendingUser, fmt.Sprintf("Host timed out when pulling the configuration files. Verify in the host console that the host boots from the OpenShift installation disk (%s, %s) and has network access to the cluster API. The installation will resume after the host successfully boots and can access the cluster API",
 			h.diskName(), h.InstallationDiskID))
-		return
+	case stageWriting, stageCopying:
+		s.setHost(h, hostError, fmt.Sprintf(infoStageStuck, stage, limit))
+	default:
+		s.setHost(h, hostError, fmt.Sprintf(infoStageTooLong, stage, limit))
 	}
-	if h.Progress.StageTimedOut {
-		return
+}
+
+// bootLimit is how long a host may boot the wrong disk that the cluster can do without.
+const bootLimit = time.Hour
+
+// watchBoot gives up a host that nobody gets to boot from its disk, where the cluster
+// has enough others.
+func (s *Service) watchBoot(h *host) {
+	o := h.cluster.outcome(func(h *host) bool { return h.state == hostInstalled })
+	spared := enough(o, o.mastersIn, o.arbitersIn, o.workersIn) && !oneOf(h.cluster.Status, clusterInstalled, clusterAddingHosts)
+	if spared && s.since(h.StatusUpdatedAt) > bootLimit {
+		s.setHost(h, hostError, infoNotBooted)
 	}
-	progress := *h.Progress
-	progress.StageTimedOut = true
-	h.Progress = &progress
-	s.noteHost(h, "host_stage_timed_out", severityWarning, "Host %s: host stage %s has been active more than the expected completion time (%.0f minutes)", h.name(), stage, limit.Minutes())
 }
 
 func (h *host) diskName() string {

@@ -99,22 +99,41 @@ func stageTimeout(stage string, single bool) time.Duration {
 	return time.Hour
 }
 
-// finalizingStages lists the controller's stages with their soft timeouts.
+// finalizingStage is a stage of the controller with how long the service gives it, as it
+// does unless it was set up with soft time limits. One that is about the operators on top
+// has at least what these ask for. What is optional does not fail an installation.
+type finalizingStage struct {
+	name          string
+	limit         time.Duration
+	olm, optional bool
+}
+
 func finalizingStages() []finalizingStage {
 	return []finalizingStage{
-		{finalizingOperator, 70 * time.Minute},
-		{"Adding router ca", 70 * time.Minute},
-		{"Applying olm manifests", 10 * time.Minute},
-		{"Waiting for olm operators csv initialization", 70 * time.Minute},
-		{"Waiting for olm operators csv", 70 * time.Minute},
-		{"Waiting for OLM operator setup jobs", 70 * time.Minute},
-		{finalizingDone, time.Hour},
+		{name: finalizingOperator, limit: 10 * time.Hour},
+		{name: "Adding router ca", limit: 70 * time.Minute},
+		{name: "Applying olm manifests", limit: 10 * time.Minute, optional: true},
+		{name: "Waiting for olm operators csv initialization", limit: 70 * time.Minute, olm: true, optional: true},
+		{name: "Waiting for olm operators csv", limit: 70 * time.Minute, olm: true, optional: true},
+		{name: "Waiting for OLM operator setup jobs", limit: 10 * time.Minute, olm: true},
+		{name: finalizingDone, limit: 70 * time.Minute},
 	}
 }
 
-type finalizingStage struct {
-	name string
-	soft time.Duration
+// finalizingStage is the stage that the controller has reported, and its time.
+func (c *cluster) finalizingStage() (stage finalizingStage, limit time.Duration) {
+	at := finalizingIndex(c.Progress.FinalizingStage)
+	if at < 0 {
+		return finalizingStage{}, 0
+	}
+	stage = finalizingStages()[at]
+	limit = stage.limit
+	for _, o := range c.MonitoredOperators {
+		if stage.olm && o.OperatorType == "olm" {
+			limit = max(limit, time.Duration(o.TimeoutSeconds)*time.Second)
+		}
+	}
+	return stage, limit
 }
 
 func finalizingIndex(name string) int {

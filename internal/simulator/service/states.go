@@ -63,6 +63,9 @@ const (
 	infoClusterFailed     = "Host is part of a cluster that failed to install"
 	infoResettingPending  = "Host requires booting into the discovery image to complete resetting the installation"
 	infoStartTimedOut     = "Host failed to install due to timeout while starting installation"
+	infoStageTooLong      = "Host failed to install because its installation stage %s took longer than expected %s"
+	infoStageStuck        = "Host failed to install because its installation stage %s did not sufficiently progress in the last %s."
+	infoNotBooted         = "Host failed to boot from the installation disk within the expected time."
 	infoLostInstalling    = "Host failed to install due to timeout while connecting to host during the installation phase."
 	infoLostPreparing     = "Host failed to install due to timeout while connecting to host during the preparation phase."
 	infoRestarted         = "The host unexpectedly restarted during the installation"
@@ -92,9 +95,11 @@ const (
 	infoPrepareFailed   = "Cluster failed to prepare for installation"
 	infoPrepareTimedOut = "Preparing cluster for installation timeout"
 	infoFinalizeTimeout = "Cluster installation timeout while finalizing"
+	infoStageTimeout    = "Cluster finalizing stage '%s' has been timed out after timeout duration of %d minutes"
+	infoStageSlow       = "Cluster finalizing stage '%s' is taking longer than the expected duration (%d minutes). To troubleshoot use kubeconfig or connect to any node using ssh"
 	infoCancelled       = "Installation was cancelled by user"
 	infoWorkersMissing  = "Cluster is installed but some workers did not join"
-	infoDegraded        = "Cluster is installed but degraded. Failed OLM operators: "
+	infoDegraded        = "Cluster is installed but degraded"
 )
 
 // The kinds of clusters and hosts.

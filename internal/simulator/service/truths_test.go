@@ -1,6 +1,8 @@
 package service
 
 import (
+	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -167,6 +169,104 @@ func TestEventCounts(t *testing.T) {
 		t.Errorf("of a deleted host in its cluster: %s", got)
 	}
 	if a := b.call("GET", "/events?"+all+"&severities=nonsense", nil); a.reason() != "severities.0 in query should be one of [info warning error critical]" {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+}
+
+// TestEventFilters reads events by all that narrows them down.
+func TestEventFilters(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(4)
+	b.install()
+	gone := b.machines[3]
+	b.must("DELETE", gone.path(), nil)
+	gone.silent = true
+	for _, m := range b.machines[:3] {
+		m.stage(stageStarting, "")
+		m.stage(stageInstalling, "")
+		m.stage(stageWriting, "60%")
+	}
+	b.call("POST", "/clusters/"+b.cluster+"/actions/install", nil)
+	b.call("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
+	type told struct {
+		Name, Message, Severity string
+		Category                *string
+		HostID                  string `json:"host_id"`
+	}
+	read := func(query string) (list []told, header http.Header) {
+		t.Helper()
+		a := b.must("GET", "/events?cluster_id="+b.cluster+query, nil)
+		if err := json.Unmarshal([]byte(a.text), &list); err != nil {
+			t.Fatal(err)
+		}
+		return list, a.header
+	}
+	all, counts := read("")
+	one, other := b.machines[0].id, b.machines[1].id
+	for _, tc := range []struct {
+		query string
+		holds func(told) bool
+	}{
+		{"&severities=warning", func(e told) bool { return e.Severity == severityWarning }},
+		{"&severities=warning,info", func(e told) bool { return e.Severity == severityWarning || e.Severity == severityInfo }},
+		{"&severities=info&severities=warning", func(e told) bool { return e.Severity == severityWarning }},
+		{"&host_id=" + one, func(e told) bool { return e.HostID == one }},
+		{"&host_ids=" + one + "," + other, func(e told) bool { return e.HostID == one || e.HostID == other }},
+		{"&host_ids=" + one + "&host_ids=" + other, func(e told) bool { return e.HostID == other }},
+		{"&deleted_hosts=true", func(e told) bool { return e.HostID == gone.id }},
+		{"&deleted_hosts=false", func(told) bool { return true }},
+		{"&cluster_level=true", func(e told) bool { return e.HostID == "" }},
+		{"&cluster_level=false", func(told) bool { return true }},
+		{"&cluster_level=true&deleted_hosts=true", func(e told) bool { return e.HostID == "" || e.HostID == gone.id }},
+		{"&cluster_level=true&host_ids=" + one, func(e told) bool { return e.HostID == "" || e.HostID == one }},
+		{"&message=%25", func(e told) bool { return strings.Contains(e.Message, "%") }},
+		{"&message=_", func(e told) bool { return strings.Contains(e.Message, "_") }},
+		{"&message=INSTALLATION", func(e told) bool { return strings.Contains(strings.ToLower(e.Message), "installation") }},
+		{"&message=", func(told) bool { return true }},
+		{"&categories=user", func(told) bool { return true }},
+		{"&categories=", func(told) bool { return true }},
+		{"&limit=-1", func(told) bool { return true }},
+		{"&offset=-1", func(told) bool { return true }},
+	} {
+		var want []told
+		for _, e := range all {
+			if tc.holds(e) {
+				want = append(want, e)
+			}
+		}
+		got, header := read(tc.query)
+		if len(want) == 0 || inString(got) != inString(want) {
+			t.Errorf("%s: %d events, want %d of %d", tc.query, len(got), len(want), len(all))
+		}
+		if header.Get("Event-Count") != inString(len(want)) {
+			t.Errorf("%s: Event-Count %s, want %d", tc.query, header.Get("Event-Count"), len(want))
+		}
+		if strings.Contains(tc.query, "severities") && header.Get("Severity-Count-Info") != counts.Get("Severity-Count-Info") {
+			t.Errorf("%s: the severities change their counts", tc.query)
+		}
+	}
+	measured, _ := read("&categories=metrics")
+	both, _ := read("&categories=user,metrics")
+	if len(measured) != 8 || measured[0].Message != "nic.virtual_interfaces" || len(both) != len(all)+len(measured) {
+		t.Errorf("%d events of metrics, %d with those for users, of which there are %d", len(measured), len(both), len(all))
+	}
+	for _, e := range both {
+		if e.Category != nil {
+			t.Errorf("%s has the category %s", e.Name, *e.Category)
+		}
+	}
+	for _, e := range measured {
+		if e.Name != "" {
+			t.Errorf("an event of metrics is called %s", e.Name)
+		}
+	}
+	if !strings.Contains(all[0].Message, "registered") || !slices.ContainsFunc(all, func(e told) bool { return e.Message == "Host "+one+": Successfully registered" }) {
+		t.Errorf("the first event is %q, and no host is called by its id", all[0].Message)
+	}
+	if a := b.call("GET", "/events?order=nonsense", nil); a.status != 400 || a.reason() != "order in query should be one of [ascending descending]" {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+	if a := b.call("GET", "/clusters/"+b.cluster+"/events", nil); a.status != 404 {
 		t.Errorf("%d %s", a.status, a.text)
 	}
 }

@@ -60,7 +60,6 @@ type hostProgress struct {
 	Percentage     int    `json:"installation_percentage,omitempty"`
 	ProgressInfo   string `json:"progress_info,omitempty"`
 	StageStartedAt millis `json:"stage_started_at"`
-	StageTimedOut  bool   `json:"stage_timed_out,omitempty"`
 	StageUpdatedAt millis `json:"stage_updated_at"`
 }
 

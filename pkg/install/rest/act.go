@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -291,7 +292,39 @@ func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, ac
 	for name := range desired.Spec.Spec.Overrides.InfraEnv { // as when it was registered
 		delete(fields, name)
 	}
-	return p.patch(ctx, label{"update InfraEnv", action.Name}, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": action.Target}, fields)
+	if _, has := fields["proxy"]; has {
+		return p.updateProxy(ctx, action, fields)
+	}
+	return p.do(ctx, infraEnvPatch(action, fields), nil)
+}
+
+func infraEnvPatch(action install.Action, fields any) request {
+	return request{
+		label: label{"update InfraEnv", action.Name}, method: http.MethodPatch, path: "/v2/infra-envs/{infra_env_id}",
+		in: map[string]string{"infra_env_id": action.Target}, body: fields,
+	}
+}
+
+// updateProxy writes what has a proxy among it, and looks whether that was taken: the
+// service drops a proxy whose addresses, joined, are those of the last one it was sent,
+// and says nothing. What it drops it takes after another one.
+func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
+	var want install.Proxy
+	if err := action.Settings[install.SetProxy].Decode(&want); err != nil {
+		return refusal(action, err)
+	}
+	var now infraEnvWire
+	if err := p.do(ctx, infraEnvPatch(action, fields), &now); err != nil || now.Proxy == nil || proxyOf(now.Proxy) == want {
+		return err
+	}
+	another := want
+	another.No = strings.TrimPrefix(want.No+",localhost", ",")
+	for _, proxy := range []install.Proxy{another, want} {
+		if err := p.do(ctx, infraEnvPatch(action, writeProxy(proxy)), nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Plane) renewImage(ctx context.Context, _ *install.Desired, action install.Action) error {

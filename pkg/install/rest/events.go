@@ -76,9 +76,7 @@ func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, q
 	if offset > 0 {
 		set("offset", strconv.Itoa(offset))
 	}
-	if len(filter.Severities) > 0 {
-		query["severities"] = filter.Severities
-	}
+	set("severities", strings.Join(filter.Severities, ",")) // of a repeated parameter the last would count
 	page := EventPage{Total: -1}
 	events, err := listOf(ctx, p, request{
 		label:  label{"read events of", cmpOr(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service")},

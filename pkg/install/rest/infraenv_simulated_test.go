@@ -9,6 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // setUp is a run that makes things ready on a service without machines.
@@ -94,6 +95,55 @@ func TestOrphanedInfraEnv(t *testing.T) {
 	left, err := runs[1].ListInfraEnvs(t.Context(), "")
 	if err != nil || len(left) != 1 || left[0].ID == old[0].ID || left[0].ClusterID == old[0].ClusterID {
 		t.Fatalf("InfraEnvs %+v, error %v; the old one is %s", left, err, old[0].ID)
+	}
+}
+
+// TestProxyOfAnInfraEnv changes the proxy in ways that the service, which compares the
+// joined addresses with those of the last request, takes for no change.
+func TestProxyOfAnInfraEnv(t *testing.T) {
+	t.Parallel()
+	run := simulatedRuns(t, "first")[0]
+	const one, other = "http://one.example.com:3128", "http://other.example.com:3128"
+	for _, proxy := range []spec.Proxy{{HTTP: one}, {HTTPS: one}, {HTTP: one, No: spec.StringList{"x.example.com"}}, {HTTP: one, HTTPS: other}, {HTTP: one, No: spec.StringList{"x.example.com"}}} {
+		run.desired.Spec.Spec.Proxy = proxy
+		run.settle(t)
+		envs, err := run.ListInfraEnvs(t.Context(), "")
+		if err != nil || len(envs) != 1 {
+			t.Fatalf("%d InfraEnvs, %v", len(envs), err)
+		}
+	}
+}
+
+// TestTimeServersOfAnInfraEnv changes over from servers besides those of the network to
+// the only ones, and back: the service takes no InfraEnv with both.
+func TestTimeServersOfAnInfraEnv(t *testing.T) {
+	t.Parallel()
+	run := simulatedRuns(t, "first")[0]
+	network := &run.desired.Spec.Spec.Network
+	for _, tc := range []struct{ only, besides []string }{
+		{besides: []string{"10.1.1.1", "ntp.example.com"}}, {only: []string{"10.1.1.2"}}, {only: []string{"10.1.1.2", "10.1.1.3"}}, {besides: []string{"10.1.1.1"}},
+	} {
+		network.NTP, network.Defaults.NTP = tc.only, tc.besides
+		run.settle(t)
+	}
+}
+
+// TestEventsOfSeveralSeverities are those of any of them.
+func TestEventsOfSeveralSeverities(t *testing.T) {
+	t.Parallel()
+	run := simulatedRuns(t, "first")[0]
+	run.settle(t)
+	count := func(severities ...string) int {
+		t.Helper()
+		page, err := run.Events(t.Context(), rest.EventFilter{Severities: severities}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Events)
+	}
+	info, all := count("info"), count()
+	if info == 0 || count("info", "warning", "error", "critical") != all || count("info", "critical") != info {
+		t.Errorf("%d events, %d of severity info, %d of all severities, %d of two", all, info, count("info", "warning", "error", "critical"), count("info", "critical"))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openshift/assisted-service/models"
+
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -18,14 +20,7 @@ func infraEnvTable() table[infraEnvWire] {
 		text(install.SetOSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
 		text(install.SetArch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
 		text(install.SetSSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
-		row(install.SetProxy, func(p install.Proxy) body {
-			return body{"proxy": body{"http_proxy": p.HTTP, "https_proxy": p.HTTPS, "no_proxy": p.No}}
-		}, func(e *wire) (install.Proxy, bool) {
-			if e.Proxy == nil {
-				return install.Proxy{}, true
-			}
-			return install.Proxy{HTTP: value(e.Proxy.HTTPProxy), HTTPS: value(e.Proxy.HTTPSProxy), No: value(e.Proxy.NoProxy)}, true
-		}),
+		row(install.SetProxy, writeProxy, func(e *wire) (install.Proxy, bool) { return proxyOf(e.Proxy), true }),
 		row(install.SetExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
 		}),
@@ -43,6 +38,17 @@ func infraEnvTable() table[infraEnvWire] {
 		}),
 		row(install.SetStaticNetwork, writeStaticNetworks, readStaticNetworks),
 	}
+}
+
+func writeProxy(p install.Proxy) body {
+	return body{"proxy": body{"http_proxy": p.HTTP, "https_proxy": p.HTTPS, "no_proxy": p.No}}
+}
+
+func proxyOf(shown *models.Proxy) install.Proxy {
+	if shown == nil {
+		return install.Proxy{}
+	}
+	return install.Proxy{HTTP: value(shown.HTTPProxy), HTTPS: value(shown.HTTPSProxy), No: value(shown.NoProxy)}
 }
 
 // kernelArgument is how the service takes and shows a kernel argument; it knows
