@@ -304,6 +304,6 @@ func (inv *inventory) findDisk(name string) *disk {
 }
 
 // ofVMware tells a virtual machine of vSphere, in whatever cluster it is.
-func (i *inventory) ofVMware() bool {
-	return i.SystemVendor != nil && i.SystemVendor.Manufacturer == "VMware, Inc."
+func (inv *inventory) ofVMware() bool {
+	return inv.SystemVendor != nil && inv.SystemVendor.Manufacturer == "VMware, Inc."
 }

@@ -125,8 +125,8 @@ func TestIgnoredValidationsForms(t *testing.T) {
 		}
 	}
 	for reason, body := range map[string]any{
-		"ignoredValidations in body is required": nil,
-		`parsing ignoredValidations body from "" failed, because json: unknown field "unknown-field"`:                                                                     fields{"unknown-field": "[]"},
+		"ignoredValidations in body is required":                                                      nil,
+		`parsing ignoredValidations body from "" failed, because json: unknown field "unknown-field"`: fields{"unknown-field": "[]"},
 		`parsing ignoredValidations body from "" failed, because json: cannot unmarshal array into Go struct field IgnoredValidations.host-validation-ids of type string`: fields{hosts: []string{"has-min-memory"}},
 	} {
 		if a := b.call("PUT", path, body); a.status != 400 || a.reason() != reason {
