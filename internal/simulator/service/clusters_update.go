@@ -327,5 +327,12 @@ func (s *Service) changeOperators(c *cluster, p *clusterUpdate) error {
 	if p.OlmOperators == nil && p.OperatorBundles == nil {
 		return nil
 	}
-	return c.chooseOperators(p.OlmOperators, p.OperatorBundles)
+	before := len(c.MonitoredOperators)
+	if err := c.chooseOperators(p.OlmOperators, p.OperatorBundles); err != nil {
+		return err
+	}
+	if max(before, len(c.MonitoredOperators)) > 1 { // more than the console
+		c.resetRoles() // hosts may be good for something else now
+	}
+	return nil
 }

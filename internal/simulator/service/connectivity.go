@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -94,8 +95,12 @@ type majority struct {
 	text string
 }
 
-// updateGroupsAndCollisions computes both, if anything that they depend on has changed.
+// updateGroupsAndCollisions computes both before an install, if anything that they depend
+// on has changed.
 func (c *cluster) updateGroupsAndCollisions() {
+	if !oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady) {
+		return
+	}
 	now := c.reachability()
 	if c.ConnectivityGroups != "" && now.is(c.reached) {
 		return
@@ -270,26 +275,33 @@ func (c *cluster) hostNetworks() []hostNetwork {
 	return list
 }
 
-// findCollisions looks for addresses that more than one card answers for.
+// findCollisions keeps the addresses that answered one host from two network cards. Of
+// several hosts that report something, the service keeps what the last one says.
 func (c *cluster) findCollisions() {
-	seen := map[string][]string{}
-	for _, h := range c.hosts {
-		for _, remote := range h.peers {
-			for _, l := range remote.L2 {
-				mac := strings.ToLower(l.RemoteMAC)
-				if l.RemoteIP != "" && mac != "" && !slices.Contains(seen[l.RemoteIP], mac) {
-					seen[l.RemoteIP] = append(seen[l.RemoteIP], mac)
-				}
+	hosts := slices.Clone(c.hosts)
+	slices.SortFunc(hosts, func(a, b *host) int { return strings.Compare(a.ID, b.ID) })
+	c.collisions = map[string][]string{}
+	for _, h := range hosts {
+		if h.Connectivity != "" {
+			c.collisions = h.collisions()
+		}
+	}
+	c.IPCollisions = inString(c.collisions)
+}
+
+// collisions are the addresses that answered this host, behind one of its own network
+// cards, from two others.
+func (h *host) collisions() map[string][]string {
+	type place struct{ nic, address string }
+	answered, found := map[place]string{}, map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(h.peers)) {
+		for _, l := range h.peers[id].L2 {
+			at := place{l.OutgoingNIC, l.RemoteIP}
+			if before := answered[at]; before != "" && before != l.RemoteMAC {
+				found[l.RemoteIP] = []string{min(before, l.RemoteMAC), max(before, l.RemoteMAC)}
 			}
+			answered[at] = l.RemoteMAC
 		}
 	}
-	for ip, macs := range seen {
-		if len(macs) < 2 {
-			delete(seen, ip)
-			continue
-		}
-		slices.Sort(macs)
-	}
-	c.collisions = seen
-	c.IPCollisions = inString(seen)
+	return found
 }

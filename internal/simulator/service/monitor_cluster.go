@@ -9,10 +9,7 @@ import (
 
 // tickCluster judges a cluster anew and moves it on.
 func (s *Service) tickCluster(c *cluster) {
-	switch {
-	case c.Status == clusterAddingHosts:
-		c.updateGroupsAndCollisions()
-	case oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing):
+	if oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing) {
 		s.judgeCluster(c)
 		if !c.isSingle() { // whose hosts are looked at first
 			c.assignMachineNetworks()
