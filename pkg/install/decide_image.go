@@ -152,6 +152,7 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 			}
 			continue
 		}
+		p.lasts(scope, d)
 		update.Settings[d.setting] = d.want
 		update.Changes = append(update.Changes, d.change(""))
 	}
@@ -167,6 +168,19 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 	if p.missingFrom(image) || p.anyOldImage(env) {
 		p.usableImage(env)
 	}
+}
+
+// lasts tells of a change that takes something away, where the service goes on with what
+// it has.
+func (p *planner) lasts(scope Scope, d difference) {
+	if p.cluster == nil || !slices.Contains(p.cluster.Lasting, d.setting) || !d.takesAway() {
+		return
+	}
+	p.warn(Warning{
+		Key: "lasts/" + string(scope) + "/" + string(d.setting), Scope: scope, Reason: "Drift",
+		Message: fmt.Sprintf("%s is %s in the file, and the service goes on with %s, of which it takes nothing away", d.setting, orNothing(d.want.show(d.setting)), d.have.show(d.setting)),
+		Next:    "oaictl delete cluster " + p.name() + ", and then the same command again, which makes it anew",
+	})
 }
 
 // imageDifferences compares what is said of an InfraEnv with it, but for what the

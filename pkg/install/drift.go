@@ -113,6 +113,18 @@ func differences(want, have Settings) []difference {
 	return out
 }
 
+// takesAway says whether what is there is emptied, or of a proxy a part of it.
+func (d difference) takesAway() bool {
+	if d.setting != SetProxy {
+		return empty(d.want)
+	}
+	var want, have Proxy
+	if d.want.Decode(&want) != nil || d.have.Decode(&have) != nil {
+		return false
+	}
+	return want.HTTP == "" && have.HTTP != "" || want.HTTPS == "" && have.HTTPS != "" || want.No == "" && have.No != ""
+}
+
 // withoutRivals wants what excludes another setting to take its place: the service has
 // no object with both.
 func withoutRivals(want, have Settings) Settings {

@@ -3,6 +3,7 @@ package install_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,43 @@ func TestSettingsOfImagesOnly(t *testing.T) {
 	w.desired.Options.Reimage = true
 	if plan := w.decide(); hasKind(plan, install.UpdateCluster) || !hasKind(plan, install.UpdateInfraEnv) {
 		t.Errorf("%+v", plan.Actions)
+	}
+}
+
+// TestLastingSettings warns of what is taken away from a service that goes on with it,
+// and of nothing else.
+func TestLastingSettings(t *testing.T) {
+	proxy := func(http, https, no string) install.Value {
+		return install.ValueOf(install.Proxy{HTTP: http, HTTPS: https, No: no})
+	}
+	for name, test := range map[string]struct {
+		have install.Settings
+		want func(*spec.ClusterSpec)
+		told bool
+	}{
+		"time servers, none": {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, true},
+		"more of them, none": {install.Settings{install.SetExtraNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, true},
+		"others":             {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, false},
+		"no proxy":           {install.Settings{install.SetProxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, true},
+		"half a proxy":       {install.Settings{install.SetProxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, true},
+		"another proxy":      {install.Settings{install.SetProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, false},
+		"arguments, none":    {install.Settings{install.SetKernelArgs: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, false},
+	} {
+		c := sample(3, 0)
+		test.want(&c.Spec)
+		for _, lasting := range []bool{true, false} {
+			w := readyWorld(t, c)
+			w.desired.Options.Reimage = true
+			maps.Copy(w.observed.InfraEnvs[0].Settings, test.have)
+			if lasting {
+				w.observed.Cluster.Lasting = []install.Setting{install.SetProxy, install.SetExtraNTP, install.SetNTP}
+			}
+			plan := w.decide()
+			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool { return strings.HasPrefix(x.Key, "lasts/") && x.Next != "" })
+			if told != (lasting && test.told) || !hasKind(plan, install.UpdateInfraEnv) {
+				t.Errorf("%s, lasting %v: warnings %+v, actions %v", name, lasting, plan.Warnings, keys(plan.Actions))
+			}
+		}
 	}
 }
 

@@ -78,6 +78,9 @@ type Cluster struct {
 	// ImageOnly are settings of clusters that this service keeps with the InfraEnvs
 	// only: they are compared, and written, there.
 	ImageOnly []Setting
+	// Lasting are settings of clusters and InfraEnvs that this service goes on with once
+	// they are emptied: it only ever takes another value.
+	Lasting []Setting
 	// Changeable are settings that this service takes until the install starts, and
 	// others only when a cluster is registered.
 	Changeable []Setting

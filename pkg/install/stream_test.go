@@ -109,6 +109,26 @@ func TestStreamWhenARoleIsDecided(t *testing.T) {
 	}
 }
 
+// TestStreamOfAnAddedHost tells of no stage that the host cannot have gone through, though
+// the service's list for its role has it.
+func TestStreamOfAnAddedHost(t *testing.T) {
+	events := watched(t, installing(t), func(look int, o *install.Observed) {
+		h := &o.Hosts[0]
+		h.Day2, h.Progress.Stages = true, []string{"Starting installation", "Installing", "Writing image to disk", "Waiting for control plane", "Rebooting"}
+		switch look {
+		case 1:
+			h.Progress.Stage = "Installing"
+		case 2:
+			h.State, h.Progress.Stage = install.HostAdded, "Done"
+			o.Cluster.State = install.ClusterFailed
+		}
+	})
+	want := []string{"cp-0 Installing Installing", "cp-0 Writing image to disk Added", "cp-0 Rebooting Added", "cp-0 Done Added"}
+	if got := lines(events, install.EventStage); !slices.Equal(got, want) {
+		t.Errorf("stages %q, want %q", got, want)
+	}
+}
+
 // TestPercentNeverGoesBack, even where the service begins anew.
 func TestPercentNeverGoesBack(t *testing.T) {
 	events := watched(t, installing(t), func(look int, o *install.Observed) {

@@ -214,7 +214,7 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 		from = -1 // the host began again
 	}
 	for i := from + 1; i < to; i++ {
-		if !skippable(is.Stages[i]) {
+		if !skippable(is.Stages[i], now.Day2) {
 			tell(is.Stages[i], "", (i+1)*100/len(is.Stages))
 		}
 	}
@@ -223,8 +223,11 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 }
 
 // skippable says whether a host may pass from the stage before to the stage
-// after without this one: the registry is copied from appliance media only.
-func skippable(stage string) bool { return stage == "Copying registry data to disk" }
+// after without this one: the registry is copied from appliance media only, and a host
+// that joins an installed cluster finds its control plane there.
+func skippable(stage string, joins bool) bool {
+	return stage == "Copying registry data to disk" || joins && stage == "Waiting for control plane"
+}
 
 // standing tells once of every warning, blocker and wipe of a plan.
 func (w *watcher) standing(plan Plan, now time.Time) bool {

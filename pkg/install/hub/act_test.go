@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // A cluster is made with each object written once; another run, which remembers
@@ -144,6 +145,28 @@ func TestUpdate(t *testing.T) {
 	}
 	if fields["sshPublicKey"] == nil || fields["networking"].(map[string]any)["userManagedNetworking"] != false || fields["holdInstallation"] != true {
 		t.Errorf("fields were lost: %v", fields)
+	}
+}
+
+// TestUpdateWithoutAProxy takes one away, which the API server takes only if a field of it
+// is left; that the service goes on with it is told.
+func TestUpdateWithoutAProxy(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	s.desired.Spec.Spec.Proxy = spec.Proxy{No: spec.StringList{}}
+	s.desired.Options.Reimage = true
+	o := s.observe()
+	if told := install.Decide(s.desired, o, o.At).Warnings; !slices.ContainsFunc(told, func(w install.Warning) bool { return strings.HasPrefix(w.Key, "lasts/") }) {
+		t.Errorf("warnings %+v", told)
+	}
+	if done := s.settle(); !slices.Contains(done, "UpdateCluster") || !slices.Contains(done, "UpdateInfraEnv") {
+		t.Errorf("done %v", done)
+	}
+	for _, k := range []kind{agentInstalls(), infraEnvs()} {
+		proxy, _, _ := unstructured.NestedMap(s.get(k, s.namespace).Object, "spec", "proxy")
+		if diff := cmp.Diff(map[string]any{"noProxy": ""}, proxy); diff != "" {
+			t.Errorf("%s: %s", k.name, diff)
+		}
 	}
 }
 

@@ -46,7 +46,8 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
 		Settings:    clusterSettings(aci, made.GetAnnotations(), made.GetLabels(), image, ca),
 		Manifests:   manifestsOf(at, aci),
-		ImageOnly:   []install.Setting{install.SetExtraNTP},                          // an AgentClusterInstall has no additionalNTPSources
+		ImageOnly:   []install.Setting{install.SetExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
+		Lasting:     []install.Setting{install.SetProxy, install.SetExtraNTP, install.SetNTP},
 		Changeable:  []install.Setting{install.SetControlPlane, install.SetArbiters}, // provisionRequirements, which freezes when the install starts
 		Validations: validationsOf(status.ValidationsInfo),
 		Preparation: preparationOf(status.Conditions),

@@ -153,6 +153,10 @@ func proxyFields(proxy spec.Proxy) fields {
 	put(out, "httpProxy", proxy.HTTP.Reveal())
 	put(out, "httpsProxy", proxy.HTTPS.Reveal())
 	put(out, "noProxy", joined(proxy.No))
+	if len(out) == 0 {
+		// Of an object that loses all its fields an API server makes null, and refuses that.
+		out["noProxy"] = ""
+	}
 	return out
 }
 
