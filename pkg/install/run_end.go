@@ -173,8 +173,11 @@ func besides(b Blocker, all []Blocker) string {
 var errOutOfTime = errors.New("the run has no more time")
 
 // resultsBear is how long the results of an installed cluster may take to be fetched
-// once the time is up.
-const resultsBear = 30 * time.Second
+// once the time is up, on a fast clock at least leastBear.
+const (
+	resultsBear = 30 * time.Second
+	leastBear   = 5 * time.Second
+)
 
 // bound is the context of everything that a run does: requests under way end with
 // its time, too, as the run's clock tells it. A fast one may run slower for a while.
@@ -213,7 +216,7 @@ func (r *run) lastResults(ctx context.Context, ended error) {
 	if ended == nil || CodeOf(ended) != CodeTimeout {
 		return
 	}
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), r.wall(resultsBear))
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), max(r.wall(resultsBear), leastBear))
 	defer done()
 	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a Action) bool {
 		return a.Kind != SaveNoIngress && a.Kind != SaveKubeconfig && a.Kind != SavePassword
