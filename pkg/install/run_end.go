@@ -177,12 +177,24 @@ var errOutOfTime = errors.New("the run has no more time")
 const resultsBear = 30 * time.Second
 
 // bound is the context of everything that a run does: requests under way end with
-// its time, too.
+// its time, too, as the run's clock tells it. A fast one may run slower for a while.
 func (r *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.timeout <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, r.wall(r.timeout), errOutOfTime)
+	ctx, cancel := context.WithCancelCause(ctx)
+	until := r.clock.Now().Add(r.timeout)
+	go func() {
+		for left := r.timeout; left > 0; left = until.Sub(r.clock.Now()) {
+			select {
+			case <-time.After(max(r.wall(left), time.Millisecond)):
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel(errOutOfTime)
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // wall is how long a time is for contexts, which know no other clock than the

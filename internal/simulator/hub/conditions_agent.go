@@ -12,9 +12,9 @@ type agentView struct {
 // The three texts that stand in several conditions of a host that changes its
 // cluster.
 const (
-	bindingText   = "The agent is currently binding; waiting for the agent to register with the service"
-	unbindingText = "The agent is currently unbinding; Waiting for the agent to register with the service"
-	userText      = "The agent is currently unbinding; Waiting for a user to reboot the host to the discovery image"
+	bindingText   = "The agent is currently binding to a cluster deployment"
+	unbindingText = "The agent is currently unbinding from a cluster deployment"
+	userText      = "The agent is currently unbinding; Pending host reboot from infraenv image"
 )
 
 // between gives the condition of a host that is on its way to a cluster or back.
@@ -22,10 +22,8 @@ func (v *agentView) between(kind string) (condition, bool) {
 	switch v.state {
 	case "binding":
 		return condition{kind, no, "Binding", bindingText}, true
-	case "unbinding":
+	case "unbinding", "unbinding-pending-user-action":
 		return condition{kind, no, "Unbinding", unbindingText}, true
-	case "unbinding-pending-user-action":
-		return condition{kind, no, "Unbinding", userText}, true
 	}
 	return condition{}, false
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -167,6 +168,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	cl.preparedAt = time.Time{}
 	cl.ingressCert = ""
 	cl.objects, cl.credentials = map[string][]byte{}, nil
+	maps.DeleteFunc(cl.manifests, func(_ string, m manifest) bool { return m.system })
 	for i := range cl.MonitoredOperators {
 		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
 		o := &cl.MonitoredOperators[i]

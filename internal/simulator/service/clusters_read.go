@@ -75,10 +75,12 @@ func (s *Service) listClusters(c *call) (reply, error) {
 	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
 	list := []wireCluster{}
 	for _, cl := range s.clustersInOrder() {
-		w := s.printCluster(cl, clusterDetail{hosts: withHosts})
-		if !withHosts {
-			w.HostNetworks = nil
-			w.ValidationsInfo = cl.ValidationsInfo
+		w := s.printCluster(cl, clusterDetail{})
+		w.HostNetworks, w.ValidationsInfo = nil, cl.ValidationsInfo
+		for _, h := range cl.hosts {
+			if withHosts {
+				w.Hosts = append(w.Hosts, s.printHost(h, detail{plain: true}))
+			}
 		}
 		list = append(list, w)
 	}

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"net/url"
+
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/versions"
@@ -312,8 +314,8 @@ func encryptionFrom(p *encryptionChoice) (*diskEncryption, error) {
 			return nil, badRequest("%s", err)
 		}
 		for _, server := range list {
-			if server.URL == "" {
-				return nil, badRequest("parse \"\": empty url")
+			if _, err := url.ParseRequestURI(server.URL); err != nil {
+				return nil, badRequest("Tang URL isn't valid: %s", err)
 			}
 			if server.Thumbprint == "" {
 				return nil, badRequest("Tang thumbprint isn't set")

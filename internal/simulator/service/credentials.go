@@ -180,10 +180,10 @@ func (s *Service) uploadIngressCert(c *call) (reply, error) {
 	}
 	cert := string(taken[models.IngressCertParams](c))
 	if !oneOf(cl.Status, clusterFinalizing, clusterInstalled) {
-		return reply{}, badRequest("Cluster ingress ca should only be added in %v state", []string{clusterFinalizing, clusterInstalled})
+		return reply{}, badRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, clusterFinalizing, clusterInstalled)
 	}
 	if block, _ := pem.Decode([]byte(cert)); block == nil {
-		return reply{}, refuse(http.StatusInternalServerError, "failed to parse the ingress certificate: no PEM data")
+		return reply{}, refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")
 	}
 	if cl.ingressCert == "" {
 		cl.ingressCert = cert

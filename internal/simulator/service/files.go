@@ -41,6 +41,7 @@ func (s *Service) ignite(c *cluster) {
 	for _, role := range roles {
 		c.objects[role+".ign"] = pointerIgnition(c.configServer(role), "")
 	}
+	c.addSystemManifests(roles)
 	c.LastPreparation = lastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 

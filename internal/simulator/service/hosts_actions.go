@@ -17,9 +17,6 @@ func (s *Service) bindHost(c *call) (reply, error) {
 	if h.cluster != nil {
 		return reply{}, conflict("Host %s is already bound to cluster %s", h.ID, h.ClusterID)
 	}
-	if h.infraEnv.ClusterID != "" {
-		return reply{}, conflict("Cannot bind Host %s. InfraEnv %s is bound to Cluster %s", h.ID, h.InfraEnvID, h.infraEnv.ClusterID)
-	}
 	cl := s.clusters[p.ClusterID.String()]
 	if cl == nil {
 		return reply{}, badRequest("Failed to find cluster %s", p.ClusterID)
@@ -29,7 +26,7 @@ func (s *Service) bindHost(c *call) (reply, error) {
 			cl.ID, cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts)
 	}
 	if a := h.infraEnv.CPUArchitecture; cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && a != cl.CPUArchitecture {
-		return reply{}, badRequest("InfraEnv's CPU architecture (%s) doesn't match the cluster's CPU architecture (%s)", a, cl.CPUArchitecture)
+		return reply{}, badRequest("InfraEnv's CPU architecture (%s) doesn't match the cluster (%s)", a, cl.CPUArchitecture)
 	}
 	if h.state != hostKnownUnbound {
 		return reply{}, s.bindFailed(h, cl.ID, "no condition found to run transition")

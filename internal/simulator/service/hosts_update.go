@@ -1,6 +1,7 @@
 package service
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -145,7 +146,7 @@ func (s *Service) changeSkipped(h *host, p *hostUpdate) error {
 	skip := slices.Clone(h.skipDisks)
 	for _, d := range p.DisksSkipFormatting {
 		if h.inv == nil {
-			return badRequest("Cannot update disk formatting before the inventory of the host is known")
+			return refuse(http.StatusInternalServerError, "inventory unmarshal failed: unexpected end of JSON input")
 		}
 		if h.inv.findDisk(*d.DiskID) == nil && *d.SkipFormatting {
 			var known []string

@@ -228,9 +228,6 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 		return reply{}, err
 	}
 	text := taken[string](c)
-	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
-		return reply{}, conflict("Cluster %s is in %s state, cannot update", cl.ID, cl.Status)
-	}
 	ic, err := cl.installConfigWith(text)
 	if err == nil && ic.AdditionalTrustBundle != "" {
 		err = checkTrustBundle(ic.AdditionalTrustBundle)

@@ -28,9 +28,6 @@ func (s *Service) knowledgeRoutes(r *router) {
 func (s *Service) openshiftVersions(c *call) (reply, error) {
 	q := c.URL.Query()
 	list := versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true")
-	if len(list) == 0 && q.Get("version") != "" {
-		return reply{}, notFound("no versions available for '%s'", q.Get("version"))
-	}
 	return ok(list)
 }
 
@@ -124,9 +121,9 @@ func (s *Service) preflight(c *call) (reply, error) {
 	}
 	needs := []operatorNeeds{}
 	for _, name := range versions.Operators() {
-		entry := operatorNeeds{Dependencies: []string{}, OperatorName: name, Requirements: map[string]roleNeeds{}}
+		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.isSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
 		for _, role := range []string{versions.Master, versions.Worker} {
-			entry.Requirements[role] = roleNeeds{Quantitative: added(cl.OpenshiftVersion, role, name)}
+			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: added(cl.OpenshiftVersion, role, name)}
 		}
 		needs = append(needs, entry)
 	}

@@ -101,7 +101,7 @@ func (s *Service) downloadLogs(c *call) (reply, error) {
 	case "controller":
 		content, found := cl.logs["controller"]
 		if !found {
-			return reply{}, conflict("No log files were found for cluster %s", cl.ID)
+			return reply{}, conflict("Controller Logs for cluster %s were not found", cl.ID)
 		}
 		return file("cluster_"+cl.ID+"_controller.tar.gz", content)
 	case "host", "node-boot":

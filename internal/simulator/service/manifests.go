@@ -39,7 +39,7 @@ func printManifest(key string, m manifest) wireManifest {
 	folder, name := path.Split(key)
 	source := "user"
 	if m.system {
-		source = "system-generated"
+		source = "system"
 	}
 	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -81,6 +82,10 @@ func TestOverridesTaken(t *testing.T) {
 		if got := b.get()["install_config_overrides"]; got != overrides {
 			t.Errorf("%s became %v", overrides, got)
 		}
+	}
+	var text string
+	if err := unmarshal(b.must("GET", path, nil).text, &text); err != nil || !strings.Contains(text, inString(pullSecret)) {
+		t.Errorf("the install-config is no text with the pull secret: %v", err)
 	}
 	b.must("PATCH", path, inString(""))
 	if shown, is := b.get()["install_config_overrides"]; is {

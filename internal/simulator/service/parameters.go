@@ -2,6 +2,8 @@ package service
 
 import (
 	"cmp"
+	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -128,7 +130,7 @@ func form() parameter {
 	return parameter{"", func(c *call) error {
 		kind, _, _ := strings.Cut(c.Header.Get("Content-Type"), ";")
 		if len(c.body) > 0 && kind != "multipart/form-data" {
-			return malformed("unsupported media type %q, only [multipart/form-data] are allowed", kind)
+			return &frameError{http.StatusUnsupportedMediaType, fmt.Sprintf("unsupported media type %q, only [multipart/form-data] are allowed", kind)}
 		}
 		return nil
 	}}

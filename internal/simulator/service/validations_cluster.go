@@ -73,6 +73,7 @@ func (e *clusterCheck) masters() (string, string) {
 	if fill := min(open, max(want-masters, 0)); fill > 0 {
 		masters, open = masters+fill, open-fill
 	}
+	suffix := ""
 	if want == 2 {
 		fenced := 0
 		for _, h := range e.c.hosts {
@@ -81,11 +82,11 @@ func (e *clusterCheck) masters() (string, string) {
 			}
 		}
 		if arbiters+open == 0 && fenced < 2 {
-			return failed, "Clusters with 2 dedicated control plane nodes must have at least 1 arbiter node, or fencing credentials for both of them."
+			suffix = " and at least 1 arbiter node or the control plane nodes must have fencing credentials"
 		}
 	}
-	if masters != want {
-		return failed, fmt.Sprintf("The cluster must have exactly %d dedicated control plane nodes. Add or remove hosts, or change their roles configurations to meet the requirement.", want)
+	if masters != want || suffix != "" {
+		return failed, fmt.Sprintf("The cluster must have exactly %d dedicated control plane nodes%s. Add or remove hosts, or change their roles configurations to meet the requirement.", want, suffix)
 	}
 	return passed, exact
 }

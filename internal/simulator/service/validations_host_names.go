@@ -12,7 +12,7 @@ func (e *hostCheck) domains(add adder) {
 	for _, d := range []struct{ id, lookup, shown, target string }{
 		{"api-domain-name-resolved-correctly", "api." + base, "api." + base, "API load balancer"},
 		{"api-int-domain-name-resolved-correctly", "api-int." + base, "api-int." + base, "internal API load balancer"},
-		{"apps-domain-name-resolved-correctly", "console-openshift-console.apps." + base, "*.apps." + base, "application Ingress load balancer"},
+		{"apps-domain-name-resolved-correctly", "console-openshift-console.apps." + base, "*.apps." + base, "application ingress"},
 	} {
 		status, message := e.resolves(d.lookup, d.shown, d.target)
 		add(d.id)(status, message)

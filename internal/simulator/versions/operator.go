@@ -140,11 +140,7 @@ func WithDependencies(names []string, single bool) (all []Operator, missing stri
 		all = append(all, Operator{
 			Name: o.name, Namespace: o.namespace, Subscription: o.subscription, Timeout: o.timeout, DependencyOnly: i >= chosen,
 		})
-		needed := o.dependencies
-		if single {
-			needed = append(slices.Clone(needed), o.onSingleNode...)
-		}
-		for _, dependency := range needed {
+		for _, dependency := range o.needed(single) {
 			if added[dependency] {
 				continue
 			}
