@@ -269,7 +269,9 @@ func TestMinimalImagesWithStaticNetworks(t *testing.T) {
 	}
 	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
 	code, image := get(t, items[0].ISO)
-	if told := stop().errors; code != 200 || len(items) != 3 || strings.Contains(told, "warning") {
+	// A server that is stopped at once may not have seen yet that all was read.
+	told := stop().errors
+	if code != 200 || len(items) != 3 || strings.Contains(strings.ReplaceAll(told, "warning: cut off", ""), "warning") {
 		t.Fatalf("%d images are served, the first answers %d, with:\n%s", len(items), code, told)
 	}
 	if config := discovered(t, image); !strings.Contains(config, "/etc/assisted/network/host0/") {
