@@ -188,14 +188,12 @@ func (r *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	until := r.clock.Now().Add(r.timeout)
 	go func() {
-		for left := r.timeout; left > 0; left = until.Sub(r.clock.Now()) {
-			select {
-			case <-time.After(max(r.wall(left), time.Millisecond)):
-			case <-ctx.Done():
-				return
-			}
+		for left := r.timeout; left > 0 && ctx.Err() == nil; left = until.Sub(r.clock.Now()) {
+			passed, done := context.WithTimeout(ctx, max(r.wall(left), time.Millisecond))
+			<-passed.Done()
+			done()
 		}
-		cancel(errOutOfTime)
+		cancel(errOutOfTime) // if it was not ended before
 	}()
 	return ctx, func() { cancel(nil) }
 }
