@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -141,11 +142,24 @@ func (b *bench) call(method, address string, body any, header ...string) answere
 	if body == nil {
 		data = nil
 	}
-	request, err := http.NewRequestWithContext(b.t.Context(), method, address, bytes.NewReader(data))
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("admin:calvin"))
+	status, answer, text := b.send(method, address, bytes.NewReader(data), append([]string{"Authorization", basic}, header...)...)
+	a := answered{status: status, header: answer}
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &a.body); err != nil {
+			b.t.Fatalf("%s %s: %d %q", method, address, status, text)
+		}
+	}
+	return a
+}
+
+// send is one request and its answer. Of a header that comes twice, the last counts.
+func (b *bench) send(method, address string, body io.Reader, header ...string) (status int, answer http.Header, data []byte) {
+	b.t.Helper()
+	request, err := http.NewRequestWithContext(b.t.Context(), method, address, body)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	request.SetBasicAuth("admin", "calvin")
 	for i := 0; i+1 < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
@@ -154,17 +168,11 @@ func (b *bench) call(method, address string, body any, header ...string) answere
 		b.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
+	data, err = io.ReadAll(response.Body)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	a := answered{status: response.StatusCode, header: response.Header}
-	if len(text) > 0 {
-		if err := json.Unmarshal(text, &a.body); err != nil {
-			b.t.Fatalf("%s %s: %s %q", method, address, response.Status, text)
-		}
-	}
-	return a
+	return response.StatusCode, response.Header, data
 }
 
 func (b *bench) want(status int, method, address string, body any, header ...string) answered {

@@ -1,7 +1,6 @@
 package bmc
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,23 +11,8 @@ import (
 // says is what a controller answers, whatever the form of that.
 func (b *bench) says(method, address, body string, header ...string) (status int, kind, text string) {
 	b.t.Helper()
-	request, err := http.NewRequestWithContext(b.t.Context(), method, address, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	response, err := b.client.Do(request)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return response.StatusCode, response.Header.Get("Content-Type"), string(answer)
+	status, answer, data := b.send(method, address, strings.NewReader(body), header...)
+	return status, answer.Get("Content-Type"), string(data)
 }
 
 // emulated is a bench with the emulator, without an auth file, and where its system
