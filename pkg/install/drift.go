@@ -101,7 +101,7 @@ func differences(want, have Settings) []difference {
 	want = withoutRivals(want, have)
 	for setting, value := range want {
 		now, known := have[setting]
-		if known && rules(setting).same(value, now) {
+		if known && Same(setting, value, now) {
 			continue
 		}
 		if !known && empty(value) {
@@ -112,6 +112,9 @@ func differences(want, have Settings) []difference {
 	slices.SortFunc(out, func(a, b difference) int { return strings.Compare(string(a.setting), string(b.setting)) })
 	return out
 }
+
+// Same says whether two values of a setting mean the same to a service.
+func Same(setting Setting, want, have Value) bool { return rules(setting).same(want, have) }
 
 // takesAway says whether what is there is emptied, or of a proxy a part of it.
 func (d difference) takesAway() bool {

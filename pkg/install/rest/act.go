@@ -314,7 +314,8 @@ func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields b
 		return refusal(action, err)
 	}
 	var now infraEnvWire
-	if err := p.do(ctx, infraEnvPatch(action, fields), &now); err != nil || now.Proxy == nil || proxyOf(now.Proxy) == want {
+	err := p.do(ctx, infraEnvPatch(action, fields), &now)
+	if err != nil || now.Proxy == nil || install.Same(install.SetProxy, action.Settings[install.SetProxy], install.ValueOf(proxyOf(now.Proxy))) {
 		return err
 	}
 	another := want

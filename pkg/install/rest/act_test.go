@@ -347,3 +347,22 @@ func TestISO(t *testing.T) {
 		t.Error("no URL is no error")
 	}
 }
+
+// TestProxyInOtherWordsIsTaken: what the service shows in another order is what it was
+// sent, and is not sent again.
+func TestProxyInOtherWordsIsTaken(t *testing.T) {
+	for shown, writes := range map[string]int{"b.example.com,a.example.com": 1, "other.example.com": 3} {
+		f := newFake(t)
+		path := "PATCH /v2/infra-envs/" + infraEnvID
+		f.json(path, 201, infraEnvJSON(map[string]any{"proxy": map[string]any{"http_proxy": "http://p:1", "https_proxy": "", "no_proxy": shown}}))
+		action := install.Action{Kind: install.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{
+			install.SetProxy: install.ValueOf(install.Proxy{HTTP: "http://p:1", No: "a.example.com,b.example.com"}),
+		}}
+		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(f.took()); got != writes {
+			t.Errorf("no_proxy %s is shown after %d writes, want %d", shown, got, writes)
+		}
+	}
+}
