@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,6 +39,7 @@ type recording struct {
 	parts     int
 	hosts     map[string]*knownHost
 	looks     map[string]time.Time // when the service's monitor wrote the events that it alone writes, by their text
+	maybe     map[string]time.Time // the same of events that it writes mostly
 }
 
 // knownHost is what the answers show of a host.
@@ -102,7 +104,7 @@ func readExchanges(t *testing.T, file string) []exchange {
 }
 
 func newRecording(name string, list []exchange) *recording {
-	r := &recording{name: name, exchanges: list, hosts: map[string]*knownHost{}, looks: map[string]time.Time{}}
+	r := &recording{name: name, exchanges: list, hosts: map[string]*knownHost{}, looks: map[string]time.Time{}, maybe: map[string]time.Time{}}
 	r.date()
 	for _, x := range r.exchanges {
 		var answer any
@@ -112,7 +114,21 @@ func newRecording(name string, list []exchange) *recording {
 		r.learnAgent(x)
 		r.learnEvents(x)
 	}
+	if len(r.looks) < 2 {
+		maps.Copy(r.looks, r.maybe)
+	}
 	return r
+}
+
+// monitorAlone tells whether only the service's monitor writes an event.
+func monitorAlone(name, message string) bool {
+	return name == "host_status_updated" && (strings.Contains(message, "from known to preparing-for-installation") || strings.Contains(message, "to preparing-successful"))
+}
+
+// monitorMostly tells whether its monitor writes an event, unless it was asked for a change
+// or an install that it answers at once.
+func monitorMostly(name, message string) bool {
+	return name == "host_role_updated" || name == "host_status_updated" && strings.Contains(message, "from discovering to")
 }
 
 // learnEvents finds hosts that no answer shows, but whose events were read.
@@ -129,8 +145,11 @@ func (r *recording) learnEvents(x exchange) {
 		return
 	}
 	for _, e := range list {
-		if e.Name == "host_role_updated" || e.Name == "host_status_updated" && strings.Contains(e.Message, "from discovering to") {
-			r.looks[e.Message+e.EventTime.String()] = e.EventTime
+		switch key := e.Message + e.EventTime.String(); {
+		case monitorAlone(e.Name, e.Message):
+			r.looks[key] = e.EventTime
+		case monitorMostly(e.Name, e.Message):
+			r.maybe[key] = e.EventTime
 		}
 		if e.HostID == "" || e.InfraEnvID == "" {
 			continue

@@ -144,6 +144,9 @@ func (c *comparison) sorted(list []any, recorded bool) []any {
 	key := func(v any) string {
 		id, _ := v.(string)
 		if o, ok := v.(map[string]any); ok {
+			if cidr, isNetwork := o["cidr"].(string); isNetwork && o["host_ids"] != nil {
+				return cidr // the networks of hosts come out of a map
+			}
 			if name, isOperator := o["subscription_name"].(string); isOperator {
 				return name // a database gives operators in any order
 			}
