@@ -107,11 +107,19 @@ type freeAddressList struct {
 	Addresses []string `json:"free_addresses"`
 }
 
-// findFreeAddresses answers some addresses of each network that nobody uses.
+// addressLimit is how many free addresses of a network an agent lists at most.
+const addressLimit = 8000
+
+// findFreeAddresses answers every IPv4 address of each network at which neither a
+// machine nor a router answers.
 func (l *life) findFreeAddresses(s step) (any, error) {
 	var networks []string
 	if err := argument(s, &networks); err != nil {
 		return nil, err
+	}
+	taken := l.fleet.addresses()
+	for _, g := range l.spec.Gateways {
+		taken[g] = true
 	}
 	lists := make([]freeAddressList, 0, len(networks))
 	for _, text := range networks {
@@ -120,17 +128,8 @@ func (l *life) findFreeAddresses(s step) (any, error) {
 			return nil, err
 		}
 		list := freeAddressList{Network: text, Addresses: []string{}}
-		// Small networks end before the usual range, so look from their start.
-		from := uint64(firstFree)
-		if subnet.Addr().Is4() && subnet.Bits() > 24 {
-			from = 2
-		}
-		for offset := from; len(list.Addresses) < freeAddresses && offset < from+256; offset++ {
-			a := addressAt(subnet, offset)
-			if !subnet.Contains(a) || a.Is4() && !subnet.Contains(addressAt(subnet, offset+1)) {
-				break
-			}
-			if !l.fleet.holds(a) {
+		for a := subnet.Masked().Addr(); a.Is4() && subnet.Contains(a) && len(list.Addresses) < addressLimit; a = a.Next() {
+			if !taken[a] {
 				list.Addresses = append(list.Addresses, a.String())
 			}
 		}

@@ -89,7 +89,7 @@ type Network struct {
 }
 
 // The offsets of a network that machines do not take: the first ten belong to
-// routers, and these twenty are what free-network-addresses offers for VIPs.
+// routers, and these twenty are left for virtual addresses.
 const (
 	firstHost     = 10
 	firstFree     = 100

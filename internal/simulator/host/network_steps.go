@@ -110,27 +110,27 @@ func (l *life) verifyVIPs(s step) (any, error) {
 	if err := argument(s, &vips); err != nil {
 		return nil, err
 	}
+	taken := l.fleet.addresses()
 	for i := range vips {
 		vips[i].Verification = "succeeded"
-		if a, err := netip.ParseAddr(vips[i].Address); err != nil || l.fleet.holds(a) {
+		if a, err := netip.ParseAddr(vips[i].Address); err != nil || taken[a] {
 			vips[i].Verification = "failed"
 		}
 	}
 	return vips, nil
 }
 
-// holds tells whether a machine of the fleet has the address.
-func (f *Fleet) holds(a netip.Addr) bool {
+// addresses are those that the machines of the fleet have.
+func (f *Fleet) addresses() map[netip.Addr]bool {
+	taken := map[netip.Addr]bool{}
 	for _, l := range f.lives {
 		for _, n := range l.spec.NICs {
 			for _, p := range n.Addresses {
-				if p.Addr() == a {
-					return true
-				}
+				taken[p.Addr()] = true
 			}
 		}
 	}
-	return false
+	return taken
 }
 
 // leaseVIPs answers the addresses that DHCP would give to the virtual ones.

@@ -16,22 +16,30 @@ func (s *Service) stale(c *cluster) wireCluster {
 	return s.printCluster(c, clusterDetail{plain: true, hosts: true})
 }
 
-// installCluster starts the preparation, which leads to the installation.
+// installCluster starts the preparation, which leads to the installation. The roles that
+// were left to the service are given for good before anything is refused.
 func (s *Service) installCluster(c *call) (reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return reply{}, err
 	}
-	if err := s.installable(cl); err != nil {
-		return reply{}, err
-	}
+	chosen := s.settleRoles(cl)
+	cl.forceSchedulable()
 	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
 		s.note(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
 		cl.use(true, "Validations have been ignored for this cluster", nil)
 	}
-	now := s.now()
-	chosen := s.settleRoles(cl)
 	cl.use(chosen && len(cl.hosts) > 3, "auto assign role", nil)
+	if chosen {
+		if err := s.refreshForInstall(cl); err != nil {
+			return reply{}, err
+		}
+	}
+	if cl.Status != clusterReady {
+		return reply{}, conflict("Cluster is not ready for installation, %s validation_info=%s", cl.StatusInfo, cl.ValidationsInfo)
+	}
+	now := s.now()
+	s.chooseBootstrap(cl)
 	cl.InstallStartedAt, cl.InstallCompletedAt = millis(now), millis{}
 	cl.preparedAt = now
 	cl.LastPreparation = notPrepared()
@@ -44,47 +52,57 @@ func notPrepared() lastPreparation {
 	return lastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
-// installable refuses a cluster that is not ready. Where roles are still open,
-// the hosts are looked at first, because giving them roles comes first.
-func (s *Service) installable(c *cluster) error {
-	open := slices.ContainsFunc(c.hosts, func(h *host) bool { return h.Role == roleAuto })
-	if open && oneOf(c.Status, clusterReady, clusterInsufficient, clusterPendingInput) {
-		for _, h := range c.hosts {
-			if h.state != hostKnown {
-				return badRequest("Host %s is in status %s and not ready for install", h.name(), h.state)
+// settleRoles makes suggestions final, once all hosts have said what they are. It tells
+// whether some role was left to the service.
+func (s *Service) settleRoles(c *cluster) (chosen bool) {
+	if slices.ContainsFunc(c.hosts, func(h *host) bool { return h.inv == nil }) {
+		return false
+	}
+	s.suggestRoles(c)
+	for _, h := range c.hosts {
+		if h.open() {
+			chosen = true
+			h.Role = h.role()
+			if h.open() {
+				h.Role = roleWorker
 			}
+			h.SuggestedRole = h.Role
 		}
 	}
-	if c.Status != clusterReady {
-		return conflict("Cluster is not ready for installation, %s validation_info=%s", c.StatusInfo, c.ValidationsInfo)
+	return chosen
+}
+
+// refreshForInstall looks at all hosts and the cluster anew, since their roles are new,
+// and refuses hosts that are not ready.
+func (s *Service) refreshForInstall(c *cluster) error {
+	c.updateGroupsAndCollisions()
+	c.remember()
+	names := c.hostnames()
+	for _, h := range c.hosts {
+		if h.state != hostKnown && h.Kind == kindHost {
+			return badRequest("Host %s is in status %s and not ready for install", h.name(), h.state)
+		}
+		s.tickHost(h, names)
 	}
+	s.judgeIdle(c)
 	return nil
 }
 
-// settleRoles makes suggestions final and picks the bootstrap. It tells whether
-// some role was left to the service.
-func (s *Service) settleRoles(c *cluster) (chosen bool) {
+// chooseBootstrap makes a control plane host the bootstrap, if none is yet.
+func (s *Service) chooseBootstrap(c *cluster) {
 	var masters []*host
 	for _, h := range c.hosts {
-		if h.Role == roleAuto {
-			chosen = true
-			h.Role = h.role()
-			if h.Role == roleAuto {
-				h.Role = roleWorker
-			}
-		}
 		h.SuggestedRole = h.Role
 		if h.Role == roleMaster {
 			masters = append(masters, h)
 		}
 	}
 	if len(masters) == 0 || slices.ContainsFunc(masters, func(h *host) bool { return h.Bootstrap }) {
-		return chosen
+		return
 	}
 	b := s.pickBootstrap(masters)
 	b.Bootstrap = true
 	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.name())
-	return chosen
 }
 
 // hostCancelledTo is what a cancel makes of a host in a state, and whether it can be

@@ -79,7 +79,9 @@ func (s *Service) listClusters(c *call) (reply, error) {
 		w.HostNetworks, w.ValidationsInfo = nil, cl.ValidationsInfo
 		for _, h := range cl.hosts {
 			if withHosts {
-				w.Hosts = append(w.Hosts, s.printHost(h, detail{plain: true}))
+				one := s.printHost(h, detail{plain: true})
+				one.FreeAddresses = ""
+				w.Hosts = append(w.Hosts, one)
 			}
 		}
 		list = append(list, w)

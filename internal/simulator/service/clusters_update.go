@@ -75,8 +75,7 @@ func (s *Service) refreshClusterNow(c *cluster) {
 	for _, h := range c.hosts {
 		s.tickHost(h, names)
 	}
-	s.judgeCluster(c)
-	s.moveIdle(c)
+	s.judgeIdle(c)
 }
 
 func (s *Service) changeIdentity(c *cluster, p *clusterUpdate) error {
@@ -244,10 +243,32 @@ func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
 	if err := changed.checkVips(api, ingress); err != nil {
 		return err
 	}
+	if err := s.checkVipsAreFree(&changed); err != nil {
+		return err
+	}
 	moved := !slices.Equal(api, c.APIVips) || !slices.Equal(ingress, c.IngressVips)
 	c.APIVips, c.IngressVips, c.MachineNetworks = api, ingress, changed.MachineNetworks
 	if moved {
 		s.note(c, "api_ingress_vip_updated", severityInfo, "Cluster was updated with api-vip %s, ingress-vip %s", joinVips(api), joinVips(ingress))
+	}
+	return nil
+}
+
+// checkVipsAreFree refuses virtual addresses that hosts do not list as free. What a
+// hub's operators ask for is not held against those lists.
+func (s *Service) checkVipsAreFree(c *cluster) error {
+	if s.cfg.KubeAPI || c.userManaged() || c.userBalanced() || c.allocatesVips() {
+		return nil
+	}
+	for i, network := range c.MachineNetworks {
+		if i >= min(len(c.APIVips), len(c.IngressVips)) {
+			break
+		}
+		for _, v := range []struct{ name, ip string }{{"api-vip", c.APIVips[i].IP}, {"ingress-vip", c.IngressVips[i].IP}} {
+			if c.listedAsFree(v.ip, network.CIDR) == vipInUse {
+				return badRequest("%s", c.inUse(v.name, v.ip, network.CIDR))
+			}
+		}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (s *Service) unbindHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	before := s.printHost(h, detail{})
+	before, left := s.printHost(h, detail{}), h.cluster
 	if !s.cfg.KubeAPI && oneOf(h.state, hostPreparing, hostPreparationFailed, hostPrepared, hostInstalling, hostInProgress, hostPendingUser) {
 		return reply{}, conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID) // which a hub's operator does not ask
 	}
@@ -84,7 +84,20 @@ func (s *Service) unbindHost(c *call) (reply, error) {
 		s.noteHost(h, "host_unbind_failed", severityError, "Failed to unbind host %s to cluster: %s", h.ID, err)
 		return reply{}, err
 	}
+	s.hostLeft(left)
 	return ok(s.printMoved(h, &before))
+}
+
+// hostLeft looks at a cluster that one of its hosts has left. A hub's operators leave that to
+// the monitor.
+func (s *Service) hostLeft(c *cluster) {
+	if c == nil {
+		return
+	}
+	if !s.cfg.KubeAPI {
+		s.judgeIdle(c)
+	}
+	c.forceSchedulable()
 }
 
 // unbind moves a host out of its cluster, where its state allows that.
@@ -209,7 +222,9 @@ func (s *Service) deleteHost(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, refuse(http.StatusInternalServerError, "%s", err)
 	}
+	left := h.cluster
 	s.forgetHost(h)
+	s.hostLeft(left)
 	return noContent()
 }
 

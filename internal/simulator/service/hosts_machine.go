@@ -111,6 +111,8 @@ func (s *Service) stepFailed(h *host, p *models.StepReply) error {
 		h.diskTested, h.diskFailed, h.diskPath = true, true, h.InstallationDiskID
 		h.DisksInfo = inString(map[string]any{h.InstallationDiskID: map[string]any{
 			"disk_speed": map[string]any{"exit_code": p.ExitCode, "tested": true}, "path": h.InstallationDiskID}})
+	case stepTang:
+		h.tang, h.TangConnectivity = &tangReply{}, p.Error
 	case stepUpgrade:
 		s.noteHost(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.name(), "")
 	}

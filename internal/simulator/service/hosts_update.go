@@ -71,13 +71,26 @@ func (s *Service) updateHost(c *call) (reply, error) {
 			return reply{}, err
 		}
 	}
+	role, suggested := h.Role, h.SuggestedRole
 	*h = changed
 	if p.HostName != nil && h.cluster != nil {
 		h.cluster.use(true, "Requested hostname", map[string]any{"host_count": 1})
 	}
 	h.UpdatedAt = micros(s.now())
-	s.refreshHostNow(h)
+	s.refreshChangedHost(h, role, suggested)
 	return created(s.printHost(h, detail{keepAddresses: true}))
+}
+
+// refreshChangedHost judges a host that was changed by the role that it had before: by the
+// new one it is judged at the next look of the monitor.
+func (s *Service) refreshChangedHost(h *host, role, suggested string) {
+	now := *h
+	h.Role, h.SuggestedRole = role, suggested
+	s.refreshHostNow(h)
+	h.Role, h.SuggestedRole = now.Role, now.SuggestedRole
+	if h.cluster != nil {
+		s.judgeIdle(h.cluster)
+	}
 }
 
 func (s *Service) changeRole(h *host, p *hostUpdate) error {

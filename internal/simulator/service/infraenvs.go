@@ -245,6 +245,9 @@ func (s *Service) renewImage(e *infraEnv) {
 	url, expires := s.cfg.ImageURL(e.image())
 	e.DownloadURL, e.ExpiresAt = url, millis(expires)
 	details := `Image type is "` + e.Type + `"`
+	if e.Proxy != nil && value(e.Proxy.HTTPProxy) != "" {
+		details = fmt.Sprintf(`proxy URL is "%s", `, *e.Proxy.HTTPProxy) + details
+	}
 	if e.SSHAuthorizedKey != "" {
 		details += ", SSH public key is set"
 	} else {

@@ -207,3 +207,15 @@ func TestNetworkBootScript(t *testing.T) {
 		}
 	}
 }
+
+// TestImageEventNamesTheProxy for http, which is all of a proxy that it says.
+func TestImageEventNamesTheProxy(t *testing.T) {
+	b := newBench(t, nil)
+	b.make(nil)
+	b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"proxy": fields{"http_proxy": "http://p.example.com:3128", "https_proxy": "http://s.example.com:3128"}})
+	events := b.must("GET", "/events?infra_env_id="+b.infraEnv, nil).text
+	want := inString(`Updated image information (proxy URL is "http://p.example.com:3128", Image type is "full-iso", SSH public key is not set)`)
+	if !strings.Contains(events, want) {
+		t.Errorf("no %s in %s", want, events)
+	}
+}

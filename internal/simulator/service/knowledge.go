@@ -127,11 +127,10 @@ func (s *Service) preflight(c *call) (reply, error) {
 		}
 		needs = append(needs, entry)
 	}
+	control, worker := versions.RoleHardware(cl.OpenshiftVersion, master), workerNeeds(cl.OpenshiftVersion)
+	control.TPM, worker.TPM = cl.needsTPM(roleMaster), cl.needsTPM(roleWorker)
 	return ok(map[string]any{
-		"ocp": map[string]roleNeeds{
-			versions.Master: {Quantitative: versions.RoleHardware(cl.OpenshiftVersion, master)},
-			versions.Worker: {Quantitative: workerNeeds(cl.OpenshiftVersion)},
-		},
+		"ocp":       map[string]roleNeeds{versions.Master: {Quantitative: control}, versions.Worker: {Quantitative: worker}},
 		"operators": needs,
 	})
 }

@@ -158,3 +158,29 @@ func TestNetworksWithoutAPlatform(t *testing.T) {
 		t.Errorf("no host is the bootstrap, and its networks are %v", list)
 	}
 }
+
+// TestPacketSizesOfALonelyHost are not known before it has reported on others, even where
+// there are none yet.
+func TestPacketSizesOfALonelyHost(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(1)
+	b.pass(10 * time.Second)
+	if got := outcomes(t, b.machines[0].get())["mtu-valid"]; got != [2]string{pending, "Missing MTU report information"} {
+		t.Error(got)
+	}
+}
+
+// TestInstallerReachesItsClusterWithoutProxy whatever else the user has named, once each.
+func TestInstallerReachesItsClusterWithoutProxy(t *testing.T) {
+	for asked, want := range map[string]string{
+		"":                        "127.0.0.1,localhost,.svc,.cluster.local,api-int.c.example.com",
+		"lab.example.com,.svc":    "lab.example.com,.svc,127.0.0.1,localhost,.cluster.local,api-int.c.example.com",
+		" * ":                     "*",
+		"10.0.0.0/24,10.0.0.0/24": "10.0.0.0/24,127.0.0.1,localhost,.svc,.cluster.local,api-int.c.example.com",
+	} {
+		c := &cluster{wireCluster: wireCluster{Name: "c", BaseDNSDomain: "example.com", NoProxy: asked}}
+		if got := c.directlyReachedByInstaller(); got != want {
+			t.Errorf("%q: %s, want %s", asked, got, want)
+		}
+	}
+}

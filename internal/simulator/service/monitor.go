@@ -115,7 +115,7 @@ func (s *Service) suggestRoles(c *cluster) {
 // strongEnough tells whether a host has what the role needs.
 func (c *cluster) strongEnough(h *host, role string) bool {
 	need := requirementsFor(c, role)
-	return h.inv.CPU != nil && h.inv.Memory != nil && h.inv.CPU.Count >= need.CPUCores &&
+	return h.inv != nil && h.inv.CPU != nil && h.inv.Memory != nil && h.inv.CPU.Count >= need.CPUCores &&
 		h.inv.Memory.PhysicalBytes >= (need.RAMMiB-memoryTolerance)<<20
 }
 

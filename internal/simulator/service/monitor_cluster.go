@@ -15,6 +15,7 @@ func (s *Service) tickCluster(c *cluster) {
 			c.assignMachineNetworks()
 		}
 		c.updateGroupsAndCollisions()
+		c.forceSchedulable()
 	}
 	switch c.Status {
 	case clusterInsufficient, clusterPendingInput, clusterReady:
@@ -38,8 +39,13 @@ func (s *Service) judgeCluster(c *cluster) {
 		s.note(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
 	}
 	c.ValidationsInfo = c.checks.text
-	forced := c.ControlPlaneCount != 0 && c.workersAsked() < 2
-	c.SchedulableMastersForced = &forced
+}
+
+// forceSchedulable notes whether the control plane has to take ordinary workloads, for
+// want of workers. The service does so when hosts come and go, at an install and at each
+// look of its monitor, not when a host gets another role.
+func (c *cluster) forceSchedulable() {
+	c.SchedulableMastersForced = ptr(c.ControlPlaneCount != 0 && c.workersAsked() < 2)
 }
 
 // workersAsked counts the workers, chosen or suggested.

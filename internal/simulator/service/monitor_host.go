@@ -41,17 +41,18 @@ func (s *Service) checkReclaim(h *host) {
 	}
 }
 
-// refreshHostNow judges a host, and with it its cluster, at once, after its user
-// changed it.
+// refreshHostNow judges a host at once, after its user changed it.
 func (s *Service) refreshHostNow(h *host) {
 	if h.cluster == nil {
 		s.tickHost(h, nil)
 		return
 	}
-	c := h.cluster
-	c.updateGroupsAndCollisions()
-	c.remember()
-	s.tickHost(h, c.hostnames())
+	h.cluster.remember()
+	s.tickHost(h, h.cluster.hostnames())
+}
+
+// judgeIdle judges a cluster at once, as long as nothing is being installed.
+func (s *Service) judgeIdle(c *cluster) {
 	if oneOf(c.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
 		s.judgeCluster(c)
 		s.moveIdle(c)
@@ -103,7 +104,7 @@ func (s *Service) moveHost(h *host) {
 		s.setHost(h, hostDiscovering, infoDiscovering)
 		return
 	}
-	for _, id := range []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks"} {
+	for _, id := range []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"} {
 		if !good(h.checks.status(id)) && !h.cluster.ignoresHost(id) {
 			s.setHost(h, hostInsufficient, infoMinimumHardware+h.failing())
 			return

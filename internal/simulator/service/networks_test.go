@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -75,6 +76,34 @@ func TestVipsNeedAHostsNetwork(t *testing.T) {
 	b.boot().poll()
 	b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.100", "10.0.0.101"))
 	b.shows("[10.0.0.0/24]", "in the answer's moment")
+}
+
+// Virtual addresses that are asked for when hosts have told which addresses are free have
+// to be among those of all of them.
+func TestVipsHaveToBeFree(t *testing.T) {
+	dual := vips(nil, nil, machineNet("10.0.0.0/24", "1001:db8::/120"))
+	dual["cluster_networks"] = []fields{{"cidr": "10.128.0.0/14", "host_prefix": 23}, {"cidr": "fd01::/48", "host_prefix": 64}}
+	dual["service_networks"] = []fields{{"cidr": "172.30.0.0/16"}, {"cidr": "fd02::/112"}}
+	for name, made := range map[string]fields{"one family": vips(nil, nil, nil), "both": dual} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.make(made)
+			first, second := b.boot(), b.boot()
+			first.poll()
+			second.poll()
+			b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.5", "10.0.0.6")) // nobody has looked yet
+			for m, free := range map[*machine]string{first: `"10.0.0.7","10.0.0.8","10.0.0.9"`, second: `"10.0.0.7","10.0.0.8"`} {
+				b.must("POST", m.path()+"/instructions", fields{"step_id": "free-network-addresses-1", "step_type": stepFreeAddress, "exit_code": 0,
+					"output": `[{"network":"10.0.0.0/24","free_addresses":[` + free + `]}]`})
+			}
+			b.refuses("api-vip <10.0.0.9> is already in use in cidr 10.0.0.0/24", one4("10.0.0.9", "10.0.0.8"))
+			b.refuses("ingress-vip <10.0.0.6> is already in use in cidr 10.0.0.0/24", one4("10.0.0.7", "10.0.0.6"))
+			b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.7", "10.0.0.8"))
+			if list := b.must("GET", "/clusters?with_hosts=true", nil).text; strings.Contains(list, "free_addresses") {
+				t.Error("the list of clusters has what hosts found to be free")
+			}
+		})
+	}
 }
 
 // Other clusters keep the machine networks that they were given, and take others.

@@ -51,6 +51,14 @@ func TestOperatorChecks(t *testing.T) {
 			"local volumes without a disk", "lvm", func(b *bench) { b.disks(1) }, "lvm-requirements-satisfied",
 			[2]string{"success", ""}, [2]string{"failure", "Logical Volume Manager requires at least one non-installation HDD/SSD disk on the host"},
 		},
+		{
+			"virtual machines on too few cores", "cnv", func(b *bench) { b.machines[0].cpus = 1 }, "cnv-requirements-satisfied",
+			[2]string{"success", ""}, [2]string{"failure", "Insufficient CPU to deploy OpenShift Virtualization. Required CPU count is 2 but found 1 "},
+		},
+		{
+			"virtual machines on hosts without a role", "cnv", func(b *bench) { b.boot().silent = true }, "cnv-requirements-satisfied",
+			[2]string{"success", ""}, [2]string{"failure", "All host roles must be assigned to enable OpenShift Virtualization"},
+		},
 		{"one that needs nothing", "metallb", func(*bench) {}, "metallb-requirements-satisfied", [2]string{"success", ""}, [2]string{"success", ""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

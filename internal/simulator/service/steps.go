@@ -115,7 +115,7 @@ func (s *Service) day1Steps(h *host, inv step) []step {
 		steps = append(steps, inv)
 	}
 	steps = append(steps, s.connectivityStep(h)...)
-	if c.DiskEncryption != nil && c.DiskEncryption.Mode == "tang" && c.DiskEncryption.EnableOn != "none" {
+	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && encryptsRole(e.EnableOn, h.role()) {
 		steps = append(steps, s.step(stepTang, inString(map[string]string{"tang_servers": c.DiskEncryption.TangServers})))
 	}
 	if networks := h.ipv4Networks(); len(networks) > 0 {

@@ -67,10 +67,27 @@ func (s *Service) installStep(h *host) step {
 		r.OpenshiftVersion = c.OpenshiftVersion
 	}
 	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
-		r.Proxy = &installProxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: c.NoProxy}
+		r.Proxy = &installProxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: c.directlyReachedByInstaller()}
 	}
 	h.InstallerVersion = versions.InstallerImage
 	return s.step(stepInstall, inString(r))
+}
+
+// directlyReachedByInstaller is the user's list of what needs no proxy, and what the
+// installer on a host has to reach itself.
+func (c *cluster) directlyReachedByInstaller() string {
+	asked := strings.TrimSpace(c.NoProxy)
+	if asked == "*" {
+		return asked
+	}
+	own := []string{"127.0.0.1", "localhost", ".svc", ".cluster.local", "api-int." + c.Name + "." + c.BaseDNSDomain}
+	var list []string
+	for _, part := range append(strings.Split(asked, ","), own...) {
+		if part != "" && !slices.Contains(list, part) {
+			list = append(list, part)
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 // disksToFormat lists the bootable disks other than the one installed on: they

@@ -62,26 +62,23 @@ func (e *clusterCheck) hostsData() {
 // without a role fill it up.
 func (e *clusterCheck) masters() (string, string) {
 	const exact = "The cluster has the exact amount of dedicated control plane nodes."
-	masters, arbiters, workers, open := e.c.countRoles()
+	masters, arbiters, workers := e.c.castRoles()
 	want := int(e.c.ControlPlaneCount)
 	if e.c.isSingle() {
-		if masters+min(open, 1-min(masters, 1)) == 1 && masters+workers+arbiters+open == 1 {
+		if masters == 1 && workers == 0 {
 			return passed, exact
 		}
 		return failed, "Single-node clusters must have a single control plane node and no workers."
 	}
-	if fill := min(open, max(want-masters, 0)); fill > 0 {
-		masters, open = masters+fill, open-fill
-	}
 	suffix := ""
-	if want == 2 {
+	if want == 2 && arbiters == 0 {
 		fenced := 0
 		for _, h := range e.c.hosts {
 			if h.FencingCredentials != "" {
 				fenced++
 			}
 		}
-		if arbiters+open == 0 && fenced < 2 {
+		if fenced < 2 {
 			suffix = " and at least 1 arbiter node or the control plane nodes must have fencing credentials"
 		}
 	}
@@ -89,6 +86,24 @@ func (e *clusterCheck) masters() (string, string) {
 		return failed, fmt.Sprintf("The cluster must have exactly %d dedicated control plane nodes%s. Add or remove hosts, or change their roles configurations to meet the requirement.", want, suffix)
 	}
 	return passed, exact
+}
+
+// castRoles counts the hosts by role, where open ones fill up the control plane, then an
+// arbiter where one is needed, if they are strong enough; the others are workers.
+func (c *cluster) castRoles() (masters, arbiters, workers int) {
+	masters, arbiters, workers, _ = c.countRoles()
+	for _, h := range c.hosts {
+		switch {
+		case h.role() != roleAuto:
+		case masters < int(c.ControlPlaneCount) && c.strongEnough(h, roleMaster):
+			masters++
+		case c.ControlPlaneCount == 2 && arbiters == 0 && c.strongEnough(h, roleArbiter):
+			arbiters++
+		default:
+			workers++
+		}
+	}
+	return masters, arbiters, workers
 }
 
 // countRoles counts the hosts by role; open ones have none yet.
@@ -201,12 +216,12 @@ func (e *clusterCheck) vipsValid(name string, list []vip) (string, string) {
 	for _, v := range list {
 		texts = append(texts, v.IP)
 		network := e.machineNetworkOf(v.IP)
-		switch verdict := e.c.vipVerdict(v); {
+		switch verdict := e.c.vipVerdict(v, network); {
 		case network == "":
 			problems = append(problems, fmt.Sprintf("%s <%s> does not belong to machine-network-cidr <%s>", label, v.IP, e.machine[0].CIDR))
-		case verdict == "failed":
-			problems = append(problems, fmt.Sprintf("%s <%s> is already in use in cidr %s", label, v.IP, network))
-		case verdict != "succeeded":
+		case verdict == vipInUse:
+			problems = append(problems, e.c.inUse(label, v.IP, network))
+		case verdict != vipFree:
 			problems = append(problems, fmt.Sprintf("%s <%s> are not verified yet.", label, v.IP))
 		}
 	}
@@ -216,21 +231,67 @@ func (e *clusterCheck) vipsValid(name string, list []vip) (string, string) {
 	return passed, fmt.Sprintf("%s %s belongs to the Machine CIDR and is not in use.", label, strings.Join(texts, ", "))
 }
 
-// vipVerdict is what hosts found out about an address: succeeded (free), failed
-// (in use) or empty.
-func (c *cluster) vipVerdict(v vip) string {
-	if v.Verification != "" {
+// What is known of a virtual address, beside nothing.
+const (
+	vipFree  = "succeeded"
+	vipInUse = "failed"
+)
+
+// vipVerdict is what hosts found out about an address of a network: that it is free,
+// in use, or nothing yet.
+func (c *cluster) vipVerdict(v vip, network string) string {
+	if v.Verification == vipFree || v.Verification == vipInUse {
 		return v.Verification
 	}
-	// Without a verdict the lists of free addresses decide.
+	return c.listedAsFree(v.IP, network)
+}
+
+// listedAsFree tells, by the hosts' lists of free addresses of a network, whether an
+// address is free or in use. An address has to be in all of them; where they have none
+// in common they prove nothing.
+func (c *cluster) listedAsFree(ip, network string) string {
+	var lists [][]string
 	for _, h := range c.hosts {
-		for _, free := range h.freeNetworks {
-			if slices.Contains(free, v.IP) {
-				return "succeeded"
-			}
+		if list, ok := h.freeNetworks[network]; ok {
+			lists = append(lists, list)
 		}
 	}
+	inAll := func(a string) bool {
+		return !slices.ContainsFunc(lists, func(list []string) bool { return !slices.Contains(list, a) })
+	}
+	switch {
+	case len(lists) == 0:
+		return ""
+	case inAll(ip):
+		return vipFree
+	case slices.ContainsFunc(lists[0], inAll):
+		return vipInUse
+	}
 	return ""
+}
+
+// inUse says that an address is not free, and whether its network is too small at all
+// for the hosts and the virtual addresses.
+func (c *cluster) inUse(name, ip, network string) string {
+	text := fmt.Sprintf("%s <%s> is already in use in cidr %s", name, ip, network)
+	if !c.fits(network) {
+		text += ". The machine network range is too small for the cluster. Please redefine the network."
+	}
+	return text
+}
+
+// fits tells whether a network has addresses for the cluster's hosts, its two virtual
+// addresses and the network's own two.
+func (c *cluster) fits(network string) bool {
+	p, err := netip.ParsePrefix(network)
+	if err != nil {
+		return true
+	}
+	bits := p.Addr().BitLen() - p.Bits()
+	if len(c.hosts) == 1 {
+		return bits >= 1
+	}
+	return bits >= 32 || 1<<bits >= len(c.hosts)+4
 }
 
 func (e *clusterCheck) machineNetworkOf(ip string) string {

@@ -230,12 +230,24 @@ func encryptsRole(enableOn, role string) bool {
 	return enableOn == "all" || strings.Contains(","+enableOn+",", ","+role+"s,")
 }
 
+// needsTPM tells whether machines of a role keep the key of their disk in a TPM.
+func (c *cluster) needsTPM(role string) bool {
+	e := c.DiskEncryption
+	return e != nil && e.Mode == "tpmv2" && encryptsRole(e.EnableOn, role)
+}
+
 func (e *hostCheck) encryption() (string, string) {
-	if e.c == nil || e.c.DiskEncryption == nil || !encryptsRole(e.c.DiskEncryption.EnableOn, e.h.role()) {
+	if e.c == nil || e.c.DiskEncryption == nil || oneOf(e.c.DiskEncryption.EnableOn, "", "none") {
 		return hidden, ""
 	}
 	if e.h.inv == nil {
 		return pending, "Missing host inventory"
+	}
+	if e.h.role() == roleAuto {
+		return pending, "Missing role assignment"
+	}
+	if !encryptsRole(e.c.DiskEncryption.EnableOn, e.h.role()) {
+		return hidden, ""
 	}
 	if e.c.DiskEncryption.Mode == "tang" {
 		switch {
@@ -249,7 +261,7 @@ func (e *hostCheck) encryption() (string, string) {
 	switch e.h.inv.TpmVersion {
 	case "2.0":
 		return passed, "Installation disk can be encrypted using tpmv2"
-	case "", "none":
+	case "none":
 		return failed, "TPM version could not be found, make sure TPM is enabled in host's BIOS"
 	}
 	return failed, fmt.Sprintf("The host's TPM version is not supported, expected-version: 2.0, actual-version: %s", e.h.inv.TpmVersion)

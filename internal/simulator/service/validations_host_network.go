@@ -153,11 +153,13 @@ func (e *hostCheck) belongsToMajority() (string, string) {
 
 func (e *hostCheck) mtu() (string, string) {
 	switch {
+	case e.h.inv == nil:
+		return pending, "Missing host inventory"
 	case e.h.Kind == kindAddedHost:
 		return passed, "Day2 host is not required to be connected to other hosts in the cluster"
-	case len(e.c.hosts) == 1:
+	case e.c.isSingle():
 		return hidden, ""
-	case len(e.h.peers) == 0:
+	case e.h.Connectivity == "":
 		return pending, "Missing MTU report information"
 	}
 	for _, remote := range e.h.peers {

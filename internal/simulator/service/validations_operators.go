@@ -139,8 +139,21 @@ func (e *hostCheck) operator(o operatorCheck) (string, string) {
 		case e.h.role() == roleAuto:
 			return failed, "All host roles must be assigned to enable OpenShift Virtualization"
 		}
+		return e.virtualization()
 	case "odf":
 		return e.storage()
+	}
+	return passed, ""
+}
+
+// virtualization compares the host with what OpenShift Virtualization alone needs.
+func (e *hostCheck) virtualization() (string, string) {
+	need := added(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.role()), "cnv")
+	switch inv := e.h.inv; {
+	case inv.CPU.Count < need.CPUCores:
+		return failed, fmt.Sprintf("Insufficient CPU to deploy OpenShift Virtualization. Required CPU count is %d but found %d ", need.CPUCores, inv.CPU.Count)
+	case inv.Memory != nil && inv.Memory.UsableBytes < need.RAMMiB<<20:
+		return failed, fmt.Sprintf("Insufficient memory to deploy OpenShift Virtualization. Required memory is %d MiB but found %d MiB", need.RAMMiB, inv.Memory.UsableBytes>>20)
 	}
 	return passed, ""
 }

@@ -11,6 +11,8 @@ type Hardware struct {
 	// PacketLoss the largest share of packets lost, percent. Nil asks nothing.
 	LatencyMs  *float64 `json:"network_latency_threshold_ms,omitempty"`
 	PacketLoss *float64 `json:"packet_loss_percentage,omitempty"`
+	// TPM is whether the machine needs a TPM, for an encrypted disk.
+	TPM bool `json:"tpm_enabled_in_bios,omitempty"`
 }
 
 // plus adds what an operator needs on top; network limits stay the role's.
