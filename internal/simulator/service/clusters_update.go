@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/openshift/assisted-service/models"
 
@@ -246,11 +245,7 @@ func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
 	if err := s.checkVipsAreFree(&changed); err != nil {
 		return err
 	}
-	moved := !slices.Equal(api, c.APIVips) || !slices.Equal(ingress, c.IngressVips)
 	c.APIVips, c.IngressVips, c.MachineNetworks = api, ingress, changed.MachineNetworks
-	if moved {
-		s.note(c, "api_ingress_vip_updated", severityInfo, "Cluster was updated with api-vip %s, ingress-vip %s", joinVips(api), joinVips(ingress))
-	}
 	return nil
 }
 
@@ -271,17 +266,6 @@ func (s *Service) checkVipsAreFree(c *cluster) error {
 		}
 	}
 	return nil
-}
-
-func joinVips(list []vip) string {
-	text := ""
-	for i, v := range list {
-		if i > 0 {
-			text += ","
-		}
-		text += v.IP
-	}
-	return text
 }
 
 // keepVerdicts keeps what is known of addresses that stay.

@@ -99,6 +99,9 @@ func TestVipsHaveToBeFree(t *testing.T) {
 			b.refuses("api-vip <10.0.0.9> is already in use in cidr 10.0.0.0/24", one4("10.0.0.9", "10.0.0.8"))
 			b.refuses("ingress-vip <10.0.0.6> is already in use in cidr 10.0.0.0/24", one4("10.0.0.7", "10.0.0.6"))
 			b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.7", "10.0.0.8"))
+			if events := b.must("GET", "/events?cluster_id="+b.cluster, nil).text; strings.Contains(events, "api_ingress_vip_updated") {
+				t.Error("an event that only a lease of DHCP makes")
+			}
 			if list := b.must("GET", "/clusters?with_hosts=true", nil).text; strings.Contains(list, "free_addresses") {
 				t.Error("the list of clusters has what hosts found to be free")
 			}
