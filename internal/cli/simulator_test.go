@@ -140,6 +140,24 @@ func TestHostsSayWhatTheyWaitFor(t *testing.T) {
 	}
 }
 
+// Machines say how far they have come, without being asked for every detail.
+func TestHostsSayHowFarTheyAre(t *testing.T) {
+	t.Parallel() // with others that wait
+	service := newLive(t)
+	service.post(t, "infra-envs", map[string]any{"name": "pool", "openshift_version": "4.20", "cpu_architecture": "x86_64"})
+	script := filepath.Join(t.TempDir(), "trouble.yaml")
+	if err := os.WriteFile(script, []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nspec:\n  hosts:\n  - {match: {index: 0}, do: never-boot}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, problems, end := begin(t, "simulator", "hosts", "--service-url", service.URL, "--infra-env", "pool", "--count", "3", "--speed", "100", "--scenario", script)
+	problems.until(t, "Found the InfraEnv pool: 3 machines boot its image\n")
+	problems.until(t, " never boots\n")
+	problems.until(t, "2 machines are registered, of 3\n")
+	if code := end(); code != 143 {
+		t.Errorf("code %d:\n%s", code, problems)
+	}
+}
+
 // The BMCs of the machines answer at the proxy that is printed.
 func TestHostsHaveBMCs(t *testing.T) {
 	t.Parallel() // with others that wait
