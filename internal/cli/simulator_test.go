@@ -124,6 +124,18 @@ func TestServeChecksItsCertificate(t *testing.T) {
 	}
 }
 
+// Each mistake of a scenario has a line of its own.
+func TestScenarioMistakesHaveLines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("trouble.yaml", []byte("hosts: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := runLive(t, "", "", false, "simulator", "serve", "--scenario", "trouble.yaml")
+	if got.code != int(install.CodeInput) || !strings.Contains(got.errors, "\ntrouble.yaml:1:1: kind is missing") {
+		t.Errorf("code %d:\n%s", got.code, got.errors)
+	}
+}
+
 // Machines say what they wait for, once, and again when it is another thing;
 // and end with a plain word.
 func TestHostsSayWhatTheyWaitFor(t *testing.T) {
