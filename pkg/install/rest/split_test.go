@@ -3,6 +3,8 @@ package rest_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,8 +18,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// manyHosts is a cluster of n hosts with static addresses, and with Ignition of
-// its own, of which the service looks whether images have room for it.
+// manyHosts is a cluster of n hosts with static addresses and domains of which no two
+// are alike, so that a few hundred hosts fill an image, and with Ignition of its own,
+// of which the service looks whether images have room for it.
 func manyHosts(t *testing.T, n int) *spec.Cluster {
 	t.Helper()
 	var file strings.Builder
@@ -37,8 +40,13 @@ spec:
 		if i < 3 {
 			role = "control-plane"
 		}
-		fmt.Fprintf(&file, "  - {name: host-%d, role: %s, match: {mac: \"52:54:%02x:%02x:%02x:%02x\"}, net: {ip: 10.20.%d.%d/16, gateway: 10.20.0.1}}\n",
-			i, role, x>>24, x>>16&0xff, x>>8&0xff, x&0xff, i/250, 4+i%250)
+		var domains []string
+		for d := range 12 {
+			sum := sha256.Sum256([]byte{byte(i >> 8), byte(i), byte(d)})
+			domains = append(domains, hex.EncodeToString(sum[:30])+".example.com")
+		}
+		fmt.Fprintf(&file, "  - {name: host-%d, role: %s, match: {mac: \"52:54:%02x:%02x:%02x:%02x\"}, net: {ip: 10.20.%d.%d/16, gateway: 10.20.0.1, search: [%s]}}\n",
+			i, role, x>>24, x>>16&0xff, x>>8&0xff, x&0xff, i/250, 4+i%250, strings.Join(domains, ", "))
 	}
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) {
@@ -51,7 +59,7 @@ spec:
 	return c
 }
 
-// TestManyStaticNetworks registers as many InfraEnvs for 6,000 hosts as their
+// TestManyStaticNetworks registers as many InfraEnvs for 800 hosts as their
 // networks need: images have room for every one, and a second run writes nothing.
 func TestManyStaticNetworks(t *testing.T) {
 	wall := clock.Real() // millions of bytes go over the wire, for which a request has its time
@@ -64,7 +72,7 @@ func TestManyStaticNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desired := &install.Desired{Spec: manyHosts(t, 6000), Options: install.Options{Run: "one"}}
+	desired := &install.Desired{Spec: manyHosts(t, 800), Options: install.Options{Run: "one"}}
 	planned, err := install.InfraEnvPlans(desired.Spec, nil)
 	if err != nil || len(planned) < 2 {
 		t.Fatalf("%d InfraEnvs are planned: %v", len(planned), err)
