@@ -22,7 +22,7 @@ const (
 	// stand still; leastAnswerTime is the same in real time, for clocks that
 	// run fast.
 	answerTime      = 30 * time.Second
-	leastAnswerTime = 3 * time.Second
+	leastAnswerTime = 10 * time.Second
 
 	tries        = 4 // of a request that may be repeated
 	firstBackoff = 500 * time.Millisecond
