@@ -58,10 +58,17 @@ func loadScenario(path string) (*scenario.Scenario, error) {
 		if cause, is := errors.AsType[*fs.PathError](err); is {
 			err = cause.Err
 		}
-		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: err}
+		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: scenarioError{err}}
 	}
 	return trouble, nil
 }
+
+// scenarioError is what is wrong with a scenario, a line for each mistake.
+type scenarioError struct{ error }
+
+func (scenarioError) lines() {}
+
+func (e scenarioError) Unwrap() error { return e.error }
 
 // note tells what happens, to whoever asked with -v.
 func (o *simulatorOptions) note(format string, args ...any) {

@@ -78,6 +78,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		ServiceURL: o.globals.ServiceURL, Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble,
 		InfraEnv: o.InfraEnv, Count: o.Count, Day: host.BootDay(o.Boot), Logf: o.note,
 		Waits: func(what string) { o.say("Waiting for %s", what) },
+		Tell:  o.say,
 	}
 	if o.File != "" {
 		if config.Cluster, err = o.load(ctx, o.File); err != nil {

@@ -124,6 +124,18 @@ func TestServeChecksItsCertificate(t *testing.T) {
 	}
 }
 
+// Each mistake of a scenario has a line of its own.
+func TestScenarioMistakesHaveLines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("trouble.yaml", []byte("hosts: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := runLive(t, "", "", false, "simulator", "serve", "--scenario", "trouble.yaml")
+	if got.code != int(install.CodeInput) || !strings.Contains(got.errors, "\ntrouble.yaml:1:1: kind is missing") {
+		t.Errorf("code %d:\n%s", got.code, got.errors)
+	}
+}
+
 // Machines say what they wait for, once, and again when it is another thing;
 // and end with a plain word.
 func TestHostsSayWhatTheyWaitFor(t *testing.T) {
@@ -136,6 +148,24 @@ func TestHostsSayWhatTheyWaitFor(t *testing.T) {
 	service.Close()
 	problems.until(t, "Waiting for the service at "+service.URL+" to answer (")
 	if code := end(); code != 143 || !strings.HasSuffix(problems.String(), "oaictl: simulator hosts: stopped by signal: terminated\n") || strings.Count(problems.String(), "Waiting") != 3 {
+		t.Errorf("code %d:\n%s", code, problems)
+	}
+}
+
+// Machines say how far they have come, without being asked for every detail.
+func TestHostsSayHowFarTheyAre(t *testing.T) {
+	t.Parallel() // with others that wait
+	service := newLive(t)
+	service.post(t, "infra-envs", map[string]any{"name": "pool", "openshift_version": "4.20", "cpu_architecture": "x86_64"})
+	script := filepath.Join(t.TempDir(), "trouble.yaml")
+	if err := os.WriteFile(script, []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nspec:\n  hosts:\n  - {match: {index: 0}, do: never-boot}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, problems, end := begin(t, "simulator", "hosts", "--service-url", service.URL, "--infra-env", "pool", "--count", "3", "--speed", "100", "--scenario", script)
+	problems.until(t, "Found the InfraEnv pool: 3 machines boot its image\n")
+	problems.until(t, " never boots\n")
+	problems.until(t, "2 machines are registered, of 3\n")
+	if code := end(); code != 143 {
 		t.Errorf("code %d:\n%s", code, problems)
 	}
 }

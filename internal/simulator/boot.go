@@ -49,6 +49,9 @@ type BootConfig struct {
 	// Waits is told what is waited for once that takes longer than a moment,
 	// and again when it is another thing. It may be nil.
 	Waits func(what string)
+	// Tell takes a line about each stage of the play: what is booted, that it is
+	// registered, and each machine's end. It may be nil.
+	Tell func(format string, args ...any)
 }
 
 // Boot waits until there is an image for every machine, switches all of them
@@ -74,9 +77,11 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	if len(machines) == 0 {
 		return nil, nil // all of them are part of the cluster
 	}
+	told := newStages(c.Tell, machines)
+	defer told.over()
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
-		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Logf: c.Logf,
+		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Logf: c.Logf, Registered: told.register, Ended: told.end,
 	})
 }
 
@@ -154,6 +159,7 @@ type infraEnv struct {
 // identify themselves with.
 func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) (booting []host.Machine, token string, err error) {
 	if !slices.ContainsFunc(machines, func(m host.Machine) bool { return !c.findsImage(&m) }) {
+		newStages(c.Tell, machines).found(nil, machines)
 		return machines, c.HostToken, nil
 	}
 	pause := c.lookPause()
@@ -165,6 +171,7 @@ func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) (b
 			list, boot, err = c.dayTwo(ctx, list, machines)
 		}
 		if err == nil && c.assign(list, boot) {
+			newStages(c.Tell, boot).found(list, boot)
 			return boot, c.tokenOf(list, boot), nil
 		}
 		waits.look(c.missing(list, machines, err))

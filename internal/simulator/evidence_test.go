@@ -57,7 +57,7 @@ func TestEvidence(t *testing.T) {
 var evidenceRow = regexp.MustCompile("^\\| `(.*)` \\| (.*) \\|$")
 
 // evidenceKind is what may stand in the second column.
-var evidenceKind = regexp.MustCompile(`^(recorded: \S.*|source: \S.*|guess(: \S.*)?|ours: \S.*)$`)
+var evidenceKind = regexp.MustCompile(`^(recorded: \S.*|source: \S.*|documented: \S.*|guess(: \S.*)?|ours: \S.*)$`)
 
 // readEvidence gives the rows of each section.
 func readEvidence(text string) (table map[string]map[string]string, problems []string) {
@@ -80,7 +80,7 @@ func readEvidence(text string) (table map[string]map[string]string, problems []s
 			problems = append(problems, fmt.Sprintf("EVIDENCE.md:%d: `%s` stands twice", i+1, behaviour))
 		}
 		if !evidenceKind.MatchString(row[2]) {
-			problems = append(problems, fmt.Sprintf("EVIDENCE.md:%d: %q is no evidence: want recorded: SUBJECT, source: FILE, guess, or ours: WHY", i+1, row[2]))
+			problems = append(problems, fmt.Sprintf("EVIDENCE.md:%d: %q is no evidence: want recorded: SUBJECT, source: FILE, documented: WHERE, guess, or ours: WHY", i+1, row[2]))
 		}
 		table[section][behaviour] = row[2]
 	}

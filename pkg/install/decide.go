@@ -205,7 +205,7 @@ func (p *planner) configureCluster() {
 		Reason: "the cluster differs from the file", Settings: Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
-		if p.toWrite(d) {
+		if p.toWrite(d) && !p.barredByImage(d) {
 			update.Settings[d.setting] = d.want
 			update.Changes = append(update.Changes, d.change(""))
 		}

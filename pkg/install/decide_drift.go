@@ -51,6 +51,9 @@ func (p *planner) clusterDifferences(want Settings) []difference {
 		want[SetArbiters] = ValueOf(p.spec.ArbiterCount())
 	}
 	return slices.DeleteFunc(differences(want, p.cluster.Settings), func(d difference) bool {
+		if slices.Contains(p.cluster.ImageOnly, d.setting) { // what excludes one that is wanted
+			return true
+		}
 		if d.setting != SetHyperthreads || !d.known || p.spec.ArbiterCount() > 0 {
 			return false
 		}

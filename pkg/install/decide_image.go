@@ -145,7 +145,12 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: "the discovery image differs from the file", Settings: Settings{},
 	}
-	for _, d := range imageDifferences(image.Settings, env) {
+	all := imageDifferences(image.Settings, env)
+	if i := slices.IndexFunc(all, func(d difference) bool { return p.barred(d, env) }); i >= 0 {
+		p.rivalKept(all[i], env)
+		return
+	}
+	for _, d := range all {
 		if rules(d.setting).infraEnv == Frozen {
 			if d.known {
 				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
@@ -171,15 +176,50 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 }
 
 // lasts tells of a change that takes something away, where the service goes on with what
-// it has.
+// it has: with a proxy only in the image, and not in the cluster.
 func (p *planner) lasts(scope Scope, d difference) {
 	if p.cluster == nil || !slices.Contains(p.cluster.Lasting, d.setting) || !d.takesAway() {
 		return
 	}
+	who := "the service"
+	if d.setting == SetProxy {
+		who = "the discovery image"
+	}
 	p.warn(Warning{
 		Key: "lasts/" + string(scope) + "/" + string(d.setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file, and the service goes on with %s, of which it takes nothing away", d.setting, orNothing(d.want.show(d.setting)), d.have.show(d.setting)),
-		Next:    "oaictl delete cluster " + p.name() + ", and then the same command again, which makes it anew",
+		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service takes nothing away", d.setting, orNothing(d.want.show(d.setting)), who, d.have.show(d.setting)),
+		Next:    p.anew(),
+	})
+}
+
+// anew is how a service comes by a cluster without what it goes on with.
+func (p *planner) anew() string {
+	if p.cluster.State.installed() {
+		return "undo the change: the service gives up what it has with the cluster only"
+	}
+	return "oaictl delete cluster " + p.name() + ", and then the same command again, which makes it anew"
+}
+
+// barred says whether a setting is excluded by what the service goes on with: from such a
+// change on it refuses every one of the InfraEnv. One that it refuses already may be on
+// its way back.
+func (p *planner) barred(d difference, env *InfraEnv) bool {
+	rival := rivalOf(d.setting)
+	return p.cluster != nil && slices.Contains(p.cluster.Lasting, rival) && !empty(d.want) && !empty(env.Settings[rival]) && env.Image.State != ImageFailed
+}
+
+// barredByImage says so of a setting of the cluster that its InfraEnvs have as well.
+func (p *planner) barredByImage(d difference) bool {
+	return p.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Owned && p.barred(d, &e) })
+}
+
+// rivalKept stands in the way of a change that the service cannot take.
+func (p *planner) rivalKept(d difference, env *InfraEnv) {
+	rival := rivalOf(d.setting)
+	p.block(Blocker{
+		Key: "infraenv/" + env.Name + "/rival", Scope: InfraEnvScope(env.Name), Reason: "RivalKept", Cure: CureNow, Field: string(d.setting),
+		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.setting, rival, env.Settings[rival].show(rival)),
+		Remedy:  "undo the change, or " + p.anew(),
 	})
 }
 

@@ -131,14 +131,25 @@ func (d difference) takesAway() bool {
 // withoutRivals wants what excludes another setting to take its place: the service has
 // no object with both.
 func withoutRivals(want, have Settings) Settings {
-	for setting, rival := range map[Setting]Setting{SetNTP: SetExtraNTP, SetExtraNTP: SetNTP} {
-		_, spoken := want[rival]
-		if now, known := have[rival]; known && !empty(now) && !spoken && !empty(want[setting]) {
+	for _, setting := range []Setting{SetNTP, SetExtraNTP} {
+		rival := rivalOf(setting)
+		if _, spoken := want[rival]; !spoken && !empty(have[rival]) && !empty(want[setting]) {
 			want = maps.Clone(want)
 			want[rival] = ValueOf([]string{})
 		}
 	}
 	return want
+}
+
+// rivalOf is the setting that excludes another, "" for none.
+func rivalOf(setting Setting) Setting {
+	switch setting {
+	case SetNTP:
+		return SetExtraNTP
+	case SetExtraNTP:
+		return SetNTP
+	}
+	return ""
 }
 
 // worthWriting leaves out differences that are only what the service does not

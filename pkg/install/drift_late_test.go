@@ -134,15 +134,15 @@ func TestLastingSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		have install.Settings
 		want func(*spec.ClusterSpec)
-		told bool
+		told string // who goes on with it, "" for nobody
 	}{
-		"time servers, none": {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, true},
-		"more of them, none": {install.Settings{install.SetExtraNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, true},
-		"others":             {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, false},
-		"no proxy":           {install.Settings{install.SetProxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, true},
-		"half a proxy":       {install.Settings{install.SetProxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, true},
-		"another proxy":      {install.Settings{install.SetProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, false},
-		"arguments, none":    {install.Settings{install.SetKernelArgs: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, false},
+		"time servers, none": {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
+		"more of them, none": {install.Settings{install.SetExtraNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
+		"others":             {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
+		"no proxy":           {install.Settings{install.SetProxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
+		"half a proxy":       {install.Settings{install.SetProxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
+		"another proxy":      {install.Settings{install.SetProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
+		"arguments, none":    {install.Settings{install.SetKernelArgs: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
 	} {
 		c := sample(3, 0)
 		test.want(&c.Spec)
@@ -154,10 +154,73 @@ func TestLastingSettings(t *testing.T) {
 				w.observed.Cluster.Lasting = []install.Setting{install.SetProxy, install.SetExtraNTP, install.SetNTP}
 			}
 			plan := w.decide()
-			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool { return strings.HasPrefix(x.Key, "lasts/") && x.Next != "" })
-			if told != (lasting && test.told) || !hasKind(plan, install.UpdateInfraEnv) {
+			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
+				return strings.HasPrefix(x.Key, "lasts/") && x.Next != "" && strings.Contains(x.Message, test.told)
+			})
+			if told != (lasting && test.told != "") || !hasKind(plan, install.UpdateInfraEnv) {
 				t.Errorf("%s, lasting %v: warnings %+v, actions %v", name, lasting, plan.Warnings, keys(plan.Actions))
 			}
+		}
+	}
+}
+
+// TestRivalThatIsKept stands in the way of what excludes it: the service would have both,
+// and refuse every change from then on. Of what it refuses already there is a way back.
+func TestRivalThatIsKept(t *testing.T) {
+	for setting, rival := range map[install.Setting]install.Setting{install.SetNTP: install.SetExtraNTP, install.SetExtraNTP: install.SetNTP} {
+		for name, test := range map[string]struct {
+			lasting bool
+			image   install.ImageState
+			told    bool
+		}{"a hub": {true, install.ImageReady, true}, "no hub": {false, install.ImageReady, false}, "refused": {true, install.ImageFailed, false}} {
+			c := sample(3, 0)
+			only := map[install.Setting]*[]string{install.SetNTP: &c.Spec.Network.NTP, install.SetExtraNTP: &c.Spec.Network.Defaults.NTP}
+			*only[setting] = []string{"b"}
+			w := readyWorld(t, c)
+			w.desired.Options.Reimage = true
+			for _, settings := range []install.Settings{w.observed.Cluster.Settings, w.observed.InfraEnvs[0].Settings} {
+				delete(settings, setting)
+			}
+			w.observed.InfraEnvs[0].Settings[rival] = install.ValueOf([]string{"a"})
+			w.observed.InfraEnvs[0].Image.State, w.observed.InfraEnvs[0].Owned = test.image, true
+			if test.lasting {
+				w.observed.Cluster.Lasting = []install.Setting{install.SetExtraNTP, install.SetNTP}
+				w.observed.Cluster.ImageOnly = []install.Setting{install.SetExtraNTP}
+			}
+			plan := w.decide()
+			writes := hasKind(plan, install.UpdateInfraEnv) || hasKind(plan, install.UpdateCluster)
+			if hasReason(plan, "RivalKept") != test.told || writes == test.told {
+				t.Errorf("%s after %s, %s: actions %v, blockers %+v", setting, rival, name, keys(plan.Actions), plan.Blockers)
+			}
+			if test.told && !strings.Contains(plan.Next, "oaictl delete cluster lab") {
+				t.Errorf("%s after %s: next %q", setting, rival, plan.Next)
+			}
+		}
+	}
+}
+
+// TestLastingSettingsOfWhatIsInstalled are no reason to delete a cluster that runs.
+func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
+	c := sample(3, 2)
+	w := installedWithout(t, c, false)
+	w.desired.Options.AddNodes, w.observed.Cluster.State = true, install.ClusterAddingHosts
+	w.observed.Cluster.Lasting = []install.Setting{install.SetExtraNTP, install.SetNTP}
+	w.observed.InfraEnvs[0].Settings[install.SetNTP] = install.ValueOf([]string{"a"})
+	for name, change := range map[string]func(){
+		"emptied":    func() { c.Spec.Network.NTP = []string{} },
+		"the others": func() { c.Spec.Network.NTP, c.Spec.Network.Defaults.NTP = nil, []string{"b"} },
+	} {
+		change()
+		plan := w.decide()
+		var next []string
+		for _, x := range plan.Warnings {
+			next = append(next, x.Next)
+		}
+		for _, x := range plan.Blockers {
+			next = append(next, x.Remedy)
+		}
+		if all := strings.Join(next, "\n"); !strings.Contains(all, "undo the change") || strings.Contains(all, "delete cluster") {
+			t.Errorf("%s: %q", name, all)
 		}
 	}
 }

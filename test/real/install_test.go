@@ -36,8 +36,7 @@ func topologies(t *testing.T) map[string]func(testing.TB) *spec.Cluster {
 // nothing.
 func TestInstall(t *testing.T) {
 	for name, file := range topologies(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		part(t, name, func(t *testing.T) {
 			all := backends(t)
 			if name == "compact" && all[0].simulated() {
 				all = append(all, bare())
@@ -57,8 +56,7 @@ func TestInstallLate(t *testing.T) {
 			if b.simulated() && !slices.Contains(simulated[b.name], name) {
 				continue
 			}
-			t.Run(name+"/"+b.name, func(t *testing.T) {
-				t.Parallel()
+			part(t, name+"/"+b.name, func(t *testing.T) {
 				b.installs(t, name, file(t), true)
 			})
 		}

@@ -36,7 +36,7 @@ func (b backend) differs(t testing.TB, name string) {
 
 // TestKnownDifferences installs what is known to end otherwise where it does not.
 func TestKnownDifferences(t *testing.T) {
-	t.Parallel()
+	begins(t)
 	same(t, backends(t), func(t *testing.T, b backend) trace.Trace {
 		return b.installs(t, "hyperthreading", hyperthreadedControlPlane(t), false)
 	})

@@ -51,8 +51,7 @@ func TestAddNodeToSingleNode(t *testing.T) {
 
 func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string) *spec.Cluster, missing *scenario.Scenario) {
 	for _, bind := range []string{"early", "late"} {
-		t.Run(bind, func(t *testing.T) {
-			t.Parallel()
+		part(t, bind, func(t *testing.T) {
 			all := backends(t)
 			if bind == "early" && all[0].simulated() {
 				all = append(all, bare())
@@ -88,7 +87,7 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 // TestPool installs machines of a pool that was there before, and that the file refers
 // to. The pool outlives the cluster.
 func TestPool(t *testing.T) {
-	t.Parallel()
+	begins(t)
 	x := overREST(t).open(t, fixture.Example(t, "compact"), nil)
 	pool := x.cluster.Metadata.Name + "-pool"
 	x.cluster.Spec.InfraEnv = spec.InfraEnv{Bind: spec.BindLate, Ref: pool}
@@ -109,8 +108,7 @@ func TestPool(t *testing.T) {
 func TestDelete(t *testing.T) {
 	for _, when := range []install.ClusterState{install.ClusterReady, install.ClusterInstalling, install.ClusterInstalled} {
 		for _, b := range backends(t) {
-			t.Run(string(when)+"/"+b.name, func(t *testing.T) {
-				t.Parallel()
+			part(t, string(when)+"/"+b.name, func(t *testing.T) {
 				x := b.open(t, fixture.Example(t, "compact"), nil)
 				name := x.cluster.Metadata.Name
 				x.reach(t, when)

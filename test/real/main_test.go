@@ -25,6 +25,9 @@ const (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if flag.Lookup("test.list").Value.String() != "" {
+		os.Exit(m.Run())
+	}
 	environment, err := fromEnvironment()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,12 +49,20 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(server.Run(m))
+	code := server.Run(m)
+	if pattern := flag.Lookup("test.run").Value.String(); code == 0 && environment.service != "" && pattern != "" {
+		if err := suite.nothing(pattern, tests); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 // TestHostedServiceIsRefused has the suite keep away from services that are not the
 // user's own.
 func TestHostedServiceIsRefused(t *testing.T) {
+	begins(t)
 	for address, refused := range map[string]bool{
 		"https://api.openshift.com": true, "https://api.stage.openshift.com/api/assisted-install": true, "https://API.OPENSHIFT.COM.:443/": true,
 		"https://console.redhat.com": true, "http://127.0.0.1:8090": false, "https://assisted.apps.hub.example.com": false,
@@ -66,6 +77,7 @@ func TestHostedServiceIsRefused(t *testing.T) {
 // TestServiceIsAskedFirst names what is wrong with a service before anything is made
 // there.
 func TestServiceIsAskedFirst(t *testing.T) {
+	begins(t)
 	status := http.StatusOK
 	text := `{"release_tag": "", "versions": {"assisted-installer-service": "quay.io/x"}}`
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -44,8 +44,7 @@ func TestTrouble(t *testing.T) {
 		"control-plane-lost":   {"compact", install.CodeFailed, "cp-1"},
 		"worker-lost":          {"ha-workers", install.CodeFailed, "worker-1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		part(t, name, func(t *testing.T) {
 			same(t, backends(t), func(t *testing.T, b backend) trace.Trace {
 				x := b.open(t, fixture.Example(t, test.example), scene(t, name))
 				a := x.start(t, false).once(t.Context(), t)
@@ -105,7 +104,7 @@ func (x *site) leftAlone(t testing.TB, mac string) {
 // TestDegraded installs a cluster of which an operator fails that it can do without. A hub
 // installs no operators with a cluster.
 func TestDegraded(t *testing.T) {
-	t.Parallel()
+	begins(t)
 	fails := &scenario.Scenario{Name: "operator-fails", Hosts: []scenario.Rule{{Do: scenario.DoOperatorsTimeout, Args: scenario.Args{"operators": []string{"nmstate"}}}}}
 	x := overREST(t).open(t, singleNodeWithOperator(t), fails)
 	r := x.start(t, false)
@@ -134,8 +133,7 @@ func TestCancel(t *testing.T) {
 		install.ClusterPreparing:  {"the same command again"},
 		install.ClusterInstalling: {"reset"},
 	} {
-		t.Run(string(phase), func(t *testing.T) {
-			t.Parallel()
+		part(t, string(phase), func(t *testing.T) {
 			x := overREST(t).open(t, fixture.Example(t, "compact"), nil)
 			r := x.start(t, false)
 			r.hear = append(r.hear, x.cancelAt(t, phase))

@@ -64,14 +64,14 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 		}
 	}
 	s.set(boot)
-	c.done(w)
+	c.succeeded(w, c.dialect.changed())
 }
 
 // mediaRequest is the body of InsertMedia, and of a PATCH that stands for it.
 type mediaRequest struct {
-	Image                string
-	Inserted             *bool
-	TransferProtocolType string
+	Image                    string
+	Inserted, WriteProtected *bool
+	TransferProtocolType     string
 }
 
 func (c *controller) insertMedia(w http.ResponseWriter, r *http.Request, s *System) {
@@ -91,7 +91,7 @@ func (c *controller) ejectMedia(w http.ResponseWriter, r *http.Request, s *Syste
 	c.done(w)
 }
 
-// setMedia is how some controllers take an image too.
+// setMedia is how controllers without these actions take an image, and lose it.
 func (c *controller) setMedia(w http.ResponseWriter, r *http.Request, s *System) {
 	if !c.dialect.patchMedia {
 		refuse(w, http.StatusMethodNotAllowed, "OperationNotAllowed", "The HTTP method is not allowed on this resource.")
@@ -103,12 +103,10 @@ func (c *controller) setMedia(w http.ResponseWriter, r *http.Request, s *System)
 	}
 	if asked.Image == "" || asked.Inserted != nil && !*asked.Inserted {
 		s.insert(r.PathValue("slot"), "")
-		c.done(w)
+	} else if !c.putIn(w, r, s, asked) {
 		return
 	}
-	if c.putIn(w, r, s, asked) {
-		c.done(w)
-	}
+	c.showMedia(w, r, s)
 }
 
 // putIn inserts an image that the controller can reach; false once it has been
@@ -126,6 +124,8 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 		refuse(w, http.StatusBadRequest, "ActionParameterValueFormatError", "The parameter Image is no http or https URL.")
 	case c.dialect.longestURL > 0 && len(asked.Image) > c.dialect.longestURL:
 		refuse(w, http.StatusBadRequest, "StringValueTooLong", "The parameter Image is longer than %d characters.", c.dialect.longestURL)
+	case c.dialect.imageOnly && (asked.Inserted != nil || asked.WriteProtected != nil):
+		refuse(w, http.StatusBadRequest, "PropertyUnknown", "The property Inserted is not in the list of valid properties for the resource.")
 	case c.dialect.wantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
 	case trouble != nil:

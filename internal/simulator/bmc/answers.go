@@ -59,9 +59,11 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 // done answers to an action that did what it should.
-func (c *controller) done(w http.ResponseWriter) {
+func (c *controller) done(w http.ResponseWriter) { c.succeeded(w, c.dialect.done) }
+
+func (c *controller) succeeded(w http.ResponseWriter, status int) {
 	text := "The request completed successfully."
-	answer(w, c.dialect.done, object{"error": object{
+	answer(w, status, object{"error": object{
 		"code": "Base.1.12.Success", "message": text,
 		"@Message.ExtendedInfo": []object{{"MessageId": "Base.1.12.Success", "Message": text, "Severity": "OK"}},
 	}})

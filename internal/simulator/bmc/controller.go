@@ -94,7 +94,7 @@ func (c *controller) routes() {
 			case s != nil:
 				handle(w, r, s)
 			case !c.named(w, r):
-				c.missing(w, r)
+				c.nobody(w, r)
 			}
 		})
 	}
@@ -128,8 +128,10 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.setSystem))
 	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.resetSystem))
 	c.mux.HandleFunc("PATCH "+owner+"/{slot}", media(c.setMedia))
-	c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.InsertMedia", media(c.insertMedia))
-	c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.EjectMedia", media(c.ejectMedia))
+	if !c.dialect.patchMedia {
+		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.InsertMedia", media(c.insertMedia))
+		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.EjectMedia", media(c.ejectMedia))
+	}
 	c.mux.HandleFunc("/", notFound)
 }
 

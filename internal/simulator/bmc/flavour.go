@@ -1,6 +1,8 @@
 package bmc
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -56,17 +58,20 @@ type dialect struct {
 	// sessions is how many may be open at once; zero has no session service, and
 	// wants basic authentication.
 	sessions int
-	// done is the status of actions that succeed.
-	done int
+	// done is the status of actions that succeed, patched that of changed settings;
+	// zero is done too.
+	done, patched int
 	// strict refuses what would change nothing: switching on what is on,
 	// inserting over media that are inserted.
 	strict bool
 	// longestURL is how many characters of an image's address fit; zero is any.
 	longestURL int
-	// patchMedia also takes a PATCH of the drive for an insertion.
+	// patchMedia takes a PATCH of the drive for an insertion, and has no actions.
 	patchMedia bool
 	// wantsProtocol refuses an insertion that does not name TransferProtocolType.
 	wantsProtocol bool
+	// imageOnly refuses an insertion that names Inserted or WriteProtected.
+	imageOnly bool
 	// emulator answers as sushy-tools does where that is not Redfish (sushy.go).
 	emulator bool
 }
@@ -75,7 +80,7 @@ type dialect struct {
 func dialectOf(f Flavour) dialect {
 	optical := []string{"CD", "DVD"}
 	stick := []string{"Floppy", "USBStick"}
-	usual := []string{"On", "ForceOff", "ForceRestart", "GracefulShutdown", "PushPowerButton", "Nmi"}
+	usual := []string{"On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi"}
 	switch f {
 	case IDRAC:
 		return dialect{
@@ -83,42 +88,55 @@ func dialectOf(f Flavour) dialect {
 			system: "System.Embedded.1", manager: "iDRAC.Embedded.1", mediaInSystem: true,
 			slots:       []slot{{id: "1", name: "VirtualMedia Instance 1", types: []string{"CD", "DVD", "USBStick"}}, {id: "2", name: "VirtualMedia Instance 2", types: []string{"CD", "DVD", "USBStick"}}},
 			mediaTarget: "Cd", targets: []string{"None", "Pxe", "Floppy", "Cd", "Hdd", "BiosSetup", "Utilities", "UefiTarget", "SDCard", "UefiHttp"},
-			resets: append(usual, "GracefulRestart", "PowerCycle"), sessions: 8, done: http.StatusNoContent, strict: true, longestURL: 255,
+			resets: append(usual, "PushPowerButton", "PowerCycle"), sessions: 8, done: http.StatusNoContent, patched: http.StatusOK, strict: true, longestURL: 255,
 		}
 	case ILO:
 		return dialect{
 			vendor: "HPE", product: "ProLiant DL380 Gen10", manufacturer: "HPE", model: "ProLiant DL380 Gen10", system: "1", manager: "1",
 			slots:       []slot{{id: "1", name: "VirtualMedia", types: stick}, {id: "2", name: "VirtualMedia", types: optical}},
-			mediaTarget: "Cd", targets: []string{"None", "Cd", "Hdd", "Usb", "SDCard", "Utilities", "Diags", "BiosSetup", "Pxe", "UefiShell", "UefiHttp", "UefiTarget"},
-			resets: append(usual, "GracefulRestart"), sessions: 12, done: http.StatusOK, strict: true,
+			mediaTarget: "Cd", targets: []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "Utilities", "Diags", "UefiTarget", "SDCard", "UefiHttp"},
+			resets: []string{"On", "ForceOff", "ForceRestart", "Nmi", "PushPowerButton"}, sessions: 12, done: http.StatusOK, strict: true,
 		}
 	case XCC:
 		return dialect{
 			vendor: "Lenovo", product: "ThinkSystem SR650", manufacturer: "Lenovo", model: "ThinkSystem SR650", system: "1", manager: "1",
-			slots: []slot{
-				{id: "RDOC1", name: "Remote Disc On Card", types: []string{"CD", "USBStick"}, fixed: true},
-				{id: "EXT1", name: "Virtual Removable Media", types: []string{"CD", "USBStick"}},
-				{id: "EXT2", name: "Virtual Removable Media", types: []string{"CD", "USBStick"}},
-			},
-			mediaTarget: "Cd", targets: []string{"None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags", "UefiTarget"},
-			resets: append(usual, "GracefulRestart", "ForceOn"), sessions: 16, done: http.StatusOK, patchMedia: true,
+			slots:       xccSlots(optical),
+			mediaTarget: "Cd", targets: []string{"None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags"},
+			resets: append(usual, "ForceOn"), sessions: 16, done: http.StatusOK, patchMedia: true,
 		}
 	case Supermicro:
 		return dialect{
-			vendor: "Supermicro", product: "SYS-620P", manufacturer: "Supermicro", model: "SYS-620P", system: "1", manager: "1",
+			vendor: "Supermicro", manufacturer: "Supermicro", model: "SYS-510T", system: "1", manager: "1",
 			slots:       []slot{{id: "Floppy1", name: "Virtual Removable Media", types: stick, fixed: true}, {id: "CD1", name: "Virtual Removable Media", types: optical}},
-			mediaTarget: "UsbCd", targets: []string{"None", "Pxe", "Floppy", "Hdd", "BiosSetup", "UsbCd", "UefiHttp"},
-			resets: append(usual, "GracefulRestart", "PowerCycle", "ForceOn"), sessions: 16, done: http.StatusOK, wantsProtocol: true,
+			mediaTarget: "UsbCd", targets: []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "UsbCd", "UefiBootNext", "UefiHttp"},
+			resets: append(usual, "ForceOn"), sessions: 16, done: http.StatusOK, wantsProtocol: true, imageOnly: true,
 		}
 	default:
 		return dialect{
-			vendor: "", product: "", manufacturer: "Sushy Emulator", model: "", mediaInSystem: true, emulator: true,
-			slots:       []slot{{id: "Cd", name: "Virtual CD", types: optical}, {id: "Floppy", name: "Virtual Floppy", types: stick}},
+			manufacturer: "Sushy Emulator", mediaInSystem: true, emulator: true,
+			slots:       []slot{{id: "Cd", name: "Virtual CD", types: optical}, {id: "Floppy", name: "Virtual Removable Media", types: stick}},
 			mediaTarget: "Cd", targets: []string{"Pxe", "Cd", "Hdd", "UefiHttp"},
-			resets: []string{"On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi", "ForceOn"}, done: http.StatusNoContent,
+			resets: append(usual, "ForceOn"), done: http.StatusNoContent,
 		}
 	}
 }
+
+// xccSlots are those that take an image by its URL, EXT, beside those that hold files
+// which were uploaded or are lent by a browser.
+func xccSlots(types []string) (slots []slot) {
+	add := func(kind string, most int, fixed bool) {
+		for i := range most {
+			slots = append(slots, slot{id: fmt.Sprint(kind, i+1), name: "VirtualMedia", types: types, fixed: fixed})
+		}
+	}
+	add("RDOC", 2, true)
+	add("EXT", 4, false)
+	add("Remote", 4, true)
+	return slots
+}
+
+// changed is the status of a change of settings that succeeds.
+func (d *dialect) changed() int { return cmp.Or(d.patched, d.done) }
 
 // slotOf is a virtual drive by its id.
 func (d *dialect) slotOf(id string) (slot, bool) {

@@ -168,12 +168,23 @@ func telling(answer any, source string) any {
 			out[key] = value
 		}
 	}
+	if refused, ok := whole["error"].(map[string]any); ok {
+		out["message"] = refused["message"]
+		if text, _ := refused["message"].(string); strings.HasPrefix(text, "Failed fetching image from URL") {
+			out["message"], _, _ = strings.Cut(text, ": ") // what follows are words of its HTTP client
+		}
+	}
 	if whole["Systems"] != nil { // the service root, whose ids are made up
 		delete(out, "Id")
 		delete(out, "UUID")
 		out["Links"] = whole["Links"]
 	}
 	if boot, ok := whole["Boot"].(map[string]any); ok {
+		for _, unsaid := range []string{"Model", "HostName", "SerialNumber", "SystemType", "@odata.etag"} {
+			if value, says := whole[unsaid]; says {
+				out[unsaid] = value
+			}
+		}
 		for _, key := range []string{"BootSourceOverrideEnabled", "BootSourceOverrideTarget", "BootSourceOverrideTarget@Redfish.AllowableValues", "BootSourceOverrideMode"} {
 			out[key] = boot[key]
 		}

@@ -24,23 +24,27 @@ func TestFlavoursBootMedia(t *testing.T) {
 			}
 			manager := at + seen.find("Links", "ManagedBy", 0, "@odata.id").(string)
 			drives, ok := b.want(200, "GET", manager, nil).find("VirtualMedia", "@odata.id").(string)
-			if d := dialectOf(f); d.mediaInSystem == ok && !d.emulator {
+			d := dialectOf(f)
+			if d.mediaInSystem == ok && !d.emulator {
 				t.Errorf("virtual media below the manager: %v", ok)
 			}
-			if dialectOf(f).mediaInSystem {
+			if d.mediaInSystem {
 				drives = seen.find("VirtualMedia", "@odata.id").(string)
 			}
 			target := b.driveIn(at + drives)
 			image := b.media.URL + "/i/1.iso"
-			done := dialectOf(f).done
-			b.want(done, "POST", at+target.find("Actions", "#VirtualMedia.InsertMedia", "target").(string), object{"Image": image, "Inserted": true, "WriteProtected": true, "TransferProtocolType": "HTTP"})
+			insert := object{"Image": image, "TransferProtocolType": "HTTP"}
+			if !d.imageOnly {
+				insert["Inserted"], insert["WriteProtected"] = true, true
+			}
+			b.drives(target, "InsertMedia", insert)
 			drive := at + target.find("@odata.id").(string)
 			if got := b.want(200, "GET", drive, nil); got.find("Image") != image || got.find("Inserted") != true {
 				t.Errorf("the drive shows %v", got.body)
 			}
-			b.want(done, "PATCH", system, object{"Boot": object{"BootSourceOverrideTarget": dialectOf(f).mediaTarget, "BootSourceOverrideEnabled": "Once"}}, "If-Match", seen.header.Get("ETag"))
+			b.want(d.changed(), "PATCH", system, object{"Boot": object{"BootSourceOverrideTarget": d.mediaTarget, "BootSourceOverrideEnabled": "Once"}}, "If-Match", seen.header.Get("ETag"))
 			_, starts, changed := b.server.System("m-0").Switched()
-			b.want(done, "POST", system+"/Actions/ComputerSystem.Reset", object{"ResetType": "On"})
+			b.want(d.done, "POST", system+"/Actions/ComputerSystem.Reset", object{"ResetType": "On"})
 			select {
 			case <-changed:
 			default:
@@ -52,18 +56,34 @@ func TestFlavoursBootMedia(t *testing.T) {
 			if f == Sushy { // which knows no single boot
 				b.boots(len(b.image), continuous)
 				b.boots(len(b.image), continuous)
-				b.want(done, "PATCH", system, object{"Boot": object{"BootSourceOverrideTarget": "Hdd"}})
+				b.want(d.changed(), "PATCH", system, object{"Boot": object{"BootSourceOverrideTarget": "Hdd"}})
 				b.boots(0, continuous)
 			} else {
 				b.boots(len(b.image), once)
 				b.boots(0, disabled)
 			}
-			b.want(done, "POST", drive+"/Actions/VirtualMedia.EjectMedia", object{})
+			b.drives(target, "EjectMedia", object{})
 			if got := b.want(200, "GET", drive, nil); got.find("Image") != nil && got.find("Image") != "" || got.find("Inserted") != false {
 				t.Errorf("the drive shows %v", got.body)
 			}
 		})
 	}
+}
+
+// drives has a drive do something: by an action, or by a setting if it has none.
+func (b *bench) drives(target answered, action string, body object) {
+	b.t.Helper()
+	d := b.server.System("m-0").dialect
+	if to, ok := target.find("Actions", "#VirtualMedia."+action, "target").(string); ok {
+		b.want(d.done, "POST", at+to, body)
+		return
+	}
+	if !d.patchMedia {
+		b.t.Errorf("the drive has no %s", action)
+	}
+	path := target.find("@odata.id").(string)
+	b.want(404, "POST", at+path+"/Actions/VirtualMedia."+action, body)
+	b.want(200, "PATCH", at+path, body)
 }
 
 // driveIn is the first drive that takes an image of a CD.
@@ -73,7 +93,8 @@ func (b *bench) driveIn(drives string) answered {
 	for i := 0; list.find("Members", i) != nil; i++ {
 		drive := b.want(200, "GET", at+list.find("Members", i, "@odata.id").(string), nil)
 		types, _ := drive.find("MediaTypes").([]any)
-		if drive.find("Actions") != nil && types[0] == "CD" {
+		slot, _ := b.server.System("m-0").dialect.slotOf(drive.find("Id").(string))
+		if !slot.fixed && types[0] == "CD" {
 			return drive
 		}
 	}
@@ -166,18 +187,20 @@ func TestRefusals(t *testing.T) {
 		body         any
 		status       int
 	}{
-		{"unknown target", Supermicro, "PATCH", "/redfish/v1/Systems/1", object{"Boot": object{"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}}, 400},
+		{"unknown target", Supermicro, "PATCH", "/redfish/v1/Systems/1", object{"Boot": object{"BootSourceOverrideTarget": "SDCard", "BootSourceOverrideEnabled": "Once"}}, 400},
 		{"unknown duration", ILO, "PATCH", "/redfish/v1/Systems/1", object{"Boot": object{"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Twice"}}, 400},
 		{"nothing to set", ILO, "PATCH", "/redfish/v1/Systems/1", object{}, 400},
 		{"no such system", ILO, "GET", "/redfish/v1/Systems/2", nil, 404},
 		{"no such drive", ILO, "GET", "/redfish/v1/Managers/1/VirtualMedia/9", nil, 404},
 		{"a drive below the system", ILO, "GET", "/redfish/v1/Systems/1/VirtualMedia", nil, 404},
-		{"a fixed drive", XCC, "POST", "/redfish/v1/Managers/1/VirtualMedia/RDOC1/Actions/VirtualMedia.InsertMedia", object{"Image": "M"}, 405},
-		{"no image", XCC, "POST", "/redfish/v1/Managers/1/VirtualMedia/EXT1/Actions/VirtualMedia.InsertMedia", object{}, 400},
-		{"a share", XCC, "POST", "/redfish/v1/Managers/1/VirtualMedia/EXT1/Actions/VirtualMedia.InsertMedia", object{"Image": "nfs://h/1.iso"}, 400},
-		{"out of reach", XCC, "POST", "/redfish/v1/Managers/1/VirtualMedia/EXT1/Actions/VirtualMedia.InsertMedia", object{"Image": "http://127.0.0.1:1/1.iso"}, 400},
+		{"a fixed drive", XCC, "PATCH", "/redfish/v1/Managers/1/VirtualMedia/RDOC1", object{"Image": "M"}, 405},
+		{"no image", ILO, "POST", "/redfish/v1/Managers/1/VirtualMedia/2/Actions/VirtualMedia.InsertMedia", object{}, 400},
+		{"a share", XCC, "PATCH", "/redfish/v1/Managers/1/VirtualMedia/EXT1", object{"Image": "nfs://h/1.iso"}, 400},
+		{"out of reach", XCC, "PATCH", "/redfish/v1/Managers/1/VirtualMedia/EXT1", object{"Image": "http://127.0.0.1:1/1.iso"}, 400},
+		{"by an action", XCC, "POST", "/redfish/v1/Managers/1/VirtualMedia/EXT1/Actions/VirtualMedia.InsertMedia", object{"Image": "M"}, 404},
 		{"by setting", XCC, "PATCH", "/redfish/v1/Managers/1/VirtualMedia/EXT1", object{"Image": "M", "Inserted": true}, 200},
 		{"by setting elsewhere", ILO, "PATCH", "/redfish/v1/Managers/1/VirtualMedia/2", object{"Image": "M", "Inserted": true}, 405},
+		{"with more than it knows", Supermicro, "POST", "/redfish/v1/Managers/1/VirtualMedia/CD1/Actions/VirtualMedia.InsertMedia", object{"Image": "M", "TransferProtocolType": "HTTP", "Inserted": true}, 400},
 		{"without its protocol", Supermicro, "POST", "/redfish/v1/Managers/1/VirtualMedia/CD1/Actions/VirtualMedia.InsertMedia", object{"Image": "M"}, 400},
 		{"an address too long", IDRAC, "POST", "/redfish/v1/Systems/System.Embedded.1/VirtualMedia/1/Actions/VirtualMedia.InsertMedia", object{"Image": "M" + strings.Repeat("x", 255)}, 400},
 		{"nothing to eject, strict", IDRAC, "POST", "/redfish/v1/Systems/System.Embedded.1/VirtualMedia/1/Actions/VirtualMedia.EjectMedia", object{}, 409},

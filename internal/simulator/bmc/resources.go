@@ -16,7 +16,10 @@ func (c *controller) serviceRoot() object {
 		"Systems": ref(root + "/Systems"), "Managers": ref(root + "/Managers"), "Links": object{},
 	}
 	if c.dialect.vendor != "" {
-		out["Vendor"], out["Product"] = c.dialect.vendor, c.dialect.product
+		out["Vendor"] = c.dialect.vendor
+	}
+	if c.dialect.product != "" {
+		out["Product"] = c.dialect.product
 	}
 	if c.dialect.emulator {
 		delete(out, "Links")
@@ -77,7 +80,11 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	if c.dialect.mediaInSystem && c.troubled(doNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
-	if !c.dialect.emulator {
+	if c.dialect.emulator { // which says nothing of these
+		for _, unknown := range []string{"@odata.etag", "SystemType", "HostName", "SerialNumber", "Model"} {
+			delete(out, unknown)
+		}
+	} else {
 		w.Header().Set("ETag", boot.etag())
 	}
 	answer(w, http.StatusOK, out)
@@ -149,7 +156,7 @@ func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System
 	if c.dialect.emulator {
 		emulatedDrive(out, url)
 	}
-	if !slot.fixed {
+	if !slot.fixed && !c.dialect.patchMedia {
 		out["Actions"] = object{
 			"#VirtualMedia.InsertMedia": object{"target": path + "/Actions/VirtualMedia.InsertMedia"},
 			"#VirtualMedia.EjectMedia":  object{"target": path + "/Actions/VirtualMedia.EjectMedia"},

@@ -74,7 +74,7 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.emulator {
 			if c.troubled(doWrongCredentials) != nil || !c.sessions.has(func(s session) bool { return same(s.token, token) }) {
-				c.unknown(w)
+				c.unknown(w, r)
 				return
 			}
 			then(w, r)
@@ -87,7 +87,7 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if !c.opens(user, password) {
-			c.unknown(w)
+			c.unknown(w, r)
 			return
 		}
 		if c.troubled(doSessionLimit) != nil && c.dialect.sessions > 0 {
@@ -105,7 +105,7 @@ func (c *controller) opens(user, password string) bool {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-func (c *controller) unknown(w http.ResponseWriter) {
+func (c *controller) unknown(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusUnauthorized
 	if t := c.troubled(doWrongCredentials); t != nil {
 		status = t.args.Int("status", status)
@@ -118,7 +118,11 @@ func (c *controller) unknown(w http.ResponseWriter) {
 		w.Header().Set("WWW-Authenticate", realm)
 	}
 	if c.dialect.emulator {
-		fault(w, status, "Authorization required")
+		said := "Authorization required"
+		if r.Header.Get("Authorization") != "" {
+			said = "Incorrect username or password"
+		}
+		fault(w, status, "%s", said)
 		return
 	}
 	refuse(w, status, "NoValidSession", "There is no valid session established with the implementation.")
@@ -135,7 +139,7 @@ func (c *controller) openSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !c.opens(asked.UserName, asked.Password) {
-		c.unknown(w)
+		c.unknown(w, r)
 		return
 	}
 	if c.troubled(doSessionLimit) != nil {

@@ -83,6 +83,19 @@ func (c *controller) missing(w http.ResponseWriter, r *http.Request) {
 	fault(w, http.StatusNotFound, "404 Not Found: The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.")
 }
 
+// nobody answers who asks for a system, or its manager, that is not there.
+func (c *controller) nobody(w http.ResponseWriter, r *http.Request) {
+	said := "Fake system %s was not found"
+	switch {
+	case !c.dialect.emulator:
+		notFound(w, r)
+		return
+	case strings.HasPrefix(r.URL.Path, root+"/Managers/"):
+		said = "Manager with UUID %s was not found"
+	}
+	fault(w, http.StatusNotFound, said, r.PathValue("id"))
+}
+
 // named sends on who addresses a system by its name.
 func (c *controller) named(w http.ResponseWriter, r *http.Request) (found bool) {
 	for _, s := range c.systems {

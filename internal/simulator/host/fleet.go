@@ -51,6 +51,11 @@ type Config struct {
 	// Logf takes a line about each thing that happens; nil drops them. It never
 	// gets a secret.
 	Logf func(format string, args ...any)
+	// Registered is told when the service accepts a machine for the first time, Ended
+	// when nothing more will come from one, and why. Machines call them side by side;
+	// those that a scenario makes appear do not. Either may be nil.
+	Registered func(machine string)
+	Ended      func(machine, why string)
 }
 
 // Fleet is machines that are simulated together. They share a network, one HTTP
@@ -82,6 +87,12 @@ func New(cfg Config) (*Fleet, error) {
 	}
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
+	}
+	if cfg.Registered == nil {
+		cfg.Registered = func(string) {}
+	}
+	if cfg.Ended == nil {
+		cfg.Ended = func(string, string) {}
 	}
 	api, err := newClient(cfg)
 	if err != nil {

@@ -113,6 +113,9 @@ func (l *life) after(d time.Duration, do func(context.Context)) {
 func (l *life) end(why string) {
 	l.logf("%s", why)
 	l.ended = true
+	if !l.stranger {
+		l.fleet.cfg.Ended(l.spec.Name, why)
+	}
 }
 
 // rest is for machines from which nothing more will come unless their controller
@@ -203,6 +206,9 @@ func (l *life) register(ctx context.Context) {
 		return
 	}
 	l.logf("registered, %s", h.Status)
+	if !l.known && !l.stranger {
+		l.fleet.cfg.Registered(l.spec.Name)
+	}
 	l.known = true
 	l.know(h)
 	l.fleet.noteRegistration(h.CheckedInAt)

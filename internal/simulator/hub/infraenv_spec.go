@@ -3,6 +3,7 @@ package hub
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sort"
 	"strings"
 
@@ -73,9 +74,11 @@ func (in *infraEnvInputs) params() map[string]any {
 		"ignition_config_override": s.IgnitionConfigOverride, "kernel_arguments": kernel,
 		"additional_trust_bundle": s.AdditionalTrustBundle, "static_network_config": static,
 	}
-	// What is not spoken of any more stays as it was.
-	if web := s.Proxy; web != nil {
-		p["proxy"] = map[string]any{"http_proxy": web.HTTPProxy, "https_proxy": web.HTTPSProxy, "no_proxy": web.NoProxy}
+	// What is not spoken of any more stays as it was, as do single fields of a proxy.
+	if s.Proxy != nil {
+		proxy := s.proxy()
+		maps.DeleteFunc(proxy, func(_ string, value any) bool { return value == "" })
+		p["proxy"] = proxy
 	}
 	if len(s.AdditionalNTPSources) > 0 {
 		p["additional_ntp_sources"] = strings.Join(s.AdditionalNTPSources, ",")
@@ -92,12 +95,20 @@ func (in *infraEnvInputs) params() map[string]any {
 	return p
 }
 
+// proxy is the proxy of an InfraEnv that has one.
+func (s *infraEnvSpec) proxy() map[string]any {
+	return map[string]any{"http_proxy": s.Proxy.HTTPProxy, "https_proxy": s.Proxy.HTTPSProxy, "no_proxy": s.Proxy.NoProxy}
+}
+
 // create are the parameters of an infra-env that is not there yet.
 func (in *infraEnvInputs) create() map[string]any {
 	p := in.params()
 	p["name"], p["cpu_architecture"] = in.name, in.spec.arch()
 	if in.clusterID != "" {
 		p["cluster_id"] = in.clusterID
+	}
+	if in.spec.Proxy != nil {
+		p["proxy"] = in.spec.proxy()
 	}
 	for _, optional := range []string{"ignition_config_override", "additional_trust_bundle", "ssh_authorized_key"} {
 		if p[optional] == "" {

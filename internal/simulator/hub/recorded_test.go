@@ -170,13 +170,15 @@ func spokenOf(have, want map[string]any) map[string]any {
 	return out
 }
 
-// TestRecordedInfraEnvs: what an InfraEnv does not speak of any more stays, too.
+// TestRecordedInfraEnvs: what an InfraEnv does not speak of any more stays, too, and so does
+// each field of its proxy.
 func TestRecordedInfraEnvs(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{}`: `{}`,
 		`{"additionalNTPSources":["a.example.com","b.example.com"]}`:            `{"additional_ntp_sources":"a.example.com,b.example.com"}`,
 		`{"ntpSources":["c.example.com"]}`:                                      `{"ntp_sources":"c.example.com"}`,
-		`{"proxy":{"httpProxy":"http://proxy.example.com:3128","noProxy":"x"}}`: `{"proxy":{"http_proxy":"http://proxy.example.com:3128","https_proxy":"","no_proxy":"x"}}`,
+		`{"proxy":{"httpProxy":"http://proxy.example.com:3128","noProxy":"x"}}`: `{"proxy":{"http_proxy":"http://proxy.example.com:3128","no_proxy":"x"}}`,
+		`{"proxy":{"noProxy":""}}`:                                              `{"proxy":{}}`,
 	} {
 		read, err := readSpec[infraEnvSpec](parse(t, kindInfraEnv, `{"spec":`+spec+`}`))
 		if err != nil {

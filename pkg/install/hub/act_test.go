@@ -170,6 +170,29 @@ func TestUpdateWithoutAProxy(t *testing.T) {
 	}
 }
 
+// TestTimeServersOfAHub of one kind do not take the place of the other: the service goes on
+// with those that it has, and refuses an InfraEnv with both. Nothing is written.
+func TestTimeServersOfAHub(t *testing.T) {
+	s := newStage(t)
+	network := &s.desired.Spec.Spec.Network
+	network.Defaults.NTP = []string{"10.1.1.1"}
+	s.settle()
+	s.calls.take()
+	network.NTP, network.Defaults.NTP = []string{"10.1.1.2"}, nil
+	if done := s.settle(); len(done) > 0 {
+		t.Errorf("done %v", done)
+	}
+	s.wantWrites()
+	o := s.observe()
+	if plan := install.Decide(s.desired, o, o.At); !slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "RivalKept" }) {
+		t.Errorf("blockers %+v", plan.Blockers)
+	}
+	network.NTP, network.Defaults.NTP = nil, []string{"10.1.1.3"}
+	if done := s.settle(); !slices.Equal(done, []string{"UpdateInfraEnv"}) {
+		t.Errorf("others of the same kind: done %v", done)
+	}
+}
+
 // How many machines there are of the control plane, and beside it, is written in
 // one piece: the service has no cluster with only the one changed.
 func TestCountsThatChange(t *testing.T) {

@@ -90,7 +90,10 @@ func (i insertBody) body(image string, patch bool) map[string]any {
 	}
 	if i.protocol {
 		scheme, _, _ := strings.Cut(image, "://")
-		body["TransferProtocolType"], body["TransferMethod"] = strings.ToUpper(scheme), "Stream"
+		body["TransferProtocolType"] = strings.ToUpper(scheme)
+	}
+	if i.method {
+		body["TransferMethod"] = "Stream"
 	}
 	return body
 }

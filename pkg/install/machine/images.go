@@ -125,7 +125,7 @@ func (i *Images) make(ctx context.Context, host string) (*extent.Image, iso.Resu
 			return fail(err)
 		}
 		if base, err = base.Minimal(ctx, rootfs); err != nil {
-			return fail(err)
+			return fail(notMinimal(err))
 		}
 		c.Kargs.Reset = false // it would be back to a root file system on the medium
 	}
@@ -134,6 +134,14 @@ func (i *Images) make(ctx context.Context, host string) (*extent.Image, iso.Resu
 		return fail(err)
 	}
 	return image, result, nil
+}
+
+// notMinimal is a base of which no minimal image can be made: no look at a BMC cures that.
+func notMinimal(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &install.Fault{Err: err, Next: "leave spec.boot.image out, for the full image, or give --base a live image that can be made minimal"}
 }
 
 // Netboot makes the files that a host boots over the network.

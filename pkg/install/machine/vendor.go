@@ -27,13 +27,15 @@ type vendor struct {
 // insertBody says which fields of VirtualMedia.InsertMedia are sent.
 type insertBody struct {
 	state    bool // Inserted and WriteProtected
-	protocol bool // TransferProtocolType and TransferMethod
+	protocol bool // TransferProtocolType
+	method   bool // TransferMethod
 }
 
 var ( // the bodies, by what is in them
 	plain    = insertBody{}
 	stated   = insertBody{state: true}
-	protocol = insertBody{state: true, protocol: true}
+	protocol = insertBody{state: true, protocol: true, method: true}
+	bare     = insertBody{protocol: true} // for those that know neither Inserted nor WriteProtected
 )
 
 // vendors is the table. What is in it comes from the makers' Redfish guides and
@@ -43,7 +45,7 @@ func vendors() []vendor {
 		{name: "iDRAC", marks: []string{"dell"}, drives: []string{"CD", "1"}, targets: []string{"Cd", "VCD-DVD"}, bodies: []insertBody{stated, plain, protocol}},
 		{name: "iLO", marks: []string{"hpe", "hewlett"}, drives: []string{"2"}, targets: []string{"Cd"}, bodies: []insertBody{plain, stated}},
 		{name: "XCC", marks: []string{"lenovo"}, drives: []string{"EXT"}, never: []string{"RDOC", "Remote"}, targets: []string{"Cd"}, bodies: []insertBody{stated, protocol, plain}},
-		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertBody{protocol, stated, plain}, isoConfig: true},
+		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertBody{protocol, stated, plain, bare}, isoConfig: true},
 	}
 }
 
