@@ -27,7 +27,7 @@ func OperatorManifests(name string) (files []string) {
 	case "cluster-observability":
 		named("cluster_observability", long)
 	case "cnv":
-		named("openshift-cnv", short, []string{"_hpp_sc.yaml", "_masters_schedstats.yaml", "_workers_schedstats.yaml"})
+		named("openshift-cnv", short, []string{"_masters_schedstats.yaml", "_workers_schedstats.yaml"})
 	case "kmm":
 		named(name, long, setup)
 	case "kube-descheduler":
