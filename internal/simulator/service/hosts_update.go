@@ -60,9 +60,6 @@ func (s *Service) updateHost(c *call) (reply, error) {
 	if err := p.check(); err != nil {
 		return reply{}, err
 	}
-	if !hostChangeable(h.state) {
-		return reply{}, badRequest("Host is in %s state, host can be updated only in one of %v states", h.state, hostChangeableStates())
-	}
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
 	for _, change := range []func(*host, *hostUpdate) error{
 		s.changeRole, s.changeHostname, s.changeDisk, s.changeSkipped, s.changePool, s.changeLabels, s.changeEndpoint, s.changeFencing,
@@ -103,6 +100,9 @@ func (s *Service) changeRole(h *host, p *hostUpdate) error {
 			return err
 		}
 	}
+	if err := h.takes("host role", http.StatusInternalServerError); err != nil {
+		return err
+	}
 	h.Role, h.SuggestedRole = role, role
 	if h.Kind == kindAddedHost && !h.userPool && role != roleAuto {
 		h.MachineConfigPool = role
@@ -118,10 +118,13 @@ func (s *Service) changeHostname(h *host, p *hostUpdate) error {
 		return err
 	}
 	h.hostname = *p.HostName
-	return nil
+	return h.takes("host name", http.StatusConflict)
 }
 
 func (s *Service) changeDisk(h *host, p *hostUpdate) error {
+	if p.DisksSelectedConfig == nil {
+		return nil
+	}
 	id := ""
 	for _, d := range p.DisksSelectedConfig {
 		if d.Role != models.DiskRoleInstall || d.ID == nil {
@@ -132,8 +135,8 @@ func (s *Service) changeDisk(h *host, p *hostUpdate) error {
 		}
 		id = *d.ID
 	}
-	if id == "" {
-		return nil
+	if err := h.takes("installation disk path", http.StatusConflict); err != nil || id == "" {
+		return err
 	}
 	var found *disk
 	if h.inv != nil {
@@ -174,14 +177,15 @@ func (s *Service) changeSkipped(h *host, p *hostUpdate) error {
 		}
 	}
 	h.skipDisks, h.SkipFormattingDisks = skip, strings.Join(skip, ",")
-	return nil
+	return h.takes("skip disk formatting", http.StatusInternalServerError)
 }
 
 func (s *Service) changePool(h *host, p *hostUpdate) error {
-	if p.MachineConfigPoolName != nil {
-		h.MachineConfigPool, h.userPool = *p.MachineConfigPoolName, *p.MachineConfigPoolName != ""
+	if p.MachineConfigPoolName == nil {
+		return nil
 	}
-	return nil
+	h.MachineConfigPool, h.userPool = *p.MachineConfigPoolName, *p.MachineConfigPoolName != ""
+	return h.takes("host machine config pool", http.StatusConflict)
 }
 
 func (s *Service) changeLabels(h *host, p *hostUpdate) error {
@@ -202,25 +206,40 @@ func (s *Service) changeLabels(h *host, p *hostUpdate) error {
 	if len(labels) > 0 {
 		h.NodeLabels = inString(labels)
 	}
-	return nil
+	return h.takes("labels", http.StatusInternalServerError)
 }
 
 func (s *Service) changeEndpoint(h *host, p *hostUpdate) error {
 	if p.IgnitionEndpointToken != nil {
 		h.token = *p.IgnitionEndpointToken
 		h.EndpointTokenSet = h.token != ""
+		if err := h.takes("host ignition endpoint token", http.StatusConflict); err != nil && h.token != "" {
+			return err
+		}
 	}
-	if p.IgnitionEndpointHTTPHeaders != nil {
-		h.headers = inString(p.IgnitionEndpointHTTPHeaders)
+	if p.IgnitionEndpointHTTPHeaders == nil {
+		return nil
 	}
-	return nil
+	h.headers = inString(p.IgnitionEndpointHTTPHeaders)
+	return h.takes("ignition endpoint HTTP headers", http.StatusInternalServerError)
 }
 
 func (s *Service) changeFencing(h *host, p *hostUpdate) error {
-	if p.FencingCredentials != nil {
-		h.FencingCredentials = inString(p.FencingCredentials)
+	if p.FencingCredentials == nil {
+		return nil
 	}
-	return nil
+	h.FencingCredentials = inString(p.FencingCredentials)
+	return h.takes("fencing credentials", http.StatusInternalServerError)
+}
+
+// takes refuses what cannot be set any more once a host is being installed, each setting
+// with a status of its own.
+func (h *host) takes(what string, status int) error {
+	if hostChangeable(h.state) {
+		return nil
+	}
+	return refuse(status, "Host is in %s state, %s can be set only in one of %v states", h.state, what,
+		[]string{hostDiscovering, hostKnown, hostDisconnected, hostInsufficient, hostPendingInput})
 }
 
 // installerFlags are the flags of coreos-installer that a user may set.
