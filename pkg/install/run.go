@@ -22,6 +22,7 @@ const (
 	seldom         = 10 * time.Second
 	blockedBear    = 5 * time.Minute  // a failing validation that only the file can cure
 	firstContact   = 45 * time.Second // a service that has never answered
+	firstLooks     = 8                // and as many looks, of one that answers with errors
 	detailInterval = 10 * time.Minute // everything is read anew this often
 )
 
@@ -157,7 +158,7 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
 	detail := began.Sub(r.detailed) >= detailInterval
-	for wait := soonest; ; wait = min(2*wait, seldom) {
+	for wait, looks := soonest, 1; ; wait, looks = min(2*wait, seldom), looks+1 {
 		observed, err := r.observe(ctx, r.desired, prior, r.known, detail)
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old picture: deciding
@@ -183,7 +184,8 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 			return nil, err
 		}
 		since := r.clock.Now().Sub(began)
-		if prior == nil && since >= firstContact {
+		answers := fault != nil && fault.Status != 0
+		if prior == nil && since >= firstContact && (!answers || looks >= firstLooks) {
 			return nil, err
 		}
 		if late := r.timedOut(); late != nil {

@@ -203,6 +203,26 @@ func TestRunEnds(t *testing.T) {
 			},
 			code: install.CodeFailure, text: "connection refused", state: "error",
 		},
+		"a service that has only errors to answer": {
+			change: func(p *plane) {
+				p.observe = func(int) error {
+					return &install.Fault{Err: errors.New("the database is down"), Status: 503, Next: "look at the service"}
+				}
+			},
+			code: install.CodeFailure, text: "the database is down", state: "error",
+		},
+		"a service that answers with errors at first, each after a while": {
+			change: func(p *plane) {
+				p.observe = func(looks int) error {
+					if looks > 6 {
+						return nil
+					}
+					time.Sleep(10 * time.Second)
+					return &install.Fault{Err: errors.New("the database is down"), Status: 503}
+				}
+			},
+			state: "installed",
+		},
 		"a service that is silent for a while": {
 			change: func(p *plane) {
 				p.observe = func(looks int) error {
