@@ -2,7 +2,6 @@ package service
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -65,53 +64,5 @@ func TestDeletedHostsHoldUpTheProgress(t *testing.T) {
 				t.Errorf("%v", got)
 			}
 		})
-	}
-}
-
-// TestSupportedPlatforms are none but none, without hosts and for a single node.
-func TestSupportedPlatforms(t *testing.T) {
-	for name, tc := range map[string]struct {
-		asked fields
-		hosts int
-		want  string
-	}{
-		"no hosts":      {fields{}, 0, `["none"]`},
-		"hosts":         {fields{}, 1, `["baremetal","none","external"]`},
-		"a single node": {fields{"control_plane_count": 1}, 1, `["none"]`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(tc.asked)
-			for range tc.hosts {
-				b.boot()
-			}
-			if got := strings.TrimSpace(b.must("GET", "/clusters/"+b.cluster+"/supported-platforms", nil).text); got != tc.want {
-				t.Errorf("%s", got)
-			}
-		})
-	}
-}
-
-// TestLocalVolumesAskNothingOfMastersWithWorkers since the volumes are on those.
-func TestLocalVolumesAskNothingOfMastersWithWorkers(t *testing.T) {
-	for hosts, want := range map[int]string{
-		3: "Require at least 5 CPU cores for master role, found only 4",
-		5: "Sufficient CPU cores for role master",
-	} {
-		b := newBench(t, nil)
-		b.make(fields{"olm_operators": []fields{{"name": "lvm"}}})
-		for i := range hosts {
-			m := b.boot()
-			role := roleMaster
-			if i >= 3 {
-				role = roleWorker
-			}
-			m.cpus = 4
-			b.must("PATCH", m.path(), fields{"host_role": role})
-		}
-		b.pass(30 * time.Second)
-		if got := outcomes(t, b.machines[0].get())["has-cpu-cores-for-role"][1]; got != want {
-			t.Errorf("%d hosts: %s", hosts, got)
-		}
 	}
 }
