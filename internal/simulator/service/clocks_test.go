@@ -32,3 +32,15 @@ func TestClockLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestClockOfAnInventoryTellsNothing since the time counts that a host asks for its steps with.
+func TestClockOfAnInventoryTellsNothing(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(1)
+	m := b.machines[0]
+	m.unclean = func(inventory map[string]any) { inventory["timestamp"] = b.clock.at.Add(-time.Hour).Unix() }
+	b.pass(time.Minute)
+	if got := outcomes(t, m.get())["time-synced-between-host-and-service"]; got[0] != passed {
+		t.Errorf("%q", got)
+	}
+}

@@ -87,7 +87,7 @@ func (s *Service) registerCluster(c *call) (reply, error) {
 // newCluster is a cluster that nothing is known of yet.
 func (s *Service) newCluster(owner string) *cluster {
 	now := s.now()
-	c := &cluster{manifests: map[string]manifest{}, objects: map[string][]byte{}, logs: map[string][]byte{}}
+	c := &cluster{manifests: map[string]manifest{}, objects: map[string][]byte{}, logs: map[string][]byte{}, deleted: map[string]*host{}}
 	c.ID = s.newID()
 	c.Href = Base + "/v2/clusters/" + c.ID
 	c.Kind, c.Status, c.StatusInfo = kindCluster, clusterInsufficient, infoNotReady

@@ -228,10 +228,7 @@ func (s *Service) takeInventory(h *host, output string) error {
 	if err != nil {
 		return refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
 	}
-	if inv.Timestamp != 0 {
-		h.Timestamp = inv.Timestamp
-		inv.Timestamp = 0
-	}
+	inv.Timestamp = 0 // the time counts that it asks for its steps with
 	need := requirementsFor(h.cluster, h.role())
 	inv.judgeDisks(need.DiskGB)
 	s.countInterfaces(h, inv)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -93,13 +94,14 @@ func (s *Service) advance(h *host, stage, info string, percent int) {
 }
 
 // measureInstalling works out how far the hosts are, all together: the stages
-// reached out of all the stages there are.
+// reached out of all the stages there are. As in the real service those of hosts that
+// were deleted count, which will not get any further.
 func (s *Service) measureInstalling(c *cluster) {
 	if c.Progress == nil || c.isDay2() || len(c.hosts) == 0 {
 		return
 	}
 	reached, all := 0, 0
-	for _, h := range c.hosts {
+	for _, h := range slices.Concat(c.hosts, slices.Collect(maps.Values(c.deleted))) {
 		stages := s.stagesOf(h, c.isSingle())
 		reached += slices.Index(stages, h.stage()) + 1
 		all += len(stages)

@@ -85,6 +85,9 @@ func (s *Service) newHost(e *infraEnv, cl *cluster, id, agent string) *host {
 		h.join(cl)
 	}
 	key := e.ID + "/" + id
+	if cl != nil {
+		delete(cl.deleted, key)
+	}
 	s.hosts[key] = h
 	s.hostOrder = append(s.hostOrder, key)
 	return h
@@ -121,6 +124,7 @@ func (s *Service) registerAgain(h *host, agent string) (reply, error) {
 		s.rebind(h)
 	default:
 		h.forget()
+		h.Bootstrap = false // a single node too, until an install makes it that again
 		state := hostDiscovering
 		if h.cluster == nil {
 			state = hostDiscoveringUnbound
@@ -139,9 +143,13 @@ func (s *Service) registrationOf(h *host, now time.Time) wireHost {
 		RequestedHostname: h.ID, Role: roleAuto, SuggestedRole: roleAuto, UserName: h.UserName,
 		NextStepRunner: runner(h),
 	}
-	if h.Kind == kindAddedHost {
+	switch {
+	case h.Kind == kindAddedHost:
 		w.Role, w.SuggestedRole, w.MachineConfigPool = h.Role, h.SuggestedRole, h.MachineConfigPool
 		w.ProgressStages = s.stagesOf(h, false)
+	case h.cluster != nil && h.cluster.isSingle(): // like a new one
+		w.Role, w.SuggestedRole, w.Bootstrap = roleMaster, roleMaster, true
+		w.ProgressStages = s.stagesOf(&host{wireHost: w}, true)
 	}
 	h.RegisteredAt = millis(now)
 	return w

@@ -90,11 +90,10 @@ func (s *Service) supportedPlatforms(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	list := []string{platformBaremetal, platformNone, "external"}
-	if cl.isSingle() {
-		list = []string{platformNone, "external"}
+	if cl.isSingle() || len(cl.hosts) == 0 {
+		return ok([]string{platformNone})
 	}
-	return ok(list)
+	return ok([]string{platformBaremetal, platformNone, "external"})
 }
 
 // roleNeeds is what a role must have, as preflight-requirements prints it.
@@ -123,7 +122,11 @@ func (s *Service) preflight(c *call) (reply, error) {
 	for _, name := range versions.Operators() {
 		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.isSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
 		for _, role := range []string{versions.Master, versions.Worker} {
-			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: added(cl.OpenshiftVersion, role, name)}
+			asked := role
+			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
+				asked = master
+			}
+			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: added(cl.OpenshiftVersion, asked, name)}
 		}
 		needs = append(needs, entry)
 	}

@@ -61,7 +61,7 @@ func TestBoundHost(t *testing.T) {
 	m.poll() // exits and registers again
 	holds("started anew", m.get(), hostDiscovering, chosen)
 	b.pass(40 * time.Second)
-	holds("in the cluster", m.get(), hostKnown, chosen)
+	holds("alone in the cluster", m.get(), hostInsufficient, chosen)
 
 	lost := fields{"requested_hostname": "cp-0", "role": roleAuto, "cluster_id": nil, "bootstrap": nil}
 	holds("unbound", b.must("POST", m.path()+"/actions/unbind", nil).object(), hostUnbinding, lost)

@@ -24,6 +24,9 @@ func (c *cluster) addSystemManifests(roles []string) {
 	if value(c.SchedulableMasters) || value(c.SchedulableMastersForced) {
 		add("cluster-scheduler-02-config.yml.patch_ai_set_masters_schedulable", "- op: replace\n  path: /spec/mastersSchedulable\n  value: true\n")
 	}
+	if c.isSingle() {
+		add("dnsmasq-bootstrap-in-place.yaml", machineConfig(roleMaster, "50-master-dnsmasq-configuration"))
+	}
 	c.addOperatorManifests(add)
 }
 

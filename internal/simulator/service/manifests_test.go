@@ -22,6 +22,7 @@ func TestSystemManifests(t *testing.T) {
 		more  []string
 	}{
 		"with workers":        {nil, 5, nil},
+		"a single node":       {fields{"control_plane_count": 1, "api_vips": nil, "ingress_vips": nil}, 1, []string{scheduler, "dnsmasq-bootstrap-in-place.yaml"}},
 		"without workers":     {nil, 3, []string{scheduler}},
 		"encrypted":           {fields{"disk_encryption": fields{"enable_on": "masters", "mode": "tpmv2"}}, 5, []string{"99-openshift-master-tpm-encryption.yaml"}},
 		"encrypted all":       {fields{"disk_encryption": fields{"enable_on": "all", "mode": "tpmv2"}}, 5, []string{"99-openshift-master-tpm-encryption.yaml", "99-openshift-worker-tpm-encryption.yaml"}},

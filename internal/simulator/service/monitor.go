@@ -36,9 +36,6 @@ func (s *Service) tick() {
 			s.tickHost(h, names)
 		}
 		s.suggestRoles(c)
-		if c.isSingle() {
-			c.assignMachineNetworks()
-		}
 	}
 }
 
@@ -46,6 +43,7 @@ func (s *Service) tick() {
 func (c *cluster) remember() {
 	c.before.state, c.before.groups = c.Status, c.groups
 	c.before.collisions, c.before.searched = c.collisions, c.IPCollisions != ""
+	c.before.machine = c.MachineNetworks
 }
 
 // hostnames counts the cluster's hosts by name.

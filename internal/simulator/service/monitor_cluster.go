@@ -11,9 +11,7 @@ import (
 func (s *Service) tickCluster(c *cluster) {
 	if oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing) {
 		s.judgeCluster(c)
-		if !c.isSingle() { // whose hosts are looked at first
-			c.assignMachineNetworks()
-		}
+		c.assignMachineNetworks()
 		c.updateGroupsAndCollisions()
 		c.forceSchedulable()
 	}

@@ -122,3 +122,27 @@ func TestOperatorsTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestLocalVolumesAskNothingOfMastersWithWorkers since the volumes are on those.
+func TestLocalVolumesAskNothingOfMastersWithWorkers(t *testing.T) {
+	for hosts, want := range map[int]string{
+		3: "Require at least 5 CPU cores for master role, found only 4",
+		5: "Sufficient CPU cores for role master",
+	} {
+		b := newBench(t, nil)
+		b.make(fields{"olm_operators": []fields{{"name": "lvm"}}})
+		for i := range hosts {
+			m := b.boot()
+			role := roleMaster
+			if i >= 3 {
+				role = roleWorker
+			}
+			m.cpus = 4
+			b.must("PATCH", m.path(), fields{"host_role": role})
+		}
+		b.pass(30 * time.Second)
+		if got := outcomes(t, b.machines[0].get())["has-cpu-cores-for-role"][1]; got != want {
+			t.Errorf("%d hosts: %s", hosts, got)
+		}
+	}
+}

@@ -178,10 +178,12 @@ func (r *recording) looksEvery(interval time.Duration) bool {
 	return len(r.looks) > 1
 }
 
+// margin is how long before its first event a look of the monitor begins.
+const margin = 100 * time.Millisecond
+
 // phase is when in an interval the monitor looks: just before its first event. Where a
 // recording holds none it is a guess.
 func (r *recording) phase(interval time.Duration) time.Duration {
-	const margin = 100 * time.Millisecond
 	first := time.Time{}
 	for _, at := range r.looks {
 		if first.IsZero() || at.Before(first) {

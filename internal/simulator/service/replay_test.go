@@ -114,12 +114,13 @@ func fitInterval(rec *recording, interval time.Duration) *replay {
 	}
 	best := newReplay(rec, interval, phases, false).run()
 	for part := range phases {
-		for _, tenth := range []int{1, 4, 9, 2, 5} {
+		// Just before the events that gave the phase, then anywhere.
+		for _, phase := range []time.Duration{phases[part] + margin*9/10, interval / 10, interval * 4 / 10, interval * 9 / 10, interval * 2 / 10, interval * 5 / 10} {
 			if best.fits() {
 				return best
 			}
 			tried := slices.Clone(best.phases)
-			tried[part] = interval * time.Duration(tenth) / 10
+			tried[part] = phase
 			if r := newReplay(rec, interval, tried, false).run(); r.badness() < best.badness() {
 				best = r
 			}

@@ -1,6 +1,10 @@
 package service
 
-import "github.com/oaictl/oaictl/internal/simulator/versions"
+import (
+	"slices"
+
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
 
 // minimum is what any machine must have, whatever becomes of it.
 func minimum() versions.Hardware {
@@ -27,7 +31,11 @@ func requirementsFor(c *cluster, role string) versions.Hardware {
 	if c == nil {
 		return versions.RoleHardware("", versions.Worker)
 	}
-	return versions.HostHardware(c.OpenshiftVersion, hardwareRole(c, role), c.operatorNames())
+	operators := c.operatorNames()
+	if hardwareRole(c, role) == versions.Master && c.workersAsked() >= 2 { // whose volumes are on the workers
+		operators = slices.DeleteFunc(operators, func(name string) bool { return name == "lvm" })
+	}
+	return versions.HostHardware(c.OpenshiftVersion, hardwareRole(c, role), operators)
 }
 
 // operatorNames lists the OLM operators that the cluster will have.

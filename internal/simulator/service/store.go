@@ -15,6 +15,8 @@ type cluster struct {
 	uiSettings string
 	// hosts are the hosts bound to the cluster, in the order in which they came.
 	hosts []*host
+	// deleted are those that were, by infra-env id/host id, as they were then.
+	deleted map[string]*host
 	// manifests are the user's and the service's own, by folder/name.
 	manifests map[string]manifest
 	// objects are the files made when the installation starts, by file name.
@@ -35,6 +37,7 @@ type cluster struct {
 		groups     majority
 		collisions map[string][]string
 		searched   bool // for collisions
+		machine    []machineNetwork
 	}
 	// uses are the features that the cluster makes use of, by name, and
 	// operatorUses those of them that are operators.
@@ -161,6 +164,9 @@ func (s *Service) dropHost(h *host) {
 	key := h.InfraEnvID + "/" + h.ID
 	delete(s.hosts, key)
 	s.hostOrder = slices.DeleteFunc(s.hostOrder, func(k string) bool { return k == key })
+	if c := h.cluster; c != nil {
+		c.deleted[key] = h
+	}
 	h.leave()
 }
 

@@ -70,7 +70,7 @@ func (e *hostCheck) machineCIDRDefined() (string, string) {
 		return passed, "No Machine Network CIDR needed: Day2 cluster"
 	case e.c.userManaged():
 		return passed, "No Machine Network CIDR needed: User Managed Networking"
-	case len(e.c.MachineNetworks) > 0:
+	case len(e.c.before.machine) > 0:
 		return passed, "Machine Network CIDR is defined"
 	case e.c.VipDHCPAllocation != nil && *e.c.VipDHCPAllocation:
 		return failed, "Machine Network CIDR is undefined"
@@ -84,11 +84,11 @@ func (e *hostCheck) belongsToMachineCIDR() (string, string) {
 		return passed, "No machine network CIDR validation needed: Day2 cluster"
 	case e.c.userManaged() && !e.c.isSingle():
 		return passed, "No machine network CIDR validation needed: User Managed Networking"
-	case e.h.inv == nil || len(e.c.MachineNetworks) == 0:
+	case e.h.inv == nil || len(e.c.before.machine) == 0:
 		return pending, "Missing inventory or machine network CIDR"
 	}
 	within := 0
-	for _, n := range e.c.MachineNetworks {
+	for _, n := range e.c.before.machine {
 		if network, err := netip.ParsePrefix(n.CIDR); err == nil {
 			if _, in := e.h.inv.in(network); in {
 				within++
@@ -100,7 +100,7 @@ func (e *hostCheck) belongsToMachineCIDR() (string, string) {
 		return failed, "Host does not belong to any machine network CIDR. Verify that the host belongs to at least one CIDR listed under machine networks"
 	case e.c.userBalanced():
 		return passed, "Host belongs to at least one machine network CIDR"
-	case within < len(e.c.MachineNetworks):
+	case within < len(e.c.before.machine):
 		return failed, "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"
 	}
 	return passed, "Host belongs to all machine network CIDRs"
@@ -124,31 +124,42 @@ func (e *hostCheck) ignitionDownloadable() (string, string) {
 }
 
 func (e *hostCheck) belongsToMajority() (string, string) {
-	if e.h.Kind == kindAddedHost {
-		return passed, "Day2 host is not required to be connected to other hosts in the cluster"
-	}
-	if len(e.c.hosts) == 1 {
-		return passed, "Host has connectivity to the majority of hosts in the cluster"
-	}
 	groups := e.c.before.groups
-	if groups.text == "" || e.h.inv == nil || !e.c.userManaged() && len(e.c.MachineNetworks) == 0 {
+	switch {
+	case e.h.Kind == kindAddedHost:
+		return passed, "Day2 host is not required to be connected to other hosts in the cluster"
+	case e.c.isSingle():
+		return passed, "Host has connectivity to the majority of hosts in the cluster"
+	case groups.text == "":
 		return pending, "Machine Network CIDR or Connectivity Majority Groups missing"
 	}
 	in := false
-	if e.c.userManaged() {
-		in = slices.Contains(groups.networks["IPv4"], e.h.ID) || slices.Contains(groups.networks["IPv6"], e.h.ID)
-	} else {
-		in = !slices.ContainsFunc(e.c.MachineNetworks, func(n machineNetwork) bool {
+	switch {
+	case e.c.userManaged() || e.c.userBalanced():
+		in = e.isPinged(groups.l3[e.h.ID])
+	case len(e.c.before.machine) == 0:
+		return pending, "Not enough information to calculate host majority groups"
+	default:
+		in = !slices.ContainsFunc(e.c.before.machine, func(n machineNetwork) bool {
 			return !slices.Contains(groups.networks[n.CIDR], e.h.ID)
 		})
 	}
 	switch {
 	case in:
 		return passed, "Host has connectivity to the majority of hosts in the cluster"
-	case len(e.c.hosts) < 3:
+	case len(e.c.hosts) < e.c.leastGroup():
 		return pending, "Not enough hosts in cluster to calculate connectivity groups"
 	}
 	return failed, "No connectivity to the majority of hosts in the cluster"
+}
+
+// isPinged tells whether all others reach the host in each family of the cluster's networks.
+func (e *hostCheck) isPinged(reached []string) bool {
+	machine, clusterNets, services := e.c.cidrs()
+	wanted := families(slices.Concat(machine, clusterNets, services))
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(four bool) bool {
+		return !slices.ContainsFunc(reached, func(address string) bool { return strings.Contains(address, ".") == four })
+	})
 }
 
 func (e *hostCheck) mtu() (string, string) {
@@ -164,7 +175,7 @@ func (e *hostCheck) mtu() (string, string) {
 	}
 	for _, remote := range e.h.peers {
 		for _, m := range remote.MTU {
-			if !m.Successful && (e.c.userManaged() || inAny(m.RemoteIP, e.c.MachineNetworks)) {
+			if !m.Successful && (e.c.userManaged() || inAny(m.RemoteIP, e.c.before.machine)) {
 				return failed, fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNIC, m.RemoteIP)
 			}
 		}
@@ -340,7 +351,7 @@ func (e *hostCheck) iscsi() (string, string) {
 	if e.c.isDay2() || e.c.userManaged() && !e.c.isSingle() {
 		return hidden, ""
 	}
-	if e.h.inv == nil || len(e.c.MachineNetworks) == 0 {
+	if e.h.inv == nil || len(e.c.before.machine) == 0 {
 		return pending, "Missing inventory or machine network CIDR"
 	}
 	return hidden, ""

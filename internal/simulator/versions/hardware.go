@@ -64,8 +64,10 @@ func HostHardware(openshiftVersion, role string, operatorNames []string) Hardwar
 			continue
 		}
 		switch role {
-		case Master, SingleNode:
+		case Master:
 			total = total.plus(o.master)
+		case SingleNode:
+			total = total.plus(o.master).plus(o.single)
 		case Worker:
 			total = total.plus(o.worker)
 		}

@@ -26,6 +26,7 @@ type operator struct {
 	dependencies                  []string
 	onSingleNode                  []string // further dependencies there
 	master, worker                Hardware // on top of the role's own
+	single                        Hardware // of a single node, on top of the control plane's
 }
 
 func operators() []operator {
@@ -38,7 +39,7 @@ func operators() []operator {
 		{name: "cluster-observability", namespace: "openshift-cluster-observability-operator", subscription: "cluster-observability-operator", timeout: half, dependencies: []string{"openshift-logging"}},
 		{
 			name: "cnv", namespace: "openshift-cnv", subscription: "hco-operatorhub", timeout: hour,
-			master: Hardware{CPUCores: 4, RAMMiB: 150}, worker: Hardware{CPUCores: 2, RAMMiB: 360},
+			master: Hardware{CPUCores: 4, RAMMiB: 150}, worker: Hardware{CPUCores: 2, RAMMiB: 360}, single: Hardware{CPUCores: 2, RAMMiB: 360},
 		},
 		{name: "fence-agents-remediation", namespace: availability, subscription: "fence-agents-remediation", timeout: half, dependencies: []string{"node-healthcheck"}},
 		{name: "kmm", namespace: "openshift-kmm", subscription: "kernel-module-management", timeout: half},
@@ -51,7 +52,7 @@ func operators() []operator {
 		},
 		{
 			name: "mce", namespace: "multicluster-engine", subscription: "multicluster-engine", timeout: hour,
-			master: Hardware{CPUCores: 4, RAMMiB: 16 * gib}, worker: Hardware{CPUCores: 4, RAMMiB: 16 * gib},
+			master: Hardware{CPUCores: 4, RAMMiB: 16 * gib}, worker: Hardware{CPUCores: 4, RAMMiB: 16 * gib}, single: Hardware{CPUCores: 4, RAMMiB: 16 * gib},
 		},
 		{name: "metallb", namespace: "metallb-system", subscription: "metallb-operator", timeout: half},
 		{

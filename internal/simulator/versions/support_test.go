@@ -207,4 +207,10 @@ func TestRoleHardware(t *testing.T) {
 	if with.CPUCores != 8 || with.RAMMiB != 16534 {
 		t.Errorf("a control plane host with virtualization: %+v", with)
 	}
+	if alone := versions.HostHardware("4.21", "sno", []string{"cnv"}); alone.CPUCores != 14 || alone.RAMMiB != 16894 {
+		t.Errorf("a single node with virtualization: %+v", alone)
+	}
+	if hub := versions.HostHardware("4.21", "sno", []string{"mce"}); hub.CPUCores != 16 || hub.RAMMiB != 48<<10 {
+		t.Errorf("a single node that manages clusters: %+v", hub)
+	}
 }
