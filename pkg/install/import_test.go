@@ -56,8 +56,8 @@ func TestThenOfAnImport(t *testing.T) {
 	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") || !strings.Contains(text, "install each of worker-0, worker-1 once it is ready") || !strings.Contains(text, "register the InfraEnv lab") {
 		t.Errorf("follows:\n%s", text)
 	}
-	if len(plan.Actions) != 1 || plan.Actions[0].Kind != install.ImportCluster {
-		t.Errorf("actions %v", keys(plan.Actions))
+	if len(plan.Actions) != 1 || plan.Actions[0].Kind != install.ImportCluster || plan.Message != "about to import the installed cluster" {
+		t.Errorf("actions %v: %s", keys(plan.Actions), plan.Message)
 	}
 	w.desired.Options.AddNodes = false
 	if _, lines := follow(w); len(lines) > 0 {

@@ -85,6 +85,19 @@ func TestPlain(t *testing.T) {
 	golden(t, "plain.txt", out.String())
 }
 
+// TestChecksAreNoTrouble while the service comes to them for the first time.
+func TestChecksAreNoTrouble(t *testing.T) {
+	for want, e := range map[string]install.Event{
+		"the service checks the cluster": {Type: install.EventRun, State: "Blocked", Severity: install.SeverityInfo, Message: "not ready"},
+		"the service checks cp-0":        {Type: install.EventHost, Host: "cp-0", State: "Blocked", Severity: install.SeverityInfo},
+		"cp-0 is Blocked: no disk":       {Type: install.EventHost, Host: "cp-0", State: "Blocked", Severity: install.SeverityWarning, Message: "no disk"},
+	} {
+		if got := sentence(e); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
 func TestPlainVerbose(t *testing.T) {
 	var out strings.Builder
 	sink := Plain(&out, time.UTC, true)

@@ -37,6 +37,7 @@ func TestFeatureLevel(t *testing.T) {
 		{"FULL_ISO", q{OpenshiftVersion: "4.21", PlatformType: "external", ExternalPlatform: "oci"}, "unavailable", "ociExternalIntegrationDisabled"},
 		{"MINIMAL_ISO", q{OpenshiftVersion: "4.21", CPUArchitecture: "s390x"}, "unavailable", "cpuArchitecture"},
 		{"CNV", q{OpenshiftVersion: "4.21", CPUArchitecture: "arm64"}, "dev-preview", ""},
+		{"AMD_GPU", q{OpenshiftVersion: "4.21"}, "dev-preview", ""},
 		{"BAREMETAL_PLATFORM", q{OpenshiftVersion: "4.21"}, "supported", ""},
 		{"BAREMETAL_PLATFORM", q{OpenshiftVersion: "4.21", PlatformType: "baremetal"}, "", ""},
 		{"PLATFORM_MANAGED_NETWORKING", q{OpenshiftVersion: "4.21"}, "", ""},

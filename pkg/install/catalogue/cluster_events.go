@@ -136,8 +136,8 @@ func clusterEvents() []EventEntry {
 			Entry: Entry{
 				Kind: KindEvent, Subject: SubjectCluster, Name: "cluster_installation_failed", Title: "Installation failed",
 				Meaning: "The installation failed; the message has the reason.",
-				Remedy: "oaictl why cluster NAME, then oaictl logs NAME; cure the cause, oaictl reset NAME, and boot the hosts into " +
-					"the discovery image.",
+				Remedy: "oaictl why cluster NAME, then oaictl logs NAME; cure the cause, oaictl reset NAME (on a hub: oaictl delete cluster NAME), " +
+					"and boot the hosts into the discovery image.",
 			},
 			Severity: SeverityCritical,
 			Watch:    "The end.",

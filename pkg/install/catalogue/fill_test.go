@@ -1,6 +1,7 @@
 package catalogue_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
@@ -27,5 +28,24 @@ func TestFill(t *testing.T) {
 		if got := catalogue.Fill(tt.advice, tt.names); got != tt.want {
 			t.Errorf("%q became %q, want %q", tt.advice, got, tt.want)
 		}
+	}
+}
+
+// TestAdviceFitsAHub: a cluster is not reset there.
+func TestAdviceFitsAHub(t *testing.T) {
+	resets := 0
+	for _, kind := range catalogue.Kinds() {
+		for _, entry := range catalogue.All(kind) {
+			if !strings.Contains(entry.Remedy, "oaictl reset NAME") {
+				continue
+			}
+			resets++
+			if !strings.Contains(entry.Remedy, "on a hub") || !strings.Contains(entry.Remedy, "oaictl delete cluster NAME") {
+				t.Errorf("%s %s: %s", kind, entry.Name, entry.Remedy)
+			}
+		}
+	}
+	if resets == 0 {
+		t.Error("no entry advises to reset a cluster")
 	}
 }

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+)
+
+// TestHostsAreInOrder of their names, whatever the service's order, cluster by cluster.
+func TestHostsAreInOrder(t *testing.T) {
+	items := []document.Host{
+		{ID: "5", Name: "a", ClusterID: "two"}, {ID: "3", Name: "cp-1", ClusterID: "one"}, {ID: "2", Name: "cp-0", ClusterID: "one"},
+		{ID: "1", Name: "cp-0", ClusterID: "one"}, {ID: "4", Name: "worker-0", ClusterID: "one"},
+	}
+	byName(items)
+	var ids []string
+	for _, item := range items {
+		ids = append(ids, item.ID)
+	}
+	if want := []string{"1", "2", "3", "4", "5"}; !slices.Equal(ids, want) {
+		t.Errorf("%v", ids)
+	}
+}
