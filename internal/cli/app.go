@@ -30,7 +30,7 @@ type app struct {
 }
 
 func newApp(id identity, io streams.Streams, env streams.Env) *app {
-	io.Err = streams.Together(io.Err) // servers and hosts tell from goroutines of their own
+	io.Err = streams.Locked(io.Err) // servers and hosts tell from goroutines of their own
 	return &app{io: io, env: env, identity: id, clock: clock.Real(), connect: connect, simulate: startSimulator}
 }
 

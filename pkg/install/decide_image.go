@@ -192,7 +192,8 @@ func (p *planner) lasts(scope Scope, d difference) {
 	})
 }
 
-// anew is how a service comes by a cluster without what it goes on with.
+// anew is the advice for a service that goes on with a setting: to make the cluster anew,
+// or to undo the change where the cluster is installed.
 func (p *planner) anew() string {
 	if p.cluster.State.installed() {
 		return "undo the change: the service gives up what it has with the cluster only"
@@ -215,11 +216,14 @@ func (p *planner) barredByImage(d difference) bool {
 
 // rivalKept stands in the way of a change that the service cannot take.
 func (p *planner) rivalKept(d difference, env *InfraEnv) {
-	rival := rivalOf(d.setting)
+	rival, remedy := rivalOf(d.setting), p.anew()
+	if !p.cluster.State.installed() {
+		remedy = "undo the change, or " + remedy
+	}
 	p.block(Blocker{
 		Key: "infraenv/" + env.Name + "/rival", Scope: InfraEnvScope(env.Name), Reason: "RivalKept", Cure: CureNow, Field: string(d.setting),
 		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.setting, rival, env.Settings[rival].show(rival)),
-		Remedy:  "undo the change, or " + p.anew(),
+		Remedy:  remedy,
 	})
 }
 

@@ -9,10 +9,10 @@ import (
 
 // A server tells of each request from the goroutine that answers it: no line is
 // lost, or torn by another.
-func TestTogether(t *testing.T) {
+func TestLocked(t *testing.T) {
 	const parts, lines = 8, 200
 	var text bytes.Buffer // which bears one writer
-	w := Together(&text)
+	w := Locked(&text)
 	var all sync.WaitGroup
 	for range parts {
 		all.Go(func() {
