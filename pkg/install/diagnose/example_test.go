@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/diagnose"
 )
 

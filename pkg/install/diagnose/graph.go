@@ -3,7 +3,7 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 const (

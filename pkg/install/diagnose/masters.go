@@ -3,7 +3,7 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // masters says with numbers what is wrong with the number of control plane

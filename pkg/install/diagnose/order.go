@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // sort orders a report: what only the file cures first, since nothing else

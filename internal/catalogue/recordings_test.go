@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // TestRecordings looks up every name in exchanges recorded from a real service.

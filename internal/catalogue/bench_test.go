@@ -3,7 +3,7 @@ package catalogue_test
 import (
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 func BenchmarkLookup(b *testing.B) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 func TestFill(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // operatorNames are the operators that a service of August 2026 checks, on
