@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/pkg/install/diagnose"
+	"github.com/oaictl/oaictl/internal/diagnose"
 )
 
 // Explain finds the causes behind the failing validations of a cluster and its

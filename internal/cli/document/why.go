@@ -1,8 +1,8 @@
 package document
 
 import (
+	"github.com/oaictl/oaictl/internal/diagnose"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/diagnose"
 )
 
 // Why is `why -o json`.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/pkg/install/diagnose"
+	"github.com/oaictl/oaictl/internal/diagnose"
 )
 
 func ExampleExplain() {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/pkg/install/diagnose"
+	"github.com/oaictl/oaictl/internal/diagnose"
 )
 
 // host and cluster make checks that have failed for long; pending ones are
