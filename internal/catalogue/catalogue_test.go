@@ -281,6 +281,18 @@ func TestStagesOfPaths(t *testing.T) {
 	}
 }
 
+// finalizingStages are the stages of finalizing in their order.
+func finalizingStages() []catalogue.StageEntry {
+	var found []catalogue.StageEntry
+	for _, e := range catalogue.All(catalogue.KindStage) {
+		if s, ok := catalogue.FinalizingStage(e.Name); ok && e.Subject == catalogue.SubjectCluster {
+			found = append(found, s)
+		}
+	}
+	slices.SortFunc(found, func(a, b catalogue.StageEntry) int { return a.Order - b.Order })
+	return found
+}
+
 func TestStageFacts(t *testing.T) {
 	reboot, _ := catalogue.Stage("Rebooting")
 	if reboot.Budget != 40*time.Minute || reboot.SingleNodeBudget != 80*time.Minute {
@@ -290,7 +302,7 @@ func TestStageFacts(t *testing.T) {
 	if !ok || failed.Order != 0 || failed.Paths != nil || failed.Remedy == "" {
 		t.Errorf("Failed: %+v", failed)
 	}
-	final := catalogue.FinalizingStages()
+	final := finalizingStages()
 	if len(final) != 7 || final[0].Hard != 10*time.Hour || final[0].Budget != 70*time.Minute || final[6].Name != "Done" {
 		t.Errorf("finalizing: %+v", final)
 	}

@@ -71,6 +71,14 @@ const AnyBlocking = "*"
 // String is the form that Lookup understands, "host/connected".
 func (r Ref) String() string { return string(r.Subject) + "/" + r.ID }
 
+// CategoryKubeAPI is the category of what a hub says of the objects themselves.
+// It is none of validations_info.
+const CategoryKubeAPI = "kube-api"
+
+// SpecSynced is the check that stands for the condition SpecSynced of an
+// AgentClusterInstall and of an Agent.
+const SpecSynced = "spec-synced"
+
 // ValidationEntry explains a validation: an entry of validations_info.
 type ValidationEntry struct {
 	Entry

@@ -1,73 +1,33 @@
 package catalogue
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 )
 
-// index finds entries by name. It is built once and never changed.
-type index struct {
-	validations map[Ref]ValidationEntry
-	states      map[Ref]StateEntry
-	stages      map[Ref]StageEntry
-	events      map[string]EventEntry
-	all         map[Kind][]Entry
-	byName      map[Kind]map[string][]Entry
-}
-
-// loaded builds the index at the first look-up: a constant, too large to be
-// built before somebody asks for it.
-var loaded = sync.OnceValue(load)
-
-func load() *index {
-	x := &index{
-		validations: map[Ref]ValidationEntry{},
-		states:      map[Ref]StateEntry{},
-		stages:      map[Ref]StageEntry{},
-		events:      map[string]EventEntry{},
-		all:         map[Kind][]Entry{},
-		byName:      map[Kind]map[string][]Entry{},
-	}
-	for _, v := range validations() {
-		x.validations[Ref{v.Subject, v.Name}] = v
-		x.all[KindValidation] = append(x.all[KindValidation], v.Entry)
-	}
-	for _, s := range states() {
-		x.states[Ref{s.Subject, s.Name}] = s
-		x.all[KindState] = append(x.all[KindState], s.Entry)
-	}
-	for _, s := range stages() {
-		x.stages[Ref{s.Subject, s.Name}] = s
-		x.all[KindStage] = append(x.all[KindStage], s.Entry)
-	}
-	for _, e := range events() {
-		x.events[e.Name] = e
-		x.all[KindEvent] = append(x.all[KindEvent], e.Entry)
-	}
-	for kind, entries := range x.all {
-		slices.SortFunc(entries, func(a, b Entry) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), -cmp.Compare(a.Subject, b.Subject))
+// indexes are those of what is embedded, each made when it is first asked for. What is
+// wrong with a file is a mistake in the program: the tests read every entry.
+var indexes = sync.OnceValue(func() map[Kind]func() *index {
+	made := map[Kind]func() *index{}
+	for _, kind := range Kinds() {
+		made[kind] = sync.OnceValue(func() *index {
+			x, err := newIndex(texts, kind)
+			if err != nil {
+				panic("catalogue: " + err.Error())
+			}
+			return x
 		})
-		x.byName[kind] = map[string][]Entry{}
-		for _, e := range entries {
-			x.byName[kind][plain(e.Name)] = append(x.byName[kind][plain(e.Name)], e)
-		}
 	}
-	return x
-}
+	return made
+})
 
-// plain is a name without what people vary: case, blanks, dashes, underscores.
-func plain(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '-', '_', ' ':
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, name)
+// of is the index of a kind, an empty one for what is no kind.
+func of(kind Kind) *index {
+	if made, known := indexes()[kind]; known {
+		return made()
+	}
+	return &index{}
 }
 
 // Find returns the entries of that kind and name, the host's before the
@@ -80,9 +40,9 @@ func Find(kind Kind, name string) []Entry {
 		rest = name
 	}
 	var found []Entry
-	for _, e := range loaded().byName[kind][plain(rest)] {
-		if !qualified || e.Subject == Subject(strings.ToLower(subject)) {
-			found = append(found, e)
+	for _, r := range of(kind).byName[plain(rest)] {
+		if !qualified || r.ref.Subject == Subject(strings.ToLower(subject)) {
+			found = append(found, r.entry().explanation())
 		}
 	}
 	return found
@@ -98,26 +58,50 @@ func Lookup(kind Kind, name string) (Entry, bool) {
 }
 
 // All returns the entries of a kind, by name, the host's before the cluster's.
-func All(kind Kind) []Entry { return slices.Clone(loaded().all[kind]) }
+func All(kind Kind) []Entry {
+	var all []Entry
+	for _, r := range of(kind).all {
+		all = append(all, r.entry().explanation())
+	}
+	return all
+}
+
+// NamesOf are the names of a kind's entries, each once.
+func NamesOf(kind Kind) []string {
+	var names []string
+	for _, r := range of(kind).all {
+		names = append(names, r.ref.ID)
+	}
+	return slices.Compact(names)
+}
+
+// exactly is the entry of a kind with exactly this subject and name.
+func exactly[E explained](kind Kind, ref Ref) (E, bool) {
+	r, ok := of(kind).byRef[ref]
+	if !ok {
+		var none E
+		return none, false
+	}
+	e, ok := r.entry().(E)
+	return e, ok
+}
 
 // Validation explains the validation of a host or a cluster with exactly this
 // id.
 func Validation(subject Subject, id string) (ValidationEntry, bool) {
-	v, ok := loaded().validations[Ref{subject, id}]
+	v, ok := exactly[ValidationEntry](KindValidation, Ref{subject, id})
 	v.ConsequenceOf = slices.Clone(v.ConsequenceOf)
 	return v, ok
 }
 
 // ClusterState explains a cluster's status, as in the field status.
 func ClusterState(status string) (StateEntry, bool) {
-	s, ok := loaded().states[Ref{SubjectCluster, status}]
-	return s, ok
+	return exactly[StateEntry](KindState, Ref{SubjectCluster, status})
 }
 
 // HostState explains a host's status, as in the field status.
 func HostState(status string) (StateEntry, bool) {
-	s, ok := loaded().states[Ref{SubjectHost, status}]
-	return s, ok
+	return exactly[StateEntry](KindState, Ref{SubjectHost, status})
 }
 
 // Stage explains a stage of a host's installation, as in
@@ -129,13 +113,17 @@ func Stage(name string) (StageEntry, bool) { return stage(SubjectHost, name) }
 func FinalizingStage(name string) (StageEntry, bool) { return stage(SubjectCluster, name) }
 
 func stage(subject Subject, name string) (StageEntry, bool) {
-	s, ok := loaded().stages[Ref{subject, name}]
+	s, ok := exactly[StageEntry](KindStage, Ref{subject, name})
 	s.Paths = slices.Clone(s.Paths)
 	return s, ok
 }
 
 // Event explains an event by its name.
 func Event(name string) (EventEntry, bool) {
-	e, ok := loaded().events[name]
-	return e, ok
+	for _, subject := range []Subject{SubjectCluster, SubjectHost, SubjectInfraEnv} {
+		if e, ok := exactly[EventEntry](KindEvent, Ref{subject, name}); ok {
+			return e, true
+		}
+	}
+	return EventEntry{}, false
 }

@@ -26,18 +26,18 @@ func Suggest(kind Kind, name string) []string {
 	}
 	var candidates []candidate
 	limit := max(2, len(wanted)/3)
-	for _, e := range loaded().all[kind] {
-		distance := editDistance(wanted, plain(e.Name))
+	for _, r := range of(kind).all {
+		distance := editDistance(wanted, plain(r.ref.ID))
 		if distance > limit {
-			if len(wanted) < 3 || !strings.Contains(plain(e.Name), wanted) {
+			if len(wanted) < 3 || !strings.Contains(plain(r.ref.ID), wanted) {
 				continue
 			}
 			distance += limit // a part of a name is a worse guess than a slip of the finger
 		}
-		if len(candidates) > 0 && candidates[len(candidates)-1].name == e.Name {
+		if len(candidates) > 0 && candidates[len(candidates)-1].name == r.ref.ID {
 			continue // of host and cluster
 		}
-		candidates = append(candidates, candidate{e.Name, distance})
+		candidates = append(candidates, candidate{r.ref.ID, distance})
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))

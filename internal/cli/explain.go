@@ -85,13 +85,7 @@ func explainable(given []string) []string {
 		}
 		return names
 	}
-	var names []string
-	for _, entry := range catalogue.All(catalogue.Kind(given[0])) {
-		if !slices.Contains(names, entry.Name) {
-			names = append(names, entry.Name)
-		}
-	}
-	return names
+	return catalogue.NamesOf(catalogue.Kind(given[0]))
 }
 
 func (o *explainOptions) run() error {
