@@ -258,18 +258,8 @@ func (d *decoder) plain(n *yamltree.Node, field string) any {
 			list[i] = d.plain(item, child)
 		}
 		return list
-	case yamltree.Null, yamltree.Broken:
-		return nil
-	default:
-		return plainScalar(n)
 	}
-}
-
-func plainScalar(n *yamltree.Node) any {
-	if number, ok := n.Value.(uint64); ok && number <= 1<<63-1 {
-		return int64(number)
-	}
-	return n.Value
+	return n.Plain()
 }
 
 // document takes {file: PATH}, or the document itself. Text is taken for the
