@@ -2,6 +2,7 @@ package yamltree
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -9,13 +10,19 @@ import (
 
 // builder turns the library's syntax tree into nodes.
 type builder struct {
-	anchors  map[string]*Node
-	merged   int // entries that merge keys brought in, which are copies
-	problems []Problem
+	version11 bool
+	anchors   map[string]*Node
+	merged    int // entries that merge keys brought in, which are copies
+	problems  []Problem
 }
 
 func (b *builder) report(at Place, message, remedy string) {
-	b.problems = append(b.problems, Problem{at, message, remedy})
+	b.problems = append(b.problems, Problem{At: at, Message: message, Remedy: remedy})
+}
+
+// reportWord reports a message that repeats a word of the text, where it has %s.
+func (b *builder) reportWord(at Place, format, word, remedy string) {
+	b.problems = append(b.problems, Problem{At: at, Message: fmt.Sprintf(format, word), Remedy: remedy, Word: word})
 }
 
 // build turns a syntax node into a node. It always returns one.
@@ -72,7 +79,7 @@ func (b *builder) alias(from *ast.AliasNode, n *Node) *Node {
 	name := nodeName(from.Value)
 	target, ok := b.anchors[name]
 	if !ok {
-		b.report(n.At, fmt.Sprintf("the alias *%s has no anchor before it", name), "")
+		b.reportWord(n.At, "the alias %s has no anchor before it", "*"+name, "")
 		n.Kind = Broken
 		return n
 	}
@@ -94,7 +101,13 @@ func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!":
 	default:
-		b.report(placeOf(from.Start), fmt.Sprintf("the tag %s means nothing here", tag), "")
+		if b.version11 {
+			if n.Scalar() || n.Kind == Null {
+				n.Kind, n.Value = Text, n.Text
+			}
+			return n
+		}
+		b.reportWord(placeOf(from.Start), "the tag %s means nothing here", tag, "")
 		return &Node{Kind: Broken, At: n.At, size: 1}
 	}
 	return n
@@ -117,7 +130,7 @@ func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
 		}
 		key := b.keyText(value.Key)
 		if first, again := seen[key]; again {
-			b.report(at, fmt.Sprintf("the key %q stands here a second time, first in line %d", key, first.Line), "keep one of them")
+			b.reportWord(at, fmt.Sprintf("the key %%s stands here a second time, first in line %d", first.Line), strconv.Quote(key), "keep one of them")
 			continue
 		}
 		seen[key] = at
@@ -177,6 +190,14 @@ func (b *builder) keyText(key ast.MapKeyNode) string {
 func (b *builder) fillScalar(n *Node, from ast.Node) {
 	if tk := from.GetToken(); tk != nil {
 		n.Text = tk.Value
+	}
+	if text, is := from.(*ast.StringNode); is && isPlain(from) && strings.Contains(text.Value, ": ") {
+		// The library takes it in maps with braces.
+		b.report(n.At, "is not valid YAML: a second colon stands in this value", "put the value in quotes")
+	}
+	if b.version11 && isPlain(from) {
+		n.Kind, n.Value = plain11(n.Text)
+		return
 	}
 	switch from := from.(type) {
 	case *ast.NullNode:

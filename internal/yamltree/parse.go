@@ -1,6 +1,7 @@
 package yamltree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,17 +15,31 @@ import (
 // byteOrderMark begins a file that some editors have written.
 const byteOrderMark = "\ufeff"
 
+// Options are how YAML is read.
+type Options struct {
+	// MaxSize is how many bytes are read at most; 0 is the constant of this name.
+	MaxSize int
+	// Version11 takes plain scalars for what they are in YAML 1.1, which most tools
+	// of Kubernetes read: yes, no, on and off are true and false, a number may begin
+	// with 0 or be written with _. Of tags it honours those of YAML, and passes over
+	// others.
+	Version11 bool
+}
+
+// Parse reads YAML 1.2 of at most [MaxSize] bytes.
+func Parse(data []byte) (docs []*Node, problems []Problem) { return Options{}.Parse(data) }
+
 // Parse reads YAML documents; empty ones are left out. What is wrong with
 // them comes back as errors, never as a panic: the YAML library is kept behind
 // a recover, for its input may be anything.
-func Parse(data []byte) (docs []*Node, problems []Problem) {
+func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	defer func() {
 		if recover() != nil {
 			docs, problems = nil, []Problem{{At: Place{1, 1}, Message: "cannot be read as YAML"}}
 		}
 	}()
-	if len(data) > MaxSize {
-		return nil, []Problem{{At: Place{1, 1}, Message: "is larger than 1 MiB"}}
+	if most := cmp.Or(o.MaxSize, MaxSize); len(data) > most {
+		return nil, []Problem{{At: Place{1, 1}, Message: fmt.Sprintf("is larger than %d MiB", most>>20)}}
 	}
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	if p, found := notText(text); found {
@@ -42,7 +57,7 @@ func Parse(data []byte) (docs []*Node, problems []Problem) {
 		if doc.Body == nil {
 			continue
 		}
-		b := &builder{anchors: map[string]*Node{}}
+		b := &builder{version11: o.Version11, anchors: map[string]*Node{}}
 		root := b.build(doc.Body, 0)
 		switch doc.Body.(type) {
 		case *ast.AliasNode, *ast.TagNode:
