@@ -101,12 +101,6 @@ func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!":
 	default:
-		if b.version11 {
-			if n.Scalar() || n.Kind == Null {
-				n.Kind, n.Value = Text, n.Text
-			}
-			return n
-		}
 		b.reportWord(placeOf(from.Start), "the tag %s means nothing here", tag, "")
 		return &Node{Kind: Broken, At: n.At, size: 1}
 	}

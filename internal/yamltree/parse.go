@@ -21,8 +21,7 @@ type Options struct {
 	MaxSize int
 	// Version11 takes plain scalars for what they are in YAML 1.1, which most tools
 	// of Kubernetes read: yes, no, on and off are true and false, a number may begin
-	// with 0 or be written with _. Of tags it honours those of YAML, and passes over
-	// others.
+	// with 0 or be written with _.
 	Version11 bool
 }
 
