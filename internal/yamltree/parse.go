@@ -44,7 +44,7 @@ func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	if p, found := notText(text); found {
 		return nil, []Problem{p}
 	}
-	tokens := lexer.Tokenize(text)
+	tokens := withoutEmpty(lexer.Tokenize(text))
 	if bad := tooDeep(tokens); bad != nil {
 		return nil, []Problem{{At: placeOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
 	}
@@ -53,7 +53,7 @@ func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 		return nil, []Problem{syntaxError(text, err)}
 	}
 	for _, doc := range file.Docs {
-		if doc.Body == nil {
+		if _, directive := doc.Body.(*ast.DirectiveNode); directive || doc.Body == nil {
 			continue
 		}
 		b := &builder{version11: o.Version11, anchors: map[string]*Node{}}
@@ -71,6 +71,32 @@ func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 		docs, problems = append(docs, root), append(problems, b.problems...)
 	}
 	return docs, problems
+}
+
+// withoutEmpty leaves out empty documents: the parser drops all that comes after one.
+func withoutEmpty(tokens token.Tokens) token.Tokens {
+	var kept token.Tokens
+	begun := -1 // where the last document begins in kept, -1 once it has content
+	for _, tk := range tokens {
+		empty := begun >= 0
+		switch tk.Type {
+		case token.CommentType:
+		case token.DocumentHeaderType, token.DocumentEndType:
+			if empty {
+				kept = kept[:begun]
+			}
+			begun = -1
+			if tk.Type == token.DocumentHeaderType {
+				begun = len(kept)
+			} else if empty {
+				continue
+			}
+		default:
+			begun = -1
+		}
+		kept = append(kept, tk)
+	}
+	return kept
 }
 
 // tooDeep is the first token below the deepest allowed level, counted without

@@ -20,6 +20,8 @@ func TestParse(t *testing.T) {
 		"text by its tag":  {"a: !!str 4.20\n", "a: \"4.20\"\n"},
 		"JSON":             {`{"a": [1, {"b": null}], "c": {}}`, "a:\n- 1\n- b: null\nc: {}\n"},
 		"two documents":    {"a: 1\n---\n- b\n", "a: 1\n---\n- b\n"},
+		"empty ones":       {"---\n---\n# b\n---\na: 1\n---\n...\n--- # c\n---\nb: 1\n---\n", "a: 1\n---\nb: 1\n"},
+		"directive":        {"%YAML 1.2\n# b\n---\na: 1\n...\n", "a: 1\n"},
 		"nothing":          {"# a\n---\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
