@@ -33,10 +33,8 @@ func TestDocuments(t *testing.T) {
 		}
 		var places []string
 		for _, doc := range docs {
-			for _, key := range []string{"a", "b"} {
-				if token, value := entry(doc.body, key); value != nil {
-					places = append(places, doc.placeOf(token))
-				}
+			for _, e := range doc.body.Entries {
+				places = append(places, placeOf(e.At))
 			}
 		}
 		if strings.Join(places, "|") != strings.Join(tt.places, "|") {
