@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/manifest"
 )
 
@@ -19,14 +21,14 @@ import (
 // shows what was written.
 func (p *Plane) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
 	if desired == nil || desired.Spec == nil {
-		return refusal(action, errors.New("there is no desired cluster"))
+		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
 	act := actOf(action.Kind)
 	if act == nil {
-		return refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
+		return plane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
 	name := desired.Spec.Metadata.Name
-	namespace := firstOf(p.namespace, manifest.NamespaceOf(desired.Spec))
+	namespace := cmp.Or(p.namespace, manifest.NamespaceOf(desired.Spec))
 	switch {
 	case desired.Options.Adopt != "":
 		namespace, _ = parts(desired.Options.Adopt, namespace)
@@ -38,7 +40,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		return err
 	}
 	w := &actor{
-		writer:  writer{Plane: p, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: ofFile(action.Kind)},
+		writer:  writer{Plane: p, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: plane.OfFile(action.Kind)},
 		desired: desired, action: action,
 	}
 	if err := act(w, ctx); err != nil {
@@ -46,7 +48,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		if errors.As(err, &fault) {
 			return fault
 		}
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	return nil
 }
@@ -102,22 +104,6 @@ func aboutCluster(kind install.Kind) bool {
 		return false
 	}
 	return true
-}
-
-// ofFile says whether what an action of a kind writes comes from the user's
-// file, so that a refusal of it is the file's fault.
-func ofFile(kind install.Kind) bool {
-	switch kind {
-	case install.RegisterCluster, install.ImportCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
-		install.RegisterInfraEnv, install.UpdateInfraEnv, install.RegisterHost, install.UpdateHost:
-		return true
-	}
-	return false
-}
-
-// refusal is the error for an action that cannot be sent at all.
-func refusal(action install.Action, err error) error {
-	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: err}
 }
 
 // objects are those of the file. What it says and a hub has no place for is the
@@ -206,8 +192,8 @@ func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructu
 
 // current is the cluster's AgentClusterInstall.
 func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
-	_, name := parts(firstOf(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
-	deployment = a.at.shelf(clusterDeployments()).get(firstOf(name, a.cluster))
+	_, name := parts(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
+	deployment = a.at.shelf(clusterDeployments()).get(cmp.Or(name, a.cluster))
 	if deployment != nil {
 		made = installOf(a.at, deployment)
 	}

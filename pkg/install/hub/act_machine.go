@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func enrolled(at *place, cluster string) ([]install.Enrolled, error) {
 			Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
 		}
 		if wire.Status.ErrorType != "" {
-			e.Trouble = firstOf(wire.Status.ErrorMessage, fmt.Sprintf("the Bare Metal Operator says %q", wire.Status.ErrorType))
+			e.Trouble = cmp.Or(wire.Status.ErrorMessage, fmt.Sprintf("the Bare Metal Operator says %q", wire.Status.ErrorType))
 		}
 		all = append(all, e)
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func boundTo(u *unstructured.Unstructured) string {
 	if name == "" {
 		return ""
 	}
-	return id(firstOf(namespace, u.GetNamespace()), name)
+	return id(cmp.Or(namespace, u.GetNamespace()), name)
 }
 
 // removeImageSet deletes the ClusterImageSet that was made of the file's release.

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -87,7 +88,7 @@ func proxyOf(wire *hubapi.Proxy) install.Proxy {
 }
 
 func platformSettings(s install.Settings, wire *hive.AgentClusterInstall) {
-	kind := platformOf(firstOf(wire.Spec.PlatformType, wire.Status.PlatformType))
+	kind := platformOf(cmp.Or(wire.Spec.PlatformType, wire.Status.PlatformType))
 	if kind == "" {
 		return
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (Eve
 func (p *Plane) eventsURL(ctx context.Context, filter EventFilter) (address, on string, err error) {
 	switch {
 	case filter.HostID != "":
-		from := firstOf(filter.InfraEnvID, filter.ClusterID)
+		from := cmp.Or(filter.InfraEnvID, filter.ClusterID)
 		namespace, _ := parts(from, p.namespaceOf(from))
 		agent, err := p.agentOf(ctx, namespace, filter.HostID)
 		if err != nil {
