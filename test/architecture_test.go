@@ -205,7 +205,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/internal/catalogue", module + "/internal/diagnose",
-		module + "/internal/clock", module + "/internal/redact", module + "/internal/yamltree",
+		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {
 		if withinAny(heavy, imported) && !withinAny(light, imported) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/spelling"
 )
 
 // suggestions is the most that Suggest returns.
@@ -27,7 +29,7 @@ func Suggest(kind Kind, name string) []string {
 	var candidates []candidate
 	limit := max(2, len(wanted)/3)
 	for _, r := range of(kind).all {
-		distance := editDistance(wanted, plain(r.ref.ID))
+		distance := spelling.Distance(wanted, plain(r.ref.ID))
 		if distance > limit {
 			if len(wanted) < 3 || !strings.Contains(plain(r.ref.ID), wanted) {
 				continue
@@ -47,26 +49,4 @@ func Suggest(kind Kind, name string) []string {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// editDistance is the number of letters to add, drop or change to turn a into
-// b (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := diagonal
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			diagonal = row[j]
-			row[j] = min(row[j]+1, row[j-1]+1, change)
-		}
-	}
-	return row[len(b)]
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/spelling"
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
@@ -110,7 +111,7 @@ func (r *reader) object(node *yamltree.Node, what string, known ...string) map[s
 func suggestion(word string, known []string) string {
 	best, distance := "", 1+len(word)/2
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
+		if d := spelling.Distance(strings.ToLower(word), strings.ToLower(k)); d < distance {
 			best, distance = k, d
 		}
 	}
@@ -119,25 +120,4 @@ func suggestion(word string, known []string) string {
 	}
 	sorted := slices.Sorted(slices.Values(known))
 	return " (known: " + strings.Join(sorted, ", ") + ")"
-}
-
-// editDistance is the number of letters to insert, drop or replace (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
