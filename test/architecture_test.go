@@ -93,7 +93,7 @@ func walls() []wall {
 			name:    "Kubernetes' types stay with what reads or writes its objects",
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/hubapi/...", "pkg/install/manifest/...", "pkg/install/node/...", "pkg/capi/...",
+				"pkg/install/hub/...", "internal/hubapi/...", "pkg/install/manifest/...", "pkg/install/node/...", "pkg/capi/...",
 				"internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
@@ -106,14 +106,14 @@ func walls() []wall {
 		},
 		{
 			name: "a hub's names and objects know nothing of installs", tests: true,
-			imports: []string{"pkg/...", "internal/..."}, never: []string{"pkg/install/hubapi/..."},
-			except: []string{"pkg/install/hubapi/..."},
-			breach: [2]string{"pkg/install/hubapi/hive", "pkg/install"},
+			imports: []string{"pkg/...", "internal/..."}, never: []string{"internal/hubapi/..."},
+			except: []string{"internal/hubapi/..."},
+			breach: [2]string{"internal/hubapi/hive", "pkg/install"},
 		},
 		{
 			name:    "manifests are read and written, and sent by nobody here",
 			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node/...", "net/http/...", "k8s.io/client-go/..."},
-			never:   []string{"pkg/install/manifest/...", "pkg/install/hubapi/..."},
+			never:   []string{"pkg/install/manifest/...", "internal/hubapi/..."},
 			breach:  [2]string{"pkg/install/manifest", "pkg/install/hub"},
 		},
 		{

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/metal3"
 	"github.com/oaictl/oaictl/pkg/install/manifest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
 
 // inventoryOf is what an Agent's machine says of itself. An Agent is named by

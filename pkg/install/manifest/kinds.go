@@ -3,7 +3,7 @@ package manifest
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
 // The kinds that a cluster is made of.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 

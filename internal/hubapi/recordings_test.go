@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 )
 
 // typeOf is a new object of ours for a kind, nil for a kind that has no type.

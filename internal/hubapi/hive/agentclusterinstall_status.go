@@ -1,6 +1,6 @@
 package hive
 
-import "github.com/oaictl/oaictl/pkg/install/hubapi"
+import "github.com/oaictl/oaictl/internal/hubapi"
 
 // AgentClusterInstallStatus is how far an installation got. How it ended stands in
 // Conditions, never in DebugInfo.

@@ -3,7 +3,7 @@ package agentinstall
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
 // Agent is a host that booted an InfraEnv's image. The service makes it, and names

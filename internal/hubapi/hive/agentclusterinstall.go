@@ -3,7 +3,7 @@ package hive
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
 // AgentClusterInstall says how a ClusterDeployment is installed by an
