@@ -195,33 +195,17 @@ func foreignWords(c *spec.Cluster) bool {
 // writeOther writes another format than cluster.yaml, and says what that has no
 // place for.
 func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]manifest.Loss, error) {
-	how := manifest.FileOptions{Secrets: o.WithSecrets}
-	switch manifest.Format(o.To) {
-	case manifest.FormatZTP:
-		files, lost, err := manifest.ZTP(cluster, how)
-		if err != nil {
-			return nil, err
-		}
-		return lost, o.writeFiles(files)
-	case manifest.FormatAgent:
-		files, lost, err := manifest.Agent(cluster, how)
-		if err != nil {
-			return nil, err
-		}
-		return lost, o.writeFiles(files)
-	}
-	objects, lost, err := manifest.ClusterInstance(cluster, how)
+	files, lost, err := manifest.Write(cluster, manifest.Format(o.To), manifest.WriteOptions{Secrets: o.WithSecrets})
 	if err != nil {
 		return nil, err
 	}
-	if o.Dir == "" {
-		return lost, manifest.WriteYAML(o.io.Out, objects)
+	if o.Dir == "" { // which several files need
+		if _, err := o.io.Out.Write(files[0].Content); err != nil {
+			return nil, fileFault("write to", "standard output", err)
+		}
+		return lost, nil
 	}
-	var text strings.Builder
-	if err := manifest.WriteYAML(&text, objects); err != nil {
-		return nil, err
-	}
-	return lost, o.writeFiles([]manifest.File{{Path: "clusterinstance.yaml", Content: []byte(text.String()), Secret: o.WithSecrets}})
+	return lost, o.writeFiles(files)
 }
 
 // writeFiles writes into a folder that is empty or new, and says what.

@@ -7,11 +7,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Agent makes what `openshift-install agent` reads: install-config.yaml,
+// writeAgent makes what `openshift-install agent` reads: install-config.yaml,
 // agent-config.yaml and the folder openshift, and what of the cluster they have
 // no place for. The error is about a document in the file that cannot be read.
-func Agent(c *spec.Cluster, o FileOptions) ([]File, []Loss, error) {
-	w := newWriter(c, o)
+func writeAgent(c *spec.Cluster, secrets bool) ([]File, []Loss, error) {
+	w := newWriter(c, secrets)
 	w.loseAll(lostByAgent())
 	w.installConfig()
 	w.agentConfig()

@@ -41,7 +41,7 @@ func (w *writer) installConfig() {
 		w.refuse("spec.overrides.installConfig", err.Error(), "")
 		return
 	}
-	w.yamlFile("install-config.yaml", secret || w.options.Secrets || overrides != nil, over(config, overrides))
+	w.yamlFile("install-config.yaml", secret || w.secrets || overrides != nil, over(config, overrides))
 }
 
 // over lays a map on another, deeply; lists are replaced.
@@ -107,7 +107,7 @@ func (w *writer) bmcHosts() []any {
 		switch {
 		case !known || password.IsZero():
 			why = "the credentials stand in a Secret on a hub"
-		case !w.options.Secrets:
+		case !w.secrets:
 			why = "secrets were not asked for"
 		case host.Match.MAC == "":
 			why = "install-config.yaml wants the MAC address of a machine with a BMC: write match.mac"

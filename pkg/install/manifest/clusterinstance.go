@@ -3,6 +3,8 @@ package manifest
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,34 +26,33 @@ const (
 	templateNamespace = "open-cluster-management"
 )
 
-// ClusterInstance makes SiteConfig's description of a cluster and the objects
-// that it refers to, in the order to apply, and what of the cluster it has no
-// place for. The error is about a document in the file that cannot be read, or
-// manifests that no ConfigMap takes.
-func ClusterInstance(c *spec.Cluster, o FileOptions) ([]*unstructured.Unstructured, []Loss, error) {
-	w := newWriter(c, o)
+// writeClusterInstance makes SiteConfig's description of a cluster and the objects
+// that it refers to, as one file in the order to apply, and what of the cluster it
+// has no place for. The error is about a document in the file that cannot be read,
+// or manifests that no ConfigMap takes.
+func writeClusterInstance(c *spec.Cluster, secrets bool) ([]File, []Loss, error) {
+	w := newWriter(c, secrets)
 	w.loseAll(lostByClusterInstance())
-	w.namespace()
-	w.imageSet()
-	if image := c.Spec.OpenShift.ReleaseImage; image != "" && w.out.ImageSet == nil {
-		w.lose("spec.openshift.releaseImage", image, "the ClusterImageSet "+w.hub.options.ImageSet+" says which release is installed")
+	objects := []*unstructured.Unstructured{w.namespaceObject()}
+	set := w.imageSet()
+	if set != nil {
+		objects = append(objects, set)
+	} else if image := c.Spec.OpenShift.ReleaseImage; image != "" {
+		w.lose("spec.openshift.releaseImage", image, "the ClusterImageSet "+w.set+" says which release is installed")
 	}
-	w.pullSecret()
+	objects = append(objects, w.pullSecret()...)
 	manifests := w.manifestMaps()
-	objects := []*unstructured.Unstructured{w.out.Namespace}
-	if w.out.ImageSet != nil {
-		objects = append(objects, w.out.ImageSet)
-	}
-	instance := w.clusterInstance(manifests)
-	objects = append(append(append(objects, w.out.Cluster...), manifests...), w.classified()...)
-	if !o.Secrets && c.Spec.PullSecret.SecretRef == nil {
+	instance, credentials := w.clusterInstance(manifests)
+	objects = append(slices.Concat(objects, credentials, manifests, w.classified()), instance)
+	if !secrets && c.Spec.PullSecret.SecretRef == nil {
 		w.lose("spec.pullSecret", plainOf(c.Spec.PullSecret), "secrets were not asked for; the Secret "+PullSecretName(c)+" has to be there")
 	}
-	_, lost, err := w.result()
-	if err != nil {
+	var text strings.Builder
+	if err := WriteYAML(&text, objects); err != nil {
 		return nil, nil, err
 	}
-	return append(objects, instance), lost, nil
+	w.file("clusterinstance.yaml", secrets, text.String())
+	return w.result()
 }
 
 // lostByClusterInstance says why fields have no place in a ClusterInstance.
@@ -93,14 +94,16 @@ func lostByClusterInstance() map[string]string {
 	}
 }
 
-func (w *writer) clusterInstance(manifests []*unstructured.Unstructured) *unstructured.Unstructured {
+// clusterInstance is the object itself, and the Secrets with the credentials of
+// its nodes.
+func (w *writer) clusterInstance(manifests []*unstructured.Unstructured) (instance *unstructured.Unstructured, credentials []*unstructured.Unstructured) {
 	c, set := w.hub.cluster, w.hub.cluster.Spec
 	object := w.object(kindClusterInstance(), c.Metadata.Name)
 	s := fields{
 		"clusterName":            c.Metadata.Name,
 		"baseDomain":             set.BaseDomain,
 		"clusterType":            clusterType(c),
-		"clusterImageSetNameRef": w.hub.options.ImageSet,
+		"clusterImageSetNameRef": w.set,
 		"pullSecretRef":          fields{"name": PullSecretName(c)},
 		"templateRefs":           []any{fields{"name": clusterTemplates, "namespace": templateNamespace}},
 	}
@@ -140,11 +143,12 @@ func (w *writer) clusterInstance(manifests []*unstructured.Unstructured) *unstru
 	nodes := []any{}
 	roles := rolesOf(c)
 	for i := range set.Hosts {
-		nodes = append(nodes, w.node(&set.Hosts[i], roles[set.Hosts[i].Name]))
+		node, secrets := w.node(&set.Hosts[i], roles[set.Hosts[i].Name])
+		nodes, credentials = append(nodes, node), append(credentials, secrets...)
 	}
 	s["nodes"] = nodes
 	object.Object["spec"] = s
-	return object
+	return object, credentials
 }
 
 func clusterType(c *spec.Cluster) string {
@@ -248,7 +252,7 @@ func (w *writer) instanceExtras(s fields) {
 // classified are the labels that Agents get, for which a hub has objects of their
 // own.
 func (w *writer) classified() []*unstructured.Unstructured {
-	own := hub{refusals: refusals{cluster: w.losses.cluster}, options: w.hub.options}
+	own := hub{refusals: refusals{cluster: w.losses.cluster}, namespace: w.hub.namespace}
 	return own.classifications()
 }
 
@@ -315,10 +319,11 @@ func rolesOf(c *spec.Cluster) map[string]spec.Role {
 	return roles
 }
 
-// node is a machine. SiteConfig boots it by its BMC.
-func (w *writer) node(host *spec.Host, role spec.Role) fields {
+// node is a machine, and the Secret with the credentials of its BMC, by which
+// SiteConfig boots it.
+func (w *writer) node(host *spec.Host, role spec.Role) (out fields, credentials []*unstructured.Unstructured) {
 	c := w.hub.cluster
-	out := fields{
+	out = fields{
 		"hostName":              hostnameOf(host),
 		"role":                  roleWord(role),
 		"automatedCleaningMode": "disabled",
@@ -327,7 +332,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) fields {
 	if role != host.Role {
 		w.loseHost(host, "role", string(host.Role), "a node has a role: it is made "+string(role))
 	}
-	w.nodeBMC(out, host)
+	credentials = w.nodeBMC(out, host)
 	put(out, "bootMACAddress", cmp.Or(append(macsOf(c, host), "")...))
 	put(out, "cpuArchitecture", metal3Arch(host.Arch))
 	if hints := hintFields(host.Disk.Hints); len(hints) > 0 {
@@ -346,26 +351,26 @@ func (w *writer) node(host *spec.Host, role spec.Role) fields {
 	put(out, "installerArgs", installerArgs(host))
 	put(out, "ignitionConfigOverride", w.hostIgnition(host))
 	nodeMetal3(out, host)
-	return out
+	return out, credentials
 }
 
 // nodeBMC is how the machine is booted; one that is not said is lost, for every
 // node has one.
-func (w *writer) nodeBMC(out fields, host *spec.Host) {
+func (w *writer) nodeBMC(out fields, host *spec.Host) []*unstructured.Unstructured {
 	if host.BMC == nil {
 		w.loseHost(host, "bmc", nil, "is missing: SiteConfig boots every node by its BMC; add bmcAddress and bmcCredentialsName")
-		return
+		return nil
 	}
 	name := BMCSecretName(w.hub.cluster, host)
 	out["bmcAddress"] = w.addressOrLoss(host)
 	out["bmcCredentialsName"] = fields{"name": name}
 	if host.BMC.Credentials.SecretRef != nil {
-		return
+		return nil
 	}
 	user, password, known := host.BMC.Credentials.Login()
-	if !w.options.Secrets || !known || password.IsZero() {
+	if !w.secrets || !known || password.IsZero() {
 		w.loseHost(host, "bmc.credentials", plainOf(host.BMC.Credentials), "secrets were not asked for, or stand on a hub in part; the Secret "+name+" has to be there")
-		return
+		return nil
 	}
-	w.addSecret(&w.out.Cluster, name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})
+	return w.secret(name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})
 }

@@ -18,8 +18,8 @@ type File struct {
 	Secret bool
 }
 
-// FileOptions say how files are made.
-type FileOptions struct {
+// WriteOptions say how a format is written.
+type WriteOptions struct {
 	// Secrets says that secrets are written; otherwise each is listed as a Loss.
 	Secrets bool
 }

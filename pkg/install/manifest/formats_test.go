@@ -17,11 +17,11 @@ import (
 )
 
 // formats are the writers, each as one text: files, then losses.
-func formats() map[string]func(*testing.T, *spec.Cluster, manifest.FileOptions) (string, []manifest.Loss) {
-	ofFiles := func(make func(*spec.Cluster, manifest.FileOptions) ([]manifest.File, []manifest.Loss, error)) func(*testing.T, *spec.Cluster, manifest.FileOptions) (string, []manifest.Loss) {
-		return func(t *testing.T, c *spec.Cluster, o manifest.FileOptions) (string, []manifest.Loss) {
+func formats() map[string]func(*testing.T, *spec.Cluster, manifest.WriteOptions) (string, []manifest.Loss) {
+	ofFiles := func(format manifest.Format) func(*testing.T, *spec.Cluster, manifest.WriteOptions) (string, []manifest.Loss) {
+		return func(t *testing.T, c *spec.Cluster, o manifest.WriteOptions) (string, []manifest.Loss) {
 			t.Helper()
-			files, lost, err := make(c, o)
+			files, lost, err := manifest.Write(c, format, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,20 +39,16 @@ func formats() map[string]func(*testing.T, *spec.Cluster, manifest.FileOptions) 
 			return out.String(), lost
 		}
 	}
-	return map[string]func(*testing.T, *spec.Cluster, manifest.FileOptions) (string, []manifest.Loss){
-		"ztp":   ofFiles(manifest.ZTP),
-		"agent": ofFiles(manifest.Agent),
-		"clusterinstance": func(t *testing.T, c *spec.Cluster, o manifest.FileOptions) (string, []manifest.Loss) {
+	return map[string]func(*testing.T, *spec.Cluster, manifest.WriteOptions) (string, []manifest.Loss){
+		"ztp":   ofFiles(manifest.FormatZTP),
+		"agent": ofFiles(manifest.FormatAgent),
+		"clusterinstance": func(t *testing.T, c *spec.Cluster, o manifest.WriteOptions) (string, []manifest.Loss) {
 			t.Helper()
-			objects, lost, err := manifest.ClusterInstance(c, o)
+			files, lost, err := manifest.Write(c, manifest.FormatClusterInstance, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var out strings.Builder
-			if err := manifest.WriteYAML(&out, objects); err != nil {
-				t.Fatal(err)
-			}
-			return out.String(), lost
+			return string(files[0].Content), lost
 		},
 	}
 }
@@ -63,14 +59,14 @@ func TestFormats(t *testing.T) {
 	for format, write := range formats() {
 		for name, load := range clusters(t) {
 			t.Run(format+"/"+name, func(t *testing.T) {
-				text, lost := write(t, load(), manifest.FileOptions{Secrets: true})
+				text, lost := write(t, load(), manifest.WriteOptions{Secrets: true})
 				report, err := json.MarshalIndent(lost, "", "  ")
 				if err != nil {
 					t.Fatal(err)
 				}
 				text += "-- losses --\n" + string(report) + "\n"
 				golden(t, format+"/"+name+".txt", text)
-				if again, _ := write(t, load(), manifest.FileOptions{Secrets: true}); !strings.HasPrefix(text, again) {
+				if again, _ := write(t, load(), manifest.WriteOptions{Secrets: true}); !strings.HasPrefix(text, again) {
 					t.Error("the second run wrote something else")
 				}
 			})
@@ -99,7 +95,7 @@ func clusters(t *testing.T) map[string]func() *spec.Cluster {
 func TestFormatsKeepSecrets(t *testing.T) {
 	for format, write := range formats() {
 		for _, asked := range []bool{false, true} {
-			text, lost := write(t, parse(t, everyField), manifest.FileOptions{Secrets: asked})
+			text, lost := write(t, parse(t, everyField), manifest.WriteOptions{Secrets: asked})
 			report, err := json.Marshal(lost)
 			if err != nil {
 				t.Fatal(err)
@@ -188,7 +184,7 @@ func TestLossesAreTold(t *testing.T) {
 		"clusterinstance": {"spec.hyperthreading": []any{"control-plane", "arbiter"}, "spec.hosts[3].bmc": nil},
 	}
 	for format, write := range formats() {
-		_, lost := write(t, parse(t, everyField), manifest.FileOptions{Secrets: true})
+		_, lost := write(t, parse(t, everyField), manifest.WriteOptions{Secrets: true})
 		data, err := json.Marshal(lost)
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +209,7 @@ func TestLossesAreTold(t *testing.T) {
 func TestClusterInstanceTellsOfReleaseImage(t *testing.T) {
 	c := parse(t, everyField)
 	c.Spec.OpenShift.ImageSet, c.Spec.OpenShift.ReleaseImage = "stable", "quay.io/a/ocp-release:4.20.1"
-	_, lost, err := manifest.ClusterInstance(c, manifest.FileOptions{})
+	_, lost, err := manifest.Write(c, manifest.FormatClusterInstance, manifest.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,9 +222,9 @@ func TestClusterInstanceTellsOfReleaseImage(t *testing.T) {
 // installed.
 func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 	c := parse(t, imported)
-	_, _, ztp := manifest.ZTP(c, manifest.FileOptions{})
-	_, _, agent := manifest.Agent(c, manifest.FileOptions{})
-	_, _, instance := manifest.ClusterInstance(c, manifest.FileOptions{})
+	_, _, ztp := manifest.Write(c, manifest.FormatZTP, manifest.WriteOptions{})
+	_, _, agent := manifest.Write(c, manifest.FormatAgent, manifest.WriteOptions{})
+	_, _, instance := manifest.Write(c, manifest.FormatClusterInstance, manifest.WriteOptions{})
 	for format, err := range map[string]error{"ztp": ztp, "agent": agent, "clusterinstance": instance} {
 		if err == nil || !strings.Contains(err.Error(), "cluster.yaml:8:3: spec.import: is a cluster that is installed already") {
 			t.Errorf("%s: %v", format, err)
@@ -240,7 +236,7 @@ func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 // and nothing that stands there is mixed with what is written.
 func TestWriteFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	files, _, err := manifest.ZTP(parse(t, everyField), manifest.FileOptions{Secrets: true})
+	files, _, err := manifest.Write(parse(t, everyField), manifest.FormatZTP, manifest.WriteOptions{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}

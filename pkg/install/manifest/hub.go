@@ -104,17 +104,21 @@ func Hub(c *spec.Cluster, o HubOptions) (*HubObjects, error) {
 		}
 		o.InfraEnvs = plans
 	}
-	h := &hub{refusals: refusals{cluster: c}, options: o, out: &HubObjects{}}
+	h := &hub{
+		refusals: refusals{cluster: c}, namespace: o.Namespace, set: o.ImageSet, hold: o.Hold,
+		secrets: o.Secrets, installed: o.Installed, bound: o.Bound,
+	}
 	h.refuseAll()
-	h.namespace()
-	h.imageSet()
-	h.clusterObjects()
-	h.infraEnvs()
-	h.hosts()
+	out := &HubObjects{Namespace: h.namespaceObject()}
+	out.ImageSet = h.imageSet()
+	out.Cluster = h.clusterObjects()
+	out.InfraEnvs = h.infraEnvs(o.InfraEnvs)
+	out.Hosts = h.hosts(o.InfraEnvs)
 	if err := h.err(); err != nil {
 		return nil, err
 	}
-	return h.out, nil
+	out.Notes = h.notes
+	return out, nil
 }
 
 // All is every object in the order to apply.
@@ -141,23 +145,29 @@ func (o *HubObjects) All() []*unstructured.Unstructured {
 // hub makes objects and collects what cannot be said.
 type hub struct {
 	refusals
-	options HubOptions
-	out     *HubObjects
+	namespace string // that objects stand in
+	set       string // the ClusterImageSet to refer to
+	hold      *bool  // AgentClusterInstall.spec.holdInstallation; nil for spec.hold
+	secrets   bool   // whether Secrets are made, with their contents
+	installed bool   // whether the cluster is
+	bound     bool   // whether the InfraEnv that hosts boot is bound to the cluster
+	notes     []string
 }
 
 func (h *hub) note(format string, args ...any) {
-	h.out.Notes = append(h.out.Notes, fmt.Sprintf(format, args...))
+	h.notes = append(h.notes, fmt.Sprintf(format, args...))
 }
 
 // object is an object of the cluster in its namespace.
 func (h *hub) object(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
-	return newObject(kind, h.cluster, h.options.Namespace, name)
+	return newObject(kind, h.cluster, h.namespace, name)
 }
 
-func (h *hub) namespace() {
-	namespace := newObject(kindNamespace(), h.cluster, "", h.options.Namespace)
-	if h.options.Namespace != NamespaceOf(h.cluster) {
+// namespaceObject is the namespace itself.
+func (h *hub) namespaceObject() *unstructured.Unstructured {
+	namespace := newObject(kindNamespace(), h.cluster, "", h.namespace)
+	if h.namespace != NamespaceOf(h.cluster) {
 		namespace.SetLabels(nil)
 	}
-	h.out.Namespace = namespace
+	return namespace
 }

@@ -16,54 +16,55 @@ import (
 const keyPullSecret = ".dockerconfigjson"
 
 // imageSet chooses the ClusterImageSet, and makes it where the file names a
-// release image and no set.
-func (h *hub) imageSet() {
+// release image and no set; nil where it does not.
+func (h *hub) imageSet() (object *unstructured.Unstructured) {
 	o := h.cluster.Spec.OpenShift
-	name := cmp.Or(h.options.ImageSet, o.ImageSet)
+	name := cmp.Or(h.set, o.ImageSet)
 	own := h.cluster.Metadata.Name + "-release"
 	if (name == "" || name == own) && o.ReleaseImage != "" {
-		h.out.ImageSet = newObject(kindClusterImageSet(), h.cluster, "", own)
-		h.out.ImageSet.Object["spec"] = fields{"releaseImage": o.ReleaseImage}
+		object = newObject(kindClusterImageSet(), h.cluster, "", own)
+		object.Object["spec"] = fields{"releaseImage": o.ReleaseImage}
 		name = own
 	}
 	if name == "" {
 		name = "openshift-v" + o.Version
 		h.note("the AgentClusterInstall refers to the ClusterImageSet %s, which has to be there when it is applied: the reference cannot be changed later; write spec.openshift.imageSet for another one, or spec.openshift.releaseImage to have one made", name)
 	}
-	if o.ReleaseImage != "" && h.out.ImageSet == nil {
+	if o.ReleaseImage != "" && object == nil {
 		h.note("the ClusterImageSet %s says which release is installed, not spec.openshift.releaseImage", name)
 	}
-	h.options.ImageSet = name
+	h.set = name
+	return object
 }
 
 // clusterObjects makes what belongs to the cluster as a whole.
-func (h *hub) clusterObjects() {
-	h.pullSecret()
-	h.adminKubeconfig()
-	endpointCA := h.endpointCA()
+func (h *hub) clusterObjects() []*unstructured.Unstructured {
+	objects := slices.Concat(h.pullSecret(), h.adminKubeconfig())
+	endpointCA, secret := h.endpointCA()
 	maps := h.manifestMaps()
-	mirrors := h.mirrorMap()
-	h.out.Cluster = append(append(append(h.out.Cluster, maps...), mirrors...), h.classifications()...)
-	h.out.Cluster = append(h.out.Cluster, h.clusterDeployment(), h.agentClusterInstall(maps, endpointCA))
+	objects = slices.Concat(objects, secret, maps, h.mirrorMap(), h.classifications())
+	return append(objects, h.clusterDeployment(), h.agentClusterInstall(maps, endpointCA))
 }
 
-func (h *hub) pullSecret() {
+// pullSecret is the Secret with the pull secret; none where it is only referred
+// to.
+func (h *hub) pullSecret() []*unstructured.Unstructured {
 	source := h.cluster.Spec.PullSecret
 	if ref := source.SecretRef; ref != nil {
 		if ref.Key != "" && ref.Key != keyPullSecret {
 			h.refuse("spec.pullSecret.secretRef.key", "a hub reads a pull secret from the key "+keyPullSecret+" only", "leave the key out, and keep the pull secret under "+keyPullSecret)
 		}
-		return
+		return nil
 	}
-	if !h.options.Secrets {
+	if !h.secrets {
 		h.note("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.cluster), keyPullSecret)
-		return
+		return nil
 	}
-	h.addSecret(&h.out.Cluster, PullSecretName(h.cluster), "kubernetes.io/dockerconfigjson", map[string]string{keyPullSecret: h.cluster.PullSecret().Reveal()})
+	return h.secret(PullSecretName(h.cluster), "kubernetes.io/dockerconfigjson", map[string]string{keyPullSecret: h.cluster.PullSecret().Reveal()})
 }
 
-// addSecret appends a Secret.
-func (h *hub) addSecret(to *[]*unstructured.Unstructured, name, kind string, texts map[string]string) {
+// secret is a Secret, alone in its list.
+func (h *hub) secret(name, kind string, texts map[string]string) []*unstructured.Unstructured {
 	secret := h.object(kindSecret(), name)
 	addLabels(secret, map[string]string{hubapi.LabelWatch: "true"})
 	data := fields{}
@@ -72,20 +73,19 @@ func (h *hub) addSecret(to *[]*unstructured.Unstructured, name, kind string, tex
 	}
 	secret.Object["type"] = kind
 	secret.Object["data"] = data
-	*to = append(*to, secret)
+	return []*unstructured.Unstructured{secret}
 }
 
 // endpointCA makes the Secret that the Ignition endpoint is trusted by. It holds
 // a certificate, which is public, and so is made in any case. It is called name,
 // "" for none.
-func (h *hub) endpointCA() (name string) {
+func (h *hub) endpointCA() (name string, secret []*unstructured.Unstructured) {
 	endpoint := h.cluster.Spec.IgnitionEndpoint
 	if endpoint == nil || endpoint.CA.Text() == "" {
-		return ""
+		return "", nil
 	}
 	name = h.cluster.Metadata.Name + "-ignition-ca"
-	h.addSecret(&h.out.Cluster, name, "Opaque", map[string]string{"tls.crt": endpoint.CA.Text()})
-	return name
+	return name, h.secret(name, "Opaque", map[string]string{"tls.crt": endpoint.CA.Text()})
 }
 
 // clusterDeployment is Hive's view of the cluster. Its own fields (installed,
@@ -133,7 +133,7 @@ func (h *hub) mirrorRef() fields {
 	if len(h.cluster.Spec.Registry.Mirrors) == 0 {
 		return nil
 	}
-	return fields{"name": h.mirrorsName(), "namespace": h.options.Namespace}
+	return fields{"name": h.mirrorsName(), "namespace": h.namespace}
 }
 
 func (h *hub) configMap(name string, data fields) *unstructured.Unstructured {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,31 +17,25 @@ import (
 const keyToken = "ignition-token"
 
 // hosts makes what single hosts need.
-func (h *hub) hosts() {
-	booted := map[string]infraEnvOfHost{}
-	for _, plan := range h.options.InfraEnvs {
+func (h *hub) hosts(plans []install.InfraEnvPlan) (all []HostObjects) {
+	booted := map[string]install.InfraEnvPlan{}
+	for _, plan := range plans {
 		for _, name := range plan.Hosts {
-			booted[name] = infraEnvOfHost{plan.Name, plan.Arch}
+			booted[name] = plan
 		}
 	}
 	for _, host := range sortedHosts(h.cluster) {
 		objects := HostObjects{Name: host.Name}
 		if h.isMetal3(host) {
-			h.bmcSecret(&objects, host)
+			objects.Secrets = h.bmcSecret(host)
 			objects.BareMetalHost = h.bareMetalHost(host, booted[host.Name])
 		}
-		h.fencingSecret(&objects, host)
-		h.tokenSecret(&objects, host)
+		objects.Secrets = slices.Concat(objects.Secrets, h.fencingSecret(host), h.tokenSecret(host))
 		if objects.BareMetalHost != nil || len(objects.Secrets) > 0 {
-			h.out.Hosts = append(h.out.Hosts, objects)
+			all = append(all, objects)
 		}
 	}
-}
-
-// infraEnvOfHost is what a host boots.
-type infraEnvOfHost struct {
-	name string
-	arch spec.Arch
+	return all
 }
 
 // isMetal3 says whether the hub boots a host.
@@ -48,43 +43,47 @@ func (h *hub) isMetal3(host *spec.Host) bool {
 	return h.cluster.Spec.Boot.Method == spec.BootMetal3 && host.BMC != nil
 }
 
-func (h *hub) bmcSecret(to *HostObjects, host *spec.Host) {
+// bmcSecret is the credentials of a host's BMC; none where they are only referred
+// to.
+func (h *hub) bmcSecret(host *spec.Host) []*unstructured.Unstructured {
 	name := BMCSecretName(h.cluster, host)
 	if host.BMC.Credentials.SecretRef != nil {
-		return
+		return nil
 	}
 	user, password, ok := host.BMC.Credentials.Login()
 	switch {
-	case !h.options.Secrets:
+	case !h.secrets:
 		h.note("the Secret %s has to hold the username and password of the BMC of %s", name, host.Name)
 	case !ok || password.IsZero():
 		h.refuseHost(host, "bmc.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
 	default:
-		h.addSecret(&to.Secrets, name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})
+		return h.secret(name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})
 	}
+	return nil
 }
 
 // fencingSecret is the credentials by which a host is powered off by its peer.
-func (h *hub) fencingSecret(to *HostObjects, host *spec.Host) {
+func (h *hub) fencingSecret(host *spec.Host) []*unstructured.Unstructured {
 	f, name := host.Fencing, FencingSecretName(h.cluster, host)
 	if f == nil {
-		return
+		return nil
 	}
 	if f.Credentials.SecretRef != nil {
 		h.note("the Secret %s has to hold address and certificateVerification beside username and password: with it %s is powered off by its peer", name, host.Name)
-		return
+		return nil
 	}
 	user, password, ok := f.Credentials.Login()
 	switch {
-	case !h.options.Secrets:
+	case !h.secrets:
 		h.note("the Secret %s has to hold address, username, password and certificateVerification: with it %s is powered off by its peer", name, host.Name)
 	case !ok || password.IsZero():
 		h.refuseHost(host, "fencing.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
 	default:
-		h.addSecret(&to.Secrets, name, "Opaque", map[string]string{
+		return h.secret(name, "Opaque", map[string]string{
 			"address": fencingAddress(host), "username": user, "password": password.Reveal(), "certificateVerification": fencingVerification(host),
 		})
 	}
+	return nil
 }
 
 // fencingAddress is where a host is powered off: its own field, else its BMC's.
@@ -108,10 +107,12 @@ func fencingVerification(host *spec.Host) string {
 	return "Enabled"
 }
 
-func (h *hub) tokenSecret(to *HostObjects, host *spec.Host) {
+// tokenSecret is the token of a host for the Ignition endpoint; none where it is
+// only referred to.
+func (h *hub) tokenSecret(host *spec.Host) []*unstructured.Unstructured {
 	name := TokenSecretName(h.cluster, host)
 	if name == "" {
-		return
+		return nil
 	}
 	token := host.IgnitionEndpoint.Token
 	switch {
@@ -119,19 +120,20 @@ func (h *hub) tokenSecret(to *HostObjects, host *spec.Host) {
 		if token.SecretRef.Key != "" && token.SecretRef.Key != keyToken {
 			h.refuseHost(host, "ignitionEndpoint.token.secretRef.key", "a hub reads the token from the key "+keyToken+" only", "leave the key out, and keep the token under "+keyToken)
 		}
-	case !h.options.Secrets:
+	case !h.secrets:
 		h.note("the Secret %s has to hold the token of %s for the Ignition endpoint under %s", name, host.Name, keyToken)
 	default:
-		h.addSecret(&to.Secrets, name, "Opaque", map[string]string{keyToken: token.Secret().Reveal()})
+		return h.secret(name, "Opaque", map[string]string{keyToken: token.Secret().Reveal()})
 	}
+	return nil
 }
 
 // bareMetalHost has the hub boot a machine. What the file says of the host
 // stands in annotations, from which the bare-metal-agent controller writes it on
 // the Agent again and again.
-func (h *hub) bareMetalHost(host *spec.Host, boots infraEnvOfHost) *unstructured.Unstructured {
+func (h *hub) bareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unstructured.Unstructured {
 	object := h.object(kindBareMetalHost(), host.Name)
-	infraEnv := boots.name
+	infraEnv := boots.Name
 	if ref := h.cluster.Spec.InfraEnv.Ref; ref != "" {
 		infraEnv = h.poolName(ref)
 	}
@@ -148,8 +150,8 @@ func (h *hub) bareMetalHost(host *spec.Host, boots infraEnvOfHost) *unstructured
 	if hints := hintFields(host.Disk.Hints); len(hints) > 0 {
 		s["rootDeviceHints"] = hints
 	}
-	if boots.arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
-		put(s, "architecture", metal3Arch(boots.arch))
+	if boots.Arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
+		put(s, "architecture", metal3Arch(boots.Arch))
 	}
 	object.Object["spec"] = s
 	return object
@@ -162,8 +164,8 @@ func (h *hub) poolName(ref string) string {
 	if !qualified {
 		return ref
 	}
-	if namespace != h.options.Namespace {
-		h.refuse("spec.infraEnv.ref", "stands in the namespace "+namespace+", but BareMetalHosts boot an InfraEnv of their own namespace, "+h.options.Namespace, "ask for the namespace "+namespace+", or boot the machines another way")
+	if namespace != h.namespace {
+		h.refuse("spec.infraEnv.ref", "stands in the namespace "+namespace+", but BareMetalHosts boot an InfraEnv of their own namespace, "+h.namespace, "ask for the namespace "+namespace+", or boot the machines another way")
 	}
 	return name
 }
@@ -183,8 +185,8 @@ func (h *hub) hostAnnotations(host *spec.Host) map[string]string {
 	set(hubapi.AnnotationBMACMachineConfigPool, host.MachineConfigPool)
 	set(hubapi.AnnotationBMACInstallerArgs, installerArgs(host))
 	set(hubapi.AnnotationBMACIgnitionOverrides, h.hostIgnition(host))
-	if late := h.cluster.Spec.InfraEnv; !h.options.Bound && (late.Bind == spec.BindLate || late.Ref != "") {
-		set(hubapi.AnnotationBMACClusterReference, h.options.Namespace+"/"+h.cluster.Metadata.Name)
+	if late := h.cluster.Spec.InfraEnv; !h.bound && (late.Bind == spec.BindLate || late.Ref != "") {
+		set(hubapi.AnnotationBMACClusterReference, h.namespace+"/"+h.cluster.Metadata.Name)
 	}
 	set(hubapi.AnnotationBMACFencingSecret, FencingSecretName(h.cluster, host))
 	maps.Copy(notes, h.nodeLabels(host))

@@ -19,10 +19,10 @@ func adminKubeconfigName(c *spec.Cluster) string {
 
 // adminKubeconfig makes the Secret by which the service reaches a cluster that is
 // installed already.
-func (h *hub) adminKubeconfig() {
+func (h *hub) adminKubeconfig() []*unstructured.Unstructured {
 	i := h.cluster.Spec.Import
 	if i == nil {
-		return
+		return nil
 	}
 	const field = "spec.import.kubeconfig"
 	name := adminKubeconfigName(h.cluster)
@@ -33,11 +33,12 @@ func (h *hub) adminKubeconfig() {
 		}
 	case i.Kubeconfig.IsZero():
 		h.refuse(field, "is missing: a hub reaches the installed cluster by it", "write import: {kubeconfig: {file: PATH}}")
-	case !h.options.Secrets:
+	case !h.secrets:
 		h.note("the Secret %s has to hold the kubeconfig of the installed cluster under %s", name, hubapi.KeyKubeconfig)
 	default:
-		h.addSecret(&h.out.Cluster, name, "Opaque", map[string]string{hubapi.KeyKubeconfig: i.Kubeconfig.Secret().Reveal()})
+		return h.secret(name, "Opaque", map[string]string{hubapi.KeyKubeconfig: i.Kubeconfig.Secret().Reveal()})
 	}
+	return nil
 }
 
 // importedMetadata says which cluster it is that is installed already. What the
@@ -58,7 +59,7 @@ func (h *hub) importedInstall(endpointCA string) *unstructured.Unstructured {
 	h.consumer(object)
 	s := fields{
 		"clusterDeploymentRef":  fields{"name": c.Metadata.Name},
-		"imageSetRef":           fields{"name": h.options.ImageSet},
+		"imageSetRef":           fields{"name": h.set},
 		"networking":            fields{"userManagedNetworking": true},
 		"provisionRequirements": fields{"controlPlaneAgents": int64(1)},
 	}

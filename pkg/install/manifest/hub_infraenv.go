@@ -17,11 +17,11 @@ import (
 
 // infraEnvs makes the discovery images and the networks of their hosts; none
 // where the file uses one that exists.
-func (h *hub) infraEnvs() {
+func (h *hub) infraEnvs(plans []install.InfraEnvPlan) (all []InfraEnvObjects) {
 	if h.cluster.Spec.InfraEnv.Ref != "" {
-		return
+		return nil
 	}
-	for _, plan := range h.options.InfraEnvs {
+	for _, plan := range plans {
 		objects := InfraEnvObjects{Name: plan.Name, InfraEnv: h.infraEnv(plan)}
 		for _, name := range slices.Sorted(slices.Values(plan.Hosts)) {
 			if host := h.cluster.Host(name); host != nil {
@@ -30,8 +30,9 @@ func (h *hub) infraEnvs() {
 				}
 			}
 		}
-		h.out.InfraEnvs = append(h.out.InfraEnvs, objects)
+		all = append(all, objects)
 	}
+	return all
 }
 
 func (h *hub) infraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
@@ -42,7 +43,7 @@ func (h *hub) infraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 		"nmStateConfigLabelSelector": fields{"matchLabels": fields{hubapi.LabelInfraEnv: plan.Name}},
 	}
 	if set.InfraEnv.Bind != spec.BindLate {
-		s["clusterRef"] = fields{"name": c.Metadata.Name, "namespace": h.options.Namespace}
+		s["clusterRef"] = fields{"name": c.Metadata.Name, "namespace": h.namespace}
 		s["agentLabels"] = fields{hubapi.LabelCluster: c.Metadata.Name}
 	}
 	put(s, "sshAuthorizedKey", c.SSHKey())
@@ -74,7 +75,7 @@ func (h *hub) infraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 	if ref := h.mirrorRef(); ref != nil {
 		s["mirrorRegistryRef"] = ref
 	}
-	if h.options.Installed || set.InfraEnv.Bind == spec.BindLate {
+	if h.installed || set.InfraEnv.Bind == spec.BindLate {
 		put(s, "osImageVersion", set.Discovery.OSVersion)
 	} else if set.Discovery.OSVersion != "" {
 		h.note("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)

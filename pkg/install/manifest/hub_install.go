@@ -23,7 +23,7 @@ func (h *hub) agentClusterInstall(manifests []*unstructured.Unstructured, endpoi
 	h.consumer(object)
 	s := fields{
 		"clusterDeploymentRef":  fields{"name": c.Metadata.Name},
-		"imageSetRef":           fields{"name": h.options.ImageSet},
+		"imageSetRef":           fields{"name": h.set},
 		"networking":            networking(c),
 		"provisionRequirements": requirements(c),
 	}
@@ -43,8 +43,8 @@ func (h *hub) agentClusterInstall(manifests []*unstructured.Unstructured, endpoi
 	putAll(s, "ntpSources", set.Network.NTP)
 	hyperthreading(s, c)
 	switch {
-	case h.options.Hold != nil:
-		s["holdInstallation"] = *h.options.Hold
+	case h.hold != nil:
+		s["holdInstallation"] = *h.hold
 	case c.Present("spec.hold") || set.Hold:
 		s["holdInstallation"] = set.Hold
 	}
@@ -84,7 +84,7 @@ func (h *hub) ignitionEndpoint(ca string) fields {
 	}
 	to := fields{"url": endpoint.URL}
 	if ca != "" {
-		to["caCertificateReference"] = fields{"name": ca, "namespace": h.options.Namespace}
+		to["caCertificateReference"] = fields{"name": ca, "namespace": h.namespace}
 	}
 	return to
 }

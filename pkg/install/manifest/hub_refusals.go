@@ -31,8 +31,8 @@ func (h *hub) refuseCluster() {
 	} else if len(c.Metadata.Tags) == 1 && len(validation.IsValidLabelValue(c.Metadata.Tags[0])) > 0 {
 		h.refuse("metadata.tags[0]", fmt.Sprintf("a hub keeps the tag as a label, which %q cannot be", c.Metadata.Tags[0]), "use letters, digits, dashes, dots and underscores")
 	}
-	if errs := validation.IsDNS1123Label(h.options.Namespace); len(errs) > 0 {
-		h.refuse("metadata.name", fmt.Sprintf("%q cannot be the name of a namespace", h.options.Namespace), "ask for another namespace")
+	if errs := validation.IsDNS1123Label(h.namespace); len(errs) > 0 {
+		h.refuse("metadata.name", fmt.Sprintf("%q cannot be the name of a namespace", h.namespace), "ask for another namespace")
 	}
 	if len(s.Operators) > 0 {
 		h.refuse("spec.operators", "a hub installs no operators with a cluster", "leave them out and subscribe to them with spec.manifests, or install through the REST service (--backend rest)")
@@ -102,7 +102,7 @@ func (h *hub) refuseNetworking() {
 // refusePasswords refuses passwords that objects have in plain text, unless
 // secrets are asked for.
 func (h *hub) refusePasswords() {
-	if h.options.Secrets {
+	if h.secrets {
 		return
 	}
 	for field, proxy := range map[string]spec.ProxyURL{"spec.proxy.http": h.cluster.Spec.Proxy.HTTP, "spec.proxy.https": h.cluster.Spec.Proxy.HTTPS} {

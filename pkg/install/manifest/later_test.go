@@ -30,7 +30,7 @@ func TestWorkersOfASingleNode(t *testing.T) {
 		t.Errorf("a hub is not told of the worker:\n%s", text)
 	}
 	for name, write := range formats() {
-		text, lost := write(t, c, manifest.FileOptions{Secrets: true})
+		text, lost := write(t, c, manifest.WriteOptions{Secrets: true})
 		if strings.Contains(text, "later") || strings.Contains(text, "52:54:00:00:00:01") {
 			t.Errorf("%s has the worker:\n%s", name, text)
 		}

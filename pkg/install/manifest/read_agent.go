@@ -24,7 +24,7 @@ func (r *reader) agent(in *input) {
 			config = doc.root
 		case kind == "AgentConfig" || isInstallConfig(doc.root):
 			r.problem(doc.file, doc.root.line, doc.root.col, "", "describes a second cluster", "keep one install-config and one agent-config together")
-		case formatOf(doc) == FormatZTP:
+		case isHubObject(doc):
 			r.problem(doc.file, doc.root.line, doc.root.col, "", "stands beside an install-config, which says the same in another way", "keep either the install-config or the manifests")
 		default:
 			r.rest(doc.root, "is no file of the agent-based installer")

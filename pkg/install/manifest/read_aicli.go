@@ -9,22 +9,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// aicliKeys are keys by which aicli's parameters are known: they have neither a
-// version nor a kind.
-func aicliKeys() []string {
-	return []string{
-		"api_ip", "api_vip", "api_vips", "base_dns_domain", "domain", "download_iso_path", "ingress_ip", "ingress_vip", "ingress_vips", "iso_url",
-		"machine_networks", "minimal", "ocp_release_image", "olm_operators", "openshift_version", "pull_secret", "sno", "ssh_public_key", "static_network_config",
-	}
-}
-
-func isAICLI(n *node) bool {
-	return slices.ContainsFunc(aicliKeys(), func(key string) bool { return n.child(key) != nil })
-}
-
 // aicli reads aicli's parameters. A key that it does not know it passes on, or
 // drops, without a word; here each is told.
-func (r *reader) aicli(in *input) {
+func (r *reader) aicli(in *input, name string) {
 	r.nowhere = "neither oaictl nor aicli knows it"
 	r.bareRedfish = true
 	if len(in.docs) != 1 {
@@ -32,7 +19,7 @@ func (r *reader) aicli(in *input) {
 		return
 	}
 	n := in.docs[0].root
-	r.aicliCluster(n)
+	r.aicliCluster(n, name)
 	r.aicliNetworks(n)
 	r.aicliProxy(n)
 	r.aicliEncryption(n)
@@ -49,11 +36,11 @@ func (r *reader) aicli(in *input) {
 	r.restOfFiles(in)
 }
 
-func (r *reader) aicliCluster(n *node) {
+func (r *reader) aicliCluster(n *node, name string) {
 	c := r.cluster
 	setText(r, "metadata.name", &c.Metadata.Name, r.oneWord(n, "name", "cluster"))
 	if c.Metadata.Name == "" {
-		c.Metadata.Name = r.options.Name
+		c.Metadata.Name = name
 	}
 	setText(r, "spec.baseDomain", &c.Spec.BaseDomain, r.oneWord(n, "base_dns_domain", "domain"))
 	version := r.oneWord(n, "openshift_version", "version")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -41,8 +40,8 @@ const maxFiles = 10_000
 // gather reads what stands at path, and what belongs to it beside it.
 func (r *reader) gather(path string) *input {
 	in := &input{reader: r, path: path, raw: map[string][]byte{}}
-	if r.options.Data != nil {
-		in.yaml(path, r.options.Data)
+	if r.data != nil {
+		in.yaml(path, r.data)
 		if path != "-" && path != "" {
 			in.companion()
 		}
@@ -198,12 +197,14 @@ func (in *input) companion() {
 	dir, base := filepath.Dir(in.path), filepath.Base(in.path)
 	other := ""
 	switch {
-	case in.format() != FormatAgent || len(in.docs) != 1:
+	case len(in.docs) != 1:
 		return
 	case isInstallConfig(in.docs[0].root):
 		other = fileAgentConfig
-	default:
+	case isAgentConfig(in.docs[0].root):
 		other = fileInstallConfig
+	default:
+		return
 	}
 	if strings.HasSuffix(base, ".yml") {
 		other = strings.TrimSuffix(other, ".yaml") + ".yml"
@@ -244,97 +245,3 @@ func (in *input) below(file string) string {
 
 // names are the files in the order in which they were read.
 func (in *input) names() []string { return in.files }
-
-// kindOfDoc is the kind and the group of an object.
-func kindOfDoc(doc *document) (group, kind string) {
-	version := doc.root.child("apiVersion").peek()
-	group, _, qualified := strings.Cut(version, "/")
-	if !qualified {
-		group = ""
-	}
-	return group, doc.root.child("kind").peek()
-}
-
-// isInstallConfig says whether a document is an install-config.
-func isInstallConfig(root *node) bool {
-	return root.kind == mapNode && root.child("kind") == nil && root.child("baseDomain") != nil &&
-		(root.child("metadata") != nil || root.child("platform") != nil || root.child("networking") != nil)
-}
-
-// format is what the documents are in; "" where that cannot be told.
-func (in *input) format() Format {
-	found := map[Format]bool{}
-	for _, doc := range in.docs {
-		if format := formatOf(doc); format != "" {
-			found[format] = true
-		}
-	}
-	for name := range in.raw {
-		if strings.HasPrefix(name, dirHostConfig+"/") || strings.HasPrefix(name, dirMirror+"/") {
-			if !found[FormatAgent] {
-				found[FormatZTP] = true
-			}
-		}
-	}
-	// An object of a hub stands beside a ClusterInstance, or beside Cluster API's.
-	for _, format := range []Format{FormatCluster, FormatAgent, FormatClusterInstance, FormatCAPI, FormatZTP, FormatAICLI} {
-		if found[format] {
-			return format
-		}
-	}
-	return ""
-}
-
-func formatOf(doc *document) Format {
-	if doc.root.kind != mapNode {
-		return ""
-	}
-	group, kind := kindOfDoc(doc)
-	switch {
-	case group == "oaictl.io":
-		return FormatCluster
-	case kind == "AgentConfig" || isInstallConfig(doc.root):
-		return FormatAgent
-	case kind == "ClusterInstance":
-		return FormatClusterInstance
-	case strings.HasSuffix(group, "cluster.x-k8s.io"):
-		return FormatCAPI
-	case group == "agent-install.openshift.io" || strings.HasSuffix(group, "hive.openshift.io") || kind == "BareMetalHost":
-		return FormatZTP
-	case kind == "" && doc.root.child("apiVersion") == nil && isAICLI(doc.root):
-		return FormatAICLI
-	}
-	return ""
-}
-
-// foreignText matches texts that are in another format than cluster.yaml, broken
-// as they may be, and ownText those that are not.
-var (
-	foreignText = regexp.MustCompile(`(?m)^(?:(?:baseDomain|` + strings.Join(aicliKeys(), "|") + `):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
-	ownText     = regexp.MustCompile(`(?m)oaictl\.io/|^kind: *["']?Cluster["']? *$`)
-)
-
-func isForeign(data []byte) bool { return foreignText.Match(data) && !ownText.Match(data) }
-
-// unknown tells what was found where no format fits.
-func (r *reader) unknown(path string, in *input) {
-	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based installer, ClusterInstance, aicli's parameters, and Cluster API objects of OpenShift's assisted control plane"
-	for _, doc := range in.docs {
-		_, kind := kindOfDoc(doc)
-		message := "has none of the keys by which a description of a cluster is known"
-		switch {
-		case doc.root.kind != mapNode:
-			message = fmt.Sprintf("has to be a map, but is %s", doc.root.kind)
-		case kind != "":
-			message = fmt.Sprintf("the kind %q does not describe a cluster", kind)
-		}
-		if kind == "SiteConfig" {
-			r.problem(doc.file, doc.root.line, doc.root.col, "", "SiteConfig is not read", "write it as a ClusterInstance, which has taken its place")
-			continue
-		}
-		r.problem(doc.file, doc.root.line, doc.root.col, "", message, remedy)
-	}
-	if len(in.docs) == 0 && len(r.problems) == 0 {
-		r.problem(path, 0, 0, "", "holds nothing that describes a cluster", remedy)
-	}
-}

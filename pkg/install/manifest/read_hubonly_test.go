@@ -20,7 +20,13 @@ func readBack(t *testing.T, objects []*unstructured.Unstructured) (*manifest.Con
 	if err := manifest.WriteYAML(&out, objects); err != nil {
 		t.Fatal(err)
 	}
-	c, err := manifest.Read(t.Context(), "objects.yaml", manifest.ReadOptions{Data: out.Bytes(), AcceptUnknownHosts: true})
+	return readText(t, out.Bytes())
+}
+
+// readText reads objects that were written.
+func readText(t *testing.T, text []byte) (*manifest.Converted, *spec.Cluster) {
+	t.Helper()
+	c, err := manifest.Read(t.Context(), "objects.yaml", manifest.ReadOptions{Data: text, AcceptUnknownHosts: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +74,11 @@ func TestRoundTripHubOnly(t *testing.T) {
 	}
 
 	before.Spec.Hosts = before.Spec.Hosts[:3] // each has a BMC
-	instance, _, err := manifest.ClusterInstance(before, manifest.FileOptions{Secrets: true})
+	instance, _, err := manifest.Write(before, manifest.FormatClusterInstance, manifest.WriteOptions{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after = readBack(t, instance)
+	_, after = readText(t, instance[0].Content)
 	want := sortedHub(before)
 	want.AgentLabels, want.IPXE = nil, "" // told as lost by the writer
 	if diff := cmp.Diff(want, sortedHub(after)); diff != "" {

@@ -12,8 +12,8 @@ import (
 // reader makes a cluster of what it reads, and keeps account: where each field
 // came from, what is wrong, and what is left behind.
 type reader struct {
-	options  ReadOptions
 	env      spec.Env
+	data     []byte // the input's text where it was read already
 	cluster  *spec.Cluster
 	docs     []*document
 	size     int
@@ -44,10 +44,10 @@ type lost struct {
 	loss Loss
 }
 
-func newReader(o ReadOptions) *reader {
+func newReader(env spec.Env, data []byte) *reader {
 	return &reader{
-		options: o,
-		env:     o.env(),
+		env:     env,
+		data:    data,
 		cluster: &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind},
 		files:   map[string][]byte{},
 		origins: map[string]*node{},
@@ -58,6 +58,18 @@ func newReader(o ReadOptions) *reader {
 
 func (r *reader) problem(file string, line, col int, field, message, remedy string) {
 	r.problems = append(r.problems, spec.Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
+}
+
+// err is every problem so far as a *spec.Problems in the order of the files, or
+// nil.
+func (r *reader) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.problems, func(a, b spec.Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &spec.Problems{List: slices.Compact(r.problems)}
 }
 
 // wrong notes that a value cannot be what it is.

@@ -163,22 +163,9 @@ func TestRoundTripMachines(t *testing.T) {
 }
 
 // writeAs writes a cluster in a format below dir.
-func writeAs(t *testing.T, format manifest.Format, c *spec.Cluster, dir string, o manifest.FileOptions) ([]manifest.Loss, error) {
+func writeAs(t *testing.T, format manifest.Format, c *spec.Cluster, dir string, o manifest.WriteOptions) ([]manifest.Loss, error) {
 	t.Helper()
-	if format == manifest.FormatClusterInstance {
-		objects, lost, err := manifest.ClusterInstance(c, o)
-		var out bytes.Buffer
-		if err == nil {
-			err = manifest.WriteYAML(&out, objects)
-		}
-		write(t, filepath.Join(dir, "site.yaml"), out.Bytes())
-		return lost, err
-	}
-	make := manifest.ZTP
-	if format == manifest.FormatAgent {
-		make = manifest.Agent
-	}
-	files, lost, err := make(c, o)
+	files, lost, err := manifest.Write(c, format, o)
 	if err == nil {
 		err = manifest.WriteFiles(dir, files)
 	}
@@ -188,7 +175,7 @@ func writeAs(t *testing.T, format manifest.Format, c *spec.Cluster, dir string, 
 // TestRoundTripFiles writes every example for the agent-based installer and as
 // ClusterInstance, and reads it back: what differs is what the writers have told.
 func TestRoundTripFiles(t *testing.T) {
-	secrets := manifest.FileOptions{Secrets: true}
+	secrets := manifest.WriteOptions{Secrets: true}
 	for _, name := range examples(t) {
 		for _, format := range []manifest.Format{manifest.FormatAgent, manifest.FormatZTP, manifest.FormatClusterInstance} {
 			t.Run(name+"/"+string(format), func(t *testing.T) {

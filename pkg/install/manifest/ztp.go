@@ -18,12 +18,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// ZTP makes the files that the agent-based installer keeps in its image
+// writeZTP makes the files that the agent-based installer keeps in its image
 // (cluster-manifests/, mirror/, openshift/, hostconfig/, operators.yaml,
 // fencing-credentials.yaml), and what of the cluster they have no place for. The
 // error is about a document in the file that cannot be read.
-func ZTP(c *spec.Cluster, o FileOptions) ([]File, []Loss, error) {
-	w := newWriter(c, o)
+func writeZTP(c *spec.Cluster, secrets bool) ([]File, []Loss, error) {
+	w := newWriter(c, secrets)
 	w.loseAll(lostByZTP())
 	w.clusterManifests()
 	w.mirrorFiles()
@@ -75,20 +75,20 @@ func lostByZTP() map[string]string {
 type writer struct {
 	losses
 	hub
-	options FileOptions
+	secrets bool // whether secrets are written
 	files   []File
 }
 
-func newWriter(c *spec.Cluster, o FileOptions) *writer {
+func newWriter(c *spec.Cluster, secrets bool) *writer {
 	whole := c
 	c = c.AtInstall()
 	shown := *c
 	shown.Spec.Hub = spec.Hub{}
-	w := &writer{losses: losses{cluster: c}, options: o}
+	w := &writer{losses: losses{cluster: c}, secrets: secrets}
 	w.laterWorkers(whole)
 	w.oneTag(&shown)
 	w.publicProxy(&shown)
-	w.hub = hub{refusals: refusals{cluster: &shown}, options: HubOptions{Namespace: NamespaceOf(c), Secrets: o.Secrets}, out: &HubObjects{}}
+	w.hub = hub{refusals: refusals{cluster: &shown}, namespace: NamespaceOf(c), secrets: secrets}
 	if c.Imported() {
 		w.refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
 	}
@@ -145,7 +145,7 @@ func (w *writer) oneTag(shown *spec.Cluster) {
 
 // publicProxy takes proxies with a password out, unless secrets are asked for.
 func (w *writer) publicProxy(shown *spec.Cluster) {
-	if w.options.Secrets {
+	if w.secrets {
 		return
 	}
 	for field, proxy := range map[string]*spec.ProxyURL{"spec.proxy.http": &shown.Spec.Proxy.HTTP, "spec.proxy.https": &shown.Spec.Proxy.HTTPS} {
@@ -231,13 +231,13 @@ func releaseImage(c *spec.Cluster) (image string, ok bool) {
 
 func (w *writer) releaseFile(folder string) {
 	c := w.hub.cluster
-	w.hub.options.ImageSet = c.Metadata.Name + "-release"
+	w.set = c.Metadata.Name + "-release"
 	image, ok := releaseImage(c)
 	if !ok {
 		w.lose("spec.openshift.version", c.Spec.OpenShift.Version, "the files name the release by its image: write a version of three parts, or spec.openshift.releaseImage")
 		return
 	}
-	set := newObject(kindClusterImageSet(), c, "", w.hub.options.ImageSet)
+	set := newObject(kindClusterImageSet(), c, "", w.set)
 	set.Object["spec"] = fields{"releaseImage": image}
 	w.objectFile(folder+"cluster-image-set.yaml", false, set)
 }
@@ -307,7 +307,7 @@ func (w *writer) pullSecretKnown() bool {
 	switch {
 	case c.Spec.PullSecret.SecretRef != nil:
 		why = "stands in a Secret on a hub"
-	case !w.options.Secrets:
+	case !w.secrets:
 		why = "secrets were not asked for"
 	default:
 		return true

@@ -80,7 +80,7 @@ func (w *writer) fencingEntry(host *spec.Host) (entry fields, ok bool) {
 	switch {
 	case !known || password.IsZero():
 		why = "the credentials stand in a Secret on a hub"
-	case !w.options.Secrets:
+	case !w.secrets:
 		why = "secrets were not asked for"
 	}
 	if why != "" {
