@@ -1,0 +1,100 @@
+package settings
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// BMCOf carries a BMC over as install-config.yaml and agent-config.yaml write it.
+func (r *Reader) BMCOf(i int, n *source.Node) {
+	if n == nil || !r.BMC(i, n, n.Get("address"), n.Get("disableCertificateVerification")) {
+		return
+	}
+	h := r.Host(i)
+	if h.BMC.Credentials.IsZero() {
+		h.BMC.Credentials = r.Login(HostField(i, "bmc.credentials"), r.BMCFile(i), n.Get("username"), n.Get("password"))
+		return
+	}
+	r.Rest(n, "the host has credentials already")
+}
+
+// BMCFile is the file for the password of a host's BMC.
+func (r *Reader) BMCFile(i int) string {
+	name := r.Host(i).Name
+	if name == "" {
+		name = fmt.Sprintf("host-%d", i)
+	}
+	return "bmc/" + source.FileName(name)
+}
+
+// Fencing carries over how two control plane machines power each other off.
+func (r *Reader) Fencing(n *source.Node) {
+	for _, item := range r.ListOf(n) {
+		if item = r.MapOf(item); item == nil {
+			continue
+		}
+		name, mac := source.First(item, "hostName", "hostname"), source.First(item, "macAddress", "macaddress")
+		i := r.HostNamed(name.Peek())
+		if i < 0 {
+			i = r.HostWithMAC(mac.Peek())
+		}
+		if i < 0 {
+			r.Lose(item, "none of the hosts is the one that it is for")
+			continue
+		}
+		r.Text(name)
+		r.Text(mac)
+		field := HostField(i, "fencing")
+		r.From(field, item)
+		f := &spec.Fencing{}
+		source.SetText(r.Account, field+".address", &f.Address, item.Get("address"))
+		f.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(r.Host(i).Name), item.Get("username"), item.Get("password"))
+		if verify := item.Get("certificateVerification"); verify != nil {
+			insecure := r.Text(verify) == "Disabled"
+			if !insecure && verify.Text != "Enabled" {
+				r.Wrong(verify, fmt.Sprintf("%q is not known here", verify.Text), "write Enabled or Disabled")
+			}
+			f.Insecure = &insecure
+		}
+		r.Host(i).Fencing = f
+	}
+}
+
+// redfishURL matches addresses with a scheme that oaictl speaks.
+var redfishURL = regexp.MustCompile(`(?i)^(?:(?:redfish(?:-virtualmedia)?|(?:idrac|ilo4|ilo5)-virtualmedia)(?:\+https?)?|https?)://`)
+
+// isRedfish says whether oaictl can speak to a BMC. metal3 takes an address
+// without a scheme for IPMI.
+func (r *Reader) isRedfish(address string) bool {
+	return redfishURL.MatchString(address) || r.BareRedfish && !strings.Contains(address, "://")
+}
+
+// BMC carries the address of a BMC and its flag over; false where it is one that
+// oaictl cannot speak to.
+func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
+	if address == nil || address.Peek() == "" {
+		if address != nil {
+			address.Taken = true
+		}
+		return false
+	}
+	field := HostField(i, "bmc")
+	if !r.isRedfish(address.Peek()) {
+		r.Lose(whole, "oaictl speaks Redfish with virtual media only: write the BMC's Redfish address in "+field+", or boot the machine by hand")
+		return false
+	}
+	h := r.Host(i)
+	if h.BMC == nil {
+		h.BMC = &spec.BMC{}
+	}
+	r.From(field, address)
+	source.SetText(r.Account, field+".address", &h.BMC.Address, address)
+	if flag := r.Boolean(insecure); flag != nil {
+		h.BMC.Insecure = *flag
+	}
+	return true
+}

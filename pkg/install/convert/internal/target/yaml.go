@@ -1,0 +1,52 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/install/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/render"
+)
+
+// Over lays a map on another, deeply; lists are replaced.
+func Over(base, top objects.Fields) objects.Fields {
+	for key, value := range top {
+		below, isMap := base[key].(objects.Fields)
+		above, aboveIsMap := value.(objects.Fields)
+		if isMap && aboveIsMap {
+			base[key] = Over(below, above)
+		} else {
+			base[key] = value
+		}
+	}
+	return base
+}
+
+// yamlText is anything as YAML, with its fields in alphabetical order.
+func yamlText(content any) (string, error) {
+	text, err := yaml.Marshal(content)
+	return string(text), err
+}
+
+// ObjectFile writes objects as one file.
+func (w *Writer) ObjectFile(path string, secret bool, objects ...*unstructured.Unstructured) {
+	var text strings.Builder
+	if err := render.WriteYAML(&text, objects); err != nil {
+		w.Refuse("", err.Error(), "")
+		return
+	}
+	w.File(path, secret, strings.TrimPrefix(text.String(), "---\n"))
+}
+
+// YAMLFile writes anything that is no object as one file.
+func (w *Writer) YAMLFile(path string, secret bool, content any) {
+	text, err := yamlText(content)
+	if err != nil {
+		w.Refuse("", fmt.Sprintf("write %s as YAML: %v", path, err), "")
+		return
+	}
+	w.File(path, secret, text)
+}
