@@ -76,6 +76,16 @@ func Kinds() []Kind {
 	}
 }
 
+// GroupVersionKind is one of Kinds by its name, and for any other the name alone.
+func GroupVersionKind(kind string) schema.GroupVersionKind {
+	for _, known := range Kinds() {
+		if known.Kind == kind {
+			return known.GroupVersionKind
+		}
+	}
+	return schema.GroupVersionKind{Kind: kind}
+}
+
 // KindOf is the kind of an object by its group and kind, of whatever version.
 func KindOf(object schema.GroupKind) (Kind, bool) {
 	for _, kind := range Kinds() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
@@ -71,8 +70,8 @@ func (r *conversion) finish(ctx context.Context, format Format, in *source.Input
 	r.moveDocuments()
 	out.Document = source.Emit(r.Cluster, r.Present, r.Written)
 	out.Cluster = r.Cluster
-	out.Losses = sortLosses(r.Losses, in.Names())
-	out.Idle = sortLosses(r.Idle, in.Names())
+	out.Losses = r.Losses(in)
+	out.Idle = r.Idle(in)
 	if err := r.check(ctx, out, in); err != nil {
 		return nil, err
 	}
@@ -119,7 +118,7 @@ func (r *conversion) wantedVersion() {
 		r.Wrong(release, fmt.Sprintf("says which release is installed, %s, and --openshift-version %s does not change that", o.Version, wanted), "take --openshift-version away, or change the release here")
 		return
 	default:
-		r.Losses = append(r.Losses, source.Lost{At: at, Loss: Loss{Path: at.Path(), Value: source.Shown(at), Why: "--openshift-version says " + wanted}})
+		r.LoseAs(at, source.Shown(at), "--openshift-version says "+wanted)
 	}
 	o.Version = wanted
 }
@@ -200,25 +199,4 @@ func (r *conversion) explained(p spec.Problem) spec.Problem {
 		p.Message, p.Remedy = "the input has no pull secret", "name its file beside the input: --pull-secret PATH"
 	}
 	return p
-}
-
-// sortLosses brings what was left behind into the order of the input.
-func sortLosses(list []source.Lost, files []string) []Loss {
-	rank := func(l source.Lost) (int, int, int) {
-		if l.At == nil {
-			return slices.Index(files, l.File), 0, 0
-		}
-		line, col := l.At.Place()
-		return slices.Index(files, l.At.In.File), line, col
-	}
-	slices.SortStableFunc(list, func(a, b source.Lost) int {
-		af, al, ac := rank(a)
-		bf, bl, bc := rank(b)
-		return cmp.Or(cmp.Compare(af, bf), cmp.Compare(al, bl), cmp.Compare(ac, bc), cmp.Compare(a.Loss.Path, b.Loss.Path))
-	})
-	losses := make([]Loss, len(list))
-	for i, l := range list {
-		losses[i] = l.Loss
-	}
-	return losses
 }

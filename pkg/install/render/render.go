@@ -8,9 +8,11 @@ package render
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/objects"
@@ -164,4 +166,62 @@ func (h *maker) clusterObjects() []*unstructured.Unstructured {
 	maps := h.ManifestMaps()
 	all = slices.Concat(all, secret, maps, h.MirrorMap(), h.Classifications())
 	return append(all, h.ClusterDeployment(), h.AgentClusterInstall(maps, endpointCA))
+}
+
+// hosts makes what single hosts need.
+func (h *maker) hosts(plans []install.InfraEnvPlan) (all []Host) {
+	booted := map[string]install.InfraEnvPlan{}
+	for _, plan := range plans {
+		for _, name := range plan.Hosts {
+			booted[name] = plan
+		}
+	}
+	for _, host := range objects.SortedHosts(h.Cluster) {
+		of := Host{Name: host.Name}
+		if h.IsMetal3(host) {
+			of.Secrets = h.BMCSecret(host)
+			of.BareMetalHost = h.BareMetalHost(host, booted[host.Name])
+		}
+		of.Secrets = slices.Concat(of.Secrets, h.FencingSecret(host), h.TokenSecret(host))
+		if of.BareMetalHost != nil || len(of.Secrets) > 0 {
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// infraEnvs makes the discovery images and the networks of their hosts; none
+// where the file uses one that exists.
+func (h *maker) infraEnvs(plans []install.InfraEnvPlan) (all []InfraEnv) {
+	if h.Cluster.Spec.InfraEnv.Ref != "" {
+		return nil
+	}
+	for _, plan := range plans {
+		env := InfraEnv{Name: plan.Name, InfraEnv: h.InfraEnv(plan)}
+		for _, name := range slices.Sorted(slices.Values(plan.Hosts)) {
+			if host := h.Cluster.Host(name); host != nil {
+				if config := h.NMStateConfig(plan.Name, host); config != nil {
+					env.NMStateConfigs = append(env.NMStateConfigs, config)
+				}
+			}
+		}
+		all = append(all, env)
+	}
+	return all
+}
+
+// WriteYAML writes objects as one YAML stream, in their order, each with its
+// fields in alphabetical order: equal objects make equal bytes. Secrets are
+// written as they are.
+func WriteYAML(w io.Writer, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		text, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return fmt.Errorf("write the %s %s as YAML: %w", object.GetKind(), object.GetName(), err)
+		}
+		if _, err := fmt.Fprintf(w, "---\n%s", text); err != nil {
+			return fmt.Errorf("write the %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
 }

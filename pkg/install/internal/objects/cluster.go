@@ -15,7 +15,7 @@ func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 	name := cmp.Or(h.Set, o.ImageSet)
 	own := h.Cluster.Metadata.Name + "-release"
 	if (name == "" || name == own) && o.ReleaseImage != "" {
-		object = NewObject(KindClusterImageSet(), h.Cluster, "", own)
+		object = NewObject(hubapi.KindClusterImageSet, h.Cluster, "", own)
 		object.Object["spec"] = Fields{"releaseImage": o.ReleaseImage}
 		name = own
 	}
@@ -35,7 +35,7 @@ func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 // is installed already.
 func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 	name := h.Cluster.Metadata.Name
-	object := h.Object(kindClusterDeployment(), name)
+	object := h.Object(hubapi.KindClusterDeployment, name)
 	object.Object["spec"] = Fields{
 		"clusterName": name,
 		"baseDomain":  h.Cluster.Spec.BaseDomain,
@@ -44,9 +44,9 @@ func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 		}},
 		"pullSecretRef": Fields{"name": PullSecretName(h.Cluster)},
 		"clusterInstallRef": Fields{
-			"group":   KindAgentClusterInstall().Group,
-			"version": KindAgentClusterInstall().Version,
-			"kind":    KindAgentClusterInstall().Kind,
+			"group":   hubapi.GroupHiveExtension,
+			"version": hubapi.VersionHiveExtension,
+			"kind":    hubapi.KindAgentClusterInstall,
 			"name":    name,
 		},
 	}
@@ -54,5 +54,44 @@ func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 		s := object.Object["spec"].(Fields)
 		s["installed"], s["clusterMetadata"] = true, h.importedMetadata()
 	}
+	return object
+}
+
+// importedMetadata says which cluster it is that is installed already. What the
+// service calls it is not known yet, and stays empty.
+func (h *Maker) importedMetadata() Fields {
+	return Fields{
+		"clusterID": h.Cluster.Spec.Import.ClusterID, "infraID": "",
+		"adminKubeconfigSecretRef": Fields{"name": adminKubeconfigName(h.Cluster)},
+	}
+}
+
+// importedInstall is the AgentClusterInstall of a cluster that is installed
+// already. It asks for nothing to be installed: the counts are those that the
+// API server wants there.
+func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
+	c := h.Cluster
+	object := h.Object(hubapi.KindAgentClusterInstall, c.Metadata.Name)
+	h.consumer(object)
+	s := Fields{
+		"clusterDeploymentRef":  Fields{"name": c.Metadata.Name},
+		"imageSetRef":           Fields{"name": h.Set},
+		"networking":            Fields{"userManagedNetworking": true},
+		"provisionRequirements": Fields{"controlPlaneAgents": int64(1)},
+	}
+	Put(s, "sshPublicKey", c.SSHKey())
+	if c.Spec.Import.ClusterID != "" {
+		s["clusterMetadata"] = h.importedMetadata()
+	}
+	if endpoint := h.ignitionEndpoint(endpointCA); endpoint != nil {
+		s["ignitionEndpoint"] = endpoint
+	}
+	if proxy := ProxyFields(c.Spec.Proxy); proxy != nil {
+		s["proxy"] = proxy
+	}
+	if ref := h.mirrorRef(); ref != nil {
+		s["mirrorRegistryRef"] = ref
+	}
+	object.Object["spec"] = s
 	return object
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (h *Maker) configMap(name string, data Fields) *unstructured.Unstructured {
-	object := h.Object(kindConfigMap(), name)
+	object := h.Object(hubapi.KindConfigMap, name)
 	addLabels(object, map[string]string{hubapi.LabelWatch: "true"})
 	object.Object["data"] = data
 	return object
@@ -80,4 +80,25 @@ func (h *Maker) folderMaps(folder spec.ManifestFolder, manifests []spec.Manifest
 		flush()
 	}
 	return objects
+}
+
+// MirrorMap is the ConfigMap that AgentClusterInstall and InfraEnv take mirrors
+// and certificates from; none without mirrors.
+func (h *Maker) MirrorMap() []*unstructured.Unstructured {
+	if len(h.Cluster.Spec.Registry.Mirrors) == 0 {
+		return nil
+	}
+	data := Fields{"registries.conf": h.Cluster.RegistriesConf()}
+	Put(data, "ca-bundle.crt", h.Cluster.TrustBundle())
+	return []*unstructured.Unstructured{h.configMap(h.mirrorsName(), data)}
+}
+
+func (h *Maker) mirrorsName() string { return h.Cluster.Metadata.Name + "-mirrors" }
+
+// mirrorRef refers to the mirrors; nil where there are none.
+func (h *Maker) mirrorRef() Fields {
+	if len(h.Cluster.Spec.Registry.Mirrors) == 0 {
+		return nil
+	}
+	return Fields{"name": h.mirrorsName(), "namespace": h.Namespace}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -57,9 +56,9 @@ type Fields = map[string]any
 
 // NewObject is an object of ours, labelled with its cluster. namespace is "" for
 // one that stands in none.
-func NewObject(kind schema.GroupVersionKind, c *spec.Cluster, namespace, name string) *unstructured.Unstructured {
+func NewObject(kind string, c *spec.Cluster, namespace, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: Fields{}}
-	object.SetGroupVersionKind(kind)
+	object.SetGroupVersionKind(hubapi.GroupVersionKind(kind))
 	object.SetName(name)
 	if namespace != "" {
 		object.SetNamespace(namespace)
@@ -91,6 +90,7 @@ func PutAll(in Fields, name string, list []string) {
 	}
 }
 
+// AnyList is texts as a field of an object holds them.
 func AnyList(list []string) []any {
 	out := make([]any, len(list))
 	for i, text := range list {
@@ -99,6 +99,7 @@ func AnyList(list []string) []any {
 	return out
 }
 
+// AnyMap is texts by their keys as a field of an object holds them.
 func AnyMap(texts map[string]string) Fields {
 	out := make(Fields, len(texts))
 	for key, text := range texts {

@@ -31,7 +31,7 @@ func (h *Maker) PullSecret() []*unstructured.Unstructured {
 
 // Secret is a Secret, alone in its list.
 func (h *Maker) Secret(name, kind string, texts map[string]string) []*unstructured.Unstructured {
-	secret := h.Object(KindSecret(), name)
+	secret := h.Object(hubapi.KindSecret, name)
 	addLabels(secret, map[string]string{hubapi.LabelWatch: "true"})
 	data := Fields{}
 	for key, text := range texts {

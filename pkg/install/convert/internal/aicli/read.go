@@ -3,6 +3,7 @@ package aicli
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
@@ -90,7 +91,7 @@ func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
 		if other == nil || other == chosen {
 			continue
 		}
-		if source.EqualJSON(other.Plain(), chosen.Plain()) {
+		if reflect.DeepEqual(other.Plain(), chosen.Plain()) {
 			r.Means(other, "says what "+chosen.Key+" does")
 		}
 		r.Lose(other, "is another word for "+chosen.Key+", which is taken")

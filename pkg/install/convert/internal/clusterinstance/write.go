@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
@@ -15,11 +14,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// kindClusterInstance is SiteConfig's kind for a whole cluster.
-func kindClusterInstance() schema.GroupVersionKind {
-	return objects.KindOf("siteconfig.open-cluster-management.io", "v1alpha1", "ClusterInstance")
-}
 
 // The templates that come with the SiteConfig operator for the Assisted
 // Installer, and the namespace that Advanced Cluster Management keeps them in.
@@ -104,7 +98,8 @@ func LostBy() map[string]string {
 // its nodes.
 func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *unstructured.Unstructured, credentials []*unstructured.Unstructured) {
 	c, set := w.Maker.Cluster, w.Maker.Cluster.Spec
-	object := w.Object(kindClusterInstance(), c.Metadata.Name)
+	object := w.Object("ClusterInstance", c.Metadata.Name)
+	object.SetAPIVersion("siteconfig.open-cluster-management.io/v1alpha1")
 	s := objects.Fields{
 		"clusterName":            c.Metadata.Name,
 		"baseDomain":             set.BaseDomain,
@@ -246,12 +241,12 @@ func (w *writer) overrides() string {
 func (w *writer) extras(s objects.Fields) {
 	c := w.Maker.Cluster
 	if len(c.Metadata.Tags) == 1 {
-		s["extraLabels"] = objects.Fields{objects.KindAgentClusterInstall().Kind: objects.Fields{hubapi.LabelConsumer: c.Metadata.Tags[0]}}
+		s["extraLabels"] = objects.Fields{hubapi.KindAgentClusterInstall: objects.Fields{hubapi.LabelConsumer: c.Metadata.Tags[0]}}
 	}
 	notes := w.InstallAnnotations()
 	delete(notes, hubapi.AnnotationInstallConfigOverrides) // stands in installConfigOverrides
 	if len(notes) > 0 {
-		s["extraAnnotations"] = objects.Fields{objects.KindAgentClusterInstall().Kind: objects.AnyMap(notes)}
+		s["extraAnnotations"] = objects.Fields{hubapi.KindAgentClusterInstall: objects.AnyMap(notes)}
 	}
 }
 
@@ -277,7 +272,7 @@ func (w *writer) infraEnv(s objects.Fields) {
 			all = objects.Fields{}
 			s[name] = all
 		}
-		all[objects.KindInfraEnv().Kind] = objects.AnyMap(texts)
+		all[hubapi.KindInfraEnv] = objects.AnyMap(texts)
 	}
 	extra("extraLabels", env.GetLabels())
 	extra("extraAnnotations", env.GetAnnotations())

@@ -27,7 +27,7 @@ func nodeMetal3(out objects.Fields, host *spec.Host) {
 		notes[hubapi.AnnotationBMACMachineConfigPool] = pool
 	}
 	if len(notes) > 0 {
-		out["extraAnnotations"] = objects.Fields{objects.KindBareMetalHost().Kind: objects.AnyMap(notes)}
+		out["extraAnnotations"] = objects.Fields{hubapi.KindBareMetalHost: objects.AnyMap(notes)}
 	}
 }
 

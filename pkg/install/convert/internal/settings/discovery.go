@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// DiscoveryIgnition carries over what is merged into the live image's Ignition.
 func (r *Reader) DiscoveryIgnition(n *source.Node) {
 	if n == nil || n.Kind == source.TextNode && n.Text == "" {
 		r.Text(n)
@@ -52,7 +52,7 @@ func (r *Reader) KernelArguments(n *source.Node) {
 	to := &r.Cluster.Spec.Discovery.KernelArgs
 	if *to != nil {
 		if !slices.Equal(*to, list) {
-			r.Losses = append(r.Losses, source.Lost{At: n, Loss: loss.Loss{Path: n.Path(), Value: n.Plain(), Why: "is another list than that of the first InfraEnv: cluster.yaml has one for all"}})
+			r.LoseAs(n, n.Plain(), "is another list than that of the first InfraEnv: cluster.yaml has one for all")
 		}
 		return
 	}
@@ -63,6 +63,7 @@ func (r *Reader) KernelArguments(n *source.Node) {
 	r.From(field, n)
 }
 
+// ImageType carries over whether images are full or minimal.
 func (r *Reader) ImageType(n *source.Node) {
 	if n == nil {
 		return
@@ -78,6 +79,7 @@ func (r *Reader) ImageType(n *source.Node) {
 	r.From("spec.boot.image", n)
 }
 
+// NetworkDelay carries over how long machines wait for their networks, in seconds.
 func (r *Reader) NetworkDelay(n *source.Node) {
 	seconds := r.Number(n)
 	if seconds == nil {

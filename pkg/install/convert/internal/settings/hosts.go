@@ -72,6 +72,7 @@ func (r *Reader) AddHost(n *source.Node) int {
 	return i
 }
 
+// Host is one of the hosts so far.
 func (r *Reader) Host(i int) *spec.Host { return &r.Cluster.Spec.Hosts[i] }
 
 // HostWithMAC is the host that has one of the addresses, -1 for none.
@@ -255,6 +256,7 @@ func (r *Reader) nic(i, j int, n *source.Node) {
 	h.Net.Interfaces = append(h.Net.Interfaces, nic)
 }
 
+// NodeLabel carries one label of a node over.
 func (r *Reader) NodeLabel(i int, key string, n *source.Node) {
 	h := r.Host(i)
 	if h.Labels == nil {
@@ -264,6 +266,7 @@ func (r *Reader) NodeLabel(i int, key string, n *source.Node) {
 	r.From(HostField(i, "labels."+key), n)
 }
 
+// NodeLabels carries a map of them over.
 func (r *Reader) NodeLabels(i int, n *source.Node) {
 	for _, label := range r.MapOf(n).All() {
 		if label.Kind == source.NullNode {
@@ -285,6 +288,7 @@ func (r *Reader) InstallerArgs(i int, n *source.Node) {
 	source.SetTexts(r.Account, field, &r.Host(i).InstallerArgs, r.Embed(n))
 }
 
+// HostIgnition carries over what is merged into a host's own Ignition.
 func (r *Reader) HostIgnition(i int, n *source.Node) {
 	if n == nil || n.Kind == source.TextNode && n.Text == "" {
 		r.Text(n)

@@ -21,6 +21,7 @@ func (r *Reader) Proxy(n *source.Node) {
 	r.NoProxy(n.Get("noProxy"))
 }
 
+// NoProxy carries over what is reached without the proxy, a text with commas.
 func (r *Reader) NoProxy(n *source.Node) {
 	if n == nil {
 		return

@@ -4,6 +4,9 @@
 package settings
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -20,4 +23,58 @@ type Reader struct {
 type RoleArch struct {
 	Role spec.Role
 	Arch spec.Arch
+}
+
+// Pool is a pool of machines of install-config.yaml.
+type Pool struct {
+	N    *source.Node
+	Role spec.Role
+	Name string
+	To   **int
+	Must bool // whether a pool that is not there stands for three machines
+}
+
+// GiveArches gives hosts the architecture of their role.
+func (r *Reader) GiveArches() {
+	for _, by := range r.ArchByRole {
+		for i := range r.Cluster.Spec.Hosts {
+			if h := r.Host(i); h.Role == by.Role && h.Arch == "" {
+				h.Arch = by.Arch
+			}
+		}
+	}
+}
+
+// Hyperthreading carries over which roles use it. Formats say it of each pool,
+// and a pool that does not say uses it.
+func (r *Reader) Hyperthreading(pools []Pool) {
+	const field = "spec.hyperthreading"
+	said, off := false, false
+	var on []string
+	for _, p := range pools {
+		n := p.N.Get("hyperthreading")
+		word := r.Text(n)
+		switch word {
+		case "Enabled", "":
+			on = append(on, string(p.Role))
+		case "Disabled":
+			off = true
+		default:
+			r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write Enabled or Disabled")
+		}
+		said = said || n != nil
+		r.From(field, n)
+	}
+	switch {
+	case !said:
+		return
+	case !off:
+		on = []string{spec.AllRoles}
+	case r.Cluster.Spec.Topology.Arbiters == nil:
+		on = slices.DeleteFunc(on, func(role string) bool { return role == string(spec.Arbiter) })
+	}
+	if len(on) == 0 {
+		on = []string{spec.NoRoles}
+	}
+	r.Cluster.Spec.Hyperthreading = on
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,8 +20,8 @@ type Account struct {
 	Docs     []*Document
 	size     int
 	Problems []spec.Problem
-	Losses   []Lost
-	Idle     []Lost
+	losses   []lost
+	idle     []lost
 	Files    map[string][]byte
 	Origins  map[string]*Node         // by the field of cluster.yaml
 	Present  map[string]bool          // fields that are written although empty
@@ -30,11 +31,11 @@ type Account struct {
 	Foreign  bool                     // whether a file has words of another format than cluster.yaml
 }
 
-// Lost is a Loss with its place, by which it is sorted.
-type Lost struct {
-	At   *Node
-	File string
-	Loss loss.Loss
+// lost is a Loss with its place, by which it is sorted.
+type lost struct {
+	at   *Node
+	file string
+	loss loss.Loss
 }
 
 // New is an account of what env reads. data is the input's text where it was read
@@ -81,12 +82,44 @@ func (r *Account) Lose(n *Node, why string) {
 		return
 	}
 	n.Take()
-	r.Losses = append(r.Losses, Lost{At: n, Loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
+	r.LoseAs(n, Shown(n), why)
+}
+
+// LoseAs tells of a value that is left behind in other words than its own.
+func (r *Account) LoseAs(n *Node, value any, why string) {
+	r.losses = append(r.losses, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: value, Why: why}})
 }
 
 // LoseFile tells that a file is not read at all.
 func (r *Account) LoseFile(in *Input, name, why string) {
-	r.Losses = append(r.Losses, Lost{File: JoinPath(in.Path, name), Loss: loss.Loss{Path: name, Why: why}})
+	r.losses = append(r.losses, lost{file: JoinPath(in.Path, name), loss: loss.Loss{Path: name, Why: why}})
+}
+
+// Losses are what is left behind, in the order of the input.
+func (r *Account) Losses(in *Input) []loss.Loss { return sorted(r.losses, in.Files) }
+
+// Idle are the values with which nothing is lost, in the order of the input.
+func (r *Account) Idle(in *Input) []loss.Loss { return sorted(r.idle, in.Files) }
+
+// sorted brings what was left behind into the order of the input.
+func sorted(list []lost, files []string) []loss.Loss {
+	rank := func(l lost) (int, int, int) {
+		if l.at == nil {
+			return slices.Index(files, l.file), 0, 0
+		}
+		line, col := l.at.Place()
+		return slices.Index(files, l.at.In.File), line, col
+	}
+	slices.SortStableFunc(list, func(a, b lost) int {
+		af, al, ac := rank(a)
+		bf, bl, bc := rank(b)
+		return cmp.Or(cmp.Compare(af, bf), cmp.Compare(al, bl), cmp.Compare(ac, bc), cmp.Compare(a.loss.Path, b.loss.Path))
+	})
+	losses := make([]loss.Loss, len(list))
+	for i, l := range list {
+		losses[i] = l.loss
+	}
+	return losses
 }
 
 // Rest tells that whatever nobody took below n is left behind.
@@ -123,10 +156,10 @@ func (r *Account) Means(n *Node, why string) {
 		return
 	}
 	n.Take()
-	r.Idle = append(r.Idle, Lost{At: n, Loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
+	r.idle = append(r.idle, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
 }
 
-// MeansIf is means for one of the values that say nothing; another one is left
+// MeansIf is Means for one of the values that say nothing; another one is left
 // for whoever asks next.
 func (r *Account) MeansIf(n *Node, why string, values ...string) {
 	if n != nil && len(n.Children) == 0 && slices.Contains(values, n.Text) {
@@ -134,7 +167,7 @@ func (r *Account) MeansIf(n *Node, why string, values ...string) {
 	}
 }
 
-// MeansEmpty is means for an empty map or list.
+// MeansEmpty is Means for an empty map or list.
 func (r *Account) MeansEmpty(n *Node, why string) {
 	if n != nil && (n.Kind == MapNode || n.Kind == ListNode) && len(n.Children) == 0 {
 		r.Means(n, why)
@@ -161,4 +194,33 @@ func (r *Account) File(name string, content []byte) string {
 	}
 	r.Files[name] = content
 	return name
+}
+
+// Document carries a structured text over in its own words.
+func (r *Account) Document(field string, n *Node) *spec.Document {
+	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
+		return nil
+	}
+	inline, _ := n.Plain().(map[string]any)
+	document := &spec.Document{Inline: inline}
+	r.Written[document] = n
+	r.From(field, n)
+	n.Take()
+	return document
+}
+
+// SameDocument says whether n says what d does.
+func (r *Account) SameDocument(d *spec.Document, n *Node) bool {
+	return d.Inline != nil && reflect.DeepEqual(d.Inline, n.Plain())
+}
+
+// TextOf is a document as it stands in a file of its own; "" for one that does
+// already.
+func (r *Account) TextOf(d *spec.Document) string {
+	if d.Inline == nil {
+		return ""
+	}
+	e := &emitter{written: r.Written}
+	e.document(d, -2)
+	return strings.TrimPrefix(e.out.String(), "\n")
 }

@@ -21,6 +21,7 @@ func FileName(name string) string {
 	return string(safe)
 }
 
+// JoinPath is a file's path by its name with slashes below a folder.
 func JoinPath(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 
 // Relative is file as seen from dir, with slashes; file itself where it does not
@@ -87,6 +88,7 @@ func (r *Account) Gather(path string) *Input {
 	return in
 }
 
+// Dir lists a folder; false for what is none.
 func (r *Account) Dir(path string) ([]fs.DirEntry, bool) {
 	if r.Env.ReadDir == nil || path == "-" {
 		return nil, false
@@ -172,6 +174,7 @@ func (in *Input) file(name, full string) {
 	in.yaml(full, data)
 }
 
+// IsYAML says whether a file holds YAML by its name.
 func IsYAML(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
@@ -265,6 +268,3 @@ func (in *Input) Below(file string) string {
 	}
 	return Relative(base, file)
 }
-
-// Names are the files in the order in which they were read.
-func (in *Input) Names() []string { return in.Files }

@@ -41,6 +41,7 @@ func aicliKeys() []string {
 	}
 }
 
+// IsAICLI says whether a document is aicli's parameters.
 func IsAICLI(n *Node) bool {
 	return slices.ContainsFunc(aicliKeys(), func(key string) bool { return n.Child(key) != nil })
 }

@@ -3,6 +3,8 @@ package source
 import (
 	"encoding/json"
 	"regexp"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 )
 
 // HoldsSecret says whether something at or below n may not be shown.
@@ -13,9 +15,6 @@ func HoldsSecret(n *Node) bool {
 	})
 	return found
 }
-
-// redacted is what is told of a secret.
-const redacted = "[redacted]"
 
 // secretKey matches keys whose values are not shown. References to secrets have
 // other endings. Keys that are public end as private ones do, so that those are
@@ -28,7 +27,7 @@ func Shown(n *Node) any {
 	for at := n; at != nil; at = at.Parent {
 		inData := at.Parent != nil && at.Parent.Parent == nil && isSecretObject(at.Parent) && (at.Key == "data" || at.Key == "stringData")
 		if isSecretKey(at) || inData {
-			return redacted
+			return loss.Redacted
 		}
 	}
 	return shownBelow(n)
@@ -37,7 +36,7 @@ func Shown(n *Node) any {
 func shownBelow(n *Node) any {
 	switch {
 	case isSecretKey(n):
-		return redacted
+		return loss.Redacted
 	case n.Kind == MapNode:
 		m := make(map[string]any, len(n.Children))
 		for _, c := range n.Children {
@@ -65,11 +64,11 @@ func shownBelow(n *Node) any {
 // hiddenValues are the keys of a Secret without what is behind them.
 func hiddenValues(n *Node) any {
 	if n.Kind != MapNode {
-		return redacted
+		return loss.Redacted
 	}
 	m := make(map[string]any, len(n.Children))
 	for _, c := range n.Children {
-		m[c.Key] = redacted
+		m[c.Key] = loss.Redacted
 	}
 	return m
 }
@@ -91,7 +90,7 @@ var privateText = regexp.MustCompile(`PRIVATE KEY|"auths?"\s*:|(?i)passw|://[^/\
 
 func shownText(text string) string {
 	if privateText.MatchString(text) {
-		return redacted
+		return loss.Redacted
 	}
 	return text
 }

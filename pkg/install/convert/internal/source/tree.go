@@ -3,7 +3,6 @@
 package source
 
 import (
-	"reflect"
 	"strconv"
 	"strings"
 )
@@ -18,11 +17,9 @@ func First(n *Node, keys ...string) *Node {
 	return nil
 }
 
-// EqualJSON compares values as encoding/json would decode them.
-func EqualJSON(a, b any) bool { return reflect.DeepEqual(a, b) }
-
 type nodeKind int
 
+// What a value is.
 const (
 	NullNode nodeKind = iota
 	BoolNode
@@ -77,6 +74,7 @@ func (n *Node) Get(keys ...string) *Node {
 	return n
 }
 
+// Child is what stands below a key, an empty value included; nil for nothing.
 func (n *Node) Child(key string) *Node {
 	if n == nil || n.Kind != MapNode {
 		return nil
@@ -192,6 +190,7 @@ func numberOf(text string) any {
 	return text
 }
 
+// Truth is a boolean as YAML 1.1 writes it.
 func Truth(text string) bool {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":

@@ -105,6 +105,7 @@ func (r *Account) Boolean(n *Node) *bool {
 	return &value
 }
 
+// IsTrue says that a flag is given and true.
 func IsTrue(is *bool) bool { return is != nil && *is }
 
 // From notes that a field of cluster.yaml came from n, so that what is wrong with
@@ -143,7 +144,7 @@ func (r *Account) Second(field string, n *Node) {
 	r.Lose(n, why)
 }
 
-// SetTexts carries a list of texts over, as setText does.
+// SetTexts carries a list of texts over, as SetText does.
 func SetTexts[T ~[]string](r *Account, field string, to *T, n *Node) {
 	if n == nil {
 		return
@@ -165,7 +166,7 @@ func SetTexts[T ~[]string](r *Account, field string, to *T, n *Node) {
 	}
 }
 
-// SetBool carries true or false over, as setText does.
+// SetBool carries true or false over, as SetText does.
 func (r *Account) SetBool(field string, to **bool, n *Node) {
 	if n == nil {
 		return
@@ -180,7 +181,7 @@ func (r *Account) SetBool(field string, to **bool, n *Node) {
 	}
 }
 
-// SetNumber carries an integer over, as setText does.
+// SetNumber carries an integer over, as SetText does.
 func (r *Account) SetNumber(field string, to *int, n *Node) {
 	if n == nil {
 		return

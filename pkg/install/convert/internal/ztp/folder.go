@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -124,7 +123,7 @@ func (r *Hub) furtherMACs(i int, macs []string, at *source.Node) {
 		}
 	}
 	if len(unsaid) > 0 {
-		r.Losses = append(r.Losses, source.Lost{At: at, Loss: loss.Loss{Path: at.Path(), Value: strings.Join(unsaid, " "), Why: "a machine is recognised by one MAC address, " + h.Match.MAC}})
+		r.LoseAs(at, strings.Join(unsaid, " "), "a machine is recognised by one MAC address, "+h.Match.MAC)
 	}
 }
 

@@ -77,6 +77,7 @@ func isKustomization(doc *source.Document) bool {
 	return name == "kustomization" && doc.Root.Kind == source.MapNode && doc.Root.Child("kind") == nil
 }
 
+// Object adds an object to those of its kind.
 func (r *Hub) Object(h *Objects, n *source.Node) {
 	_, kind := source.KindOfDoc(n.In)
 	if isKustomization(n.In) {
