@@ -152,7 +152,7 @@ func (w *waiting) degraded() error {
 	cluster.Owned = true // whoever made it
 	observed.Others, observed.Cluster = nil, &cluster
 	desired := w.seen.desired()
-	plan := install.Decide(desired, &observed, observed.At)
+	plan := install.Decide(desired, &observed, install.Memory{}, observed.At)
 	if plan.Verdict != install.VerdictDegraded {
 		return nil
 	}

@@ -139,7 +139,7 @@ func reasonOf(seen *sight) reason {
 	r := reason{report: install.Explain(desired, seen.observed), causes: map[string]diagnose.Cause{}}
 	causes, waits := r.report.Causes, r.report.Waits
 	if seen.spec != nil {
-		plan := install.Decide(desired, seen.observed, seen.observed.At)
+		plan := install.Decide(desired, seen.observed, install.Memory{}, seen.observed.At)
 		r.blockers, r.waits = plan.Blockers, plan.Waits
 		causes, waits = agreed(r.report, install.Explain((&sight{ref: seen.ref}).desired(), seen.observed))
 	}

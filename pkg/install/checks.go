@@ -13,7 +13,7 @@ import (
 // Explain finds the causes behind the failing validations of a cluster and its
 // hosts, under the hosts' names in the file.
 func Explain(desired *Desired, observed *Observed) diagnose.Report {
-	p := newPlanner(desired, observed, observed.At)
+	p := newPlanner(desired, observed, Memory{}, observed.At)
 	all := make([]*Host, 0, len(observed.Hosts))
 	for i := range observed.Hosts {
 		all = append(all, &observed.Hosts[i])
@@ -30,7 +30,7 @@ func (p *planner) explain(hosts []*Host) diagnose.Report {
 		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
 	}
 	if p.cluster != nil {
-		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, "", p.cluster.Validations)
+		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, nil, p.cluster.Validations)
 	}
 	for _, h := range hosts {
 		switch h.Role {
@@ -43,7 +43,7 @@ func (p *planner) explain(hosts []*Host) diagnose.Report {
 		default:
 			in.Roles.Auto++
 		}
-		in.Checks = p.checks(in.Checks, catalogue.SubjectHost, p.hostName(h), h.Validations)
+		in.Checks = p.checks(in.Checks, catalogue.SubjectHost, h, h.Validations)
 	}
 	return diagnose.Explain(in)
 }
@@ -61,66 +61,43 @@ func openChecks(hosts []*Host) int {
 	return n
 }
 
-func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, host string, list []Validation) []diagnose.Check {
+func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *Host, list []Validation) []diagnose.Check {
+	name, id := "", ""
+	if h != nil {
+		name, id = p.hostName(h), h.ID
+	}
 	for i := range list {
 		v := &list[i]
 		if v.passes() {
 			continue
 		}
 		to = append(to, diagnose.Check{
-			Subject: subject, Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
-			Seen: p.seen(subject, host, *v),
+			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
+			Seen: p.seen(subject, id, v),
 		})
 	}
 	return to
 }
 
-func checkKey(subject catalogue.Subject, host string, v Validation) string {
-	return string(subject) + "/" + host + "/" + v.ID + "/" + v.Status
+func checkKey(subject catalogue.Subject, hostID string, v *Validation) string {
+	return string(subject) + "/" + hostID + "/" + v.ID + "/" + v.Status
 }
 
 // evaluation is how often the service, and the agents it asks, come to a new
 // result. Looking more often than that tells nothing new of a check.
 const evaluation = 20 * time.Second
 
-// seen is in how many evaluations in a row a check has had its status.
-func (p *planner) seen(subject catalogue.Subject, host string, v Validation) int {
-	if len(p.observed.Standing) == 0 {
-		return 1
+// seen is in how many evaluations in a row a check has had its status. Without
+// memory it has had it for long.
+func (p *planner) seen(subject catalogue.Subject, hostID string, v *Validation) int {
+	if p.memory.Checks == nil {
+		return diagnose.Settled
 	}
-	since, known := p.observed.Standing[checkKey(subject, host, v)]
+	since, known := p.memory.Checks[checkKey(subject, hostID, v)]
 	if !known {
 		return 1
 	}
-	return 1 + int(p.observed.At.Sub(since)/evaluation)
-}
-
-// standing brings forward, from one observation to the next, since when each
-// check that does not pass has had its status.
-func standing(desired *Desired, before, now *Observed) map[string]time.Time {
-	since := map[string]time.Time{}
-	note := func(subject catalogue.Subject, host string, list []Validation) {
-		for _, v := range list {
-			if v.passes() {
-				continue
-			}
-			key := checkKey(subject, host, v)
-			since[key] = now.At
-			if before != nil {
-				if first, known := before.Standing[key]; known {
-					since[key] = first
-				}
-			}
-		}
-	}
-	if now.Cluster != nil {
-		note(catalogue.SubjectCluster, "", now.Cluster.Validations)
-	}
-	p := newPlanner(desired, now, now.At)
-	for i := range now.Hosts {
-		note(catalogue.SubjectHost, p.hostName(&now.Hosts[i]), now.Hosts[i].Validations)
-	}
-	return since
+	return 1 + int(p.now.Sub(since)/evaluation)
 }
 
 // clusterChecks explains the validations that stand in the way of the install.

@@ -11,11 +11,16 @@ import (
 )
 
 // Decide compares what is desired with what was observed and says what to do
-// next, what can only be waited for, and what stands in the way. It is pure:
-// the same arguments give the same plan. now is a moment on the service's
-// clock.
-func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
-	p := newPlanner(desired, observed, now)
+// next, what can only be waited for, what stands in the way, and when a loop has
+// waited for long enough. It is pure: the same arguments give the same plan. now is
+// a moment on the service's clock. Without memory, of a single look, what the service
+// does not date counts as having stood for long.
+func Decide(desired *Desired, observed *Observed, memory Memory, now time.Time) Plan {
+	p := newPlanner(desired, observed, memory, now)
+	if memory.Misses > 0 {
+		p.deleted()
+		return p.finish()
+	}
 	p.others()
 	switch {
 	case observed.Stale != "":
@@ -64,6 +69,7 @@ type planner struct {
 	spec     *spec.Cluster // as it is desired now: see [Desired.At]
 	whole    *spec.Cluster
 	observed *Observed
+	memory   Memory
 	now      time.Time
 	cluster  *Cluster
 	matches  matches
@@ -73,10 +79,10 @@ type planner struct {
 	plan      Plan
 }
 
-func newPlanner(desired *Desired, observed *Observed, now time.Time) *planner {
+func newPlanner(desired *Desired, observed *Observed, memory Memory, now time.Time) *planner {
 	present := desired.At(observed)
 	return &planner{
-		desired: present, spec: present.Spec, whole: desired.Spec, observed: observed, now: now, cluster: observed.Cluster,
+		desired: present, spec: present.Spec, whole: desired.Spec, observed: observed, memory: memory, now: now, cluster: observed.Cluster,
 		matches: matchHosts(present.Spec.Spec.Hosts, observed),
 	}
 }
@@ -94,13 +100,20 @@ func (p *planner) end(v Verdict, message, next string) {
 	p.plan.Verdict, p.plan.Message, p.plan.Next = v, message, next
 }
 
-// finish sorts the plan and gives it its verdict, unless it has one.
+// finish leaves out what is not to be done again yet, gives the plan its verdict,
+// unless it has one, and says whether a loop ends with it.
 func (p *planner) finish() Plan {
+	p.remember()
+	p.conclude()
+	p.limit()
+	return p.plan
+}
+
+// conclude gives the plan its verdict, unless it has one.
+func (p *planner) conclude() {
 	plan := &p.plan
-	if plan.Verdict != "" {
-		return *plan
-	}
 	switch {
+	case plan.Verdict != "":
 	case len(plan.Actions) > 0:
 		plan.Verdict = VerdictWorking
 		plan.Message = firstDone(plan.Actions)
@@ -113,7 +126,6 @@ func (p *planner) finish() Plan {
 			plan.Message = "waiting for " + plan.Waits[0].For
 		}
 	}
-	return *plan
 }
 
 // firstDone is what is done first, and how much comes after it.
@@ -249,14 +261,14 @@ func (p *planner) overrides() {
 }
 
 // resend sends again the secrets that the service does not give back to be
-// compared. It can't be seen whether that was done: Run remembers it.
+// compared. It can't be seen whether that was done: memory has it.
 func (p *planner) resend() {
 	if !p.desired.Options.ResendSecrets || !p.idle() {
 		return
 	}
 	send := func(scope Scope, kind Kind, target, infraEnv, name string, secrets Settings) {
 		key := string(scope) + resendSuffix
-		if p.desired.Options.resent[key] {
+		if p.memory.Resent[key] {
 			return
 		}
 		p.act(Action{

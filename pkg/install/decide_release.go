@@ -87,7 +87,7 @@ const passedOn = 5 * time.Second
 // passingOn says whether the service may not know yet what was written of the hosts, and
 // waits for that: what it is told after the start comes too late.
 func (p *planner) passingOn() bool {
-	differed := p.desired.Options.differed
+	differed := p.memory.HostWritten
 	if !p.cluster.PassesOn || differed.IsZero() || !p.now.Before(differed.Add(passedOn)) {
 		return false
 	}

@@ -94,8 +94,7 @@ const (
 // could be installed again, which nobody asked for: a later run does, if it is
 // told to.
 func (p *planner) preparationCancelled() bool {
-	options := &p.desired.Options
-	return !options.Started.IsZero() && p.cluster.Preparation.Cancelled.After(options.cancelled)
+	return !p.memory.Started.IsZero() && p.cluster.Preparation.Cancelled.After(p.memory.Cancelled)
 }
 
 // preparationFailed says whether the service has failed too often to prepare
@@ -103,7 +102,7 @@ func (p *planner) preparationCancelled() bool {
 // call is one whose preparation failed.
 func (p *planner) preparationFailed() bool {
 	failures, last := p.preparationFailures()
-	if failures <= preparationRetries || last.Before(p.desired.Options.Started) {
+	if failures <= preparationRetries || last.Before(p.memory.Started) {
 		return false
 	}
 	if b, found := p.unprepared(); found {
@@ -124,7 +123,7 @@ func (p *planner) preparationFailed() bool {
 // to try again: for that run they do not count.
 func (p *planner) preparationFailures() (failures int, last time.Time) {
 	for _, at := range p.cluster.Preparation.FailedAt {
-		told := failures > preparationRetries && last.Before(p.desired.Options.Started)
+		told := failures > preparationRetries && last.Before(p.memory.Started)
 		if told || at.Sub(last) > preparationMemory {
 			failures = 0
 		}

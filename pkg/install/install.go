@@ -71,15 +71,16 @@ func Digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// observe reads service and files. A prior observation lets the service plane
-// read only what may have changed, and known keeps the run from reading results
-// again.
-func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observed, known *credentials, detail bool) (*Observed, error) {
+// Observe looks once at service, results and machines, as a loop of one's own does. prior
+// is the last observation, nil at first: with it, only what may have changed is read.
+func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
+	began := i.clock.Now()
 	query := Query{
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
-		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
+		Adopt: desired.Options.Adopt, Run: desired.Options.Run,
 		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(desired.Spec.Spec.Overrides.InfraEnv)),
+		Detail:     prior == nil || began.Sub(prior.detailed) >= detailInterval,
 		Poll:       i.poll,
 	}
 	if from := desired.Spec.Spec.Import; from != nil {
@@ -92,7 +93,14 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	if err != nil {
 		return nil, err
 	}
-	if err := i.observeFiles(ctx, desired, observed, known); err != nil {
+	observed.detailed, observed.known = began, newCredentials()
+	if prior != nil {
+		observed.known = prior.known
+	}
+	if !query.Detail {
+		observed.detailed = prior.detailed
+	}
+	if err := i.observeFiles(ctx, desired, observed); err != nil {
 		return nil, err
 	}
 	if err := i.observeMachines(ctx, desired, prior, observed); err != nil {
@@ -101,16 +109,37 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	return observed, nil
 }
 
+// Act carries out one action of a plan that was decided on an observation, and does not
+// wait for what it starts.
+func (i *Installer) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
+	return i.act(ctx, desired, observed, action, func(e Event) {
+		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, SeverityInfo
+		i.emit(e)
+	})
+}
+
+func (i *Installer) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+	present := desired.At(observed)
+	switch a.Kind {
+	case SaveNoIngress, SaveKubeconfig, SavePassword:
+		return i.saveResult(ctx, desired, observed, a, tell)
+	case RegisterCluster:
+		if err := i.claim(ctx, desired, "", tell); err != nil {
+			return err
+		}
+	}
+	if a.Kind.byMachines() {
+		return i.machines.Act(ctx, present, observed, a)
+	}
+	return i.service.Act(ctx, present, a)
+}
+
 // Plan observes once and decides, and writes nothing. What it returns beside
 // the plan is what it decided on.
 func (i *Installer) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
-	observed, err := i.observe(ctx, desired, nil, newCredentials(), true)
+	observed, err := i.Observe(ctx, desired, nil)
 	if err != nil {
 		return Plan{}, nil, err
 	}
-	d := *desired
-	if d.Options.Started.IsZero() {
-		d.Options.Started = observed.At
-	}
-	return Decide(&d, observed, observed.At), observed, nil
+	return Decide(i.limited(desired), observed, Memory{Started: observed.At}, observed.At), observed, nil
 }

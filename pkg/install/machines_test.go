@@ -70,7 +70,7 @@ func TestRunningMachine(t *testing.T) {
 		"something else":             {func(*rack, *box) {}, "", "RunningMachine"},
 		"allowed by the flag":        {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true }, install.PowerOff, ""},
 		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, install.PowerOff, ""},
-		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", ""},
+		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", "MediaNotFetched"},
 		"our image read, then dropped": {func(r *rack, x *box) {
 			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Bytes: 1, Last: now}
 		}, "", ""},

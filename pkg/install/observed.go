@@ -31,12 +31,12 @@ type Observed struct {
 	// Enrolled are the machines that the service itself was given to boot. Nil: it
 	// boots none.
 	Enrolled []Enrolled
-	// Standing says, by check, since when it has had its status. A run keeps
-	// it; a single observation has none.
-	Standing map[string]time.Time
 	// Stale says that the service did not answer this time, and why: what
 	// stands here is the last answer.
 	Stale string
+
+	detailed time.Time    // when everything was read anew, on the Installer's clock
+	known    *credentials // what the loop has read and saved of the service's results
 }
 
 // Enrolled is a machine that the service itself was given to boot.

@@ -166,6 +166,24 @@ type Plan struct {
 	// Added are the hosts that were added after the install, of an installed
 	// cluster and with Options.AddNodes.
 	Added []string
+	// Fault is why a loop that has nothing left to do ends here, with its exit code:
+	// the cluster has failed, is degraded or unknown, or something has been waited for
+	// too long. Nil: it goes on, or is done.
+	Fault *Fault
+	// Deadline is when the next limit of the loop is reached that would end it; zero:
+	// none.
+	Deadline time.Time
+
+	retry *Refusal // of an action that is to be tried again
+}
+
+// Ended says whether a loop that has carried out the plan's actions, and found none
+// left, is over. err is nil where the cluster is installed.
+func (p *Plan) Ended() (ended bool, err error) {
+	if p.Fault != nil {
+		return true, p.Fault
+	}
+	return p.Verdict == VerdictInstalled, nil
 }
 
 // Warning is something that a person should know and that stops nothing.
@@ -206,13 +224,9 @@ type Options struct {
 	RebootRunning bool
 	// Run marks the clusters that this run registers.
 	Run string
-	// Started is when the run began, on the service's clock: preparations that
-	// failed before are not held against it. Zero: all count.
-	Started time.Time
-
-	resent    map[string]bool // keys of what ResendSecrets has sent already
-	cancelled time.Time       // when a preparation was cancelled last before the run began
-	differed  time.Time       // when this run last saw a host that was not as the file says
+	// Timeout is how long a loop takes at most (exit code 8), UserTimeout how long it
+	// waits for a person (exit code 9). Zero: no limit.
+	Timeout, UserTimeout time.Duration
 }
 
 // Desired is what the cluster shall become.
@@ -220,6 +234,9 @@ type Desired struct {
 	Spec    *spec.Cluster
 	Options Options
 }
+
+// full is the cluster's name with its domain.
+func (d *Desired) full() string { return d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain }
 
 // hostOf is the name of the host that a scope is about, "" for another scope.
 func hostOf(s Scope) string {

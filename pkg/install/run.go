@@ -16,11 +16,10 @@ type Result struct {
 	ExitCode int       // 0 for success, else the code of the error
 }
 
-// How often a run looks, and how long it bears what it cannot change.
+// How often a run looks, and how long it waits for what it cannot change.
 const (
 	soonest        = time.Second
 	seldom         = 10 * time.Second
-	blockedBear    = 5 * time.Minute  // a failing validation that only the file can cure
 	firstContact   = 45 * time.Second // a service that has never answered
 	firstLooks     = 8                // and as many looks, of one that answers with errors
 	detailInterval = 10 * time.Minute // everything is read anew this often
@@ -29,19 +28,16 @@ const (
 // run is one run of the loop.
 type run struct {
 	*Installer
-	desired  *Desired
-	memory   *memory
-	known    *credentials
-	watch    *watcher
-	offset   time.Duration // service's clock minus ours
-	started  time.Time
-	detailed time.Time            // when everything was last read anew
-	latest   Result               // as of the last look
-	standing map[string]time.Time // blocker or wait → first seen, on our clock
-	telling  sync.Mutex
-	quiet    time.Duration // how long nothing has changed
-	had      possession
-	silence  silence
+	desired *Desired
+	memory  Memory
+	noting  sync.Mutex // scopes are acted on side by side
+	watch   *watcher
+	offset  time.Duration // service's clock minus ours
+	started time.Time
+	latest  Result // as of the last look
+	telling sync.Mutex
+	quiet   time.Duration // how long nothing has changed
+	silence silence
 }
 
 // now is the present moment on the service's clock.
@@ -78,8 +74,7 @@ func (i *Installer) Detach(ctx context.Context, desired *Desired) (Result, error
 }
 
 func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Result, error) {
-	own := *desired
-	r := &run{Installer: i, desired: &own, memory: newMemory(), known: newCredentials(), standing: map[string]time.Time{}, started: i.clock.Now()}
+	r := &run{Installer: i, desired: i.limited(desired), started: i.clock.Now()}
 	r.watch = newWatcher(r.tell)
 
 	bounded, release := r.bound(ctx)
@@ -94,6 +89,13 @@ func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Re
 	return result, err
 }
 
+// limited is what is desired, with the Installer's limits.
+func (i *Installer) limited(desired *Desired) *Desired {
+	own := *desired
+	own.Options.Timeout, own.Options.UserTimeout = i.timeout, i.userTimeout
+	return &own
+}
+
 // steps is the loop itself.
 func (r *run) steps(ctx context.Context, detach bool) (result Result, err error) {
 	for {
@@ -101,51 +103,33 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 		if err != nil {
 			return result, r.left(ctx, err)
 		}
-		switch missing, err := r.lost(observed); {
-		case err != nil:
-			result.Observed = observed
-			return result, err
-		case missing:
-			if err := r.awaitReturn(ctx); err != nil {
-				return result, err
+		r.memory.Seen(observed, r.clock.Now())
+		plan := Decide(r.desired, observed, r.memory, observed.At)
+		r.memory.Decided(plan, observed.At)
+		if r.memory.Misses > 0 && plan.Fault == nil { // everything is asked for anew, and nothing told
+			if result.Observed != nil {
+				result.Observed.detailed = time.Time{}
+			}
+			if err := r.clock.Sleep(ctx, soonest); err != nil {
+				return result, r.left(ctx, err)
 			}
 			continue
 		}
-		if r.desired.Options.Started.IsZero() {
-			r.desired.Options.Started = observed.At
-			if observed.Cluster != nil {
-				r.desired.Options.cancelled = observed.Cluster.Preparation.Cancelled
-			}
-		}
-		observed.Standing = standing(r.desired, result.Observed, observed)
-		plan := Decide(r.desired, observed, observed.At)
-		r.memory.sees(observed.Machines)
-		retry := r.memory.apply(&plan, observed.At)
-		changed := r.watch.see(r.desired, result.Observed, observed, plan)
+		changed := r.memory.Misses == 0 && r.watch.see(r.desired, result.Observed, observed, plan)
 		result.Observed, result.Plan, result.Verdict = observed, plan, plan.Verdict
 		r.latest = result
 
-		acted := r.act(ctx, plan.Actions) > 0
-		r.desired.Options.resent, r.desired.Options.differed = r.memory.resent(), r.memory.lastDiffered()
-		switch done, err := r.verdict(plan); {
-		case acted: // what it led to is looked at before anything is said of it
-		case done || err != nil:
-			return result, err
-		case detach && context.Cause(ctx) == nil: // whatever there was to do was refused just now
-			if done, err := r.detached(plan, r.memory.refusalOf(plan.Actions, retry)); done || err != nil {
-				return result, err
-			}
-		default:
-			if err := r.limits(plan); err != nil {
-				return result, err
-			}
-		}
-		if err := r.timedOut(); err != nil {
-			return result, err
-		}
-		if acted {
+		if r.act(ctx, plan.Actions) > 0 { // what it led to is looked at before anything is said of it
 			r.quiet = 0
 			continue
+		}
+		if ended, err := plan.Ended(); ended {
+			return result, err
+		}
+		if detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
+			if done, err := r.detached(plan); done || err != nil {
+				return result, err
+			}
 		}
 		r.stillThere(plan)
 		if err := r.clock.Sleep(ctx, r.pause(changed)); err != nil {
@@ -157,21 +141,17 @@ func (r *run) steps(ctx context.Context, detach bool) (result Result, err error)
 // look observes, and bears a service that does not answer for a while.
 func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
-	detail := began.Sub(r.detailed) >= detailInterval
 	for wait, looks := soonest, 1; ; wait, looks = min(2*wait, seldom), looks+1 {
-		observed, err := r.observe(ctx, r.desired, prior, r.known, detail)
+		observed, err := r.Observe(ctx, r.desired, prior)
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old picture: deciding
 			// on it would write it again.
-			err = &Fault{Op: "look at", On: r.name(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
+			err = &Fault{Op: "look at", On: r.desired.full(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
 		}
 		if err == nil {
 			r.offset = observed.At.Sub(r.clock.Now())
-			if detail {
-				r.detailed = began
-			}
 			if r.watch.silence {
-				r.memory.erred(nil)
+				r.memory.LastError = ""
 			}
 			r.watch.answered()
 			return observed, nil
@@ -188,10 +168,10 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 		if prior == nil && since >= firstContact && (!answers || looks >= firstLooks) {
 			return nil, err
 		}
-		if late := r.timedOut(); late != nil {
-			return nil, fmt.Errorf("%w; the service does not answer: %w", late, err)
+		if r.timeout > 0 && r.clock.Now().Sub(r.started) >= r.timeout {
+			return nil, fmt.Errorf("%w; the service does not answer: %w", r.outOfTime(), err)
 		}
-		r.memory.erred(err)
+		r.memory.LastError = err.Error()
 		r.watch.silent(err)
 		r.stillSilent(err)
 		if err := r.clock.Sleep(ctx, wait); err != nil {

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
@@ -27,6 +28,9 @@ type Check struct {
 	// has had this status. 0 counts as 1.
 	Seen int
 }
+
+// Settled is the Seen of a check that counts as having stood for long.
+const Settled = math.MaxInt32
 
 // Input is what a report is made from.
 type Input struct {
