@@ -1,4 +1,5 @@
-package spec
+// Package schema is the JSON schema of cluster.yaml, and what it says of each field.
+package schema
 
 import (
 	_ "embed"
@@ -7,13 +8,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/suggest"
 )
 
 //go:embed schema.json
 var schemaText string
 
-// Schema is the JSON schema (draft 2020-12) of cluster.yaml.
-func Schema() []byte { return []byte(schemaText) }
+// JSON is the schema (draft 2020-12) of cluster.yaml.
+func JSON() []byte { return []byte(schemaText) }
 
 // Doc is what there is to know about a field.
 type Doc struct {
@@ -56,13 +60,13 @@ func Explain(path string) (Doc, error) {
 			return Doc{}, unknownField(path, doc.Path, name, object)
 		}
 		required := slices.Contains(object.Required, name)
-		doc = schema.describe(child, join(doc.Path, name), child.Description)
+		doc = schema.describe(child, decode.Join(doc.Path, name), child.Description)
 		doc.Required = required
 		at = child
 	}
 	if object := schema.objectIn(at); object != nil {
 		for _, property := range object.Properties {
-			field := schema.describe(property.schema, join(doc.Path, property.name), property.schema.Description)
+			field := schema.describe(property.schema, decode.Join(doc.Path, property.name), property.schema.Description)
 			field.Required = slices.Contains(object.Required, property.name)
 			doc.Fields = append(doc.Fields, field)
 		}
@@ -79,7 +83,7 @@ func unknownField(path, parent, name string, object *schemaNode) error {
 	if where == "" {
 		where = "cluster.yaml"
 	}
-	if best := nearest(name, names); best != "" {
+	if best := suggest.Nearest(name, names); best != "" {
 		return fmt.Errorf("explaining %s: %s has no field %q; did you mean %q?", path, where, name, best)
 	}
 	return fmt.Errorf("explaining %s: %s has no field %q; it has %s", path, where, name, strings.Join(names, ", "))
