@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,9 +169,9 @@ func besides(b *Blocker, all []Blocker) string {
 // seeTo is the advice to whoever a wait is for.
 func seeTo(w *Wait, cluster string) string {
 	if strings.HasPrefix(w.Key, keyHold) {
-		return firstOf(w.Next, "see to that, and run the same command again")
+		return cmp.Or(w.Next, "see to that, and run the same command again")
 	}
-	return "see to that, and run the same command again; the discovery image: " + firstOf(w.Next, "oaictl download iso "+cluster)
+	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, "oaictl download iso "+cluster)
 }
 
 // outOfTime is the end of a loop that has no more time. It names what was waited for

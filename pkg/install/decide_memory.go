@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -125,7 +126,7 @@ func (r Refusal) blocker(a Action) Blocker {
 		Message: fmt.Sprintf("could not %s: %s", a.task(), r.Error),
 	}
 	if a.Kind.byMachines() { // a person sees to that machine, and the others go on
-		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, firstOf(b.Remedy, "look at the BMC of "+a.Name)
+		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
 		return b
 	}
 	switch r.Code {

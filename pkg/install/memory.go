@@ -90,32 +90,32 @@ type MachineBoot struct {
 // clock that was put.
 const leap = time.Minute
 
-// Seen learns from an observation. now is the loop's own time.
-func (m *Memory) Seen(observed *Observed, now time.Time) {
-	ahead := observed.At.Sub(now)
+// Seen learns from an observation. own is the loop's own time; what it is on the service's
+// clock is returned, to decide with: both go on at the same pace, also where one is put.
+func (m *Memory) Seen(observed *Observed, own time.Time) (now time.Time) {
+	ahead := observed.At.Sub(own)
 	switch moved := ahead - m.Ahead; {
 	case m.Started.IsZero():
-		m.Ahead = ahead
+		m.Ahead, m.Started = ahead, observed.At
+		if observed.Cluster != nil {
+			m.Cancelled = observed.Cluster.Preparation.Cancelled
+		}
 	case moved.Abs() >= leap:
 		m.shift(moved)
 		m.Ahead = ahead
 	}
-	if m.misses(observed) {
-		return
+	now = own.Add(m.Ahead)
+	if m.misses(observed, now) {
+		return now
 	}
-	if m.Started.IsZero() {
-		m.Started = observed.At
-		if observed.Cluster != nil {
-			m.Cancelled = observed.Cluster.Preparation.Cancelled
-		}
-	}
-	m.checks(observed)
-	m.machines(observed)
+	m.checks(observed, now)
+	m.machines(observed, now)
 	// Another attempt to prepare is no cure of what preparations fail over: only an
 	// install that runs is.
 	if c := observed.Cluster; c == nil || !c.State.beforeInstall() && c.State != ClusterPreparing {
 		delete(m.Standing, keyPreparation)
 	}
+	return now
 }
 
 // shift moves what was learned by how far the service's clock was put, so that
@@ -156,7 +156,7 @@ func (m *Memory) shift(d time.Duration) {
 }
 
 // misses says whether a cluster that was there is not shown, and counts that.
-func (m *Memory) misses(observed *Observed) bool {
+func (m *Memory) misses(observed *Observed, now time.Time) bool {
 	if observed.Cluster != nil {
 		m.ClusterID, m.Missing, m.Misses = observed.Cluster.ID, time.Time{}, 0
 		return false
@@ -170,19 +170,19 @@ func (m *Memory) misses(observed *Observed) bool {
 			return false
 		}
 	}
-	m.Missing = firstTime(m.Missing, observed.At)
+	m.Missing = cmp.Or(m.Missing, now)
 	m.Misses++
 	return true
 }
 
 // checks brings forward since when each check that does not pass has had its status.
-func (m *Memory) checks(observed *Observed) {
+func (m *Memory) checks(observed *Observed, now time.Time) {
 	since := map[string]time.Time{}
 	note := func(subject catalogue.Subject, host string, list []Validation) {
 		for i := range list {
 			if !list[i].passes() {
 				key := checkKey(subject, host, &list[i])
-				since[key] = firstTime(m.Checks[key], observed.At)
+				since[key] = cmp.Or(m.Checks[key], now)
 			}
 		}
 	}
@@ -197,13 +197,13 @@ func (m *Memory) checks(observed *Observed) {
 
 // machines brings forward how machines boot, and forgets that they were switched once
 // that shows.
-func (m *Memory) machines(observed *Observed) {
+func (m *Memory) machines(observed *Observed, now time.Time) {
 	if observed.Machines == nil {
 		return
 	}
 	boots := make(map[string]MachineBoot, len(observed.Machines))
 	for name, state := range observed.Machines {
-		boots[name] = m.Machines[name].after(state, observed.At)
+		boots[name] = m.Machines[name].after(state, now)
 	}
 	m.Machines = boots
 	maps.DeleteFunc(m.Done, func(_ string, s Success) bool {
@@ -219,7 +219,7 @@ func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
 	case state.Power != PowerIsOn || !state.OurMedia:
 		return MachineBoot{Fetched: state.Fetch.Bytes}
 	}
-	b.Boots = firstTime(b.Boots, now)
+	b.Boots = cmp.Or(b.Boots, now)
 	if state.Fetch.Bytes > b.Fetched {
 		b.Grew = now
 	}
@@ -230,7 +230,7 @@ func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
 // Decided learns from a decision since when things stand in the way.
 func (m *Memory) Decided(plan Plan, now time.Time) {
 	standing := make(map[string]time.Time, len(plan.Blockers))
-	note := func(key string) { standing[key] = firstTime(m.Standing[key], now) }
+	note := func(key string) { standing[key] = cmp.Or(m.Standing[key], now) }
 	for i := range plan.Blockers {
 		note(plan.Blockers[i].Key)
 	}
@@ -307,11 +307,6 @@ func with[V any](in map[string]V, key string, value V) map[string]V {
 	}
 	in[key] = value
 	return in
-}
-
-// firstTime is the first of two times that is known.
-func firstTime(a, b time.Time) time.Time {
-	return cmp.Or(a, b)
 }
 
 // forGood says whether the same request would be refused again.
