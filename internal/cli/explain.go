@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
 // explainOptions are what `explain` is asked about.
@@ -100,7 +100,7 @@ func (o *explainOptions) run() error {
 }
 
 func (o *explainOptions) field() error {
-	doc, err := spec.Explain(o.Name)
+	doc, err := schema.Explain(o.Name)
 	if err != nil {
 		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "oaictl explain spec"}
 	}
@@ -114,7 +114,7 @@ func (o *explainOptions) field() error {
 	}})
 }
 
-func fieldText(doc spec.Doc) string {
+func fieldText(doc schema.Doc) string {
 	var text strings.Builder
 	line := func(name, value string) {
 		if value != "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 )
 
 func TestDocuments(t *testing.T) {

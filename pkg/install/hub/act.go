@@ -10,10 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
 // Act writes what the action stands for: each object once at most, and none that
@@ -28,7 +28,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		return plane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
 	name := desired.Spec.Metadata.Name
-	namespace := cmp.Or(p.namespace, manifest.NamespaceOf(desired.Spec))
+	namespace := cmp.Or(p.namespace, render.NamespaceOf(desired.Spec))
 	switch {
 	case desired.Options.Adopt != "":
 		namespace, _ = parts(desired.Options.Adopt, namespace)
@@ -108,9 +108,9 @@ func aboutCluster(kind install.Kind) bool {
 
 // objects are those of the file. What it says and a hub has no place for is the
 // file's fault.
-func (a *actor) objects(o manifest.HubOptions) (*manifest.HubObjects, error) {
+func (a *actor) objects(o render.Options) (*render.Objects, error) {
 	o.Namespace, o.Secrets, o.Later = a.at.namespace, true, true // what is desired are the hosts of now
-	made, err := manifest.Hub(a.desired.Spec, o)
+	made, err := render.Hub(a.desired.Spec, o)
 	if err != nil {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Op: "make the hub's objects of", On: a.cluster, Permanent: true, Err: err,
@@ -128,7 +128,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 		return err
 	}
 	hold := true
-	made, err := a.objects(manifest.HubOptions{ImageSet: set, Hold: &hold})
+	made, err := a.objects(render.Options{ImageSet: set, Hold: &hold})
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.objects(manifest.HubOptions{ImageSet: currentImageSet(live)})
+	made, err := a.objects(render.Options{ImageSet: currentImageSet(live)})
 	if err != nil {
 		return err
 	}

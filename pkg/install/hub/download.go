@@ -11,9 +11,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
 
 // get opens what stands at a URL of the service. The URL carries its own

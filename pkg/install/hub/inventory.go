@@ -3,8 +3,8 @@ package hub
 import (
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 

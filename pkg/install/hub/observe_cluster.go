@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // grace is how long a fault of the input may be one of order only: what it
