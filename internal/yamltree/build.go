@@ -2,6 +2,7 @@ package yamltree
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,8 @@ import (
 type builder struct {
 	version11 bool
 	anchors   map[string]*Node
-	merged    int // entries that merge keys brought in, which are copies
+	open      []string // anchors whose values are being built
+	merged    int      // entries that merge keys brought in, which are copies
 	problems  []Problem
 }
 
@@ -38,8 +40,11 @@ func (b *builder) build(from ast.Node, depth int) *Node {
 	}
 	switch from := from.(type) {
 	case *ast.AnchorNode:
+		name := nodeName(from.Name)
+		b.open = append(b.open, name)
 		target := b.build(from.Value, depth+1)
-		b.anchors[nodeName(from.Name)] = target
+		b.open = b.open[:len(b.open)-1]
+		b.anchors[name] = target
 		return target
 	case *ast.AliasNode:
 		return b.alias(from, n)
@@ -78,8 +83,12 @@ func nodeName(from ast.Node) string {
 func (b *builder) alias(from *ast.AliasNode, n *Node) *Node {
 	name := nodeName(from.Value)
 	target, ok := b.anchors[name]
-	if !ok {
-		b.reportWord(n.At, "the alias %s has no anchor before it", "*"+name, "")
+	if part := slices.Contains(b.open, name); part || !ok {
+		format := "the alias %s has no anchor before it"
+		if part {
+			format = "the alias %s stands for something that it is part of itself"
+		}
+		b.reportWord(n.At, format, "*"+name, "")
 		n.Kind = Broken
 		return n
 	}

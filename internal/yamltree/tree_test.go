@@ -103,17 +103,18 @@ func TestPlaces(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no YAML":       {"a: [1", "1:4: is not valid YAML: what [ opens here is never closed"},
-		"twice a key":   {"a: 1\na: 2\n", `2:1: the key "a" stands here a second time, first in line 1`},
-		"two colons":    {"a: {b: c: d}\n", "1:8: is not valid YAML: a second colon stands in this value"},
-		"no anchor":     {"a: *b\n", "1:4: the alias *b has no anchor before it"},
-		"own tag":       {"a: !mine b\n", "1:4: the tag !mine means nothing here"},
-		"merged scalar": {"<<: 1\n", "1:1: << takes a map, or a list of maps"},
-		"merged lists":  {"a: &a [[{}]]\nb: {<<: *a}\n", "2:5: << takes a map, or a list of maps"},
-		"depth":         {strings.Repeat("[", 200), "1:101: is nested more than 100 levels deep"},
-		"a tag alone":   {"!secret x", "1:8: is not a document: it has neither fields nor entries"},
-		"size":          {strings.Repeat("#", MaxSize+1), "1:1: is larger than 1 MiB"},
-		"all of them":   {"a: *b\nc: *d\n", "1:4: the alias *b has no anchor before it\n2:4: the alias *d has no anchor before it"},
+		"no YAML":        {"a: [1", "1:4: is not valid YAML: what [ opens here is never closed"},
+		"twice a key":    {"a: 1\na: 2\n", `2:1: the key "a" stands here a second time, first in line 1`},
+		"two colons":     {"a: {b: c: d}\n", "1:8: is not valid YAML: a second colon stands in this value"},
+		"no anchor":      {"a: *b\n", "1:4: the alias *b has no anchor before it"},
+		"part of itself": {"a: &a\n  b: *a\n", "2:6: the alias *a stands for something that it is part of itself"},
+		"own tag":        {"a: !mine b\n", "1:4: the tag !mine means nothing here"},
+		"merged scalar":  {"<<: 1\n", "1:1: << takes a map, or a list of maps"},
+		"merged lists":   {"a: &a [[{}]]\nb: {<<: *a}\n", "2:5: << takes a map, or a list of maps"},
+		"depth":          {strings.Repeat("[", 200), "1:101: is nested more than 100 levels deep"},
+		"a tag alone":    {"!secret x", "1:8: is not a document: it has neither fields nor entries"},
+		"size":           {strings.Repeat("#", MaxSize+1), "1:1: is larger than 1 MiB"},
+		"all of them":    {"a: *b\nc: *d\n", "1:4: the alias *b has no anchor before it\n2:4: the alias *d has no anchor before it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, problems := Parse([]byte(c.text))

@@ -33,7 +33,7 @@ func TestReadRefusals(t *testing.T) {
 	}{
 		{"nothing there", memory{"in/x.txt": nil}, []string{"holds nothing that describes a cluster"}},
 		{"empty", memory{"in/a.yaml": []byte("")}, []string{"holds nothing"}},
-		{"not YAML", memory{"in/a.yaml": []byte("a: b: c\n")}, []string{"in/a.yaml:1:1", "is not valid YAML"}},
+		{"not YAML", memory{"in/a.yaml": []byte("a: b: c\n")}, []string{"in/a.yaml:1:5", "is not valid YAML"}},
 		{"a list", memory{"in/a.yaml": []byte("- a\n")}, []string{"in/a.yaml:1:1", "has to be a map, but is a list"}},
 		{"unknown kind", memory{"in/a.yaml": []byte("apiVersion: apps/v1\nkind: Deployment\n")}, []string{`the kind "Deployment" does not describe a cluster`}},
 		{"unknown kind beside", memory{"in/a.yaml": []byte(fmt.Sprintf(deployment, "a", "a") + "---\n" + install + "---\napiVersion: apps/v1\nkind: Deployment\n")}, []string{`in/a.yaml:11:1: kind: the kind "Deployment" is none`}},
