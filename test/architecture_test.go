@@ -45,7 +45,10 @@ func planes() []string {
 }
 
 func walls() []wall {
-	const assisted = "github.com/openshift/assisted-service/"
+	const (
+		assisted    = "github.com/openshift/assisted-service/"
+		convertible = "pkg/install/convert/internal/"
+	)
 	list := []wall{
 		{
 			name: "nothing imports the command line", tests: true,
@@ -93,8 +96,8 @@ func walls() []wall {
 			name:    "Kubernetes' types stay with what reads or writes its objects",
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/hubapi/...", "pkg/install/manifest/...", "pkg/install/node/...", "pkg/capi/...",
-				"internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...",
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/objects/...", "pkg/install/node/...", "pkg/capi/...",
+				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},
@@ -106,15 +109,33 @@ func walls() []wall {
 		},
 		{
 			name: "a hub's names and objects know nothing of installs", tests: true,
-			imports: []string{"pkg/...", "internal/..."}, never: []string{"pkg/install/hubapi/..."},
-			except: []string{"pkg/install/hubapi/..."},
-			breach: [2]string{"pkg/install/hubapi/hive", "pkg/install"},
+			imports: []string{"pkg/...", "internal/..."}, never: []string{"internal/hubapi/..."},
+			except: []string{"internal/hubapi/..."},
+			breach: [2]string{"internal/hubapi/hive", "pkg/install"},
 		},
 		{
-			name:    "manifests are read and written, and sent by nobody here",
+			name:    "objects are read and written, and sent by nobody here",
 			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node/...", "net/http/...", "k8s.io/client-go/..."},
-			never:   []string{"pkg/install/manifest/...", "pkg/install/hubapi/..."},
-			breach:  [2]string{"pkg/install/manifest", "pkg/install/hub"},
+			never:   []string{"pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/hubapi/..."},
+			breach:  [2]string{"pkg/install/render", "pkg/install/hub"},
+		},
+		{
+			name: "a format knows no other format",
+			imports: []string{
+				convertible + "agent", convertible + "aicli", convertible + "capi", convertible + "clusterinstance",
+			},
+			onlyIn: []string{"pkg/install/convert"},
+			breach: [2]string{convertible + "capi", convertible + "agent"},
+		},
+		{
+			name:    "a hub's objects are read by the formats that they stand beside",
+			imports: []string{convertible + "ztp"}, onlyIn: []string{"pkg/install/convert", convertible + "capi", convertible + "clusterinstance"},
+			breach: [2]string{convertible + "aicli", convertible + "ztp"},
+		},
+		{
+			name:    "clusters for tests are for tests",
+			imports: []string{"test/..."}, onlyIn: []string{"test/..."},
+			breach: [2]string{"pkg/install/render", "test/sample"},
 		},
 		{
 			name:    "a hub for tests is for tests",
@@ -204,8 +225,8 @@ func TestLibraryStaysLight(t *testing.T) {
 	heavy := []string{"net/http/...", "k8s.io/...", "sigs.k8s.io/...", "github.com/...", "golang.org/...", "gopkg.in/...", "go.yaml.in/...", "google.golang.org/..."}
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
-		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/catalogue", module + "/pkg/install/diagnose",
-		module + "/internal/clock", module + "/internal/redact", module + "/internal/yamltree",
+		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...", module + "/internal/catalogue", module + "/internal/diagnose",
+		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {
 		if withinAny(heavy, imported) && !withinAny(light, imported) {

@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -65,7 +65,7 @@ files that it refers to.`,
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` or folder to convert, - for standard input")
 	flags.StringVar(&o.From, "from", "", "what it is: `"+strings.Join(formatsRead(), "|")+"` (default: find out)")
-	flags.StringVar(&o.To, "to", string(manifest.FormatCluster), "what to make of it: `"+strings.Join(formatsWritten(), "|")+"`")
+	flags.StringVar(&o.To, "to", string(convert.FormatCluster), "what to make of it: `"+strings.Join(formatsWritten(), "|")+"`")
 	flags.StringVarP(&o.Dir, "output", "o", "", "`DIR` to write to, instead of standard output; ztp and agent need one")
 	flags.StringVar(&o.Report, "report", "", "`FILE` to write what is left behind to, as JSON, - for standard output")
 	o.foreign.declareMissing(flags)
@@ -76,15 +76,15 @@ files that it refers to.`,
 // formatsRead are the values of --from.
 func formatsRead() []string {
 	var names []string
-	for _, format := range manifest.Formats() {
+	for _, format := range convert.Formats() {
 		names = append(names, string(format))
 	}
-	return append(names, string(manifest.FormatCluster))
+	return append(names, string(convert.FormatCluster))
 }
 
 // formatsWritten are the values of --to.
 func formatsWritten() []string {
-	return []string{string(manifest.FormatCluster), string(manifest.FormatZTP), string(manifest.FormatAgent), string(manifest.FormatClusterInstance)}
+	return []string{string(convert.FormatCluster), string(convert.FormatZTP), string(convert.FormatAgent), string(convert.FormatClusterInstance)}
 }
 
 func (o *convertOptions) check() error {
@@ -100,13 +100,13 @@ func (o *convertOptions) check() error {
 		return err
 	}
 	switch {
-	case o.From == string(manifest.FormatCluster) && o.To == o.From:
+	case o.From == string(convert.FormatCluster) && o.To == o.From:
 		return usagef("--from cluster and --to cluster: there is nothing to convert")
-	case o.Dir == "" && (o.To == string(manifest.FormatZTP) || o.To == string(manifest.FormatAgent)):
+	case o.Dir == "" && (o.To == string(convert.FormatZTP) || o.To == string(convert.FormatAgent)):
 		return usagef("--to %s is several files: give -o DIR", o.To)
 	case o.Report == stdoutName && o.Dir == "":
 		return usagef("--report - and the result cannot both go to standard output: give -o DIR")
-	case o.WithSecrets && o.To == string(manifest.FormatCluster):
+	case o.WithSecrets && o.To == string(convert.FormatCluster):
 		return usagef("--with-secrets is for other formats: a cluster.yaml never holds a secret, and with -o they are files beside it")
 	}
 	return nil
@@ -114,7 +114,7 @@ func (o *convertOptions) check() error {
 
 func (o *convertOptions) run(ctx context.Context) error {
 	how := o.foreign.options()
-	how.Format = manifest.Format(o.From)
+	how.Format = convert.Format(o.From)
 	from, err := o.open(ctx, o.File, how)
 	if err != nil {
 		return o.unnamed(ctx, how, err)
@@ -126,10 +126,10 @@ func (o *convertOptions) run(ctx context.Context) error {
 		}
 		account = reportOf(c.Losses, c.Idle)
 	}
-	if o.To == string(manifest.FormatCluster) {
+	if o.To == string(convert.FormatCluster) {
 		err = o.writeCluster(from)
 	} else {
-		var lost []manifest.Loss
+		var lost []convert.Loss
 		lost, err = o.writeOther(from.cluster)
 		account = append(account, reportOf(lost, nil)...)
 	}
@@ -141,7 +141,7 @@ func (o *convertOptions) run(ctx context.Context) error {
 
 // unnamed adds what to type where all that is missing is the names of the machines:
 // several formats have no place for them, and in a cluster.yaml they can be written.
-func (o *convertOptions) unnamed(ctx context.Context, how manifest.ReadOptions, err error) error {
+func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err error) error {
 	failed, is := errors.AsType[*unconvertible](err)
 	if !is || how.AcceptUnknownHosts || o.File == "-" {
 		return err
@@ -162,7 +162,7 @@ func (o *convertOptions) writeCluster(from *source) error {
 	c := from.converted
 	if c == nil {
 		return &install.Fault{
-			Code: install.CodeUsage, Op: "convert", On: o.File, Permanent: true, Err: manifest.ErrIsCluster,
+			Code: install.CodeUsage, Op: "convert", On: o.File, Permanent: true, Err: convert.ErrIsCluster,
 			Next: "give --to " + strings.Join(formatsWritten()[1:], ", --to "),
 		}
 	}
@@ -176,9 +176,9 @@ func (o *convertOptions) writeCluster(from *source) error {
 		return nil
 	}
 	// What stands there in words that are not ours may hold a secret of the user's.
-	files := []manifest.File{{Path: "cluster.yaml", Content: c.Document, Secret: foreignWords(c.Cluster)}}
+	files := []convert.File{{Path: "cluster.yaml", Content: c.Document, Secret: foreignWords(c.Cluster)}}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
-		files = append(files, manifest.File{Path: name, Content: c.Files[name], Secret: true})
+		files = append(files, convert.File{Path: name, Content: c.Files[name], Secret: true})
 	}
 	return o.writeFiles(files)
 }
@@ -194,39 +194,23 @@ func foreignWords(c *spec.Cluster) bool {
 
 // writeOther writes another format than cluster.yaml, and says what that has no
 // place for.
-func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]manifest.Loss, error) {
-	how := manifest.FileOptions{Secrets: o.WithSecrets}
-	switch manifest.Format(o.To) {
-	case manifest.FormatZTP:
-		files, lost, err := manifest.ZTP(cluster, how)
-		if err != nil {
-			return nil, err
-		}
-		return lost, o.writeFiles(files)
-	case manifest.FormatAgent:
-		files, lost, err := manifest.Agent(cluster, how)
-		if err != nil {
-			return nil, err
-		}
-		return lost, o.writeFiles(files)
-	}
-	objects, lost, err := manifest.ClusterInstance(cluster, how)
+func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, error) {
+	files, lost, err := convert.Write(cluster, convert.Format(o.To), convert.WriteOptions{Secrets: o.WithSecrets})
 	if err != nil {
 		return nil, err
 	}
-	if o.Dir == "" {
-		return lost, manifest.WriteYAML(o.io.Out, objects)
+	if o.Dir == "" { // which several files need
+		if _, err := o.io.Out.Write(files[0].Content); err != nil {
+			return nil, fileFault("write to", "standard output", err)
+		}
+		return lost, nil
 	}
-	var text strings.Builder
-	if err := manifest.WriteYAML(&text, objects); err != nil {
-		return nil, err
-	}
-	return lost, o.writeFiles([]manifest.File{{Path: "clusterinstance.yaml", Content: []byte(text.String()), Secret: o.WithSecrets}})
+	return lost, o.writeFiles(files)
 }
 
 // writeFiles writes into a folder that is empty or new, and says what.
-func (o *convertOptions) writeFiles(files []manifest.File) error {
-	if err := manifest.WriteFiles(o.Dir, files); err != nil {
+func (o *convertOptions) writeFiles(files []convert.File) error {
+	if err := convert.WriteFiles(o.Dir, files); err != nil {
 		return &install.Fault{Code: install.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
 	}
 	written := make([]document.Download, 0, len(files))
@@ -241,13 +225,13 @@ func (o *convertOptions) writeFiles(files []manifest.File) error {
 
 // reported is an entry of --report.
 type reported struct {
-	manifest.Loss
+	convert.Loss
 	// Idle says that nothing is lost with it: the format has to have it, repeats it,
 	// or it says nothing of the cluster.
 	Idle bool `json:"idle,omitempty"`
 }
 
-func reportOf(losses, idle []manifest.Loss) []reported {
+func reportOf(losses, idle []convert.Loss) []reported {
 	var account []reported
 	for _, loss := range losses {
 		account = append(account, reported{Loss: loss})
@@ -261,7 +245,7 @@ func reportOf(losses, idle []manifest.Loss) []reported {
 // report tells what was left behind: a person on standard error, and a program in
 // the file of --report.
 func (o *convertOptions) report(account []reported) error {
-	var lost []manifest.Loss
+	var lost []convert.Loss
 	for _, entry := range account {
 		if !entry.Idle {
 			lost = append(lost, entry.Loss)

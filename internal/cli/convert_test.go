@@ -33,7 +33,7 @@ func TestConvertKeepsForeignWordsPrivate(t *testing.T) {
 // TestConvertSaysHowToNameMachines refuses objects that name none of five machines,
 // with a command that gets on; what is not cured by it does not lead there.
 func TestConvertSaysHowToNameMachines(t *testing.T) {
-	file, err := filepath.Abs("../../pkg/install/manifest/testdata/read/capi-full/in/capi.yaml")
+	file, err := filepath.Abs("../../pkg/install/convert/testdata/read/capi-full/in/capi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

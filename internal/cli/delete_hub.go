@@ -9,7 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -61,7 +61,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service remote, gone err
 
 // idOnHub is the id of a file's cluster on a hub.
 func (o *changeOptions) idOnHub(cluster *spec.Cluster) string {
-	return cmp.Or(o.globals.kube.scope(), manifest.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name
+	return cmp.Or(o.globals.kube.scope(), render.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name
 }
 
 // withNotes has a hub tell what a deletion waits for and what it leaves.

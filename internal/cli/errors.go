@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
 // usageError is a command line that cannot be understood. It ends with exit
@@ -78,7 +79,7 @@ func nextOf(err error) string {
 		if p.Field == "" {
 			continue
 		}
-		if doc, err := spec.Explain(p.Field); err == nil {
+		if doc, err := schema.Explain(p.Field); err == nil {
 			return "oaictl explain " + doc.Path
 		}
 	}

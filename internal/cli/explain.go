@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
 // explainOptions are what `explain` is asked about.
@@ -85,13 +85,7 @@ func explainable(given []string) []string {
 		}
 		return names
 	}
-	var names []string
-	for _, entry := range catalogue.All(catalogue.Kind(given[0])) {
-		if !slices.Contains(names, entry.Name) {
-			names = append(names, entry.Name)
-		}
-	}
-	return names
+	return catalogue.NamesOf(catalogue.Kind(given[0]))
 }
 
 func (o *explainOptions) run() error {
@@ -106,7 +100,7 @@ func (o *explainOptions) run() error {
 }
 
 func (o *explainOptions) field() error {
-	doc, err := spec.Explain(o.Name)
+	doc, err := schema.Explain(o.Name)
 	if err != nil {
 		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "oaictl explain spec"}
 	}
@@ -120,7 +114,7 @@ func (o *explainOptions) field() error {
 	}})
 }
 
-func fieldText(doc spec.Doc) string {
+func fieldText(doc schema.Doc) string {
 	var text strings.Builder
 	line := func(name, value string) {
 		if value != "" {

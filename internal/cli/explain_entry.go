@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
 )
 
 // fact is a line of an explanation.

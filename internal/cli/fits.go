@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -11,7 +11,7 @@ import (
 // at once and before anything is asked of the backend.
 func (a *app) fitsBackend(c *spec.Cluster) error {
 	if a.globals.Backend == backendHub {
-		_, err := manifest.Hub(c, manifest.HubOptions{Namespace: a.globals.kube.scope(), Later: true})
+		_, err := render.Hub(c, render.Options{Namespace: a.globals.kube.scope(), Later: true})
 		return err
 	}
 	return fitsREST(c)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -51,8 +51,8 @@ func (f *foreign) declareMissing(flags *pflag.FlagSet) {
 }
 
 // options are what the flags say, for the reader.
-func (f *foreign) options() manifest.ReadOptions {
-	return manifest.ReadOptions{Version: f.Version, Name: f.Name, PullSecret: f.PullSecret, AcceptUnknownHosts: f.AcceptUnknownHosts}
+func (f *foreign) options() convert.Options {
+	return convert.Options{Version: f.Version, Name: f.Name, PullSecret: f.PullSecret, AcceptUnknownHosts: f.AcceptUnknownHosts}
 }
 
 // loadToInstall reads the cluster that a file describes, of which something is to
@@ -68,7 +68,7 @@ func (a *app) loadToInstall(ctx context.Context, file string, how foreign) (*spe
 // load reads the cluster that a file describes, to look at it or to find it.
 func (a *app) load(ctx context.Context, file string) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossTold, manifest.ReadOptions{AcceptUnknownHosts: true, Look: true})
+	cluster, err := a.loadBy(ctx, file, lossTold, convert.Options{AcceptUnknownHosts: true, Look: true})
 	if failed, is := errors.AsType[*unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.err,
@@ -79,7 +79,7 @@ func (a *app) load(ctx context.Context, file string) (*spec.Cluster, error) {
 }
 
 // loadBy reads a cluster.yaml, or another format that is converted on the way.
-func (a *app) loadBy(ctx context.Context, file string, rule lossRule, how manifest.ReadOptions) (*spec.Cluster, error) {
+func (a *app) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options) (*spec.Cluster, error) {
 	source, err := a.open(ctx, file, how)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (a *app) loadBy(ctx context.Context, file string, rule lossRule, how manife
 }
 
 // lossError is what a format says and cluster.yaml has no place for.
-type lossError struct{ losses []manifest.Loss }
+type lossError struct{ losses []convert.Loss }
 
 // lines says that its lines are meant.
 func (e lossError) lines() {}
@@ -115,7 +115,7 @@ func (e lossError) Error() string {
 }
 
 // lossText is losses for a person to read.
-func lossText(losses []manifest.Loss) string {
+func lossText(losses []convert.Loss) string {
 	var text strings.Builder
 	for _, loss := range losses {
 		value := ""
@@ -127,7 +127,7 @@ func lossText(losses []manifest.Loss) string {
 	return text.String()
 }
 
-func pathsOf(losses []manifest.Loss) []string {
+func pathsOf(losses []convert.Loss) []string {
 	paths := make([]string, 0, len(losses))
 	for _, loss := range losses {
 		paths = append(paths, loss.Path)
@@ -138,12 +138,12 @@ func pathsOf(losses []manifest.Loss) []string {
 // source is what a file says.
 type source struct {
 	cluster   *spec.Cluster
-	converted *manifest.Converted // nil for a cluster.yaml
+	converted *convert.Converted // nil for a cluster.yaml
 }
 
 // open reads a file or a folder in any format that is known. What no other format
 // claims is taken for a cluster.yaml, whose reader says what is wrong with it.
-func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (*source, error) {
+func (a *app) open(ctx context.Context, file string, how convert.Options) (*source, error) {
 	env := a.specEnv()
 	how.Env = env
 	if file == "-" && env.Stdin != nil {
@@ -154,27 +154,27 @@ func (a *app) open(ctx context.Context, file string, how manifest.ReadOptions) (
 		how.Data, env.Stdin = data, bytes.NewReader(data)
 	}
 	if how.Format == "" {
-		format, err := manifest.Detect(file, how.Data)
+		format, err := convert.Detect(file, how.Data)
 		_, none := env.ReadDir(file)
-		switch foreign, is := errors.AsType[*manifest.Foreign](err); {
+		switch foreign, is := errors.AsType[*convert.Foreign](err); {
 		case is:
 			return nil, foreign.Err
 		case none != nil:
 		case err != nil:
 			return nil, err // no folder is a cluster.yaml
-		case format == manifest.FormatCluster: // as convert writes it
+		case format == convert.FormatCluster: // as convert writes it
 			return nil, &install.Fault{
 				Code: install.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
 				Next: "give -f " + quoted(filepath.Join(file, "cluster.yaml")),
 			}
 		}
-		if err != nil || format == manifest.FormatCluster {
+		if err != nil || format == convert.FormatCluster {
 			cluster, err := spec.Load(ctx, file, env)
 			return &source{cluster: cluster}, err
 		}
 	}
-	converted, err := manifest.Read(ctx, file, how)
-	if errors.Is(err, manifest.ErrIsCluster) {
+	converted, err := convert.Read(ctx, file, how)
+	if errors.Is(err, convert.ErrIsCluster) {
 		cluster, err := spec.Load(ctx, file, env)
 		return &source{cluster: cluster}, err
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
 // renderOptions are what `render` needs and what its flags say.
@@ -68,12 +68,12 @@ func (o *renderOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, err := manifest.Hub(cluster, manifest.HubOptions{Namespace: o.globals.kube.scope(), ImageSet: o.ImageSet, Secrets: o.WithSecrets})
+	objects, err := render.Hub(cluster, render.Options{Namespace: o.globals.kube.scope(), ImageSet: o.ImageSet, Secrets: o.WithSecrets})
 	if err != nil {
 		return err
 	}
 	if o.To == "" {
-		err = manifest.WriteYAML(o.io.Out, objects.All())
+		err = render.WriteYAML(o.io.Out, objects.All())
 	} else {
 		err = o.write(objects.All())
 	}
@@ -101,7 +101,7 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		name := objectFile(object)
 		file, err := o.saveTo(filepath.Join(dir, name), func(w io.Writer) error {
-			return manifest.WriteYAML(w, []*unstructured.Unstructured{object})
+			return render.WriteYAML(w, []*unstructured.Unstructured{object})
 		})
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
@@ -24,12 +24,12 @@ and check as you type. With the YAML language server, write as the first line:
 		RunE: func(*cobra.Command, []string) error {
 			var data any
 			if a.globals.format.Machine() {
-				if err := json.Unmarshal(spec.Schema(), &data); err != nil {
+				if err := json.Unmarshal(schema.JSON(), &data); err != nil {
 					return err
 				}
 			}
 			return a.print(printer.Result{Data: data, Names: []string{"cluster"}, Text: func(w io.Writer) error {
-				_, err := w.Write(spec.Schema())
+				_, err := w.Write(schema.JSON())
 				return err
 			}})
 		},

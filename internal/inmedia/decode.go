@@ -1,23 +1,19 @@
 package inmedia
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	tree "go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/yamltree"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -27,10 +23,8 @@ const largestFile = 8 << 20
 
 // document is one YAML document of a file.
 type document struct {
-	path  string
-	lines int // of the file, before it
-	text  []byte
-	body  *tree.Node
+	path string
+	body *yamltree.Node
 }
 
 // badFile is the error for a file that is not as it should be.
@@ -64,36 +58,31 @@ func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // documents takes a YAML file apart; empty documents are left out.
 func documents(path string, data []byte) ([]document, error) {
-	var docs []document
-	add := func(from int, lines [][]byte) error {
-		if blank(lines) {
-			return nil
-		}
-		d := document{path: path, lines: from, text: bytes.Join(lines, []byte("\n"))}
-		if err := d.parse(); err != nil {
-			return badFile(path, err)
-		}
-		if d.body != nil {
-			docs = append(docs, d)
-		}
-		return nil
-	}
 	const most = 10_000 // there are no clusters of more hosts
-	lines := bytes.Split(data, []byte("\n"))
-	from := 0
-	for i, line := range lines {
-		if line = bytes.TrimRight(line, " \t\r"); string(line) != "---" && !bytes.HasPrefix(line, []byte("--- #")) {
-			continue
-		}
-		if err := add(from, lines[from:i]); err != nil {
-			return nil, err
-		}
-		if len(docs) > most {
-			return nil, badFile(path, fmt.Errorf("it has more than %d documents", most))
-		}
-		from = i + 1
+	bodies, problems := yamltree.Options{MaxSize: largestFile, Version11: true}.Parse(data)
+	if len(problems) > 0 {
+		return nil, badFile(path, invalid(problems[0]))
 	}
-	return docs, add(from, lines[from:])
+	var docs []document
+	for _, body := range bodies {
+		if body.Kind != yamltree.Null {
+			docs = append(docs, document{path, body})
+		}
+	}
+	if len(docs) > most {
+		return nil, badFile(path, fmt.Errorf("it has more than %d documents", most))
+	}
+	return docs, nil
+}
+
+// invalid is what is wrong with the YAML, without a word of the file, which may be a
+// password.
+func invalid(p yamltree.Problem) error {
+	message := strings.TrimPrefix(p.Discreet(), "is not valid YAML: ")
+	if p.Remedy != "" {
+		message += "; " + p.Remedy
+	}
+	return fmt.Errorf("%sit is not valid YAML: %s", placeOf(p.At), message)
 }
 
 // optional are the documents of a file that may be missing.
@@ -107,84 +96,18 @@ func optional(path string) ([]document, error) {
 	return documents(path, data)
 }
 
-// blank says whether lines hold nothing but comments, and directives of the
-// document that comes after them.
-func blank(lines [][]byte) bool {
-	return !slices.ContainsFunc(lines, func(line []byte) bool {
-		text := bytes.TrimSpace(line)
-		return len(text) > 0 && text[0] != '#' && line[0] != '%'
-	})
-}
-
-// parse finds out where things stand. The YAML library is kept behind a recover,
-// for its input may be anything.
-func (d *document) parse() (err error) {
-	defer func() {
-		if recover() != nil {
-			d.body, err = nil, errors.New("it cannot be read as YAML")
-		}
-	}()
-	for decoder := tree.NewDecoder(bytes.NewReader(d.text)); ; {
-		var doc tree.Node
-		err := decoder.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		var all any
-		if err == nil {
-			err = doc.Decode(&all) // with what is wrong beyond its form: keys twice, aliases that explode
-		}
-		switch {
-		case err != nil:
-			return d.invalid(err)
-		case all == nil:
-		case d.body != nil: // only the first would be read
-			return fmt.Errorf("%sanother document begins here: write --- before it, on a line of its own", d.placeOf(doc.Content[0]))
-		default:
-			d.body = doc.Content[0]
-		}
-	}
-}
-
-// where matches the line in a message of the YAML library.
-var where = regexp.MustCompile(`^\s*(?:line (\d+): )?`)
-
-// invalid is the library's message with the line of the file, and without what the
-// library quotes of it, which may be a password.
-func (d *document) invalid(err error) error {
-	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n")
-	first, _, _ := strings.Cut(text, "\n")
-	parts := where.FindStringSubmatch(first)
-	place := ""
-	if line, err := strconv.Atoi(parts[1]); err == nil {
-		place = fmt.Sprintf("line %d: ", d.lines+line)
-	}
-	message := strings.TrimPrefix(first, parts[0])
-	if strings.HasPrefix(message, "mapping key ") {
-		message = "a key stands in its map a second time"
-	}
-	if cut := strings.IndexAny(message, "`'\""); cut > 0 && !strings.Contains(message, "expected '") {
-		message = strings.TrimSpace(message[:cut])
-	}
-	return fmt.Errorf("%sit is not valid YAML: %s", place, message)
-}
-
-// placeOf is "line 3, column 5: ", by the lines of the file.
-func (d *document) placeOf(n *tree.Node) string {
-	if n == nil {
-		return ""
-	}
-	return fmt.Sprintf("line %d, column %d: ", d.lines+n.Line, n.Column)
+// placeOf is "line 3, column 5: ".
+func placeOf(at yamltree.Place) string {
+	return fmt.Sprintf("line %d, column %d: ", at.Line, at.Column)
 }
 
 // into reads the document into a value. Fields that it has no place for are
 // unknown, each with its place; names of fields count in the case in which they
 // are written.
 func (d document) into(value any) (unknown []string, err error) {
-	data, err := yaml.YAMLToJSONStrict(d.text)
+	data, err := json.Marshal(d.body.Plain())
 	if err != nil {
-		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
-		return nil, badFile(d.path, fmt.Errorf("in the document that begins on line %d: %s", d.lines+1, text))
+		return nil, badFile(d.path, err)
 	}
 	strict, err := kjson.UnmarshalStrict(data, value)
 	if err != nil {
@@ -254,35 +177,22 @@ func (d document) strict(value any) error {
 // place is where a field such as spec.networking.clusterNetwork[0].cidr stands,
 // or what is left of it in the document.
 func (d document) place(field string) string {
-	at, found := d.body, d.body
+	at, found := d.body, d.body.At
 	for _, step := range strings.FieldsFunc(strings.ReplaceAll(field, "[", ".["), func(r rune) bool { return r == '.' }) {
 		index, err := strconv.Atoi(strings.Trim(step, "[]"))
 		if strings.HasPrefix(step, "[") && err == nil {
-			if at.Kind != tree.SequenceNode || index >= len(at.Content) {
+			if index >= len(at.Items) {
 				break
 			}
-			at = at.Content[index]
-			found = at
+			at = at.Items[index]
+			found = at.At
 			continue
 		}
-		key, value := entry(at, step)
-		if value == nil {
+		i := slices.IndexFunc(at.Entries, func(e yamltree.Entry) bool { return e.Key == step })
+		if i < 0 {
 			break
 		}
-		at, found = value, key
+		at, found = at.Entries[i].Value, at.Entries[i].At
 	}
-	return d.placeOf(found)
-}
-
-// entry is a key of a map and its value, nil if there is none.
-func entry(node *tree.Node, name string) (key, value *tree.Node) {
-	if node.Kind != tree.MappingNode {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == name {
-			return node.Content[i], node.Content[i+1]
-		}
-	}
-	return nil, nil
+	return placeOf(found)
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 )
 
 func TestDocuments(t *testing.T) {
@@ -33,10 +33,8 @@ func TestDocuments(t *testing.T) {
 		}
 		var places []string
 		for _, doc := range docs {
-			for _, key := range []string{"a", "b"} {
-				if token, value := entry(doc.body, key); value != nil {
-					places = append(places, doc.placeOf(token))
-				}
+			for _, e := range doc.body.Entries {
+				places = append(places, placeOf(e.At))
 			}
 		}
 		if strings.Join(places, "|") != strings.Join(tt.places, "|") {

@@ -8,9 +8,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 

@@ -7,9 +7,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -59,7 +58,7 @@ func (d document) object(kind string, value any) (unknown []string, err error) {
 	if _, err := d.into(&meta); err != nil {
 		return nil, err
 	}
-	want := groupOf(kind)
+	want := hubapi.GroupVersionKind(kind)
 	switch have := meta.GroupVersionKind(); {
 	case meta.Kind == "" || meta.APIVersion == "":
 		return nil, badFile(d.path, fmt.Errorf("%sit has no apiVersion and kind; %s is expected", d.place(""), one(kind)))
@@ -75,15 +74,6 @@ func one(kind string) string {
 		return "an " + kind
 	}
 	return "a " + kind
-}
-
-func groupOf(kind string) schema.GroupVersionKind {
-	for _, k := range hubapi.Kinds() {
-		if k.Kind == kind {
-			return k.GroupVersionKind
-		}
-	}
-	return schema.GroupVersionKind{Kind: kind}
 }
 
 // readPullSecret reads the pull secret from either of the places where a Secret

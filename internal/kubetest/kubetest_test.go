@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 var hub kubetest.Shared

@@ -2,6 +2,8 @@ package yamltree
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -9,13 +11,20 @@ import (
 
 // builder turns the library's syntax tree into nodes.
 type builder struct {
-	anchors  map[string]*Node
-	merged   int // entries that merge keys brought in, which are copies
-	problems []Problem
+	version11 bool
+	anchors   map[string]*Node
+	open      []string // anchors whose values are being built
+	merged    int      // entries that merge keys brought in, which are copies
+	problems  []Problem
 }
 
 func (b *builder) report(at Place, message, remedy string) {
-	b.problems = append(b.problems, Problem{at, message, remedy})
+	b.problems = append(b.problems, Problem{At: at, Message: message, Remedy: remedy})
+}
+
+// reportWord reports a message that repeats a word of the text, where it has %s.
+func (b *builder) reportWord(at Place, format, word, remedy string) {
+	b.problems = append(b.problems, Problem{At: at, Message: fmt.Sprintf(format, word), Remedy: remedy, Word: word})
 }
 
 // build turns a syntax node into a node. It always returns one.
@@ -31,8 +40,11 @@ func (b *builder) build(from ast.Node, depth int) *Node {
 	}
 	switch from := from.(type) {
 	case *ast.AnchorNode:
+		name := nodeName(from.Name)
+		b.open = append(b.open, name)
 		target := b.build(from.Value, depth+1)
-		b.anchors[nodeName(from.Name)] = target
+		b.open = b.open[:len(b.open)-1]
+		b.anchors[name] = target
 		return target
 	case *ast.AliasNode:
 		return b.alias(from, n)
@@ -71,8 +83,12 @@ func nodeName(from ast.Node) string {
 func (b *builder) alias(from *ast.AliasNode, n *Node) *Node {
 	name := nodeName(from.Value)
 	target, ok := b.anchors[name]
-	if !ok {
-		b.report(n.At, fmt.Sprintf("the alias *%s has no anchor before it", name), "")
+	if part := slices.Contains(b.open, name); part || !ok {
+		format := "the alias %s has no anchor before it"
+		if part {
+			format = "the alias %s stands for something that it is part of itself"
+		}
+		b.reportWord(n.At, format, "*"+name, "")
 		n.Kind = Broken
 		return n
 	}
@@ -94,7 +110,7 @@ func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!":
 	default:
-		b.report(placeOf(from.Start), fmt.Sprintf("the tag %s means nothing here", tag), "")
+		b.reportWord(placeOf(from.Start), "the tag %s means nothing here", tag, "")
 		return &Node{Kind: Broken, At: n.At, size: 1}
 	}
 	return n
@@ -117,7 +133,7 @@ func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
 		}
 		key := b.keyText(value.Key)
 		if first, again := seen[key]; again {
-			b.report(at, fmt.Sprintf("the key %q stands here a second time, first in line %d", key, first.Line), "keep one of them")
+			b.reportWord(at, fmt.Sprintf("the key %%s stands here a second time, first in line %d", first.Line), strconv.Quote(key), "keep one of them")
 			continue
 		}
 		seen[key] = at
@@ -177,6 +193,14 @@ func (b *builder) keyText(key ast.MapKeyNode) string {
 func (b *builder) fillScalar(n *Node, from ast.Node) {
 	if tk := from.GetToken(); tk != nil {
 		n.Text = tk.Value
+	}
+	if text, is := from.(*ast.StringNode); is && isPlain(from) && strings.Contains(text.Value, ": ") {
+		// The library takes it in maps with braces.
+		b.report(n.At, "is not valid YAML: a second colon stands in this value", "put the value in quotes")
+	}
+	if b.version11 && isPlain(from) {
+		n.Kind, n.Value = plain11(n.Text)
+		return
 	}
 	switch from := from.(type) {
 	case *ast.NullNode:

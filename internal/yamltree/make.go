@@ -2,6 +2,7 @@ package yamltree
 
 import (
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -50,4 +51,29 @@ func Of(value any) *Node {
 	default:
 		return &Node{Kind: Int, Value: value}
 	}
+}
+
+// Plain is the tree as Go values, as encoding/json would decode it, with whole numbers
+// kept whole: int64, or uint64 where that is too small.
+func (n *Node) Plain() any {
+	switch n.Kind {
+	case Map:
+		m := make(map[string]any, len(n.Entries))
+		for _, e := range n.Entries {
+			m[e.Key] = e.Value.Plain()
+		}
+		return m
+	case List:
+		l := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			l[i] = item.Plain()
+		}
+		return l
+	case Null, Broken:
+		return nil
+	}
+	if number, ok := n.Value.(uint64); ok && number <= math.MaxInt64 {
+		return int64(number)
+	}
+	return n.Value
 }

@@ -12,6 +12,9 @@ import (
 
 // notText is what is wrong with a file that is no text in UTF-8.
 func notText(data string) (Problem, bool) {
+	if utf8.ValidString(data) && strings.IndexByte(data, 0) < 0 {
+		return Problem{}, false
+	}
 	for n, line := range strings.Split(data, "\n") {
 		valid := strings.ToValidUTF8(line, "\x00")
 		column := strings.IndexByte(valid, 0)

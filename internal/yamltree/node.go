@@ -4,10 +4,12 @@
 // grow beyond measure.
 package yamltree
 
+import "strings"
+
 // Limits of an input. They are far above what a cluster of hundreds of hosts
 // needs, and far below what would hurt.
 const (
-	// MaxSize is how many bytes are read.
+	// MaxSize is how many bytes are read where no other limit is set.
 	MaxSize  = 1 << 20
 	maxDepth = 100     // nested maps and lists
 	maxNodes = 500_000 // after aliases are followed
@@ -92,4 +94,14 @@ type Problem struct {
 	At Place
 	// Message is what is wrong, and Remedy what to write instead, if that is known.
 	Message, Remedy string
+	// Word is what Message repeats of the text, "" for nothing. It may be a password.
+	Word string
+}
+
+// Discreet is the message without what it repeats of the text.
+func (p Problem) Discreet() string {
+	if p.Word == "" {
+		return p.Message
+	}
+	return strings.ReplaceAll(p.Message, " "+p.Word, "")
 }

@@ -1,6 +1,7 @@
 package yamltree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,23 +15,36 @@ import (
 // byteOrderMark begins a file that some editors have written.
 const byteOrderMark = "\ufeff"
 
+// Options are how YAML is read.
+type Options struct {
+	// MaxSize is how many bytes are read at most; 0 is the constant of this name.
+	MaxSize int
+	// Version11 takes plain scalars for what they are in YAML 1.1, which most tools
+	// of Kubernetes read: yes, no, on and off are true and false, a number may begin
+	// with 0 or be written with _.
+	Version11 bool
+}
+
+// Parse reads YAML 1.2 of at most [MaxSize] bytes.
+func Parse(data []byte) (docs []*Node, problems []Problem) { return Options{}.Parse(data) }
+
 // Parse reads YAML documents; empty ones are left out. What is wrong with
 // them comes back as errors, never as a panic: the YAML library is kept behind
 // a recover, for its input may be anything.
-func Parse(data []byte) (docs []*Node, problems []Problem) {
+func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	defer func() {
 		if recover() != nil {
 			docs, problems = nil, []Problem{{At: Place{1, 1}, Message: "cannot be read as YAML"}}
 		}
 	}()
-	if len(data) > MaxSize {
-		return nil, []Problem{{At: Place{1, 1}, Message: "is larger than 1 MiB"}}
+	if most := cmp.Or(o.MaxSize, MaxSize); len(data) > most {
+		return nil, []Problem{{At: Place{1, 1}, Message: fmt.Sprintf("is larger than %d MiB", most>>20)}}
 	}
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	if p, found := notText(text); found {
 		return nil, []Problem{p}
 	}
-	tokens := lexer.Tokenize(text)
+	tokens := withoutEmpty(lexer.Tokenize(text))
 	if bad := tooDeep(tokens); bad != nil {
 		return nil, []Problem{{At: placeOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
 	}
@@ -39,10 +53,10 @@ func Parse(data []byte) (docs []*Node, problems []Problem) {
 		return nil, []Problem{syntaxError(text, err)}
 	}
 	for _, doc := range file.Docs {
-		if doc.Body == nil {
+		if _, directive := doc.Body.(*ast.DirectiveNode); directive || doc.Body == nil {
 			continue
 		}
-		b := &builder{anchors: map[string]*Node{}}
+		b := &builder{version11: o.Version11, anchors: map[string]*Node{}}
 		root := b.build(doc.Body, 0)
 		switch doc.Body.(type) {
 		case *ast.AliasNode, *ast.TagNode:
@@ -57,6 +71,32 @@ func Parse(data []byte) (docs []*Node, problems []Problem) {
 		docs, problems = append(docs, root), append(problems, b.problems...)
 	}
 	return docs, problems
+}
+
+// withoutEmpty leaves out empty documents: the parser drops all that comes after one.
+func withoutEmpty(tokens token.Tokens) token.Tokens {
+	var kept token.Tokens
+	begun := -1 // where the last document begins in kept, -1 once it has content
+	for _, tk := range tokens {
+		empty := begun >= 0
+		switch tk.Type {
+		case token.CommentType:
+		case token.DocumentHeaderType, token.DocumentEndType:
+			if empty {
+				kept = kept[:begun]
+			}
+			begun = -1
+			if tk.Type == token.DocumentHeaderType {
+				begun = len(kept)
+			} else if empty {
+				continue
+			}
+		default:
+			begun = -1
+		}
+		kept = append(kept, tk)
+	}
+	return kept
 }
 
 // tooDeep is the first token below the deepest allowed level, counted without

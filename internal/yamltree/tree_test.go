@@ -20,6 +20,8 @@ func TestParse(t *testing.T) {
 		"text by its tag":  {"a: !!str 4.20\n", "a: \"4.20\"\n"},
 		"JSON":             {`{"a": [1, {"b": null}], "c": {}}`, "a:\n- 1\n- b: null\nc: {}\n"},
 		"two documents":    {"a: 1\n---\n- b\n", "a: 1\n---\n- b\n"},
+		"empty ones":       {"---\n---\n# b\n---\na: 1\n---\n...\n--- # c\n---\nb: 1\n---\n", "a: 1\n---\nb: 1\n"},
+		"directive":        {"%YAML 1.2\n# b\n---\na: 1\n...\n", "a: 1\n"},
 		"nothing":          {"# a\n---\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,6 +40,58 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestVersion11 reads what the two versions of YAML take for different things.
+func TestVersion11(t *testing.T) {
+	for text, want := range map[string]string{
+		"yes": "true", "Off": "false", "TRUE": "true", "nO": "\"nO\"", "y": "\"y\"", "'yes'": "\"yes\"", "\"no\"": "\"no\"", "|\n  on": "\"on\\n\"",
+		"017": "15", "0o17": "15", "08": "8", "0x1f": "31", "0b11": "3", "1_000": "1000", "-5": "-5", "+5": "5", "18446744073709551615": "18446744073709551615",
+		"1e-05": "0.00001", "1e3": "1000", ".5": "0.5", "1.": "1", ".inf": "\".inf\"", "-.inf": "\"-.inf\"", ".nan": "\".nan\"", "1e999": "\"1e999\"", "0x1p4": "\"0x1p4\"",
+		"~": "null", "Null": "null", "nuLL": "\"nuLL\"", "": "null", "''": "\"\"", "2001-01-01": "2001-01-01", "10:30": "\"10:30\"", "4.20": "4.2",
+		"+": "\"+\"", ".": "\".\"", "_1": "_1", "!!str 5": "\"5\"", "*": "",
+	} {
+		docs, problems := Options{Version11: true}.Parse([]byte("a: " + text + "\n"))
+		if want == "" {
+			if len(problems) == 0 {
+				t.Errorf("%q is read", text)
+			}
+			continue
+		}
+		if len(problems) > 0 {
+			t.Errorf("%q: %v", text, problems)
+			continue
+		}
+		if wanted, _ := Parse([]byte("a: " + want + "\n")); docs[0].YAML() != wanted[0].YAML() {
+			t.Errorf("%q became %q, want %q", text, docs[0].YAML(), wanted[0].YAML())
+		}
+	}
+}
+
+// TestDiscreet tells what is wrong with a text without a word of it.
+func TestDiscreet(t *testing.T) {
+	for text, want := range map[string]string{
+		"hunter2: 1\nhunter2: 2\n": "the key stands here a second time, first in line 1",
+		"a: *hunter2\n":            "the alias has no anchor before it",
+		"a: !hunter2 b\n":          "the tag means nothing here",
+		"a: {b: hunter2: x}\n":     "is not valid YAML: a second colon stands in this value",
+	} {
+		_, problems := Parse([]byte(text))
+		if len(problems) != 1 || problems[0].Discreet() != want {
+			t.Errorf("%q: %v, want %q", text, problems, want)
+		}
+	}
+}
+
+// TestLimit reads more where it is told to.
+func TestLimit(t *testing.T) {
+	text := []byte(strings.Repeat("#", MaxSize+1))
+	if _, problems := (Options{MaxSize: 2 << 20}).Parse(text); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if _, problems := (Options{MaxSize: 2 << 20}).Parse(append(text, text...)); len(problems) != 1 || problems[0].Message != "is larger than 2 MiB" {
+		t.Error(problems)
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	docs, _ := Parse([]byte("a:\n  b: [x,\n      y]\n---\nc: 1\n"))
 	b, _ := docs[0].Entries[0].Value.Get("b")
@@ -49,16 +103,18 @@ func TestPlaces(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no YAML":       {"a: [1", "1:4: is not valid YAML: what [ opens here is never closed"},
-		"twice a key":   {"a: 1\na: 2\n", `2:1: the key "a" stands here a second time, first in line 1`},
-		"no anchor":     {"a: *b\n", "1:4: the alias *b has no anchor before it"},
-		"own tag":       {"a: !mine b\n", "1:4: the tag !mine means nothing here"},
-		"merged scalar": {"<<: 1\n", "1:1: << takes a map, or a list of maps"},
-		"merged lists":  {"a: &a [[{}]]\nb: {<<: *a}\n", "2:5: << takes a map, or a list of maps"},
-		"depth":         {strings.Repeat("[", 200), "1:101: is nested more than 100 levels deep"},
-		"a tag alone":   {"!secret x", "1:8: is not a document: it has neither fields nor entries"},
-		"size":          {strings.Repeat("#", MaxSize+1), "1:1: is larger than 1 MiB"},
-		"all of them":   {"a: *b\nc: *d\n", "1:4: the alias *b has no anchor before it\n2:4: the alias *d has no anchor before it"},
+		"no YAML":        {"a: [1", "1:4: is not valid YAML: what [ opens here is never closed"},
+		"twice a key":    {"a: 1\na: 2\n", `2:1: the key "a" stands here a second time, first in line 1`},
+		"two colons":     {"a: {b: c: d}\n", "1:8: is not valid YAML: a second colon stands in this value"},
+		"no anchor":      {"a: *b\n", "1:4: the alias *b has no anchor before it"},
+		"part of itself": {"a: &a\n  b: *a\n", "2:6: the alias *a stands for something that it is part of itself"},
+		"own tag":        {"a: !mine b\n", "1:4: the tag !mine means nothing here"},
+		"merged scalar":  {"<<: 1\n", "1:1: << takes a map, or a list of maps"},
+		"merged lists":   {"a: &a [[{}]]\nb: {<<: *a}\n", "2:5: << takes a map, or a list of maps"},
+		"depth":          {strings.Repeat("[", 200), "1:101: is nested more than 100 levels deep"},
+		"a tag alone":    {"!secret x", "1:8: is not a document: it has neither fields nor entries"},
+		"size":           {strings.Repeat("#", MaxSize+1), "1:1: is larger than 1 MiB"},
+		"all of them":    {"a: *b\nc: *d\n", "1:4: the alias *b has no anchor before it\n2:4: the alias *d has no anchor before it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, problems := Parse([]byte(c.text))

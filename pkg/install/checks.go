@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
-	"github.com/oaictl/oaictl/pkg/install/diagnose"
+	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/diagnose"
 )
 
 func (p *planner) explain(hosts []*Host) diagnose.Report {

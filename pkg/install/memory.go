@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // Memory is what a loop has learned and no observation shows: what was refused and

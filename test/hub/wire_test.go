@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // wire stands between oaictl and the API server.

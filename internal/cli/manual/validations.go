@@ -4,14 +4,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // Validations writes a page about every validation of the service, from the
 // catalogue that `oaictl explain` and `oaictl why` read.
 func Validations(w io.Writer) error {
 	out := &printer{w: w}
-	out.print("<!-- Generated from pkg/install/catalogue by `go generate ./...`; edit that. -->\n\n# Validations\n\n" +
+	out.print("<!-- Generated from internal/catalogue by `go generate ./...`; edit that. -->\n\n# Validations\n\n" +
 		"What the service checks before it installs, and what to do where a check fails.\n" +
 		"`oaictl why` shows those that fail, by their causes; `oaictl explain validation ID`\n" +
 		"says more about one.\n")

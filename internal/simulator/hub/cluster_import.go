@@ -3,7 +3,7 @@ package hub
 import (
 	"context"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 )
 
 // importCluster makes a cluster of the service for one that is installed

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // clusterInputs is everything that a cluster of the service is made from.

@@ -3,7 +3,7 @@ package hub
 import (
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
 // TestUnsyncedAgents: only an Agent that says that its spec was not taken holds a cluster

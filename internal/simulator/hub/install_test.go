@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -238,7 +238,7 @@ func (w *world) apply() {
 func (w *world) objects() []*unstructured.Unstructured {
 	w.t.Helper()
 	held := false
-	objects, err := manifest.Hub(w.cluster, manifest.HubOptions{Namespace: w.space, Secrets: true, Hold: &held})
+	objects, err := render.Hub(w.cluster, render.Options{Namespace: w.space, Secrets: true, Hold: &held})
 	if err != nil {
 		w.t.Fatal(err)
 	}

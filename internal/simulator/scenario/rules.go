@@ -10,31 +10,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
+	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
 // rules reads spec.service or spec.hosts.
-func (r *reader) rules(node ast.Node, h half) []Rule {
-	if node == nil || node.Type() == ast.NullType {
+func (r *reader) rules(node *yamltree.Node, h half) []Rule {
+	if node == nil || node.Kind == yamltree.Null {
 		return nil
 	}
-	list, ok := node.(*ast.SequenceNode)
-	if !ok {
-		r.complain(node, "spec.%s must be a list of rules", h.name)
+	if node.Kind != yamltree.List {
+		r.complain(node.At, "spec.%s must be a list of rules", h.name)
 		return nil
 	}
-	rules := make([]Rule, 0, len(list.Values))
-	for i, item := range list.Values {
+	rules := make([]Rule, 0, len(node.Items))
+	for i, item := range node.Items {
 		rules = append(rules, r.rule(item, "spec."+h.name+"["+strconv.Itoa(i)+"]", h))
 	}
 	return rules
 }
 
-func (r *reader) rule(node ast.Node, what string, h half) Rule {
+func (r *reader) rule(node *yamltree.Node, what string, h half) Rule {
 	fields := r.object(node, what, "match", "at", "do", "args")
-	rule := Rule{}
-	rule.Line, rule.Column = position(node)
+	rule := Rule{Line: node.At.Line, Column: node.At.Column}
 	match := r.typed(fields["match"], what+".match", h.match)
 	at := r.typed(fields["at"], what+".at", h.at)
 	rule.Match = r.match(fields["match"], match)
@@ -45,20 +42,20 @@ func (r *reader) rule(node ast.Node, what string, h half) Rule {
 	}
 	do, ok := fields["do"]
 	if !ok {
-		r.complain(node, "%s has no do", what)
+		r.complain(node.At, "%s has no do", what)
 		return rule
 	}
 	rule.Do, _ = r.value(do, what+".do", argText).(string)
 	allowed, ok := h.verbs[rule.Do]
 	if !ok {
-		r.complain(do, "unknown do %q for %s%s", rule.Do, h.name, suggestion(rule.Do, slices.Collect(maps.Keys(h.verbs))))
+		r.complain(do.At, "unknown do %q for %s%s", rule.Do, h.name, suggestion(rule.Do, slices.Collect(maps.Keys(h.verbs))))
 		return rule
 	}
 	rule.Args = r.typed(fields["args"], what+".args", allowed)
 	return rule
 }
 
-func (r *reader) match(node ast.Node, fields map[string]any) Match {
+func (r *reader) match(node *yamltree.Node, fields map[string]any) Match {
 	a := Args(fields)
 	m := Match{
 		Method: a.String("method", ""), Path: a.String("path", ""), Client: a.String("client", ""),
@@ -71,24 +68,24 @@ func (r *reader) match(node ast.Node, fields map[string]any) Match {
 	switch m.Client {
 	case "", ClientUser, ClientAgent:
 	default:
-		r.complain(node, "client is %q; it must be %s or %s", m.Client, ClientUser, ClientAgent)
+		r.complain(node.At, "client is %q; it must be %s or %s", m.Client, ClientUser, ClientAgent)
 	}
 	switch NormalRole(m.Role) {
 	case "", "control-plane", "worker", "arbiter":
 	default:
-		r.complain(node, "role is %q; it must be control-plane, worker or arbiter", m.Role)
+		r.complain(node.At, "role is %q; it must be control-plane, worker or arbiter", m.Role)
 	}
 	for _, glob := range []string{m.Path, m.Name} {
 		if _, err := path.Match(glob, ""); err != nil {
-			r.complain(node, "%q is no pattern: %v", glob, err)
+			r.complain(node.At, "%q is no pattern: %v", glob, err)
 		}
 	}
 	return m
 }
 
 // typed reads an object whose fields have the given types.
-func (r *reader) typed(node ast.Node, what string, types map[string]argType) map[string]any {
-	if node == nil || node.Type() == ast.NullType {
+func (r *reader) typed(node *yamltree.Node, what string, types map[string]argType) map[string]any {
+	if node == nil || node.Kind == yamltree.Null {
 		return nil
 	}
 	known := slices.Sorted(maps.Keys(types))
@@ -96,28 +93,31 @@ func (r *reader) typed(node ast.Node, what string, types map[string]argType) map
 		known = []string{"nothing"}
 	}
 	values := make(map[string]any)
-	for key, field := range r.object(node, what, known...) {
-		if v := r.value(field, what+"."+key, types[key]); v != nil {
-			values[key] = v
+	fields := r.object(node, what, known...)
+	for _, e := range node.Entries {
+		if _, ok := fields[e.Key]; !ok {
+			continue
+		}
+		if v := r.value(e.Value, what+"."+e.Key, types[e.Key]); v != nil {
+			values[e.Key] = v
 		}
 	}
 	return values
 }
 
 // value is a node as the Go value of the type, or nil after a complaint.
-func (r *reader) value(node ast.Node, what string, want argType) any {
-	var raw any
-	if err := yaml.NodeToValue(node, &raw); err != nil {
-		r.complain(node, "%s is not readable: %v", what, err)
-		return nil
-	}
-	v, ok := convert(raw, want)
+func (r *reader) value(node *yamltree.Node, what string, want argType) any {
+	v, ok := convert(node.Plain(), want)
 	if known := words(want); ok && known != nil && !slices.Contains(known, v.(string)) {
-		r.complain(node, "%s is %q, which is not %s%s", what, v, want, suggestion(v.(string), known))
+		r.complain(node.At, "%s is %q, which is not %s%s", what, v, want, suggestion(v.(string), known))
 		return nil
 	}
 	if !ok {
-		r.complain(node, "%s must be %s, not %q", what, want, strings.TrimSpace(node.String()))
+		is := node.Kind.String()
+		if node.Scalar() {
+			is = strconv.Quote(strings.TrimSpace(node.YAML()))
+		}
+		r.complain(node.At, "%s must be %s, not %s", what, want, is)
 		return nil
 	}
 	return v
@@ -132,8 +132,8 @@ func convert(raw any, want argType) (any, bool) {
 		v, ok := raw.(bool)
 		return v, ok
 	case argInt:
-		v, ok := raw.(uint64)
-		return int(v), ok && v <= 1<<31
+		v, ok := raw.(int64)
+		return int(v), ok && v >= 0 && v <= 1<<31
 	case argMap:
 		v, ok := raw.(map[string]any)
 		return v, ok

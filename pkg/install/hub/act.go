@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
 // Act writes what the action stands for: each object once at most, and none that
@@ -19,14 +21,14 @@ import (
 // shows what was written.
 func (p *Plane) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
 	if desired == nil || desired.Spec == nil {
-		return refusal(action, errors.New("there is no desired cluster"))
+		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
 	act := actOf(action.Kind)
 	if act == nil {
-		return refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
+		return plane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
 	name := desired.Spec.Metadata.Name
-	namespace := firstOf(p.namespace, manifest.NamespaceOf(desired.Spec))
+	namespace := cmp.Or(p.namespace, render.NamespaceOf(desired.Spec))
 	switch {
 	case desired.Options.Adopt != "":
 		namespace, _ = parts(desired.Options.Adopt, namespace)
@@ -38,7 +40,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		return err
 	}
 	w := &actor{
-		writer:  writer{Plane: p, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: ofFile(action.Kind)},
+		writer:  writer{Plane: p, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: plane.OfFile(action.Kind)},
 		desired: desired, action: action,
 	}
 	if err := act(w, ctx); err != nil {
@@ -46,7 +48,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		if errors.As(err, &fault) {
 			return fault
 		}
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	return nil
 }
@@ -104,27 +106,11 @@ func aboutCluster(kind install.Kind) bool {
 	return true
 }
 
-// ofFile says whether what an action of a kind writes comes from the user's
-// file, so that a refusal of it is the file's fault.
-func ofFile(kind install.Kind) bool {
-	switch kind {
-	case install.RegisterCluster, install.ImportCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
-		install.RegisterInfraEnv, install.UpdateInfraEnv, install.RegisterHost, install.UpdateHost:
-		return true
-	}
-	return false
-}
-
-// refusal is the error for an action that cannot be sent at all.
-func refusal(action install.Action, err error) error {
-	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: err}
-}
-
 // objects are those of the file. What it says and a hub has no place for is the
 // file's fault.
-func (a *actor) objects(o manifest.HubOptions) (*manifest.HubObjects, error) {
+func (a *actor) objects(o render.Options) (*render.Objects, error) {
 	o.Namespace, o.Secrets, o.Later = a.at.namespace, true, true // what is desired are the hosts of now
-	made, err := manifest.Hub(a.desired.Spec, o)
+	made, err := render.Hub(a.desired.Spec, o)
 	if err != nil {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Op: "make the hub's objects of", On: a.cluster, Permanent: true, Err: err,
@@ -142,7 +128,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 		return err
 	}
 	hold := true
-	made, err := a.objects(manifest.HubOptions{ImageSet: set, Hold: &hold})
+	made, err := a.objects(render.Options{ImageSet: set, Hold: &hold})
 	if err != nil {
 		return err
 	}
@@ -206,8 +192,8 @@ func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructu
 
 // current is the cluster's AgentClusterInstall.
 func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
-	_, name := parts(firstOf(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
-	deployment = a.at.shelf(clusterDeployments()).get(firstOf(name, a.cluster))
+	_, name := parts(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
+	deployment = a.at.shelf(clusterDeployments()).get(cmp.Or(name, a.cluster))
 	if deployment != nil {
 		made = installOf(a.at, deployment)
 	}
@@ -236,7 +222,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.objects(manifest.HubOptions{ImageSet: currentImageSet(live)})
+	made, err := a.objects(render.Options{ImageSet: currentImageSet(live)})
 	if err != nil {
 		return err
 	}

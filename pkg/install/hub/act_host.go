@@ -11,10 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -84,17 +85,17 @@ func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructure
 	if _, live, err := a.current(); err == nil {
 		set = currentImageSet(live)
 	}
-	made, err := a.objects(manifest.HubOptions{ImageSet: set})
+	made, err := a.objects(render.Options{ImageSet: set})
 	if err != nil {
 		return err
 	}
 	c := a.desired.Spec
-	for _, objects := range made.Hosts {
-		if objects.Name != host.Name {
+	for _, of := range made.Hosts {
+		if of.Name != host.Name {
 			continue
 		}
-		for _, secret := range objects.Secrets {
-			isFencing, isToken := secret.GetName() == manifest.FencingSecretName(c, host), secret.GetName() == manifest.TokenSecretName(c, host)
+		for _, secret := range of.Secrets {
+			isFencing, isToken := secret.GetName() == objects.FencingSecretName(c, host), secret.GetName() == objects.TokenSecretName(c, host)
 			if isFencing {
 				besideAgent(secret, agent)
 			}
@@ -158,11 +159,11 @@ func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, er
 			fields["ignitionEndpointHTTPHeaders"] = anyMap(headers)
 		case install.SetFencing:
 			if host := a.host(); host != nil {
-				fields["fencingCredentialsSecretRef"] = manifest.FencingSecretName(a.desired.Spec, host)
+				fields["fencingCredentialsSecretRef"] = objects.FencingSecretName(a.desired.Spec, host)
 			}
 		case install.SetEndpointToken:
 			if host := a.host(); host != nil {
-				fields["ignitionEndpointTokenReference"] = map[string]any{"name": manifest.TokenSecretName(a.desired.Spec, host), "namespace": a.at.namespace}
+				fields["ignitionEndpointTokenReference"] = map[string]any{"name": objects.TokenSecretName(a.desired.Spec, host), "namespace": a.at.namespace}
 			}
 		default:
 			return nil, noPlace(setting)
@@ -290,7 +291,7 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (notes, fields
 			}
 		case install.SetFencing:
 			if host := a.host(); host != nil {
-				notes[hubapi.AnnotationBMACFencingSecret] = manifest.FencingSecretName(a.desired.Spec, host)
+				notes[hubapi.AnnotationBMACFencingSecret] = objects.FencingSecretName(a.desired.Spec, host)
 			}
 		case install.SetDisk:
 			if host := a.host(); host != nil {

@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -59,7 +59,7 @@ func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (
 }
 
 // mirrors applies what the InfraEnv refers to and the cluster did not need.
-func (a *actor) mirrors(ctx context.Context, made *manifest.HubObjects) error {
+func (a *actor) mirrors(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.Cluster {
 		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.cluster+"-mirrors" {
 			if _, err := a.whole(ctx, want); err != nil {
@@ -72,7 +72,7 @@ func (a *actor) mirrors(ctx context.Context, made *manifest.HubObjects) error {
 
 // infraEnvObjects are the InfraEnv that the action is about and what goes with
 // it.
-func (a *actor) infraEnvObjects() (*manifest.HubObjects, error) {
+func (a *actor) infraEnvObjects() (*render.Objects, error) {
 	plan, err := a.plan()
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (a *actor) infraEnvObjects() (*manifest.HubObjects, error) {
 		set = currentImageSet(live)
 	}
 	_, versioned := a.action.Settings[install.SetOSVersion]
-	made, err := a.objects(manifest.HubOptions{ImageSet: set, Installed: versioned, InfraEnvs: []install.InfraEnvPlan{plan}})
+	made, err := a.objects(render.Options{ImageSet: set, Installed: versioned, InfraEnvs: []install.InfraEnvPlan{plan}})
 	if err == nil && len(made.InfraEnvs) != 1 {
 		err = errors.New("the file uses an InfraEnv that exists, and makes none")
 	}
@@ -210,7 +210,7 @@ func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructure
 }
 
 // networks has the InfraEnv select just the networks of its hosts.
-func (a *actor) networks(ctx context.Context, want manifest.InfraEnvObjects) error {
+func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 	if err := a.all(ctx, want.NMStateConfigs); err != nil {
 		return err
 	}

@@ -1,14 +1,15 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/metal3"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -28,7 +29,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 		return err
 	}
 	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[install.SetArch].Text()), Hosts: []string{host.Name}}
-	options := manifest.HubOptions{InfraEnvs: []install.InfraEnvPlan{boots}}
+	options := render.Options{InfraEnvs: []install.InfraEnvPlan{boots}}
 	if deployment, live, err := a.current(); err == nil {
 		options.ImageSet = currentImageSet(live)
 		options.Bound = env.ClusterID == id(deployment.GetNamespace(), deployment.GetName())
@@ -79,7 +80,7 @@ func enrolled(at *place, cluster string) ([]install.Enrolled, error) {
 			Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
 		}
 		if wire.Status.ErrorType != "" {
-			e.Trouble = firstOf(wire.Status.ErrorMessage, fmt.Sprintf("the Bare Metal Operator says %q", wire.Status.ErrorType))
+			e.Trouble = cmp.Or(wire.Status.ErrorMessage, fmt.Sprintf("the Bare Metal Operator says %q", wire.Status.ErrorType))
 		}
 		all = append(all, e)
 	}

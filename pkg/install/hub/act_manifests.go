@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -57,7 +57,7 @@ func (a *actor) manifests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.objects(manifest.HubOptions{ImageSet: currentImageSet(live)})
+	made, err := a.objects(render.Options{ImageSet: currentImageSet(live)})
 	if err != nil {
 		return err
 	}

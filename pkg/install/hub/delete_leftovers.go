@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // leftovers deletes what was made for the cluster and is not watched: Secrets,
@@ -61,7 +62,7 @@ func boundTo(u *unstructured.Unstructured) string {
 	if name == "" {
 		return ""
 	}
-	return id(firstOf(namespace, u.GetNamespace()), name)
+	return id(cmp.Or(namespace, u.GetNamespace()), name)
 }
 
 // removeImageSet deletes the ClusterImageSet that was made of the file's release.

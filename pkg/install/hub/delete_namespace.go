@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // shared says what a namespace holds that is not the cluster's, or why it may hold

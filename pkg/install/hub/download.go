@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
 
 // get opens what stands at a URL of the service. The URL carries its own
@@ -47,7 +48,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	if decode(text, &shape) != nil {
 		shape.Reason = http.StatusText(response.StatusCode)
 	}
-	return fail(response.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(firstOf(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
+	return fail(response.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(cmp.Or(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
 }
 
 // hostOfURL is the host in a URL, which is no secret.
@@ -181,7 +182,7 @@ func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (address 
 	if image.State != install.ImageReady {
 		return "", time.Time{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "get image URL of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
-			Err: fmt.Errorf("there is no image yet: %s", firstOf(image.Info, "the service is making it")), Next: "run the same command again in a while",
+			Err: fmt.Errorf("there is no image yet: %s", cmp.Or(image.Info, "the service is making it")), Next: "run the same command again in a while",
 		}
 	}
 	return image.URL, image.Expires, nil

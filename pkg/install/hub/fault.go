@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -150,7 +151,7 @@ func (p *Plane) forbidden(f *install.Fault, a attempt) {
 // take.
 func (p *Plane) refused(f *install.Fault, a attempt, status metav1.Status) {
 	f.Permanent = true
-	text := firstOf(denied(status), status.Message)
+	text := cmp.Or(denied(status), status.Message)
 	if fields := causesOf(status); fields != "" && !strings.Contains(text, fields) {
 		text = fields
 	}
@@ -182,7 +183,7 @@ func denied(status metav1.Status) string {
 	if match == nil {
 		return ""
 	}
-	return firstOf(match[2], "refused by "+match[1])
+	return cmp.Or(match[2], "refused by "+match[1])
 }
 
 // webhookOf is the name of the webhook that could not be called.
@@ -262,14 +263,4 @@ func (p *Plane) noAnswer(f *install.Fault, a attempt, err error) {
 	default:
 		f.Next = "run the same command again in a while"
 	}
-}
-
-// firstOf is the first text that is not empty.
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

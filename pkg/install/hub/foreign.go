@@ -6,15 +6,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
 // foreign refuses before anything is written where an object of somebody else
 // stands in the way, be it of the cluster or of what is made after it. What is
 // watched is known. What is not is asked for here instead of before it is written; the
 // Secrets of machines, one for each, are left to their turn.
-func (a *actor) foreign(ctx context.Context, made *manifest.HubObjects) error {
+func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.All() {
 		k, known := byKind(want.GetKind())
 		if !known || k.clusterWide() || want.GetNamespace() != a.at.namespace {

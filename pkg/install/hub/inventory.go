@@ -1,11 +1,11 @@
 package hub
 
 import (
-	"net/netip"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // inventoryOf is what an Agent's machine says of itself. An Agent is named by
@@ -17,7 +17,7 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventor
 	out := install.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: uuid,
 		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
-		BMC: bmcAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: archWord(wire.CPU.Architecture), MemoryBytes: wire.Memory.PhysicalBytes,
+		BMC: plane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: plane.Architecture(wire.CPU.Architecture), MemoryBytes: wire.Memory.PhysicalBytes,
 		Interfaces: make([]install.Interface, 0, len(wire.Interfaces)),
 		Disks:      make([]install.Disk, 0, len(wire.Disks)),
 	}
@@ -38,25 +38,4 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventor
 		out.Disks = append(out.Disks, disk)
 	}
 	return out
-}
-
-// bmcAddress is the management controller's address; agents say 0.0.0.0 and
-// ::/0 for none.
-func bmcAddress(candidates ...string) string {
-	for _, text := range candidates {
-		bare, _, _ := strings.Cut(text, "/")
-		if address, err := netip.ParseAddr(bare); err == nil && !address.IsUnspecified() {
-			return address.String()
-		}
-	}
-	return ""
-}
-
-// archWord is an architecture as cluster.yaml spells it; agents report the
-// kernel's word.
-func archWord(arch string) string {
-	if arch == "aarch64" {
-		return "arm64"
-	}
-	return arch
 }

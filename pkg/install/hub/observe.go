@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // Observe says what the hub holds of a cluster, as its watches have brought it;
@@ -56,7 +57,7 @@ func (p *Plane) meant(query install.Query) (namespace, name string) {
 // namespaceOf is the namespace of a cluster's objects: the one that was asked
 // for, else the one named after the cluster, with dashes for dots.
 func (p *Plane) namespaceOf(cluster string) string {
-	return firstOf(p.namespace, strings.ReplaceAll(cluster, ".", "-"))
+	return cmp.Or(p.namespace, strings.ReplaceAll(cluster, ".", "-"))
 }
 
 // choose takes the ClusterDeployment that is meant; those of the same name that
@@ -87,7 +88,7 @@ func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
 		wire = &hive.ClusterDeployment{} // what is left is named by its id
 	}
 	ref := install.ClusterRef{
-		ID: id(u.GetNamespace(), u.GetName()), Name: firstOf(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
+		ID: id(u.GetNamespace(), u.GetName()), Name: cmp.Or(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
 		Created: u.GetCreationTimestamp().Time, Owned: u.GetLabels()[hubapi.LabelCluster] != "", Status: "ClusterDeployment",
 	}
 	if made := installOf(at, u); made != nil {

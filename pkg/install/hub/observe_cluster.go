@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
@@ -80,7 +81,7 @@ func notTaken(cluster *install.Cluster, conditions []hubapi.Condition, id string
 	text, blocked := refused(conditions, observed.At)
 	if text != "" {
 		cluster.Validations = append(cluster.Validations, specCheck(text, blocked))
-		cluster.StatusInfo = firstOf(cluster.StatusInfo, text)
+		cluster.StatusInfo = cmp.Or(cluster.StatusInfo, text)
 	}
 	blocked = blocked || slices.ContainsFunc(observed.Hosts, func(h install.Host) bool {
 		return h.ClusterID == id && slices.ContainsFunc(h.Validations, func(v install.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
@@ -152,7 +153,7 @@ func folderOf(u *unstructured.Unstructured) string {
 func holderOf(deployment, made *unstructured.Unstructured, held bool) string {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		who := otherOwner(deployment, "metadata", "annotations", hubapi.AnnotationReconcilePause)
-		return firstOf(who, "somebody") + ", who paused the ClusterDeployment (annotation " + hubapi.AnnotationReconcilePause + ")"
+		return cmp.Or(who, "somebody") + ", who paused the ClusterDeployment (annotation " + hubapi.AnnotationReconcilePause + ")"
 	}
 	if !held {
 		return ""
@@ -239,14 +240,14 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 		return "", nil
 	}
 	ref := aci.Spec.IgnitionEndpoint.CACertificateReference
-	key := id(firstOf(ref.Namespace, namespace), ref.Name)
+	key := id(cmp.Or(ref.Namespace, namespace), ref.Name)
 	memory.mu.Lock()
 	text, known := memory.ca[key]
 	memory.mu.Unlock()
 	if known {
 		return text, nil
 	}
-	data, err := p.secret(ctx, firstOf(ref.Namespace, namespace), ref.Name, hubapi.KeyIgnitionCA)
+	data, err := p.secret(ctx, cmp.Or(ref.Namespace, namespace), ref.Name, hubapi.KeyIgnitionCA)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return "", p.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: namespace, name: ref.Name}, err)
 	}

@@ -1,12 +1,13 @@
 package hub
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -87,7 +88,7 @@ func proxyOf(wire *hubapi.Proxy) install.Proxy {
 }
 
 func platformSettings(s install.Settings, wire *hive.AgentClusterInstall) {
-	kind := platformOf(firstOf(wire.Spec.PlatformType, wire.Status.PlatformType))
+	kind := platformOf(cmp.Or(wire.Spec.PlatformType, wire.Status.PlatformType))
 	if kind == "" {
 		return
 	}

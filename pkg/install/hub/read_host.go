@@ -10,11 +10,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/catalogue"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
 )
 
 // hostOf is an Agent as a neutral host.
@@ -30,7 +30,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  install.RoleOf(wire.Spec.Role), Suggested: install.RoleOf(status.Role), Bootstrap: status.Bootstrap,
 		Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
-		Disk: firstOf(wire.Spec.InstallationDiskID, status.InstallationDiskID),
+		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
 		Progress: install.HostProgress{
 			Stage: status.Progress.CurrentStage, Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,
 			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
@@ -49,7 +49,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	if host.State == install.HostDiscovering {
 		host.Inventory.Known = false // of the boot before, if any
 	}
-	host.Hostname = firstOf(wire.Spec.Hostname, status.Inventory.Hostname)
+	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
 	host.Inherited = inheritedLabels(u)
 	host.Settings = hostSettings(wire, host.Inherited)
 	if text, standing := refused(status.Conditions, now); text != "" {
@@ -80,7 +80,7 @@ func hostSettings(wire *agentinstall.Agent, inherited map[string]string) install
 		install.SetRole:     install.ValueOf(install.RoleOf(spec.Role)),
 	}
 	text(s, install.SetHostname, spec.Hostname)
-	text(s, install.SetDisk, firstOf(spec.InstallationDiskID, wire.Status.InstallationDiskID))
+	text(s, install.SetDisk, cmp.Or(spec.InstallationDiskID, wire.Status.InstallationDiskID))
 	text(s, install.SetPool, spec.MachineConfigPool)
 	text(s, install.SetIgnition, spec.IgnitionConfigOverrides)
 	if spec.NodeLabels != nil {

@@ -3,16 +3,16 @@ package hub
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // infraEnvOf is an InfraEnv as a neutral one. configs are the NMStateConfigs of
@@ -50,7 +50,7 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 // that they come from.
 func infraEnvSettings(wire *agentinstall.InfraEnv, configs []*unstructured.Unstructured) (install.Settings, error) {
 	s, set := install.Settings{}, &wire.Spec
-	text(s, install.SetArch, archWord(set.CPUArchitecture))
+	text(s, install.SetArch, plane.Architecture(set.CPUArchitecture))
 	text(s, install.SetSSHKeys, set.SSHAuthorizedKey)
 	s[install.SetProxy] = install.ValueOf(proxyOf(set.Proxy))
 	if len(set.AdditionalNTPSources) > 0 {
@@ -96,13 +96,7 @@ func staticNetworks(configs []*unstructured.Unstructured) ([]install.StaticNetwo
 		}
 		networks = append(networks, network)
 	}
-	first := func(n install.StaticNetwork) string {
-		if len(n.MACs) == 0 {
-			return n.YAML
-		}
-		return n.MACs[0].MAC
-	}
-	slices.SortStableFunc(networks, func(a, b install.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
+	plane.SortNetworks(networks)
 	return networks, nil
 }
 

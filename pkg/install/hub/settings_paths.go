@@ -1,8 +1,8 @@
 package hub
 
 import (
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // installPaths are the fields of an AgentClusterInstall that a setting comes to.

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
-	"github.com/oaictl/oaictl/pkg/install/manifest"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -63,10 +63,10 @@ spec:
 `
 
 // made are the objects of a file as a hub would keep them.
-func made(t *testing.T, p *Plane, at *place, c *spec.Cluster) *manifest.HubObjects {
+func made(t *testing.T, p *Plane, at *place, c *spec.Cluster) *render.Objects {
 	t.Helper()
 	hold := true
-	objects, err := manifest.Hub(c, manifest.HubOptions{Namespace: at.namespace, Secrets: true, Hold: &hold})
+	objects, err := render.Hub(c, render.Options{Namespace: at.namespace, Secrets: true, Hold: &hold})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,8 @@ package hub
 import (
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // lonelyStages are the stages of the only node of a cluster, which is its own

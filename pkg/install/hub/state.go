@@ -1,12 +1,13 @@
 package hub
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // grace is how long a fault of the input may be one of order only: what it
@@ -55,7 +56,7 @@ func refused(conditions []hubapi.Condition, now time.Time) (text string, standin
 	if !c.isFalse() {
 		return "", false
 	}
-	text = firstOf(strings.TrimSpace(c.Message), c.Reason)
+	text = cmp.Or(strings.TrimSpace(c.Message), c.Reason)
 	return text, c.Reason == hubapi.ReasonInputError && !now.Before(c.since().Add(grace))
 }
 
@@ -77,7 +78,7 @@ func preparationOf(conditions []hubapi.Condition) install.Preparation {
 	case c.Type == "":
 		return install.Preparation{}
 	case c.isTrue():
-		out := install.Preparation{Status: "failed", Reason: firstOf(c.Message, c.Reason)}
+		out := install.Preparation{Status: "failed", Reason: cmp.Or(c.Message, c.Reason)}
 		if !c.since().IsZero() {
 			out.FailedAt = []time.Time{c.since()}
 		}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // notHere is the fault for what a REST service can do and a hub cannot.
@@ -140,7 +141,7 @@ func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (Eve
 func (p *Plane) eventsURL(ctx context.Context, filter EventFilter) (address, on string, err error) {
 	switch {
 	case filter.HostID != "":
-		from := firstOf(filter.InfraEnvID, filter.ClusterID)
+		from := cmp.Or(filter.InfraEnvID, filter.ClusterID)
 		namespace, _ := parts(from, p.namespaceOf(from))
 		agent, err := p.agentOf(ctx, namespace, filter.HostID)
 		if err != nil {

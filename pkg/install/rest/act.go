@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -19,18 +20,18 @@ import (
 // observation reads it, whatever came of the request.
 func (p *Plane) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
 	if desired == nil || desired.Spec == nil {
-		return refusal(action, errors.New("there is no desired cluster"))
+		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
 	act := p.actOf(action.Kind)
 	if act == nil {
-		return refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
+		return plane.Refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
 	}
 	// Marked before and after: an observation that runs meanwhile may have read
 	// the state from before.
 	defer p.touched(desired, action)
 	p.touched(desired, action)
 	call := callOf(ctx)
-	call.file = ofFile(action.Kind)
+	call.file = plane.OfFile(action.Kind)
 	return act(withCall(ctx, call), desired, action)
 }
 
@@ -77,17 +78,6 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 	return nil
 }
 
-// ofFile says whether what an action of a kind writes comes from the user's
-// file, so that a refusal of it is the file's fault.
-func ofFile(kind install.Kind) bool {
-	switch kind {
-	case install.RegisterCluster, install.ImportCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
-		install.RegisterInfraEnv, install.UpdateInfraEnv, install.UpdateHost:
-		return true
-	}
-	return false
-}
-
 // touched says to the watches what an action made stale.
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
@@ -112,11 +102,6 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	})
 }
 
-// refusal is the error for an action that cannot be sent at all.
-func refusal(action install.Action, err error) error {
-	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: err}
-}
-
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	settings := without(action.Settings, install.SetInstallConfig, install.SetTags)
 	if settings[install.SetLoadBalancer].Text() == clusterManaged {
@@ -124,7 +109,7 @@ func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, a
 	}
 	fields, err := p.tables.cluster.fields(settings)
 	if err != nil {
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	c := desired.Spec
 	fields["name"] = c.Metadata.Name
@@ -179,7 +164,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 		return err
 	}
 	if !ref.Owned || ref.Run != desired.Options.Run || !empty {
-		return refusal(action, errors.New("it is not this run's, or not empty any more"))
+		return plane.Refusal(action, errors.New("it is not this run's, or not empty any more"))
 	}
 	return p.DeleteCluster(ctx, action.Target)
 }
@@ -187,7 +172,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	fields, err := p.tables.cluster.fields(without(action.Settings, install.SetTags, install.SetPullSecret))
 	if err != nil {
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	if action.Settings[install.SetPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
@@ -195,7 +180,7 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 	if users, adopts := action.Settings[install.SetTags]; adopts {
 		var tags []string
 		if err := users.Decode(&tags); err != nil {
-			return refusal(action, err)
+			return plane.Refusal(action, err)
 		}
 		fields["tags"] = writeTags("", tags) // not this run's to withdraw
 	}
@@ -214,7 +199,7 @@ func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action ins
 		document = "{}" // what clears them
 	}
 	if !json.Valid([]byte(document)) {
-		return refusal(action, errors.New("the install-config overrides are not JSON"))
+		return plane.Refusal(action, errors.New("the install-config overrides are not JSON"))
 	}
 	return p.patch(ctx, label{"set install-config overrides of", action.Name}, "/v2/clusters/{cluster_id}/install-config",
 		map[string]string{"cluster_id": action.Target}, document)
@@ -251,7 +236,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	}
 	fields, err := p.tables.infraEnv.fields(settings)
 	if err != nil {
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	fields["name"] = action.Name
 	fields["pull_secret"] = c.PullSecret().Reveal()
@@ -284,7 +269,7 @@ func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
 	fields, err := p.tables.infraEnv.fields(without(action.Settings, install.SetArch, install.SetPullSecret))
 	if err != nil {
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	if action.Settings[install.SetPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
@@ -311,7 +296,7 @@ func infraEnvPatch(action install.Action, fields any) request {
 func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
 	var want install.Proxy
 	if err := action.Settings[install.SetProxy].Decode(&want); err != nil {
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	var now infraEnvWire
 	err := p.do(ctx, infraEnvPatch(action, fields), &now)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -26,7 +27,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 	on := label{"update host", action.Name}
 	fields, err := p.hostFields(desired, action)
 	if err != nil {
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	if len(fields) > 0 {
 		if err := p.patch(ctx, on, hostPath, hostIn(action), fields); err != nil {
@@ -36,7 +37,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 	if v, set := action.Settings[install.SetArgs]; set {
 		args := []string{}
 		if err := v.Decode(&args); err != nil {
-			return refusal(action, err)
+			return plane.Refusal(action, err)
 		}
 		if err := p.patch(ctx, label{"set installer arguments of", action.Name}, hostPath+"/installer-args", hostIn(action), body{"args": append([]string{}, args...)}); err != nil {
 			return err
@@ -157,7 +158,7 @@ func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action i
 		w.mu.Unlock()
 	}
 	if id == "" {
-		return refusal(action, errors.New("the cluster to bind to was not observed"))
+		return plane.Refusal(action, errors.New("the cluster to bind to was not observed"))
 	}
 	return p.do(ctx, request{
 		label: label{"bind host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/bind",

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
@@ -42,7 +43,7 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
 	var ignored install.IgnoredValidations
 	if err := action.Settings[install.SetIgnored].Decode(&ignored); err != nil {
-		return refusal(action, err)
+		return plane.Refusal(action, err)
 	}
 	inner := func(ids []string) string { return string(install.ValueOf(append([]string{}, ids...))) }
 	return p.do(ctx, request{

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // Import names a cluster that was installed elsewhere, so that hosts can be
@@ -38,7 +39,7 @@ func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
 func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	c := desired.Spec
 	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {
-		return refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
+		return plane.Refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
 	}
 	return p.ImportCluster(ctx, Import{Name: c.Metadata.Name, APIName: "api." + fullName(c), OpenShiftID: c.Spec.Import.ClusterID})
 }

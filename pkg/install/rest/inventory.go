@@ -3,10 +3,10 @@ package rest
 import (
 	"encoding/json"
 	"errors"
-	"net/netip"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // inventoryWire is what of a machine's inventory is looked at. The agent's
@@ -76,7 +76,7 @@ func readInventory(text, hostID string) install.Inventory {
 	out := install.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: hostID,
 		Serial: wire.Vendor.Serial, Manufacturer: wire.Vendor.Manufacturer, Product: wire.Vendor.Product,
-		BMC: bmcAddress(wire.BMC, wire.BMC6), CPUs: wire.CPU.Count, Arch: archWord(wire.CPU.Arch), MemoryBytes: wire.Memory.Physical,
+		BMC: plane.BMCAddress(wire.BMC, wire.BMC6), CPUs: wire.CPU.Count, Arch: plane.Architecture(wire.CPU.Arch), MemoryBytes: wire.Memory.Physical,
 		Interfaces: make([]install.Interface, 0, len(wire.Interfaces)),
 		Disks:      make([]install.Disk, 0, len(wire.Disks)),
 	}
@@ -94,26 +94,4 @@ func readInventory(text, hostID string) install.Inventory {
 		})
 	}
 	return out
-}
-
-// bmcAddress is the management controller's address; agents say 0.0.0.0 and
-// ::/0 for none.
-func bmcAddress(candidates ...string) string {
-	for _, text := range candidates {
-		bare, _, _ := strings.Cut(text, "/")
-		address, err := netip.ParseAddr(bare)
-		if err == nil && !address.IsUnspecified() {
-			return address.String()
-		}
-	}
-	return ""
-}
-
-// archWord is an architecture as the service's own requests spell it; agents
-// report the kernel's word.
-func archWord(arch string) string {
-	if arch == "aarch64" {
-		return "arm64"
-	}
-	return arch
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/openshift/assisted-service/client/manifests"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -91,7 +92,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	all := desired.Spec.ManifestFiles()
 	i := slices.IndexFunc(all, func(m spec.Manifest) bool { return string(m.Folder)+"/"+m.Name == action.Name })
 	if i < 0 {
-		return refusal(action, fmt.Errorf("cluster.yaml has no manifest %s", action.Name))
+		return plane.Refusal(action, fmt.Errorf("cluster.yaml has no manifest %s", action.Name))
 	}
 	m := all[i]
 	err := p.do(ctx, request{

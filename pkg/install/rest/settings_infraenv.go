@@ -1,13 +1,12 @@
 package rest
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // infraEnvTable is what can be set on an InfraEnv: the fields of
@@ -114,12 +113,6 @@ func readStaticNetworks(e *infraEnvWire) ([]install.StaticNetwork, bool) {
 		}
 		out = append(out, entry)
 	}
-	first := func(n install.StaticNetwork) string {
-		if len(n.MACs) == 0 {
-			return n.YAML
-		}
-		return n.MACs[0].MAC
-	}
-	slices.SortStableFunc(out, func(a, b install.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
+	plane.SortNetworks(out)
 	return out, true
 }

@@ -6,42 +6,26 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/suggest"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // checker collects everything that is wrong with a cluster.
 type checker struct {
+	*values.Checker
 	cluster  *Cluster
 	problems *Problems
-	failed   map[string]bool // fields that a problem was reported for already
-	astray   []astray        // defaults that do not do for hosts
+	astray   []astray // defaults that do not do for hosts
 }
 
-// report notes a problem with a field, unless the field could not even be read.
-func (k *checker) report(field, message, remedy string) {
-	if k.isFailed(field) {
-		return
+func newChecker(c *Cluster, problems *Problems, failed map[string]bool) *checker {
+	tell := func(field, message, remedy string) {
+		file, line, col := c.Position(field)
+		problems.List = append(problems.List, Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
 	}
-	file, line, col := k.cluster.Position(field)
-	k.problems.List = append(k.problems.List, Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
-}
-
-// isFailed says whether the field, or one around or below it, has a value of
-// the wrong type: what else would be said about it is a consequence.
-func (k *checker) isFailed(field string) bool {
-	if k.failed[field] {
-		return true
-	}
-	for failed := range k.failed {
-		if within(field, failed) || within(failed, field) {
-			return true
-		}
-	}
-	return false
-}
-
-// within says whether the field inner stands below the field outer.
-func within(inner, outer string) bool {
-	return len(inner) > len(outer) && strings.HasPrefix(inner, outer) && (inner[len(outer)] == '.' || inner[len(outer)] == '[')
+	return &checker{Checker: &values.Checker{Failed: failed, Tell: tell}, cluster: c, problems: problems}
 }
 
 func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
@@ -81,8 +65,8 @@ func (k *checker) words(v reflect.Value, field string) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := yamlName(v.Type().Field(i)); name != "" {
-				k.words(v.Field(i), join(field, name))
+			if name := decode.Name(v.Type().Field(i)); name != "" {
+				k.words(v.Field(i), decode.Join(field, name))
 			}
 		}
 	case reflect.Slice:
@@ -102,9 +86,9 @@ func (k *checker) word(w word, text, field string) {
 	}
 	remedy := "it is one of " + strings.Join(w.Values(), ", ")
 	spellings := slices.Sorted(maps.Keys(otherSpellings(w)))
-	if best := nearest(text, append(spellings, w.Values()...)); best != "" {
+	if best := suggest.Nearest(text, append(spellings, w.Values()...)); best != "" {
 		best, _ = canonical(w, best)
 		remedy = fmt.Sprintf("did you mean %q?", best)
 	}
-	k.report(field, fmt.Sprintf("%q is not known here", text), remedy)
+	k.Report(field, fmt.Sprintf("%q is not known here", text), remedy)
 }

@@ -36,7 +36,7 @@ func (k *checker) defaultAstray(wrong astray) {
 // default that is no address is reported already.
 func (k *checker) defaultMissing(host int, name, need string) {
 	field := defaultsField + "." + name
-	if k.isFailed(field) || slices.ContainsFunc(k.problems.List, func(p Problem) bool { return p.Field == field }) {
+	if k.IsFailed(field) || slices.ContainsFunc(k.problems.List, func(p Problem) bool { return p.Field == field }) {
 		return
 	}
 	k.defaultAstray(astray{
@@ -49,7 +49,7 @@ func (k *checker) defaultMissing(host int, name, need string) {
 // gatewayAstray is a gateway that a host does not reach: its own, or that of the defaults.
 func (k *checker) gatewayAstray(host int, field, message string) {
 	if !strings.HasPrefix(field, defaultsField) {
-		k.report(field, message, "")
+		k.Report(field, message, "")
 		return
 	}
 	k.defaultAstray(astray{field: field, of: host, message: message, remedy: "correct it, or write the gateway of those hosts in their net"})
@@ -64,7 +64,7 @@ func (k *checker) defaultsAstray() {
 		if wrong.more > 0 {
 			wrong.message += fmt.Sprintf("; %s", moreHosts(wrong.more))
 		}
-		k.report(wrong.field, wrong.message, wrong.remedy)
+		k.Report(wrong.field, wrong.message, wrong.remedy)
 	}
 }
 

@@ -27,7 +27,7 @@ func (r *registerOf) take(value, field string, host int) {
 		if owner == r.check.hostLabel(host) {
 			owner = fmt.Sprintf("spec.hosts[%d]", first)
 		}
-		r.check.report(field, fmt.Sprintf("%s %s belongs to %s already", r.what, value, owner), "")
+		r.check.Report(field, fmt.Sprintf("%s %s belongs to %s already", r.what, value, owner), "")
 	}
 }
 

@@ -3,12 +3,10 @@ package spec
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
-)
 
-// interfaceName is what the kernel takes (IFNAMSIZ leaves 15 characters).
-var interfaceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}$`)
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
+)
 
 const lastVLAN = 4094
 
@@ -23,7 +21,7 @@ func (k *checker) hostNetworks() {
 	}
 	for i := range k.cluster.Spec.Hosts {
 		h := &k.cluster.Spec.Hosts[i]
-		if h.Net == nil || k.isBroken(i) || k.failed[hostField(i, "net")] {
+		if h.Net == nil || k.isBroken(i) || k.Failed[hostField(i, "net")] {
 			continue
 		}
 		k.interfaces(i, h.Net)
@@ -46,7 +44,7 @@ type addressAt struct {
 func (k *checker) unused(i int, addresses []addressAt, used map[netip.Addr]string) {
 	for _, address := range addresses {
 		if owner, taken := used[address.ip]; taken {
-			k.report(address.field, fmt.Sprintf("%s is %s already", address.ip, owner), "")
+			k.Report(address.field, fmt.Sprintf("%s is %s already", address.ip, owner), "")
 			continue
 		}
 		used[address.ip] = "the address of " + k.hostLabel(i)
@@ -57,27 +55,21 @@ func (k *checker) interfaces(i int, n *HostNet) {
 	var names []string
 	for j, nic := range n.Interfaces {
 		field := fmt.Sprintf("%s[%d]", hostField(i, "net.interfaces"), j)
-		if k.required(field+".name", nic.Name, "name the interface") {
-			k.interfaceName(field+".name", nic.Name)
+		if k.Required(field+".name", nic.Name, "name the interface") {
+			k.InterfaceName(field+".name", nic.Name)
 		}
-		if k.required(field+".mac", nic.MAC, "write the MAC address of the interface") {
-			k.mac(field+".mac", nic.MAC)
+		if k.Required(field+".mac", nic.MAC, "write the MAC address of the interface") {
+			k.MAC(field+".mac", nic.MAC)
 		}
 		if slices.Contains(names, nic.Name) {
-			k.report(field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
+			k.Report(field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
 		}
 		names = append(names, nic.Name)
 		for _, other := range n.Interfaces[:j] {
 			if nic.MAC != "" && other.MAC == nic.MAC {
-				k.report(field+".mac", fmt.Sprintf("%s belongs to the interface %s already", nic.MAC, other.Name), "")
+				k.Report(field+".mac", fmt.Sprintf("%s belongs to the interface %s already", nic.MAC, other.Name), "")
 			}
 		}
-	}
-}
-
-func (k *checker) interfaceName(field, name string) {
-	if name != "" && !interfaceName.MatchString(name) {
-		k.report(field, fmt.Sprintf("%q cannot be the name of an interface", name), "use at most 15 letters, digits, dots, dashes and underscores")
 	}
 }
 
@@ -88,22 +80,22 @@ func (k *checker) nmstate(i int, h *Host) []addressAt {
 		"interface": n.Interface != "", "mac": n.MAC != "", "bond": n.Bond != nil, "vlan": n.VLAN != 0, "routes": n.Routes != nil, "mtu": n.MTU != 0,
 	} {
 		if given {
-			k.report(hostField(i, "net."+name), "stands beside nmstate, which says all of the network", "keep one of them; only interfaces goes with nmstate")
+			k.Report(hostField(i, "net."+name), "stands beside nmstate, which says all of the network", "keep one of them; only interfaces goes with nmstate")
 		}
 	}
-	if n.NMState.Text() == "" || k.isFailed(field) {
+	if n.NMState.Text() == "" || k.IsFailed(field) {
 		return nil
 	}
 	doc, macs, err := readNMState(n)
 	if err != nil {
-		k.report(field, "the nmstate document cannot be read: "+err.Error(), "")
+		k.Report(field, "the nmstate document cannot be read: "+err.Error(), "")
 		return nil
 	}
 	for _, name := range doc.unnamed {
-		k.report(field, fmt.Sprintf("it is not known which interface of the machine %s is", name), fmt.Sprintf("give %s a mac-address, or write interfaces: [{name: %s, mac: ADDRESS}]", name, name))
+		k.Report(field, fmt.Sprintf("it is not known which interface of the machine %s is", name), fmt.Sprintf("give %s a mac-address, or write interfaces: [{name: %s, mac: ADDRESS}]", name, name))
 	}
 	if len(macs) == 0 && len(doc.unnamed) == 0 {
-		k.report(field, "names no interface of the machine", "describe at least one ethernet interface, or write interfaces: [{name: NAME, mac: ADDRESS}]")
+		k.Report(field, "names no interface of the machine", "describe at least one ethernet interface, or write interfaces: [{name: NAME, mac: ADDRESS}]")
 	}
 	var list []addressAt
 	for _, address := range doc.addresses {
@@ -117,23 +109,23 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	ip4 := k.hostAddress(at("ip"), n.IP, wordDHCP, n.IP6 == "")
 	ip6 := k.hostAddress(at("ip6"), n.IP6, wordAuto, true)
 	if ip6.IsValid() && ip6.Addr().Is4() {
-		k.report(at("ip6"), fmt.Sprintf("%s is IPv4", ip6), "write it as ip")
+		k.Report(at("ip6"), fmt.Sprintf("%s is IPv4", ip6), "write it as ip")
 	}
-	k.optionalAddress(at("gateway"), n.Gateway)
-	k.optionalAddress(at("gateway6"), n.Gateway6)
-	k.addresses(at("dns"), n.DNS)
-	k.domains(at("search"), n.Search)
+	k.OptionalAddress(at("gateway"), n.Gateway)
+	k.OptionalAddress(at("gateway6"), n.Gateway6)
+	k.Addresses(at("dns"), n.DNS)
+	k.Domains(at("search"), n.Search)
 	k.mtu(at("mtu"), n.MTU)
-	k.interfaceName(at("interface"), n.Interface)
+	k.InterfaceName(at("interface"), n.Interface)
 	if n.MAC != "" {
-		k.mac(at("mac"), n.MAC)
+		k.MAC(at("mac"), n.MAC)
 	}
 	if n.VLAN != 0 || k.cluster.Spec.Network.Defaults.VLAN == 0 {
 		k.vlan(at("vlan"), n.VLAN)
 	}
 	plan := k.cluster.planNetwork(h)
-	if top := plan.top(); plan.vlan != 0 && !k.isFailed(at("vlan")) && !interfaceName.MatchString(top) {
-		k.report(at("vlan"), fmt.Sprintf("makes the interface %q, a name that is too long", top), "use a shorter name for the interface or the bond")
+	if top := plan.top(); plan.vlan != 0 && !k.IsFailed(at("vlan")) && !values.InterfaceName.MatchString(top) {
+		k.Report(at("vlan"), fmt.Sprintf("makes the interface %q, a name that is too long", top), "use a shorter name for the interface or the bond")
 	}
 	k.ports(i, h, plan)
 	k.way(i, plan)
@@ -151,24 +143,24 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 // hostAddress reads a static address. The zero prefix stands for none, or for
 // one that is not right.
 func (k *checker) hostAddress(field, text, word string, either bool) netip.Prefix {
-	if text == "" || text == word || k.isFailed(field) {
+	if text == "" || text == word || k.IsFailed(field) {
 		return netip.Prefix{}
 	}
 	ip, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		k.report(field, fmt.Sprintf("%q is not an address with a prefix length", text), fmt.Sprintf("write it as 192.168.10.11/24, or %s", word))
+		k.Report(field, fmt.Sprintf("%q is not an address with a prefix length", text), fmt.Sprintf("write it as 192.168.10.11/24, or %s", word))
 		return netip.Prefix{}
 	case !either && ip.Addr().Is6():
-		k.report(field, fmt.Sprintf("%s is IPv6", ip), "write it as ip6")
+		k.Report(field, fmt.Sprintf("%s is IPv6", ip), "write it as ip6")
 		return netip.Prefix{}
-	case isEdge(ip.Addr(), ip) || ip.Addr().IsLoopback() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified():
-		k.report(field, fmt.Sprintf("%s is not an address that a machine can have", ip), "")
+	case values.IsEdge(ip.Addr(), ip) || ip.Addr().IsLoopback() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified():
+		k.Report(field, fmt.Sprintf("%s is not an address that a machine can have", ip), "")
 		return netip.Prefix{}
 	}
 	machine := slices.DeleteFunc(k.machineNetworks(), func(network netip.Prefix) bool { return network.Addr().Is4() != ip.Addr().Is4() })
-	if len(machine) > 0 && !inside(ip.Addr(), machine) {
-		k.report(field, fmt.Sprintf("%s is not in the machine network %s", ip.Addr(), joined(machine)), "")
+	if len(machine) > 0 && !values.Inside(ip.Addr(), machine) {
+		k.Report(field, fmt.Sprintf("%s is not in the machine network %s", ip.Addr(), values.Joined(machine)), "")
 	}
 	return ip
 }
@@ -188,38 +180,38 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 		return
 	case n.Bond == nil:
 		if plan.nics[0].MAC == "" {
-			k.report(field, "it is not known which interface of the machine is meant", "write mac: ADDRESS here, or match: {mac: ADDRESS}")
+			k.Report(field, "it is not known which interface of the machine is meant", "write mac: ADDRESS here, or match: {mac: ADDRESS}")
 		}
 		return
 	}
 	bond := field + ".bond"
 	if n.Interface != "" || n.MAC != "" {
-		k.report(bond, "stands beside a single interface", "name the bond with bond.name, and its ports with interfaces")
+		k.Report(bond, "stands beside a single interface", "name the bond with bond.name, and its ports with interfaces")
 	}
 	k.bond(bond, n.Bond)
 	for j, port := range n.Bond.Ports {
 		if slices.Contains(plan.unnamed, port) && !slices.Contains(n.Bond.Ports[:j], port) {
-			k.report(fmt.Sprintf("%s.ports[%d]", bond, j), fmt.Sprintf("it is not known which interface of the machine %s is", port), fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
+			k.Report(fmt.Sprintf("%s.ports[%d]", bond, j), fmt.Sprintf("it is not known which interface of the machine %s is", port), fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
 		}
 	}
 }
 
 // bond checks what a bond says by itself.
 func (k *checker) bond(field string, b *Bond) {
-	k.interfaceName(field+".name", b.Name)
+	k.InterfaceName(field+".name", b.Name)
 	if len(b.Ports) == 0 {
-		k.report(field+".ports", "is missing", "list the interfaces of the bond")
+		k.Report(field+".ports", "is missing", "list the interfaces of the bond")
 	}
 	for j, port := range b.Ports {
 		if slices.Contains(b.Ports[:j], port) {
-			k.report(fmt.Sprintf("%s.ports[%d]", field, j), fmt.Sprintf("%s stands here twice", port), "")
+			k.Report(fmt.Sprintf("%s.ports[%d]", field, j), fmt.Sprintf("%s stands here twice", port), "")
 		}
 	}
 }
 
 func (k *checker) vlan(field string, id int) {
 	if (id != 0 || k.cluster.Present(field)) && (id < 1 || id > lastVLAN) {
-		k.report(field, fmt.Sprintf("%d cannot be a VLAN id", id), fmt.Sprintf("use 1 to %d", lastVLAN))
+		k.Report(field, fmt.Sprintf("%d cannot be a VLAN id", id), fmt.Sprintf("use 1 to %d", lastVLAN))
 	}
 }
 
@@ -247,7 +239,7 @@ func (k *checker) way(i int, plan netPlan) {
 			}
 		case err != nil:
 		case gateway == family.ip.Addr():
-			k.report(field, fmt.Sprintf("%s is the host's own address", gateway), "")
+			k.Report(field, fmt.Sprintf("%s is the host's own address", gateway), "")
 		case !family.ip.Contains(gateway) && !gateway.IsLinkLocalUnicast():
 			k.gatewayAstray(i, k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
 		}
@@ -287,19 +279,19 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 		field := fmt.Sprintf("%s[%d]", hostField(i, "net.routes"), j)
 		destination, err := netip.ParsePrefix(route.Destination)
 		if err != nil || destination.Masked() != destination {
-			k.report(field+".destination", fmt.Sprintf("%q is not a network", route.Destination), "write it as CIDR, such as 10.0.0.0/8")
+			k.Report(field+".destination", fmt.Sprintf("%q is not a network", route.Destination), "write it as CIDR, such as 10.0.0.0/8")
 		}
-		gateway, ok := k.address(field+".gateway", route.Gateway)
+		gateway, ok := k.Address(field+".gateway", route.Gateway)
 		subnets := []netip.Prefix{plan.ip4, plan.ip6}
 		subnets = slices.DeleteFunc(subnets, func(p netip.Prefix) bool { return !p.IsValid() || p.Addr().Is4() != gateway.Is4() })
-		if ok && len(subnets) > 0 && !inside(gateway, subnets) && !gateway.IsLinkLocalUnicast() {
-			k.report(field+".gateway", fmt.Sprintf("%s is not in the subnet %s of %s", gateway, subnets[0].Masked(), k.hostLabel(i)), "")
+		if ok && len(subnets) > 0 && !values.Inside(gateway, subnets) && !gateway.IsLinkLocalUnicast() {
+			k.Report(field+".gateway", fmt.Sprintf("%s is not in the subnet %s of %s", gateway, subnets[0].Masked(), k.hostLabel(i)), "")
 		}
 		if ok && err == nil && gateway.Is4() != destination.Addr().Is4() {
-			k.report(field, "destination and gateway are of different families", "")
+			k.Report(field, "destination and gateway are of different families", "")
 		}
 		if route.Metric < 0 {
-			k.report(field+".metric", "is negative", "")
+			k.Report(field+".metric", "is negative", "")
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // clusterUUID matches what a cluster calls itself.
@@ -14,20 +16,17 @@ var clusterUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-
 // queryError begins the values that the hub itself gives where a query fails.
 const queryError = "QUERYERROR"
 
-// ownDomain is the domain of the labels that oaictl finds its objects by.
-const ownDomain = "oaictl.io/"
-
 func (k *checker) hub() {
 	h := k.cluster.Spec.Hub
-	k.agentLabels("spec.hub.agentLabels", h.AgentLabels)
-	k.agentLabels("spec.hub.nodeLabels", h.NodeLabels)
+	k.AgentLabels("spec.hub.agentLabels", h.AgentLabels)
+	k.AgentLabels("spec.hub.nodeLabels", h.NodeLabels)
 	k.classifications(h.Classifications)
 	if image := h.Ironic.Image; image != "" && !imageReference.MatchString(image) {
-		k.report("spec.hub.ironic.image", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
+		k.Report("spec.hub.ironic.image", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
 	}
 	for i, family := range h.Ironic.IPFamilies {
 		if slices.Contains(h.Ironic.IPFamilies[:i], family) {
-			k.report(fmt.Sprintf("spec.hub.ironic.ipFamilies[%d]", i), fmt.Sprintf("%s stands here twice", family), "")
+			k.Report(fmt.Sprintf("spec.hub.ironic.ipFamilies[%d]", i), fmt.Sprintf("%s stands here twice", family), "")
 		}
 	}
 	if pool := k.cluster.Spec.InfraEnv.Ref; pool != "" {
@@ -36,7 +35,7 @@ func (k *checker) hub() {
 			"ironic": h.Ironic.Agent || h.Ironic.Image != "" || h.Ironic.IPFamilies != nil,
 		} {
 			if said {
-				k.report("spec.hub."+field, "is a matter of the InfraEnv "+pool+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+				k.Report("spec.hub."+field, "is a matter of the InfraEnv "+pool+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
 			}
 		}
 	}
@@ -45,33 +44,23 @@ func (k *checker) hub() {
 	}
 }
 
-// agentLabels checks labels of objects, among which oaictl has some of its own.
-func (k *checker) agentLabels(field string, labels map[string]string) {
-	k.labels(field, labels)
-	for key := range labels {
-		if strings.HasPrefix(key, ownDomain) {
-			k.report(join(field, key), "is a label by which oaictl finds its objects", "use another key")
-		}
-	}
-}
-
 func (k *checker) classifications(list []Classification) {
 	for i, c := range list {
 		field := fmt.Sprintf("spec.hub.classifications[%d]", i)
-		if k.required(field+".label", c.Label, "name the label") && !labelName.MatchString(c.Label) {
-			k.report(field+".label", fmt.Sprintf("%q cannot be the name of a label", c.Label), "use letters, digits, dashes, dots and underscores; its domain is the hub's")
+		if k.Required(field+".label", c.Label, "name the label") && !values.IsLabelName(c.Label) {
+			k.Report(field+".label", fmt.Sprintf("%q cannot be the name of a label", c.Label), "use letters, digits, dashes, dots and underscores; its domain is the hub's")
 		}
 		switch {
-		case !k.required(field+".value", c.Value, "write the value that the label gets"):
+		case !k.Required(field+".value", c.Value, "write the value that the label gets"):
 		case strings.HasPrefix(c.Value, queryError):
-			k.report(field+".value", "begins with "+queryError+", which the hub writes where a query fails", "use another value")
-		case !labelName.MatchString(c.Value):
-			k.report(field+".value", fmt.Sprintf("%q cannot be the value of a label", c.Value), "use at most 63 letters, digits, dashes, dots and underscores")
+			k.Report(field+".value", "begins with "+queryError+", which the hub writes where a query fails", "use another value")
+		case !values.IsLabelName(c.Value):
+			k.Report(field+".value", fmt.Sprintf("%q cannot be the value of a label", c.Value), "use at most 63 letters, digits, dashes, dots and underscores")
 		}
-		k.required(field+".query", strings.TrimSpace(c.Query), `write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
+		k.Required(field+".query", strings.TrimSpace(c.Query), `write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
 		for _, before := range list[:i] {
 			if c.Label != "" && ClassificationName(before) == ClassificationName(c) {
-				k.report(field, fmt.Sprintf("%s with the value %s stands here twice, in whatever case", c.Label, c.Value), "write one query, with `or` between its parts")
+				k.Report(field, fmt.Sprintf("%s with the value %s stands here twice, in whatever case", c.Label, c.Value), "write one query, with `or` between its parts")
 				break
 			}
 		}
@@ -100,15 +89,15 @@ func (k *checker) metal3(i int) {
 	}
 	field := hostField(i, "bmc.metal3")
 	if method := k.cluster.Spec.Boot.Method; method != BootMetal3 {
-		k.report(field, fmt.Sprintf("goes with boot.method metal3, but the method is %s", method), "write spec.boot.method: metal3, or leave it out")
+		k.Report(field, fmt.Sprintf("goes with boot.method metal3, but the method is %s", method), "write spec.boot.method: metal3, or leave it out")
 		return
 	}
-	k.agentLabels(field+".agentLabels", bmc.Metal3.AgentLabels)
+	k.AgentLabels(field+".agentLabels", bmc.Metal3.AgentLabels)
 	switch timeout := time.Duration(bmc.Metal3.DrainTimeout); {
 	case timeout < 0:
-		k.report(field+".drainTimeout", "is negative", "")
+		k.Report(field+".drainTimeout", "is negative", "")
 	case timeout > 0 && !bmc.Metal3.RemoveNode:
-		k.report(field+".drainTimeout", "says how long a node is drained that is removed, but removeNode is not true", "write removeNode: true too")
+		k.Report(field+".drainTimeout", "says how long a node is drained that is removed, but removeNode is not true", "write removeNode: true too")
 	}
 }
 
@@ -119,9 +108,9 @@ func (k *checker) discoveryImage() {
 	switch {
 	case version == "":
 	case !releaseVersion.MatchString(version):
-		k.report(field, fmt.Sprintf("%q is not a version of OpenShift", version), `write the version whose live system is booted, such as "4.20"`)
+		k.Report(field, fmt.Sprintf("%q is not a version of OpenShift", version), `write the version whose live system is booted, such as "4.20"`)
 	case k.cluster.Spec.InfraEnv.Ref != "":
-		k.report(field, "is a matter of the InfraEnv "+k.cluster.Spec.InfraEnv.Ref+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+		k.Report(field, "is a matter of the InfraEnv "+k.cluster.Spec.InfraEnv.Ref+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
 	}
 }
 
@@ -130,7 +119,7 @@ func (k *checker) discoveryImage() {
 func (k *checker) imported() {
 	c := k.cluster
 	if id := c.Spec.Import.ClusterID; id != "" && !clusterUUID.MatchString(id) {
-		k.report("spec.import.clusterID", fmt.Sprintf("%q is not a UUID", id), "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
+		k.Report("spec.import.clusterID", fmt.Sprintf("%q is not a UUID", id), "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
 	}
 	for _, field := range []string{
 		"spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
@@ -139,13 +128,13 @@ func (k *checker) imported() {
 		"spec.manifests", "spec.operators", "spec.bundles", "spec.ignoreValidations", "spec.overrides.installConfig",
 	} {
 		if c.Present(field) {
-			k.report(field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
+			k.Report(field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
 		}
 	}
 	if len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts {
-		k.report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
+		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
 	}
 	if c.WorkerCount() < 0 {
-		k.report("spec.topology.workers", "is negative", "")
+		k.Report("spec.topology.workers", "is negative", "")
 	}
 }

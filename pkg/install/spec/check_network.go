@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // Networks that the service takes where the file names none.
@@ -15,7 +17,6 @@ var (
 const (
 	defaultHostPrefix4 = 23
 	defaultHostPrefix6 = 64
-	maxNetworks        = 64
 	maxHostPrefix4     = 25 // leaves a node 128 addresses, the least that the service takes
 	minMTU             = 1280
 	maxMTU             = 65520
@@ -23,17 +24,10 @@ const (
 	minorUserLB        = 16 // first with a user-managed load balancer
 )
 
-// namedNetwork is a network, and the field that it stands in.
-type namedNetwork struct {
-	prefix netip.Prefix
-	field  string
-	kind   string
-}
-
 func (k *checker) networks() {
 	n := k.cluster.Spec.Network
-	machine := k.prefixes("spec.network.machine", "machine network", n.Machine)
-	service := k.prefixes("spec.network.service", "service network", n.Service)
+	machine := k.Prefixes("spec.network.machine", "machine network", n.Machine)
+	service := k.Prefixes("spec.network.service", "service network", n.Service)
 	cluster := k.clusterNetworks()
 	k.overlaps(machine, cluster, service)
 	k.families(machine, cluster, service)
@@ -42,56 +36,19 @@ func (k *checker) networks() {
 	k.networkDefaults()
 }
 
-// prefixes reads a list of CIDRs. Those that are not right are reported and
-// left out.
-func (k *checker) prefixes(field, kind string, texts []string) []namedNetwork {
-	var list []namedNetwork
-	if len(texts) > maxNetworks {
-		k.report(field, fmt.Sprintf("there are %d networks", len(texts)), fmt.Sprintf("use at most %d", maxNetworks))
-		return nil
-	}
-	for i, text := range texts {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		if prefix, ok := k.prefix(at, text); ok {
-			list = append(list, namedNetwork{prefix, at, kind})
-		}
-	}
-	return list
-}
-
-func (k *checker) prefix(field, text string) (netip.Prefix, bool) {
-	if k.isFailed(field) {
-		return netip.Prefix{}, false
-	}
-	prefix, err := netip.ParsePrefix(text)
-	switch {
-	case err != nil:
-		k.report(field, fmt.Sprintf("%q is not a network", text), "write it as CIDR, such as 192.168.10.0/24")
-	case prefix.Addr().Is4In6():
-		k.report(field, fmt.Sprintf("%q is an IPv4 address written as IPv6", text), "")
-	case prefix.Bits() == 0:
-		k.report(field, fmt.Sprintf("%q is every address there is", text), "")
-	case prefix.Masked() != prefix:
-		k.report(field, fmt.Sprintf("%q is an address in a network, not the network", text), fmt.Sprintf("write %q", prefix.Masked()))
-	default:
-		return prefix, true
-	}
-	return netip.Prefix{}, false
-}
-
-func (k *checker) clusterNetworks() []namedNetwork {
-	var list []namedNetwork
-	if given := len(k.cluster.Spec.Network.Cluster); given > maxNetworks {
-		k.report("spec.network.cluster", fmt.Sprintf("there are %d networks", given), fmt.Sprintf("use at most %d", maxNetworks))
+func (k *checker) clusterNetworks() []values.NamedNetwork {
+	var list []values.NamedNetwork
+	if given := len(k.cluster.Spec.Network.Cluster); given > values.MaxNetworks {
+		k.Report("spec.network.cluster", fmt.Sprintf("there are %d networks", given), fmt.Sprintf("use at most %d", values.MaxNetworks))
 		return nil
 	}
 	for i, network := range k.cluster.Spec.Network.Cluster {
 		field := fmt.Sprintf("spec.network.cluster[%d]", i)
-		if !k.required(field+".cidr", network.CIDR, "write the network that pods get their addresses from") {
+		if !k.Required(field+".cidr", network.CIDR, "write the network that pods get their addresses from") {
 			continue
 		}
-		if prefix, ok := k.prefix(field+".cidr", network.CIDR); ok {
-			list = append(list, namedNetwork{prefix, field + ".cidr", "cluster network"})
+		if prefix, ok := k.Prefix(field+".cidr", network.CIDR); ok {
+			list = append(list, values.NamedNetwork{Prefix: prefix, Field: field + ".cidr", Kind: "cluster network"})
 			k.hostPrefix(field, prefix, network.HostPrefix)
 		}
 	}
@@ -110,28 +67,28 @@ func (k *checker) hostPrefix(field string, network netip.Prefix, bits int) {
 	nodes := c.ControlPlaneCount() + c.WorkerCount() + c.ArbiterCount()
 	switch {
 	case bits <= network.Bits() && nodes != 1 || bits < network.Bits():
-		k.report(field, fmt.Sprintf("/%d leaves no room in %s for the parts of several nodes", bits, network), "use a longer host prefix, or a larger network")
+		k.Report(field, fmt.Sprintf("/%d leaves no room in %s for the parts of several nodes", bits, network), "use a longer host prefix, or a larger network")
 	case bits > most:
-		k.report(field, fmt.Sprintf("/%d is too long", bits), fmt.Sprintf("use at most %d, so that a node has addresses for its pods", most))
+		k.Report(field, fmt.Sprintf("/%d is too long", bits), fmt.Sprintf("use at most %d, so that a node has addresses for its pods", most))
 	case bits-network.Bits() < 31 && 1<<(bits-network.Bits()) < nodes:
-		k.report(field, fmt.Sprintf("%s has room for %d nodes of /%d each, but there are %d", network, 1<<(bits-network.Bits()), bits, nodes), "use a longer host prefix, or a larger network")
+		k.Report(field, fmt.Sprintf("%s has room for %d nodes of /%d each, but there are %d", network, 1<<(bits-network.Bits()), bits, nodes), "use a longer host prefix, or a larger network")
 	}
 }
 
 // overlaps reports every pair of networks that share addresses.
-func (k *checker) overlaps(machine, cluster, service []namedNetwork) {
-	var all []namedNetwork
+func (k *checker) overlaps(machine, cluster, service []values.NamedNetwork) {
+	var all []values.NamedNetwork
 	if len(k.cluster.Spec.Network.Cluster) == 0 {
-		all = append(all, namedNetwork{prefix: defaultClusterNetwork, kind: "default cluster network"})
+		all = append(all, values.NamedNetwork{Prefix: defaultClusterNetwork, Kind: "default cluster network"})
 	}
 	if len(k.cluster.Spec.Network.Service) == 0 {
-		all = append(all, namedNetwork{prefix: defaultServiceNetwork, kind: "default service network"})
+		all = append(all, values.NamedNetwork{Prefix: defaultServiceNetwork, Kind: "default service network"})
 	}
 	all = append(append(append(all, machine...), cluster...), service...)
 	for i, later := range all {
 		for _, earlier := range all[:i] {
-			if later.prefix.Overlaps(earlier.prefix) && later.field != "" {
-				k.report(later.field, fmt.Sprintf("the %s %s overlaps the %s %s", later.kind, later.prefix, earlier.kind, earlier.prefix), "")
+			if later.Prefix.Overlaps(earlier.Prefix) && later.Field != "" {
+				k.Report(later.Field, fmt.Sprintf("the %s %s overlaps the %s %s", later.Kind, later.Prefix, earlier.Kind, earlier.Prefix), "")
 			}
 		}
 	}
@@ -139,11 +96,11 @@ func (k *checker) overlaps(machine, cluster, service []namedNetwork) {
 
 // families checks dual stack: where it is asked for, machine, cluster and
 // service networks all have it.
-func (k *checker) families(machine, cluster, service []namedNetwork) {
-	dual := isDual(machine) || isDual(cluster) || isDual(service) || len(k.cluster.Spec.Network.VIPs.API) == 2
+func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
+	dual := values.IsDual(machine) || values.IsDual(cluster) || values.IsDual(service) || len(k.cluster.Spec.Network.VIPs.API) == 2
 	lists := []struct {
 		field, example string
-		read           []namedNetwork
+		read           []values.NamedNetwork
 		given          int
 	}{
 		{"spec.network.machine", "", machine, len(k.cluster.Spec.Network.Machine)},
@@ -153,41 +110,32 @@ func (k *checker) families(machine, cluster, service []namedNetwork) {
 	for _, list := range lists {
 		switch {
 		case len(list.read) != list.given:
-		case dual && !isDual(list.read):
+		case dual && !values.IsDual(list.read):
 			remedy := strings.TrimSpace("write one IPv4 and one IPv6 network " + list.example)
-			k.report(list.field, "dual stack needs networks of both families here", remedy)
-		case !dual && len(list.read) > 0 && len(lists[0].read) > 0 && list.read[0].prefix.Addr().Is4() != lists[0].read[0].prefix.Addr().Is4():
-			k.report(list.field, "is of another family than the machine network", "")
-		case !dual && list.given == 0 && len(lists[0].read) > 0 && lists[0].read[0].prefix.Addr().Is6():
-			k.report(list.field, "is missing, and the service's default is IPv4", "write an IPv6 network")
+			k.Report(list.field, "dual stack needs networks of both families here", remedy)
+		case !dual && len(list.read) > 0 && len(lists[0].read) > 0 && list.read[0].Prefix.Addr().Is4() != lists[0].read[0].Prefix.Addr().Is4():
+			k.Report(list.field, "is of another family than the machine network", "")
+		case !dual && list.given == 0 && len(lists[0].read) > 0 && lists[0].read[0].Prefix.Addr().Is6():
+			k.Report(list.field, "is missing, and the service's default is IPv4", "write an IPv6 network")
 		case !dual && list.field == "spec.network.service" && len(list.read) > 1:
-			k.report(list.field, "a cluster has one service network of each family", "")
+			k.Report(list.field, "a cluster has one service network of each family", "")
 		}
 	}
-	if dual && len(machine) > 0 && len(service) > 0 && machine[0].prefix.Addr().Is4() != service[0].prefix.Addr().Is4() {
-		k.report("spec.network.service", "the families stand in another order than in spec.network.machine", "the first decides the primary family; keep one order everywhere")
+	if dual && len(machine) > 0 && len(service) > 0 && machine[0].Prefix.Addr().Is4() != service[0].Prefix.Addr().Is4() {
+		k.Report("spec.network.service", "the families stand in another order than in spec.network.machine", "the first decides the primary family; keep one order everywhere")
 	}
-}
-
-func isDual(list []namedNetwork) bool {
-	four, six := false, false
-	for _, network := range list {
-		four = four || network.prefix.Addr().Is4()
-		six = six || network.prefix.Addr().Is6()
-	}
-	return four && six
 }
 
 func (k *checker) networkKind() {
 	n, p := k.cluster.Spec.Network, k.cluster.Spec.Platform.Type
 	if n.Type == OpenShiftSDN && !k.cluster.olderThan(lastSDNMinor+1) {
-		k.report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
+		k.Report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
 	}
 	if isTrue(n.UserManaged) && p != NoneType && p != External {
-		k.report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none or external, not %s", p), "for a load balancer of your own write loadBalancer: user-managed")
+		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none or external, not %s", p), "for a load balancer of your own write loadBalancer: user-managed")
 	}
 	if n.UserManaged != nil && !*n.UserManaged && p == NoneType {
-		k.report("spec.network.userManaged", "with platform none the network is always user-managed", "leave it out")
+		k.Report("spec.network.userManaged", "with platform none the network is always user-managed", "leave it out")
 	}
 	if n.LoadBalancer != UserManaged {
 		return
@@ -195,11 +143,11 @@ func (k *checker) networkKind() {
 	const field = "spec.network.loadBalancer"
 	switch {
 	case p != BareMetal && p != VSphere:
-		k.report(field, fmt.Sprintf("a user-managed load balancer goes with platform baremetal or vsphere, not %s", p), "")
+		k.Report(field, fmt.Sprintf("a user-managed load balancer goes with platform baremetal or vsphere, not %s", p), "")
 	case k.cluster.olderThan(minorUserLB):
 		k.tooOld(field, "user-managed load balancers", minorUserLB)
 	case len(n.VIPs.API) > 1 || len(n.VIPs.Ingress) > 1:
-		k.report(field, "a user-managed load balancer does not go with dual-stack vips", "")
+		k.Report(field, "a user-managed load balancer does not go with dual-stack vips", "")
 	}
 }
 
@@ -207,85 +155,39 @@ func (k *checker) networkKind() {
 // their own way.
 func (k *checker) podMTU(n Network) {
 	k.mtu(fieldMTU, n.MTU)
-	if n.MTU == 0 || k.isFailed(fieldMTU) {
+	if n.MTU == 0 || k.IsFailed(fieldMTU) {
 		return
 	}
 	switch n.Type {
 	case "", "OVNKubernetes", "OpenShiftSDN":
 	default:
-		k.report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a configuration of its own", n.Type), "set it in its own manifests, and leave it out here")
+		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a configuration of its own", n.Type), "set it in its own manifests, and leave it out here")
 	}
 }
 
 func (k *checker) mtu(field string, mtu int) {
 	if (mtu != 0 || k.cluster.Present(field)) && (mtu < minMTU || mtu > maxMTU) {
-		k.report(field, fmt.Sprintf("%d cannot be an MTU", mtu), fmt.Sprintf("use %d to %d", minMTU, maxMTU))
+		k.Report(field, fmt.Sprintf("%d cannot be an MTU", mtu), fmt.Sprintf("use %d to %d", minMTU, maxMTU))
 	}
 }
 
 func (k *checker) networkDefaults() {
 	d := k.cluster.Spec.Network.Defaults
 	const field = "spec.network.defaults"
-	k.optionalAddress(field+".gateway", d.Gateway)
-	if ip, ok := k.optionalAddress(field+".gateway6", d.Gateway6); ok && ip.Is4() {
-		k.report(field+".gateway6", "is an IPv4 address", "write it as gateway")
+	k.OptionalAddress(field+".gateway", d.Gateway)
+	if ip, ok := k.OptionalAddress(field+".gateway6", d.Gateway6); ok && ip.Is4() {
+		k.Report(field+".gateway6", "is an IPv4 address", "write it as gateway")
 	}
-	k.addresses(field+".dns", d.DNS)
-	k.domains(field+".search", d.Search)
+	k.Addresses(field+".dns", d.DNS)
+	k.Domains(field+".search", d.Search)
 	k.mtu(field+".mtu", d.MTU)
 	k.vlan(field+".vlan", d.VLAN)
 	if d.Bond != nil {
 		k.bond(field+".bond", d.Bond)
 	}
-	k.timeServers(field+".ntp", d.NTP)
-	k.timeServers("spec.network.ntp", k.cluster.Spec.Network.NTP)
+	k.TimeServers(field+".ntp", d.NTP)
+	k.TimeServers("spec.network.ntp", k.cluster.Spec.Network.NTP)
 	if len(d.NTP) > 0 && len(k.cluster.Spec.Network.NTP) > 0 {
-		k.report(field+".ntp", "adds servers to those of spec.network.ntp, which are to be the only ones", "keep one of the two lists")
-	}
-}
-
-func (k *checker) optionalAddress(field, text string) (netip.Addr, bool) {
-	if text == "" {
-		return netip.Addr{}, false
-	}
-	return k.address(field, text)
-}
-
-func (k *checker) address(field, text string) (netip.Addr, bool) {
-	ip, err := netip.ParseAddr(text)
-	switch {
-	case err != nil:
-		remedy := ""
-		if prefix, err := netip.ParsePrefix(text); err == nil {
-			remedy = fmt.Sprintf("write %q, without the prefix length", prefix.Addr())
-		}
-		k.report(field, fmt.Sprintf("%q is not an IP address", text), remedy)
-	case ip.Is4In6() || ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast():
-		k.report(field, fmt.Sprintf("%q cannot be used here", text), "write the address of a machine")
-	default:
-		return ip.WithZone(""), true
-	}
-	return netip.Addr{}, false
-}
-
-func (k *checker) addresses(field string, texts []string) {
-	for i, text := range texts {
-		k.address(fmt.Sprintf("%s[%d]", field, i), text)
-	}
-}
-
-func (k *checker) domains(field string, texts []string) {
-	for i, text := range texts {
-		if !isDomain(text) {
-			k.report(fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%q is not a DNS domain", text), lowerRemedy(text, isDomain))
-		}
-	}
-}
-
-func (k *checker) timeServers(field string, texts []string) {
-	for i, text := range texts {
-		if _, err := netip.ParseAddr(text); err != nil && !isDomain(strings.ToLower(text)) {
-			k.report(fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%q is neither an address nor a DNS name", text), "")
-		}
+		k.Report(field+".ntp", "adds servers to those of spec.network.ntp, which are to be the only ones", "keep one of the two lists")
 	}
 }

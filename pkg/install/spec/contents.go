@@ -1,6 +1,10 @@
 package spec
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
+)
 
 // PullSecret is the pull secret's JSON.
 func (c *Cluster) PullSecret() Secret { return c.Spec.PullSecret.Secret() }
@@ -10,21 +14,9 @@ func (c *Cluster) PullSecret() Secret { return c.Spec.PullSecret.Secret() }
 func (c *Cluster) SSHKey() string {
 	var keys []string
 	for i := range c.Spec.SSHKeys {
-		keys = append(keys, keyLines(c.Spec.SSHKeys[i].Text())...)
+		keys = append(keys, values.KeyLines(c.Spec.SSHKeys[i].Text())...)
 	}
 	return strings.Join(keys, "\n")
-}
-
-// keyLines is the keys in a file of public keys, without empty lines and
-// comments.
-func keyLines(text string) []string {
-	var keys []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			keys = append(keys, line)
-		}
-	}
-	return keys
 }
 
 // TrustBundle is the certificates (PEM) to trust besides the well-known ones;

@@ -1,11 +1,11 @@
 package spec
 
 import (
-	"net"
 	"net/netip"
-	"net/url"
 	"reflect"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // Default fills in what follows from the rest of the cluster, and brings words,
@@ -76,12 +76,12 @@ func (c *Cluster) defaultHost(i int) {
 	if h.Hostname == "" && !c.Present(hostField(i, "hostname")) {
 		h.Hostname = h.Name
 	}
-	h.Match.MAC = canonicalMAC(h.Match.MAC)
+	h.Match.MAC = values.CanonicalMAC(h.Match.MAC)
 	h.Match.UUID = strings.ToLower(h.Match.UUID)
 	if h.Net != nil {
-		h.Net.MAC = canonicalMAC(h.Net.MAC)
+		h.Net.MAC = values.CanonicalMAC(h.Net.MAC)
 		for j := range h.Net.Interfaces {
-			h.Net.Interfaces[j].MAC = canonicalMAC(h.Net.Interfaces[j].MAC)
+			h.Net.Interfaces[j].MAC = values.CanonicalMAC(h.Net.Interfaces[j].MAC)
 		}
 	}
 	if h.Match == (Match{}) {
@@ -120,7 +120,7 @@ func impliedMatch(h *Host) Match {
 	case h.Net != nil && len(h.Net.Interfaces) > 0:
 		return Match{MAC: h.Net.Interfaces[0].MAC}
 	case h.BMC != nil:
-		if ip, err := netip.ParseAddr(bmcHost(h.BMC.Address)); err == nil {
+		if ip, err := netip.ParseAddr(values.BMCHost(h.BMC.Address)); err == nil {
 			return Match{BMC: ip.String()}
 		}
 	}
@@ -138,39 +138,6 @@ func defaultFencing(f *Fencing, bmc *BMC) {
 		insecure := true
 		f.Insecure = &insecure
 	}
-}
-
-// bmcHost is the host part of a BMC's address, in any of its forms.
-func bmcHost(address string) string {
-	if strings.Contains(address, "://") {
-		if parsed, err := url.Parse(address); err == nil {
-			return parsed.Hostname()
-		}
-		return ""
-	}
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return strings.Trim(address, "[]")
-}
-
-// canonicalMAC is a MAC address in lower case with colons, or text as it is if
-// it is none.
-func canonicalMAC(text string) string {
-	if mac, ok := parseMAC(text); ok {
-		return mac
-	}
-	return text
-}
-
-// parseMAC reads a MAC address of 48 bits, the only kind that the service
-// takes.
-func parseMAC(text string) (string, bool) {
-	mac, err := net.ParseMAC(text)
-	if err != nil || len(mac) != 6 {
-		return "", false
-	}
-	return mac.String(), true
 }
 
 func (c *Cluster) defaultTopology() {

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // Where RHCOS looks for mirrors (containers-registries.conf(5)) and for
@@ -27,7 +29,7 @@ func (c *Cluster) DiscoveryIgnition() (string, error) {
 	if config == nil {
 		return "", nil
 	}
-	return marshal(config)
+	return values.Marshal(config)
 }
 
 func (c *Cluster) discoveryConfig() (map[string]any, error) {
@@ -46,7 +48,7 @@ func (c *Cluster) discoveryConfig() (map[string]any, error) {
 	if bundle := c.TrustBundle(); bundle != "" {
 		files = append(files, ignitionFile(trustPath, bundle))
 	}
-	config := merge(map[string]any{"ignition": map[string]any{"version": discoveryIgnitionVersion}}, wanted)
+	config := values.Merge(map[string]any{"ignition": map[string]any{"version": discoveryIgnitionVersion}}, wanted)
 	storage, _ := config["storage"].(map[string]any)
 	theirs, _ := storage["files"].([]any)
 	all := theirs
@@ -55,7 +57,7 @@ func (c *Cluster) discoveryConfig() (map[string]any, error) {
 			all = append([]any{files[i]}, all...)
 		}
 	}
-	config["storage"] = merge(storage, map[string]any{"files": all})
+	config["storage"] = values.Merge(storage, map[string]any{"files": all})
 	return config, nil
 }
 

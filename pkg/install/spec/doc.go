@@ -11,4 +11,4 @@
 // words, is the business of the service planes.
 package spec
 
-//go:generate go run ./internal/schemagen -docs ../../../docs/cluster.schema.json -out schema.json
+//go:generate go run ./internal/schemagen -docs ../../../docs/cluster.schema.json -out schema/schema.json

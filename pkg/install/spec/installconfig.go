@@ -1,6 +1,10 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
+)
 
 // lastContentSourcesMinor is the last version whose install-config has
 // imageContentSources; then came imageDigestSources.
@@ -22,11 +26,11 @@ func (c *Cluster) InstallConfigOverrides() (string, error) {
 	if c.Spec.FIPS != nil {
 		own["fips"] = *c.Spec.FIPS
 	}
-	all := merge(own, c.Spec.Overrides.InstallConfig)
+	all := values.Merge(own, c.Spec.Overrides.InstallConfig)
 	if len(all) == 0 {
 		return "", nil
 	}
-	text, err := marshal(all)
+	text, err := values.Marshal(all)
 	if err != nil {
 		return "", fmt.Errorf("the install-config overrides of cluster %s: %w", c.Metadata.Name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"reflect"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 )
 
 // Load reads the cluster in the file at path; "-" is standard input. Whatever
@@ -46,7 +47,7 @@ func Read(ctx context.Context, name string, r io.Reader, env Env) (*Cluster, err
 // Parse reads the cluster in data, as Read does.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
 	problems := &Problems{}
-	root, syntax := parseTree(data)
+	root, syntax := decode.ParseTree(data)
 	for _, p := range syntax {
 		problems.List = append(problems.List, Problem{File: name, Line: p.At.Line, Column: p.At.Column, Message: p.Message, Remedy: p.Remedy})
 	}
@@ -54,32 +55,18 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 		return nil, problems.sorted()
 	}
 	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", places: map[string]yamltree.Place{}}}
-	d := &decoder{file: name, places: c.source.places, problems: problems, failed: map[string]bool{}}
-	d.value(root, root.At, "", reflect.ValueOf(c).Elem())
-	if root.Kind != yamltree.Map || !ours(c, problems) || d.full() {
+	d := &decode.Decoder{Places: c.source.places, Failed: map[string]bool{}, Format: &clusterFormat{file: name, problems: problems}}
+	d.Value(root, root.At, "", reflect.ValueOf(c).Elem())
+	if root.Kind != yamltree.Map || !ours(c, problems) || d.Format.Full() {
 		return nil, problems.sorted()
 	}
-	if err := c.resolve(ctx, env, problems, d.failed); err != nil {
+	if err := c.resolve(ctx, env, problems, d.Failed); err != nil {
 		return nil, err
 	}
 	if err := problems.sorted(); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// parseTree reads one YAML document.
-func parseTree(data []byte) (*yamltree.Node, []yamltree.Problem) {
-	docs, problems := yamltree.Parse(data)
-	switch {
-	case len(problems) > 0 && len(docs) == 0:
-		return nil, problems
-	case len(docs) == 0 || docs[0].Kind == yamltree.Null && len(problems) == 0:
-		return nil, []yamltree.Problem{{At: yamltree.Place{Line: 1, Column: 1}, Message: "is empty"}}
-	case len(docs) > 1:
-		return nil, []yamltree.Problem{{At: docs[1].At, Message: "a second document starts here", Remedy: "keep one cluster in a file"}}
-	}
-	return docs[0], problems
 }
 
 // ours says whether the document is one of ours at all. If it is not, every
@@ -109,7 +96,7 @@ func ours(c *Cluster, problems *Problems) bool {
 func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 	if c.source == nil {
 		c.source = &source{dir: dir, places: map[string]yamltree.Place{}}
-		notePresent(c.source.places, reflect.ValueOf(c).Elem(), "")
+		decode.NotePresent(c.source.places, reflect.ValueOf(c).Elem(), "")
 	}
 	problems := &Problems{}
 	if err := c.resolve(ctx, env, problems, map[string]bool{}); err != nil {
@@ -120,7 +107,7 @@ func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 
 func (c *Cluster) resolve(ctx context.Context, env Env, problems *Problems, failed map[string]bool) error {
 	c.Default()
-	check := &checker{cluster: c, problems: problems, failed: failed}
+	check := newChecker(c, problems, failed)
 	readSources(ctx, env, check)
 	c.defaultBMCs()
 	if ctx.Err() != nil {
@@ -128,30 +115,6 @@ func (c *Cluster) resolve(ctx context.Context, env Env, problems *Problems, fail
 	}
 	check.all()
 	return nil
-}
-
-// notePresent notes the fields that are not zero.
-func notePresent(places map[string]yamltree.Place, v reflect.Value, path string) {
-	if v.IsZero() {
-		return
-	}
-	if path != "" {
-		places[path] = yamltree.Place{}
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		notePresent(places, v.Elem(), path)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if name := yamlName(v.Type().Field(i)); name != "" {
-				notePresent(places, v.Field(i), join(path, name))
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			notePresent(places, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
-		}
-	}
 }
 
 func fileProblem(name, message string) error {

@@ -63,15 +63,15 @@ func (r *sourceReader) manifests() {
 	for i, m := range r.check.cluster.Spec.Manifests {
 		field := fmt.Sprintf("spec.manifests[%d]", i)
 		switch {
-		case r.check.isFailed(field):
+		case r.check.IsFailed(field):
 		case m.Path != "" && (m.Content != "" || m.Name != ""):
-			r.check.report(field, "has a path, and stands inline too", "keep path, or name and content")
+			r.check.Report(field, "has a path, and stands inline too", "keep path, or name and content")
 		case m.Path != "":
 			all = append(all, r.manifestPath(m, field)...)
 		case m.Name != "" && m.Content != "":
 			all = append(all, Manifest{Folder: folderOf(m.Folder, ""), Name: m.Name, Content: m.Content, Field: field})
 		default:
-			r.check.report(field, "names no manifest", "write path, or name and content")
+			r.check.Report(field, "names no manifest", "write path, or name and content")
 		}
 	}
 	r.check.cluster.source.manifests = all
@@ -80,7 +80,7 @@ func (r *sourceReader) manifests() {
 func (r *sourceReader) manifestPath(m ManifestSource, field string) []Manifest {
 	full, err := r.path(m.Path)
 	if err != nil {
-		r.check.report(field, err.Error(), "")
+		r.check.Report(field, err.Error(), "")
 		return nil
 	}
 	if r.env.ReadDir != nil {
@@ -92,7 +92,7 @@ func (r *sourceReader) manifestPath(m ManifestSource, field string) []Manifest {
 				}
 			}
 			if len(names) == 0 {
-				r.check.report(field, fmt.Sprintf("the folder %s holds no manifests", full), "manifests end in .yaml, .yml or .json")
+				r.check.Report(field, fmt.Sprintf("the folder %s holds no manifests", full), "manifests end in .yaml, .yml or .json")
 			}
 			return r.manifestFiles(m, full, names, field)
 		}

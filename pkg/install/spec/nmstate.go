@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // MACInterface ties a name that a host's network speaks of to a MAC address.
@@ -140,7 +141,7 @@ func (p *netPlan) ports(h *Host) {
 		p.bondName = "bond0"
 	}
 	for i, port := range p.bond.Ports {
-		if mac, ok := parseMAC(port); ok {
+		if mac, ok := values.ParseMAC(port); ok {
 			p.nics = append(p.nics, nicWithMAC(n.Interfaces, mac, i))
 		} else if nic, ok := nicNamed(n.Interfaces, port); ok {
 			p.nics = append(p.nics, nic)
@@ -179,7 +180,7 @@ func nicWithMAC(nics []NIC, mac string, i int) NIC {
 func (p *netPlan) macs() []MACInterface {
 	list := make([]MACInterface, len(p.nics))
 	for i, nic := range p.nics {
-		list[i] = MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name}
+		list[i] = MACInterface{MAC: values.CanonicalMAC(nic.MAC), LogicalName: nic.Name}
 	}
 	return list
 }

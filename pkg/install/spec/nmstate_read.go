@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // readNMState finds what an nmstate document says about names: the interfaces
 // that it ties to MAC addresses, by itself or through net.interfaces, and those
 // that it does not. Virtual interfaces need none.
 func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
-	root, problems := parseTree([]byte(n.NMState.Text()))
+	root, problems := decode.ParseTree([]byte(n.NMState.Text()))
 	if len(problems) > 0 {
 		return nil, nil, fmt.Errorf("line %d %s", problems[0].At.Line, problems[0].Message)
 	}
@@ -29,14 +31,14 @@ func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
 			doc.unnamed = append(doc.unnamed, nic.Name)
 			continue
 		}
-		macs = append(macs, MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name})
+		macs = append(macs, MACInterface{MAC: values.CanonicalMAC(nic.MAC), LogicalName: nic.Name})
 	}
 	// A document may name a port only in its bond, its bridge or its VLAN: it is
 	// tied to the machine all the same.
 	for _, nic := range n.Interfaces {
 		tied := slices.ContainsFunc(macs, func(m MACInterface) bool { return m.LogicalName == nic.Name })
 		if nic.Name != "" && nic.MAC != "" && !tied {
-			macs = append(macs, MACInterface{MAC: canonicalMAC(nic.MAC), LogicalName: nic.Name})
+			macs = append(macs, MACInterface{MAC: values.CanonicalMAC(nic.MAC), LogicalName: nic.Name})
 		}
 	}
 	return doc, macs, nil

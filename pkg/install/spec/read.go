@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 )
 
 // origin is one way to get at a text; exactly one of its fields is set.
@@ -64,8 +65,8 @@ func (r *sourceReader) walk(v reflect.Value, field string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := yamlName(v.Type().Field(i)); name != "" {
-				r.walk(v.Field(i), join(field, name))
+			if name := decode.Name(v.Type().Field(i)); name != "" {
+				r.walk(v.Field(i), decode.Join(field, name))
 			}
 		}
 	case reflect.Slice:
@@ -110,7 +111,7 @@ func (r *sourceReader) source(s *Source, field string) {
 
 func (r *sourceReader) secretRef(ref *SecretRef, field string) {
 	if ref.Name == "" {
-		r.check.report(field+".secretRef.name", "is missing", "")
+		r.check.Report(field+".secretRef.name", "is missing", "")
 	}
 }
 
@@ -149,7 +150,7 @@ func (r *sourceReader) credentials(c *Credentials, field string) {
 	}
 	user, password, found := strings.Cut(text, ":")
 	if !found || user == "" || password == "" {
-		r.check.report(field, "what was read is not of the form user:password", "")
+		r.check.Report(field, "what was read is not of the form user:password", "")
 		return
 	}
 	c.user, c.password = user, NewSecret(password)
@@ -158,11 +159,11 @@ func (r *sourceReader) credentials(c *Credentials, field string) {
 func (r *sourceReader) userAndPassword(c *Credentials, field string) {
 	switch {
 	case c.kinds() > 0:
-		r.check.report(field, "username and password stand beside another source", "keep one of them")
+		r.check.Report(field, "username and password stand beside another source", "keep one of them")
 	case c.Username == "":
-		r.check.report(field, "username is missing beside password", "")
+		r.check.Report(field, "username is missing beside password", "")
 	case c.Password == nil:
-		r.check.report(field, "password is missing beside username", "write where it is read from: password: {file: PATH}")
+		r.check.Report(field, "password is missing beside username", "write where it is read from: password: {file: PATH}")
 	default:
 		r.source(c.Password, field+".password")
 		c.user, c.password = c.Username, c.Password.content
@@ -178,7 +179,7 @@ func (r *sourceReader) document(d *Document, field string) {
 		return
 	}
 	if d.File == "" {
-		r.check.report(field, "is empty", "write the document itself, or {file: PATH}")
+		r.check.Report(field, "is empty", "write the document itself, or {file: PATH}")
 		return
 	}
 	if text, ok := r.read(origin{file: d.File}, field); ok {
@@ -188,13 +189,13 @@ func (r *sourceReader) document(d *Document, field string) {
 
 // one reports a source that names nothing, or more than one thing.
 func (r *sourceReader) one(kinds int, field, choice string) bool {
-	if kinds == 1 || r.check.isFailed(field) {
+	if kinds == 1 || r.check.IsFailed(field) {
 		return kinds == 1
 	}
 	if kinds == 0 {
-		r.check.report(field, "says not where it is read from", "write one of "+choice)
+		r.check.Report(field, "says not where it is read from", "write one of "+choice)
 	} else {
-		r.check.report(field, "says more than one place where it is read from", "keep one of "+choice)
+		r.check.Report(field, "says more than one place where it is read from", "keep one of "+choice)
 	}
 	return false
 }
@@ -208,7 +209,7 @@ func (r *sourceReader) read(from origin, field string) (string, bool) {
 	}
 	if from.stdin {
 		if r.stdin != "" {
-			r.check.report(field, "standard input is read already, by "+r.stdin, "")
+			r.check.Report(field, "standard input is read already, by "+r.stdin, "")
 			return "", false
 		}
 		r.stdin = field
@@ -224,7 +225,7 @@ func (r *sourceReader) read(from origin, field string) (string, bool) {
 		if len(from.exec) > 0 {
 			remedy = "run it by hand; of the environment it gets PATH, HOME and what environment names"
 		}
-		r.check.report(field, result.err.Error(), remedy)
+		r.check.Report(field, result.err.Error(), remedy)
 		return "", false
 	}
 	return result.text, true
@@ -233,12 +234,12 @@ func (r *sourceReader) read(from origin, field string) (string, bool) {
 // environment reports what are no names of variables, or are for no program.
 func (r *sourceReader) environment(from origin, field string) bool {
 	if len(from.environment) > 0 && len(from.exec) == 0 {
-		r.check.report(field, "goes with exec, which is not there", "")
+		r.check.Report(field, "goes with exec, which is not there", "")
 		return false
 	}
 	for i, name := range from.environment {
 		if !variableName.MatchString(name) {
-			r.check.report(fmt.Sprintf("%s[%d]", field, i), "is not the name of an environment variable", "")
+			r.check.Report(fmt.Sprintf("%s[%d]", field, i), "is not the name of an environment variable", "")
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ func TestSchemaIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"schema.json", "../../../docs/cluster.schema.json"} {
+	for _, file := range []string{"schema/schema.json", "../../../docs/cluster.schema.json"} {
 		got, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,328 @@
+package catalogue_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// allValidations are all validations with their facts.
+func allValidations(t *testing.T) []catalogue.ValidationEntry {
+	t.Helper()
+	var all []catalogue.ValidationEntry
+	for _, e := range catalogue.All(catalogue.KindValidation) {
+		v, ok := catalogue.Validation(e.Subject, e.Name)
+		if !ok {
+			t.Fatalf("%s/%s is listed and not found", e.Subject, e.Name)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func allStates(t *testing.T) []catalogue.StateEntry {
+	t.Helper()
+	var all []catalogue.StateEntry
+	for _, e := range catalogue.All(catalogue.KindState) {
+		find := catalogue.HostState
+		if e.Subject == catalogue.SubjectCluster {
+			find = catalogue.ClusterState
+		}
+		s, ok := find(e.Name)
+		if !ok {
+			t.Fatalf("%s/%s is listed and not found", e.Subject, e.Name)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func TestEntriesExplain(t *testing.T) {
+	seen := map[string]bool{}
+	for _, kind := range catalogue.Kinds() {
+		for _, e := range catalogue.All(kind) {
+			id := string(kind) + " " + string(e.Subject) + "/" + e.Name
+			if seen[id] {
+				t.Errorf("%s is there twice", id)
+			}
+			seen[id] = true
+			if e.Kind != kind {
+				t.Errorf("%s has kind %q", id, e.Kind)
+			}
+			for name, text := range map[string]string{
+				"title": e.Title, "meaning": e.Meaning, "cause": e.Cause, "check": e.Check, "remedy": e.Remedy,
+			} {
+				if name == "title" || name == "meaning" {
+					if text == "" {
+						t.Errorf("%s has no %s", id, name)
+					}
+				}
+				checkProse(t, id, name, text)
+			}
+		}
+	}
+}
+
+// checkProse finds what wrapping and copying leave behind.
+func checkProse(t *testing.T, id, name, text string) {
+	t.Helper()
+	if text == "" {
+		return
+	}
+	if text != strings.TrimSpace(text) || strings.Contains(text, "  ") {
+		t.Errorf("%s: %s has stray blanks: %q", id, name, text)
+	}
+	if end := strings.HasSuffix(text, "."); end == (name == "title") {
+		t.Errorf("%s: %s ends wrongly: %q", id, name, text)
+	}
+}
+
+func TestValidations(t *testing.T) {
+	for _, v := range allValidations(t) {
+		id := catalogue.Ref{Subject: v.Subject, ID: v.Name}.String()
+		for name, text := range map[string]string{"cause": v.Cause, "check": v.Check, "remedy": v.Remedy} {
+			if text == "" {
+				t.Errorf("%s has no %s", id, name)
+			}
+		}
+		if v.Debounce < 1 || v.Debounce > 5 {
+			t.Errorf("%s: debounce %d", id, v.Debounce)
+		}
+		if !slices.Contains([]catalogue.Cure{catalogue.CureFile, catalogue.CureMachine, catalogue.CureWait}, v.Cure) {
+			t.Errorf("%s: cure %q", id, v.Cure)
+		}
+		if v.Cure == catalogue.CureFile && v.Field == "" {
+			t.Errorf("%s: only the file cures it, and no field is named", id)
+		}
+		categories := map[catalogue.Subject][]string{
+			catalogue.SubjectHost:    {"hardware", "network", "operators", "kube-api"},
+			catalogue.SubjectCluster: {"network", "hosts-data", "configuration", "operators", "kube-api"},
+		}
+		if !slices.Contains(categories[v.Subject], v.Category) {
+			t.Errorf("%s: category %q", id, v.Category)
+		}
+	}
+}
+
+// The service refuses to ignore exactly these.
+func TestIgnorable(t *testing.T) {
+	var never, warnings []string
+	for _, v := range allValidations(t) {
+		id := catalogue.Ref{Subject: v.Subject, ID: v.Name}.String()
+		if !v.Ignorable {
+			never = append(never, id)
+		}
+		if !v.Blocking {
+			warnings = append(warnings, id)
+		}
+	}
+	slices.Sort(never)
+	if diff := cmp.Diff([]string{
+		"cluster/all-hosts-are-ready-to-install", "cluster/api-vips-defined", "cluster/ingress-vips-defined",
+		"cluster/pull-secret-set", "cluster/spec-synced", "cluster/sufficient-masters-count",
+		"host/connected", "host/has-inventory", "host/hostname-unique", "host/hostname-valid",
+		"host/inventory-not-fully-truncated", "host/machine-cidr-defined", "host/spec-synced",
+	}, never); diff != "" {
+		t.Errorf("not ignorable (-want +got):\n%s", diff)
+	}
+	slices.Sort(warnings)
+	if diff := cmp.Diff([]string{
+		"host/inventory-not-partially-truncated", "host/mtu-valid", "host/ntp-synced",
+		"host/release-domain-name-resolved-correctly",
+	}, warnings); diff != "" {
+		t.Errorf("not blocking (-want +got):\n%s", diff)
+	}
+}
+
+// A consequence of itself would explain nothing.
+func TestConsequencesFormNoCircle(t *testing.T) {
+	causes := map[catalogue.Ref][]catalogue.Ref{}
+	for _, v := range allValidations(t) {
+		causes[catalogue.Ref{Subject: v.Subject, ID: v.Name}] = v.ConsequenceOf
+	}
+	var walk func(ref catalogue.Ref, path []catalogue.Ref)
+	walk = func(ref catalogue.Ref, path []catalogue.Ref) {
+		if slices.Contains(path, ref) {
+			t.Fatalf("circle: %v", append(path, ref))
+		}
+		for _, cause := range causes[ref] {
+			if cause.ID == catalogue.AnyBlocking {
+				continue
+			}
+			if _, known := causes[cause]; !known {
+				t.Errorf("%s is a consequence of %s, which is unknown", ref, cause)
+			}
+			walk(cause, append(path, ref))
+		}
+	}
+	for ref := range causes {
+		walk(ref, nil)
+	}
+}
+
+// Every field that is named exists in cluster.yaml.
+func TestFieldsExist(t *testing.T) {
+	for _, kind := range catalogue.Kinds() {
+		for _, e := range catalogue.All(kind) {
+			if e.Field != "" && !fieldExists(reflect.TypeFor[spec.Cluster](), strings.Split(e.Field, ".")) {
+				t.Errorf("%s %s names field %s, which cluster.yaml does not have", kind, e.Name, e.Field)
+			}
+		}
+	}
+	if fieldExists(reflect.TypeFor[spec.Cluster](), []string{"spec", "network", "vip"}) {
+		t.Error("spec.network.vip is found; the test sees nothing")
+	}
+}
+
+func fieldExists(in reflect.Type, path []string) bool {
+	for in.Kind() == reflect.Pointer || in.Kind() == reflect.Slice {
+		in = in.Elem()
+	}
+	if len(path) == 0 {
+		return true
+	}
+	if in.Kind() != reflect.Struct {
+		return false
+	}
+	key, list := strings.CutSuffix(path[0], "[]")
+	for field := range in.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		if name == key && (!list || field.Type.Kind() == reflect.Slice) {
+			return fieldExists(field.Type, path[1:])
+		}
+	}
+	return false
+}
+
+func TestNeutralStates(t *testing.T) {
+	words := map[catalogue.Subject][]string{
+		catalogue.SubjectCluster: {
+			string(install.ClusterDraft), string(install.ClusterDiscovering), string(install.ClusterBlocked),
+			string(install.ClusterReady), string(install.ClusterPreparing), string(install.ClusterInstalling),
+			string(install.ClusterNeedsUser), string(install.ClusterFinalizing), string(install.ClusterInstalled),
+			string(install.ClusterFailed), string(install.ClusterCancelled), string(install.ClusterAddingHosts),
+		},
+		catalogue.SubjectHost: {
+			// Absent is said of hosts that have no status at all.
+			string(install.HostUnbound), string(install.HostBinding), string(install.HostDiscovering),
+			string(install.HostDisconnected), string(install.HostBlocked), string(install.HostReady),
+			string(install.HostPreparing), string(install.HostInstalling), string(install.HostNeedsUser),
+			string(install.HostResetting), string(install.HostReleasing), string(install.HostInstalled),
+			string(install.HostAdded), string(install.HostFailed), string(install.HostCancelled),
+		},
+	}
+	used := map[catalogue.Subject]map[string]bool{catalogue.SubjectCluster: {}, catalogue.SubjectHost: {}}
+	for _, s := range allStates(t) {
+		if !slices.Contains(words[s.Subject], s.Neutral) {
+			t.Errorf("%s %s: %q is no neutral state", s.Subject, s.Name, s.Neutral)
+		}
+		used[s.Subject][s.Neutral] = true
+		needsRemedy := s.NeedsUser || slices.Contains([]string{"Blocked", "Failed", "NeedsUser", "Disconnected"}, s.Neutral)
+		if needsRemedy && (s.Remedy == "" || s.Cause == "" && s.Neutral != "Blocked") {
+			t.Errorf("%s %s needs a cause and a remedy", s.Subject, s.Name)
+		}
+		if s.Terminal && s.NeedsUser {
+			t.Errorf("%s %s is an end and waits for somebody", s.Subject, s.Name)
+		}
+	}
+	for subject, want := range words {
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(used[subject]))); diff != "" {
+			t.Errorf("neutral states of a %s (-all +used):\n%s", subject, diff)
+		}
+	}
+}
+
+func TestStagesOfPaths(t *testing.T) {
+	cases := map[catalogue.Path]string{
+		catalogue.PathBootstrap: "Starting installation, Installing, Writing image to disk, Copying registry data to disk, " +
+			"Waiting for control plane, Waiting for bootkube, Waiting for controller, Rebooting, Configuring, Joined, Done",
+		catalogue.PathControlPlane: "Starting installation, Installing, Writing image to disk, Copying registry data to disk, " +
+			"Rebooting, Configuring, Joined, Done",
+		catalogue.PathWorker: "Starting installation, Installing, Writing image to disk, Waiting for control plane, " +
+			"Rebooting, Waiting for ignition, Configuring, Joined, Done",
+		catalogue.PathSingleNode: "Starting installation, Installing, Waiting for bootkube, Writing image to disk, " +
+			"Copying registry data to disk, Rebooting, Joined, Done",
+		catalogue.PathAdded: "Starting installation, Installing, Writing image to disk, Waiting for control plane, Rebooting, Done",
+	}
+	for path, want := range cases {
+		t.Run(string(path), func(t *testing.T) {
+			var names []string
+			var usual time.Duration
+			for _, s := range catalogue.Stages(path) {
+				names = append(names, s.Name)
+				usual += s.Usual
+				if !slices.Contains(s.Paths, path) {
+					t.Errorf("%s does not know that it lies on this path", s.Name)
+				}
+				if s.Name != "Done" && (s.Usual <= 0 || s.Budget <= s.Usual || s.Cause == "" || s.Remedy == "" || s.Check == "") {
+					t.Errorf("%s: usual %s, budget %s, cause %q, check %q, remedy %q", s.Name, s.Usual, s.Budget, s.Cause, s.Check, s.Remedy)
+				}
+			}
+			if diff := cmp.Diff(want, strings.Join(names, ", ")); diff != "" {
+				t.Errorf("stages (-want +got):\n%s", diff)
+			}
+			if usual < 10*time.Minute || usual > time.Hour {
+				t.Errorf("the whole path usually takes %s", usual)
+			}
+		})
+	}
+	if got := catalogue.Stages("other"); got != nil {
+		t.Errorf("stages of an unknown path: %v", got)
+	}
+}
+
+// finalizingStages are the stages of finalizing in their order.
+func finalizingStages() []catalogue.StageEntry {
+	var found []catalogue.StageEntry
+	for _, e := range catalogue.All(catalogue.KindStage) {
+		if s, ok := catalogue.FinalizingStage(e.Name); ok && e.Subject == catalogue.SubjectCluster {
+			found = append(found, s)
+		}
+	}
+	slices.SortFunc(found, func(a, b catalogue.StageEntry) int { return a.Order - b.Order })
+	return found
+}
+
+func TestStageFacts(t *testing.T) {
+	reboot, _ := catalogue.Stage("Rebooting")
+	if reboot.Budget != 40*time.Minute || reboot.SingleNodeBudget != 80*time.Minute {
+		t.Errorf("Rebooting: %s, on a single node %s", reboot.Budget, reboot.SingleNodeBudget)
+	}
+	failed, ok := catalogue.Stage("Failed")
+	if !ok || failed.Order != 0 || failed.Paths != nil || failed.Remedy == "" {
+		t.Errorf("Failed: %+v", failed)
+	}
+	final := finalizingStages()
+	if len(final) != 7 || final[0].Hard != 10*time.Hour || final[0].Budget != 70*time.Minute || final[6].Name != "Done" {
+		t.Errorf("finalizing: %+v", final)
+	}
+	for i, s := range final {
+		if s.Order != i+1 || s.Subject != catalogue.SubjectCluster {
+			t.Errorf("%s: order %d, subject %s", s.Name, s.Order, s.Subject)
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	for _, entry := range catalogue.All(catalogue.KindEvent) {
+		e, ok := catalogue.Event(entry.Name)
+		if !ok || e.Watch == "" {
+			t.Errorf("%s: does not say what it means for a watcher", entry.Name)
+		}
+		checkProse(t, e.Name, "watch", e.Watch)
+		serious := e.Severity == catalogue.SeverityError || e.Severity == catalogue.SeverityCritical
+		if serious && e.Remedy == "" && e.Name != "cancel_installation_failed" {
+			t.Errorf("%s is %s and has no remedy", e.Name, e.Severity)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/oaictl/oaictl/internal/catalogue"
+)
+
+const (
+	mastersCount = "sufficient-masters-count"
+	allHosts     = "all-hosts-are-ready-to-install"
+)
+
+// node is a check that does not pass, with what is known of it.
+type node struct {
+	Check
+	entry    *catalogue.ValidationEntry // empty for a check that is not known
+	known    bool
+	blocking bool
+}
+
+func (n *node) ref() catalogue.Ref { return catalogue.Ref{Subject: n.Subject, ID: n.ID} }
+func (n *node) failing() bool      { return n.Status == StatusFailure || n.Status == StatusError }
+
+// settled says whether it has failed for long enough to count.
+func (n *node) settled() bool { return n.failing() && max(1, n.Seen) >= n.entry.Debounce }
+
+// where is a check at one place.
+type where struct {
+	ref  catalogue.Ref
+	host string
+}
+
+// graph is the checks that do not pass, and which of them follow from which.
+type graph struct {
+	in    Input
+	nodes []*node
+	at    map[where]*node
+	byRef map[catalogue.Ref][]*node
+	// blocking are the checks of hosts that keep their host from being ready, absent those
+	// that say that a host cannot be reached.
+	blocking, absent []*node
+	// above and origin remember what parents and roots found.
+	above  map[*node][]*node
+	origin map[*node][]*node
+}
+
+func newGraph(in Input) *graph {
+	g := &graph{
+		in: in, at: map[where]*node{}, byRef: map[catalogue.Ref][]*node{},
+		above: map[*node][]*node{}, origin: map[*node][]*node{},
+	}
+	entries := map[catalogue.Ref]*catalogue.ValidationEntry{}
+	for _, c := range in.Checks {
+		if passes(c.Status) {
+			continue
+		}
+		n := &node{Check: c}
+		place := where{n.ref(), n.Host}
+		if g.at[place] != nil {
+			continue
+		}
+		if n.entry = entries[place.ref]; n.entry == nil {
+			entry, _ := catalogue.Validation(c.Subject, c.ID)
+			n.entry, entries[place.ref] = &entry, &entry
+		}
+		n.known = n.entry.Name != ""
+		n.blocking = n.known && n.entry.Blocking && !in.ignores(*n.entry)
+		g.nodes = append(g.nodes, n)
+		g.at[place] = n
+		g.byRef[n.ref()] = append(g.byRef[n.ref()], n)
+		if n.blocking && n.Subject == catalogue.SubjectHost {
+			g.blocking = append(g.blocking, n)
+			if n.failing() && unreachable(n.ID) {
+				g.absent = append(g.absent, n)
+			}
+		}
+	}
+	return g
+}
+
+// passes says whether a check of this status is out of the way.
+func passes(status string) bool {
+	return status == "success" || status == "success-suppress-output" || status == "disabled"
+}
+
+// ignores says whether the service was told to install in spite of a check.
+func (in Input) ignores(v catalogue.ValidationEntry) bool {
+	ids := in.IgnoredHosts
+	if v.Subject == catalogue.SubjectCluster {
+		ids = in.IgnoredCluster
+	}
+	return v.Ignorable && (slices.Contains(ids, v.Name) || slices.Contains(ids, "all"))
+}
+
+// parents are the checks that n directly follows from.
+func (g *graph) parents(n *node) []*node {
+	if found, ok := g.above[n]; ok {
+		return found
+	}
+	var found []*node
+	for _, ref := range n.entry.ConsequenceOf {
+		switch {
+		case ref.ID == catalogue.AnyBlocking:
+			found = append(found, g.blocking...)
+		case ref.Subject == catalogue.SubjectHost && n.Subject == catalogue.SubjectHost:
+			if parent := g.at[where{ref, n.Host}]; parent != nil {
+				found = append(found, parent)
+			}
+		default:
+			found = append(found, g.byRef[ref]...)
+		}
+	}
+	if n.Subject == catalogue.SubjectHost && mutual(n.ID) {
+		for _, other := range g.absent {
+			if other.Host != n.Host {
+				found = append(found, other)
+			}
+		}
+	}
+	g.above[n] = found
+	return found
+}
+
+// mutual says whether a check is about the ways between hosts: it fails for all of them
+// where one cannot be reached.
+func mutual(id string) bool {
+	switch id {
+	case "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role", "mtu-valid":
+		return true
+	}
+	return false
+}
+
+// unreachable says whether a check says of its host that the others cannot reach it.
+func unreachable(id string) bool { return id == "connected" || id == "belongs-to-machine-cidr" }
+
+// roots are the checks that n follows from in the end; n itself if from none.
+// The catalogue has no circles, so this ends.
+func (g *graph) roots(n *node) []*node {
+	if found, ok := g.origin[n]; ok {
+		return found
+	}
+	parents := g.parents(n)
+	if len(parents) == 0 {
+		return []*node{n}
+	}
+	seen := map[*node]bool{}
+	var found []*node
+	for _, parent := range parents {
+		for _, root := range g.roots(parent) {
+			if !seen[root] {
+				seen[root] = true
+				found = append(found, root)
+			}
+		}
+	}
+	g.origin[n] = found
+	return found
+}
+
+// keyOf is the group that a root is told with.
+func (g *graph) keyOf(n *node) groupKey {
+	if g.in.Registered == 0 && n.Subject == catalogue.SubjectCluster && n.Category != catalogue.CategoryKubeAPI && // which needs no host
+		(!n.failing() || n.ID == mastersCount || n.ID == allHosts) {
+		return groupKey{catalogue.Ref{Subject: catalogue.SubjectCluster, ID: NoHosts}, PassHosts}
+	}
+	return groupKey{n.ref(), g.passOf(n)}
+}
+
+// passOf is why a root may pass by itself, "" if it does not.
+func (g *graph) passOf(n *node) Pass {
+	switch {
+	case !n.failing():
+		return PassPending
+	case n.known && !n.settled():
+		return PassTransient
+	case n.entry.Cure == catalogue.CureWait:
+		return PassService
+	case n.ID == mastersCount:
+		return mastersOf(g.in).pass
+	}
+	return ""
+}

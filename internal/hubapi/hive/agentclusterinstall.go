@@ -1,0 +1,155 @@
+package hive
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+)
+
+// AgentClusterInstall says how a ClusterDeployment is installed by an
+// assisted-service.
+type AgentClusterInstall struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	Spec              AgentClusterInstallSpec   `json:"spec"`
+	Status            AgentClusterInstallStatus `json:"status,omitzero"`
+}
+
+// AgentClusterInstallSpec is frozen once the installation has started, but for
+// ClusterMetadata and IgnitionEndpoint.
+type AgentClusterInstallSpec struct {
+	// ClusterDeploymentRef names the cluster, in the same namespace.
+	ClusterDeploymentRef hubapi.LocalReference `json:"clusterDeploymentRef"`
+	// ImageSetRef is the release. It can't be changed after creation.
+	ImageSetRef *ClusterImageSetReference `json:"imageSetRef,omitempty"`
+	// ClusterMetadata is written by the service, and by a client only to import a
+	// cluster.
+	ClusterMetadata *ClusterMetadata `json:"clusterMetadata,omitempty"`
+	// ManifestsConfigMapRefs are ConfigMaps whose keys are names of manifest files.
+	ManifestsConfigMapRefs []ManifestsConfigMapRef `json:"manifestsConfigMapRefs,omitempty"`
+	// ManifestsConfigMapRef is an older form, not read where the list is given.
+	ManifestsConfigMapRef *hubapi.LocalReference `json:"manifestsConfigMapRef,omitempty"`
+	Networking            Networking             `json:"networking"`
+	// SSHPublicKey is for the user core of the nodes.
+	SSHPublicKey          string                `json:"sshPublicKey,omitempty"`
+	ProvisionRequirements ProvisionRequirements `json:"provisionRequirements"`
+	ControlPlane          *MachinePool          `json:"controlPlane,omitempty"`
+	Compute               []MachinePool         `json:"compute,omitempty"`
+	Arbiter               *MachinePool          `json:"arbiter,omitempty"`
+	// APIVIPs and IngressVIPs have at most two addresses, IPv4 first. APIVIP and
+	// IngressVIP are older forms that have to be the first of them.
+	APIVIPs     []string `json:"apiVIPs,omitempty"`
+	APIVIP      string   `json:"apiVIP,omitempty"`
+	IngressVIPs []string `json:"ingressVIPs,omitempty"`
+	IngressVIP  string   `json:"ingressVIP,omitempty"`
+	// HoldInstallation keeps the installation from starting.
+	HoldInstallation bool              `json:"holdInstallation,omitempty"`
+	IgnitionEndpoint *IgnitionEndpoint `json:"ignitionEndpoint,omitempty"`
+	DiskEncryption   *DiskEncryption   `json:"diskEncryption,omitempty"`
+	// Proxy is that of the installed cluster.
+	Proxy *hubapi.Proxy `json:"proxy,omitempty"`
+	// PlatformType is BareMetal, None, VSphere, Nutanix or External; "" lets the
+	// service choose.
+	PlatformType string            `json:"platformType,omitempty"`
+	External     *ExternalPlatform `json:"external,omitempty"`
+	// MastersSchedulable lets ordinary pods onto the control plane.
+	MastersSchedulable bool `json:"mastersSchedulable,omitempty"`
+	// MirrorRegistryRef names the ConfigMap with registries.conf and ca-bundle.crt.
+	MirrorRegistryRef *hubapi.FullReference `json:"mirrorRegistryRef,omitempty"`
+	LoadBalancer      *LoadBalancer         `json:"loadBalancer,omitempty"`
+	// NTPSources are the only time servers of the cluster, and exclude
+	// additionalNTPSources of the InfraEnv.
+	NTPSources []string `json:"ntpSources,omitempty"`
+}
+
+// Values of AgentClusterInstallSpec.PlatformType.
+const (
+	PlatformBareMetal = "BareMetal"
+	PlatformNone      = "None"
+	PlatformVSphere   = "VSphere"
+	PlatformNutanix   = "Nutanix"
+	PlatformExternal  = "External"
+)
+
+// ManifestsConfigMapRef names a ConfigMap of manifests.
+type ManifestsConfigMapRef struct {
+	Name string `json:"name"`
+}
+
+// Networking are the networks of a cluster.
+type Networking struct {
+	// MachineNetwork has to be said for a single node and with user-managed
+	// networking; otherwise it follows from the VIPs.
+	MachineNetwork []MachineNetwork `json:"machineNetwork,omitempty"`
+	ClusterNetwork []ClusterNetwork `json:"clusterNetwork,omitempty"`
+	ServiceNetwork []string         `json:"serviceNetwork,omitempty"`
+	// NetworkType is OpenShiftSDN, OVNKubernetes, CiscoACI, Cilium, Calico or None.
+	NetworkType string `json:"networkType,omitempty"`
+	// UserManagedNetworking is filled in by a webhook where it is nil.
+	UserManagedNetworking *bool `json:"userManagedNetworking,omitempty"`
+}
+
+// MachineNetwork is a network that hosts are in.
+type MachineNetwork struct {
+	CIDR string `json:"cidr"`
+}
+
+// ClusterNetwork is a network of pods.
+type ClusterNetwork struct {
+	CIDR string `json:"cidr"`
+	// HostPrefix is the prefix length of each node's part.
+	HostPrefix int32 `json:"hostPrefix,omitempty"`
+}
+
+// ProvisionRequirements are the exact numbers of hosts with which the installation
+// starts.
+type ProvisionRequirements struct {
+	ControlPlaneAgents int `json:"controlPlaneAgents"`
+	WorkerAgents       int `json:"workerAgents,omitempty"`
+	ArbiterAgents      int `json:"arbiterAgents,omitempty"`
+}
+
+// MachinePool is a kind of machine.
+type MachinePool struct {
+	// Name is master, worker or arbiter.
+	Name string `json:"name"`
+	// Hyperthreading is Enabled or Disabled.
+	Hyperthreading string `json:"hyperthreading,omitempty"`
+}
+
+// IgnitionEndpoint is where hosts that are added fetch their Ignition.
+type IgnitionEndpoint struct {
+	URL string `json:"url,omitempty"`
+	// CACertificateReference names the Secret with the key tls.crt.
+	CACertificateReference *hubapi.FullReference `json:"caCertificateReference,omitempty"`
+}
+
+// DiskEncryption says which hosts' disks are encrypted, and how.
+type DiskEncryption struct {
+	// EnableOn is none, all, or some of masters, arbiters and workers, in this order with
+	// commas.
+	EnableOn string `json:"enableOn,omitempty"`
+	// Mode is tpmv2 or tang.
+	Mode string `json:"mode,omitempty"`
+	// TangServers is a JSON list of {url, thumbprint}.
+	TangServers string `json:"tangServers,omitempty"`
+}
+
+// ExternalPlatform is given with platform type External.
+type ExternalPlatform struct {
+	PlatformName string `json:"platformName,omitempty"`
+	// CloudControllerManager is "" or External.
+	CloudControllerManager string `json:"cloudControllerManager,omitempty"`
+}
+
+// LoadBalancer says whose the VIPs are.
+type LoadBalancer struct {
+	// Type is ClusterManaged or UserManaged.
+	Type string `json:"type,omitempty"`
+}
+
+// Values of LoadBalancer.Type.
+const (
+	LoadBalancerClusterManaged = "ClusterManaged"
+	LoadBalancerUserManaged    = "UserManaged"
+)

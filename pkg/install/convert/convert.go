@@ -1,0 +1,121 @@
+// Package convert turns the formats in which clusters are described elsewhere into
+// cluster.yaml, and cluster.yaml into them: [Read], [Write]. What a format cannot
+// say is never dropped: each value is listed as a [Loss].
+package convert
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/agent"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/aicli"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/capi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/clusterinstance"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Options say how an input is read.
+type Options struct {
+	// Format of the input; "" to find out.
+	Format Format
+	// Data is the input's text where it was read already, from standard input for
+	// one; path then only names it, and what else belongs to it is looked for
+	// beside that path. nil to read the path.
+	Data []byte
+	// Version of OpenShift, for formats that do not say which one is installed
+	// ("4.20"). It wins over one that the input says, which is told as a Loss, but not
+	// over a release that the input names by its image or by its ClusterImageSet.
+	Version string
+	// Name of the cluster, for aicli's parameters, which need not say it.
+	Name string
+	// AcceptUnknownHosts says that machines which the input does not name may be
+	// installed, and so wiped. Without it an input that names fewer machines than
+	// the cluster has is refused, though its own format may take any.
+	AcceptUnknownHosts bool
+	// PullSecret names a file with the pull secret, for an input without one.
+	PullSecret string
+	// Look says that a cluster is looked for, and not made: what is only needed to
+	// install one, its version and its pull secret, may be missing. The Document of
+	// such an input is none that spec.Load takes; Converted.Cluster is what it says.
+	Look bool
+	// Env is how files are reached; the process's own for the zero Env.
+	Env spec.Env
+}
+
+func (o Options) env() spec.Env {
+	if o.Env.ReadFile == nil && o.Env.ReadDir == nil {
+		return spec.OSEnv()
+	}
+	return o.Env
+}
+
+// Converted is what was read.
+type Converted struct {
+	// Document is the text of cluster.yaml. Beside Files it is one that spec.Load
+	// takes. Equal inputs make equal bytes.
+	Document []byte
+	// Cluster is what Document says, read and checked already.
+	Cluster *spec.Cluster
+	// Files are what the document refers to, by their slash-separated paths
+	// relative to it. They hold secrets: write them so that only the user may read
+	// them (0600).
+	Files map[string][]byte
+	// Losses are what is in the input and not in the document, in the input's
+	// order.
+	Losses []Loss
+	// Idle are what the format has to have, or repeats, and what says nothing of
+	// the cluster: each is accounted for, and nothing is lost with it.
+	Idle []Loss
+	// Notes are what has to be known of the document, each one sentence.
+	Notes []string
+	// Format that the input is in.
+	Format Format
+}
+
+// ErrIsCluster says that an input is cluster.yaml already.
+var ErrIsCluster = errors.New("is a cluster.yaml already, which needs no conversion")
+
+// conversion is a reader with what the caller asks for.
+type conversion struct {
+	*settings.Reader
+	options Options
+}
+
+func newConversion(env spec.Env, data []byte, o Options) *conversion {
+	return &conversion{Reader: &settings.Reader{Account: source.New(env, data)}, options: o}
+}
+
+// Read reads the cluster at path, a file or a folder, in any format but
+// cluster.yaml itself (ErrIsCluster). What is wrong with the input is a
+// *spec.Problems with all of it; what the document has no place for is no error,
+// but stands in Losses.
+func Read(ctx context.Context, path string, o Options) (*Converted, error) {
+	r := newConversion(o.env(), o.Data, o)
+	in := r.Gather(path)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	format := cmp.Or(o.Format, formatOf(in))
+	switch format {
+	case FormatAgent:
+		agent.Read(r.Reader, in)
+	case FormatZTP:
+		ztp.Read(r.Reader, in)
+	case FormatClusterInstance:
+		clusterinstance.Read(r.Reader, in)
+	case FormatAICLI:
+		aicli.Read(r.Reader, in, o.Name)
+	case FormatCAPI:
+		capi.Read(r.Reader, in)
+	case FormatCluster:
+		return nil, fmt.Errorf("%s %w", path, ErrIsCluster)
+	default:
+		r.unknown(path, in)
+	}
+	return r.finish(ctx, format, in)
+}

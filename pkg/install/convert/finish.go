@@ -1,0 +1,202 @@
+package convert
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// maxInline is how large a document may grow before the networks of its hosts
+// stand in files of their own, in bytes: spec.Load takes 1 MiB.
+const maxInline = 640 << 10
+
+// moveDocuments moves what is in other words than cluster.yaml's into files: what
+// holds a secret, and the networks of the hosts where there are many.
+func (r *conversion) moveDocuments() {
+	s := &r.Cluster.Spec
+	r.moveSecret(&s.Discovery.Ignition, "ignition/discovery.yaml")
+	size := 0
+	for i := range s.Hosts {
+		h := r.Host(i)
+		r.moveSecret(&h.Ignition, "ignition/"+source.FileName(h.Name)+".yaml")
+		size += 400
+		if h.Net != nil && h.Net.NMState != nil && h.Net.NMState.Inline != nil {
+			r.moveSecret(&h.Net.NMState, networkFile(h))
+			size += len(r.TextOf(h.Net.NMState)) * 3 / 2
+		}
+	}
+	if size < maxInline {
+		return
+	}
+	for i := range s.Hosts {
+		if h := r.Host(i); h.Net != nil && h.Net.NMState != nil && h.Net.NMState.Inline != nil {
+			r.move(&h.Net.NMState, networkFile(h))
+		}
+	}
+}
+
+func networkFile(h *spec.Host) string { return "nmstate/" + source.FileName(h.Name) + ".yaml" }
+
+// moveSecret moves a document into a file where it holds a secret, which never
+// stands in cluster.yaml itself.
+func (r *conversion) moveSecret(d **spec.Document, name string) {
+	if n := r.Written[*d]; n != nil && source.HoldsSecret(n) {
+		r.move(d, name)
+	}
+}
+
+func (r *conversion) move(d **spec.Document, name string) {
+	*d = &spec.Document{File: r.File(name, []byte(r.TextOf(*d)))}
+}
+
+// finish accounts for every key, writes the document, and has it checked as
+// spec.Load will check it.
+func (r *conversion) finish(ctx context.Context, format Format, in *source.Input) (*Converted, error) {
+	out := &Converted{Format: format, Files: r.Files, Notes: r.Notes}
+	if len(r.Problems) == 0 {
+		r.complete(out, in)
+	}
+	for _, doc := range r.Docs {
+		r.Rest(doc.Root, cmp.Or(r.Nowhere, "cluster.yaml has no place for it"))
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	r.moveDocuments()
+	out.Document = source.Emit(r.Cluster, r.Present, r.Written)
+	out.Cluster = r.Cluster
+	out.Losses = r.Losses(in)
+	out.Idle = r.Idle(in)
+	if err := r.check(ctx, out, in); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// complete fills in what the options say and what the input means by saying
+// nothing.
+func (r *conversion) complete(out *Converted, in *source.Input) {
+	s := &r.Cluster.Spec
+	r.wantedVersion()
+	if s.PullSecret.IsZero() && r.options.PullSecret != "" {
+		s.PullSecret = spec.Source{File: r.options.PullSecret}
+	}
+	hosts := 0
+	for i := range s.Hosts {
+		r.NameHost(i)
+		hosts++
+	}
+	wanted := 0
+	for _, n := range []*int{s.Topology.ControlPlane, s.Topology.Workers, s.Topology.Arbiters} {
+		if n != nil {
+			wanted += *n
+		}
+	}
+	if hosts == 0 || hosts < wanted {
+		r.missingHosts(out, in, hosts, max(wanted, hosts))
+	}
+}
+
+// wantedVersion puts the version of the options in the place of the input's. A
+// release that the input names by its image, or by its set, would be installed all
+// the same.
+func (r *conversion) wantedVersion() {
+	o, wanted := &r.Cluster.Spec.OpenShift, r.options.Version
+	if wanted == "" || wanted == o.Version {
+		return
+	}
+	at := r.Origins["spec.openshift.version"]
+	release := cmp.Or(r.Origins["spec.openshift.releaseImage"], r.Origins["spec.openshift.imageSet"])
+	switch {
+	case at == nil:
+	case o.ReleaseImage != "" || o.ImageSet != "":
+		r.Wrong(release, fmt.Sprintf("says which release is installed, %s, and --openshift-version %s does not change that", o.Version, wanted), "take --openshift-version away, or change the release here")
+		return
+	default:
+		r.LoseAs(at, source.Shown(at), "--openshift-version says "+wanted)
+	}
+	o.Version = wanted
+}
+
+// missingHosts has any machine taken for those that the input does not name, if
+// that is asked for.
+func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wanted int) {
+	if !r.options.AcceptUnknownHosts {
+		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", counted(hosts, "host"), counted(wanted, "machine"))
+		if wanted == 0 {
+			message = "names no hosts: any machine that boots the image would be taken, and its disk wiped"
+		}
+		r.Problem(in.Path, 0, 0, "", message, "name the missing hosts, or ask for it beside the input: --accept-unknown-hosts")
+		return
+	}
+	r.Cluster.Spec.AcceptUnknownHosts = true
+	out.Notes = append(out.Notes, fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped", counted(hosts, "host")))
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// check has the cluster checked as spec.Load does, and tells what is wrong where
+// it stands in the input.
+func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input) error {
+	err := r.Cluster.Resolve(ctx, ".", out.Env("cluster.yaml", r.Env))
+	var wrong *spec.Problems
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	for _, p := range wrong.List {
+		if r.options.Look && r.neededToInstall(p) {
+			continue
+		}
+		p.File, p.Line, p.Column = in.Path, 0, 0
+		if at := r.origin(p.Field); at != nil {
+			p.File = at.In.File
+			p.Line, p.Column = at.Place()
+		}
+		r.Problems = append(r.Problems, r.explained(p))
+	}
+	return r.Err()
+}
+
+// neededToInstall says whether a problem is that the input does not say what only
+// an install needs.
+func (r *conversion) neededToInstall(p spec.Problem) bool {
+	return p.Field == "spec.openshift.version" && r.Cluster.Spec.OpenShift.Version == "" || p.Field == "spec.pullSecret" && r.Cluster.Spec.PullSecret.IsZero()
+}
+
+// origin is what a field, or the nearest one around it, came from.
+func (r *conversion) origin(field string) *source.Node {
+	for {
+		if n := r.Origins[field]; n != nil {
+			return n
+		}
+		cut := strings.LastIndexAny(field, ".[")
+		if cut < 0 {
+			return nil
+		}
+		field = field[:cut]
+	}
+}
+
+// explained says what to do about a field that the input has no place for.
+func (r *conversion) explained(p spec.Problem) spec.Problem {
+	switch {
+	case p.Field == "spec.openshift.version" && p.Line == 0:
+		p.Message, p.Remedy = "the input does not say which OpenShift is installed", "say it beside the input: --openshift-version 4.20"
+	case p.Field == "metadata.name" && p.Line == 0:
+		p.Message, p.Remedy = "the input does not say what the cluster is called", "say it beside the input: --name NAME"
+	case p.Field == "spec.pullSecret" && p.Line == 0:
+		p.Message, p.Remedy = "the input has no pull secret", "name its file beside the input: --pull-secret PATH"
+	}
+	return p
+}

@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"cmp"
+	"net/netip"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// writer makes the files.
+type writer struct{ *target.Writer }
+
+// Write makes what `openshift-install agent` reads: install-config.yaml,
+// agent-config.yaml and the folder openshift, and what of the cluster they have
+// no place for. The error is about a document in the file that cannot be read.
+func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
+	w := &writer{target.New(c, secrets)}
+	w.LoseAll(LostBy())
+	w.installConfig()
+	w.agentConfig()
+	w.OpenShiftFolder()
+	return w.Result()
+}
+
+// LostBy says why fields have no place in the files.
+func LostBy() map[string]string {
+	const (
+		byAgent    = "agent-config.yaml has no field for it"
+		rest       = "is in the words of the REST service"
+		installer  = "the agent-based installer decides it by itself"
+		recognised = "the agent-based installer recognises machines by MAC addresses only"
+	)
+	return map[string]string{
+		"metadata.tags":                  "install-config.yaml has no field for it",
+		"spec.openshift.version":         "openshift-install installs its own version: use the one of this version",
+		"spec.openshift.releaseImage":    "openshift-install installs its own release: extract it from this image",
+		"spec.openshift.imageSet":        "names an object of a hub",
+		"spec.topology.required":         "the agent-based installer waits for every machine",
+		"spec.boot.method":               "is what openshift-install is asked for: agent create image, or pxe-files",
+		"spec.infraEnv":                  "the agent-based installer has one InfraEnv, its own",
+		"spec.acceptUnknownHosts":        "the agent-based installer takes every machine that boots the image",
+		"spec.hold":                      "the agent-based installer starts as soon as the machines are there",
+		"spec.diskEncryption":            "the agent-based installer does not take it from install-config.yaml; write it as ZTP manifests",
+		"spec.schedulableControlPlane":   "install-config.yaml has no field for it; add a manifest of kind Scheduler",
+		"spec.operators":                 "install-config.yaml has no field for it; write it as ZTP manifests",
+		"spec.bundles":                   "install-config.yaml has no field for it",
+		"spec.discovery":                 byAgent,
+		"spec.hub":                       "is a matter of a hub, and the agent-based installer has none",
+		"spec.ignitionEndpoint":          "the agent-based installer does not pass it on",
+		"spec.ignoreValidations":         "the agent-based installer does not pass it on",
+		"spec.overrides.infraEnv":        rest,
+		"spec.overrides.host":            rest,
+		"spec.registry.mirrors.insecure": "install-config.yaml has no field for it: the mirror is reached with verified TLS",
+		"spec.hosts.match.serial":        recognised,
+		"spec.hosts.match.uuid":          recognised,
+		"spec.hosts.match.hostname":      recognised,
+		"spec.hosts.match.bmc":           recognised,
+		"spec.hosts.bmc.ca":              "install-config.yaml has no field for it",
+		"spec.hosts.bmc.rebootRunning":   installer,
+		"spec.hosts.bmc.metal3":          "install-config.yaml has no field for it",
+		"spec.hosts.disk.keep":           byAgent,
+		"spec.hosts.labels":              byAgent,
+		"spec.hosts.machineConfigPool":   byAgent,
+		"spec.hosts.installerArgs":       byAgent,
+		"spec.hosts.ignition":            byAgent,
+		"spec.hosts.ignitionEndpoint":    byAgent,
+	}
+}
+
+// agentConfig is the machines, and how the image finds its way.
+func (w *writer) agentConfig() {
+	c := w.Collector.Cluster
+	config := objects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": objects.Fields{"name": c.Metadata.Name}}
+	objects.Put(config, "rendezvousIP", rendezvous(c))
+	switch net := c.Spec.Network; {
+	case len(net.NTP) > 0:
+		config["additionalNTPSources"] = objects.AnyList(net.NTP)
+		w.Lose("spec.network.ntp", objects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
+	case len(net.Defaults.NTP) > 0:
+		config["additionalNTPSources"] = objects.AnyList(net.Defaults.NTP)
+	}
+	switch c.Spec.Boot.Image {
+	case spec.ImageMinimal:
+		config["minimalISO"] = true
+	case spec.ImageFull:
+		config["minimalISO"] = false
+	case spec.ImageDisconnected:
+		w.Lose("spec.boot.image", string(c.Spec.Boot.Image), "agent-config.yaml knows full and minimal images")
+	}
+	var hosts []any
+	for i := range c.Spec.Hosts {
+		if host := w.agentHost(&c.Spec.Hosts[i]); host != nil {
+			hosts = append(hosts, host)
+		}
+	}
+	if hosts != nil {
+		config["hosts"] = hosts
+	}
+	w.YAMLFile("agent-config.yaml", false, config)
+}
+
+// rendezvous is the address of the machine that the others meet at: the first
+// one of the control plane that has a static address, or might be of it.
+func rendezvous(c *spec.Cluster) string {
+	for _, role := range []spec.Role{spec.ControlPlane, spec.Auto} {
+		for _, host := range c.Spec.Hosts {
+			if host.Role != role || host.Net == nil {
+				continue
+			}
+			for _, text := range []string{host.Net.IP, host.Net.IP6} {
+				if prefix, err := netip.ParsePrefix(text); err == nil {
+					return prefix.Addr().String()
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// agentHost is a machine; nil for one that could not be recognised.
+func (w *writer) agentHost(host *spec.Host) objects.Fields {
+	c := w.Collector.Cluster
+	macs := target.MACsOf(c, host)
+	if len(macs) == 0 {
+		w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
+		return nil
+	}
+	out := objects.Fields{}
+	objects.Put(out, "hostname", host.Hostname)
+	if host.Role != spec.Auto {
+		out["role"] = objects.RoleWord(host.Role)
+	}
+	if hints := objects.HintFields(host.Disk.Hints); len(hints) > 0 {
+		out["rootDeviceHints"] = hints
+	}
+	config, interfaces, static, err := objects.NMStateOf(c, host)
+	switch {
+	case err != nil:
+		w.RefuseHost(host, "net.nmstate", err.Error(), "")
+	case static:
+		out["networkConfig"] = config
+		out["interfaces"] = objects.InterfaceFields(interfaces)
+		if len(macs) > len(interfaces) {
+			w.LoseHost(host, "match.mac", host.Match.MAC, "is of no interface that the host's network speaks of, and agent-config.yaml knows no others")
+		}
+	default: // a name that only this file uses
+		out["interfaces"] = objects.InterfaceFields([]spec.MACInterface{{LogicalName: cmp.Or(nicName(host), "nic0"), MAC: macs[0]}})
+	}
+	return out
+}
+
+// nicName is what the file calls the host's interface, "" where it does not.
+func nicName(host *spec.Host) string {
+	if host.Net == nil {
+		return ""
+	}
+	return host.Net.Interface
+}

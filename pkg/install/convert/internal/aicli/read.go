@@ -1,0 +1,241 @@
+// Package aicli reads the parameters of aicli.
+package aicli
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// reader carries parameters over.
+type reader struct{ *settings.Reader }
+
+// Read reads aicli's parameters. A key that it does not know it passes on, or
+// drops, without a word; here each is told. name is that of the cluster where they
+// do not say it.
+func Read(s *settings.Reader, in *source.Input, name string) {
+	r := &reader{s}
+	r.Nowhere = "neither oaictl nor aicli knows it"
+	r.BareRedfish = true
+	if len(in.Docs) != 1 {
+		r.Problem(in.Path, 0, 0, "", fmt.Sprintf("there are %d documents, and parameters stand in one", len(in.Docs)), "merge them as aicli does, the later over the earlier")
+		return
+	}
+	n := in.Docs[0].Root
+	r.cluster(n, name)
+	r.networks(n)
+	r.proxy(n)
+	r.encryption(n)
+	r.image(n)
+	r.contents(n)
+	for _, host := range r.ListOf(n.Get("hosts")) {
+		r.host(n, host)
+	}
+	for _, config := range r.ListOf(n.Get("static_network_config")) {
+		r.network(config)
+	}
+	r.disk(n.Get("sno_disk"))
+	r.flow(n)
+	r.RestOfFiles(in)
+}
+
+func (r *reader) cluster(n *source.Node, name string) {
+	c := r.Cluster
+	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, r.oneWord(n, "name", "cluster"))
+	if c.Metadata.Name == "" {
+		c.Metadata.Name = name
+	}
+	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, r.oneWord(n, "base_dns_domain", "domain"))
+	version := r.oneWord(n, "openshift_version", "version")
+	c.Spec.OpenShift.Version = r.Scalar(version)
+	r.From("spec.openshift.version", version)
+	source.SetText(r.Account, "spec.openshift.releaseImage", &c.Spec.OpenShift.ReleaseImage, n.Get("ocp_release_image"))
+	if arch := n.Get("cpu_architecture"); arch != nil {
+		c.Spec.OpenShift.Arch = settings.ArchOf(r.Text(arch))
+		r.From("spec.openshift.arch", arch)
+	}
+	r.topology(n)
+	r.platform(n.Get("platform"))
+	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, n.Get("schedulable_masters"))
+	if roles := n.Get("hyperthreading"); roles != nil {
+		c.Spec.Hyperthreading = settings.RoleSet(r.Text(roles))
+		r.From("spec.hyperthreading", roles)
+	}
+	r.SetBool("spec.fips", &c.Spec.FIPS, n.Get("fips"))
+	if tags := n.Get("tags"); tags != nil {
+		c.Metadata.Tags = r.commaList(tags)
+		r.From("metadata.tags", tags)
+	}
+	r.ignored(n.Get("ignore_validations"))
+	r.Operators(n.Get("olm_operators"))
+	for _, bundle := range r.ListOf(n.Get("operator_bundles")) {
+		id := bundle
+		if bundle.Kind == source.MapNode {
+			id = source.First(bundle, "id", "name")
+		}
+		r.From(fmt.Sprintf("spec.bundles[%d]", len(c.Spec.Bundles)), bundle)
+		c.Spec.Bundles = append(c.Spec.Bundles, spec.Bundle{ID: r.Text(id)})
+	}
+}
+
+// oneWord is the first of some keys that is there. The others are words for the
+// same, of which one is enough.
+func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
+	chosen := source.First(n, keys...)
+	for _, key := range keys {
+		other := n.Get(key)
+		if other == nil || other == chosen {
+			continue
+		}
+		if reflect.DeepEqual(other.Plain(), chosen.Plain()) {
+			r.Means(other, "says what "+chosen.Key+" does")
+		}
+		r.Lose(other, "is another word for "+chosen.Key+", which is taken")
+	}
+	return chosen
+}
+
+// commaList takes a list, or a text with commas.
+func (r *reader) commaList(n *source.Node) []string {
+	if n == nil || n.Kind == source.ListNode {
+		return r.Texts(n)
+	}
+	list := []string{}
+	for part := range strings.SplitSeq(r.Scalar(n), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+func (r *reader) topology(n *source.Node) {
+	t := &r.Cluster.Spec.Topology
+	if count := n.Get("control_plane_count"); count != nil {
+		t.ControlPlane = r.Number(count)
+		r.From("spec.topology.controlPlane", count)
+	}
+	single := false
+	for _, at := range []*source.Node{n.Get("sno"), n.Get("high_availability_mode")} {
+		if at == nil {
+			continue
+		}
+		if at.Key == "sno" {
+			single = source.IsTrue(r.Boolean(at)) || single
+		} else {
+			single = r.Scalar(at) == "None" || single
+		}
+		r.From("spec.topology", at)
+	}
+	if single && t.ControlPlane == nil {
+		one, none := 1, 0
+		t.ControlPlane, t.Workers = &one, &none
+	}
+}
+
+func (r *reader) platform(n *source.Node) {
+	if n == nil {
+		return
+	}
+	p := &r.Cluster.Spec.Platform
+	r.From("spec.platform", n)
+	if n.Kind != source.MapNode {
+		p.Type = spec.PlatformType(r.Text(n))
+		return
+	}
+	p.Type = spec.PlatformType(r.Text(n.Get("type")))
+	if external := r.MapOf(n.Get("external")); external != nil {
+		p.External = &spec.ExternalPlatform{}
+		source.SetText(r.Account, "spec.platform.external.name", &p.External.Name, external.Get("platform_name"))
+		source.SetText(r.Account, "spec.platform.external.cloudControllerManager", &p.External.CloudControllerManager, external.Get("cloud_controller_manager"))
+	}
+}
+
+// ignored carries over which validations are ignored: all of them, or by
+// their ids.
+func (r *reader) ignored(n *source.Node) {
+	to := &r.Cluster.Spec.IgnoreValidations
+	switch {
+	case n == nil:
+	case n.Kind == source.BoolNode:
+		if source.IsTrue(r.Boolean(n)) {
+			to.Cluster, to.Hosts = []string{"all"}, []string{"all"}
+		}
+	case n.Kind == source.MapNode:
+		r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, source.First(n, "cluster_validation_ids", "ignored_cluster_validations"))
+		r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, source.First(n, "host_validation_ids", "ignored_host_validations"))
+	default:
+		list := r.commaList(n)
+		to.Cluster, to.Hosts = list, list
+	}
+	r.From("spec.ignoreValidations", n)
+}
+
+func (r *reader) networks(n *source.Node) {
+	net := &r.Cluster.Spec.Network
+	r.vips("spec.network.vips.api", &net.VIPs.API, n, "api_vips", "api_vip", "api_ip")
+	r.vips("spec.network.vips.ingress", &net.VIPs.Ingress, n, "ingress_vips", "ingress_vip", "ingress_ip")
+	r.MeansIf(n.Get("vip_dhcp_allocation"), "is the default", "false", "False")
+	r.Lose(n.Get("vip_dhcp_allocation"), "the service gives out no virtual addresses any more: write spec.network.vips")
+	r.CIDRs("spec.network.machine", &net.Machine, n.Get("machine_networks"))
+	r.CIDRs("spec.network.service", &net.Service, n.Get("service_networks"))
+	if one := n.Get("service_network_cidr"); one != nil && net.Service == nil {
+		net.Service = []string{r.Text(one)}
+		r.From("spec.network.service", one)
+	}
+	for i, item := range r.ListOf(n.Get("cluster_networks")) {
+		field := fmt.Sprintf("spec.network.cluster[%d]", i)
+		var network spec.ClusterNetwork
+		source.SetText(r.Account, field+".cidr", &network.CIDR, item.Get("cidr"))
+		r.SetNumber(field+".hostPrefix", &network.HostPrefix, item.Get("host_prefix"))
+		net.Cluster = append(net.Cluster, network)
+	}
+	if one := n.Get("cluster_network_cidr"); one != nil && net.Cluster == nil {
+		network := spec.ClusterNetwork{CIDR: r.Text(one)}
+		r.SetNumber("spec.network.cluster[0].hostPrefix", &network.HostPrefix, n.Get("cluster_network_host_prefix"))
+		net.Cluster = []spec.ClusterNetwork{network}
+		r.From("spec.network.cluster", one)
+	}
+	source.SetText(r.Account, "spec.network.type", &net.Type, n.Get("network_type"))
+	r.SetBool("spec.network.userManaged", &net.UserManaged, n.Get("user_managed_networking"))
+	if balancer := n.Get("load_balancer"); balancer != nil {
+		kind := balancer
+		if balancer.Kind == source.MapNode {
+			kind = balancer.Get("type")
+		}
+		source.SetText(r.Account, "spec.network.loadBalancer", &net.LoadBalancer, kind)
+	}
+	r.SetNumber("spec.network.mtu", &net.MTU, n.Get("mtu"))
+	if ntp := r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"); ntp != nil {
+		net.Defaults.NTP = r.commaList(ntp)
+		r.From("spec.network.defaults.ntp", ntp)
+	}
+	if ntp := n.Get("ntp_sources"); ntp != nil {
+		net.NTP = r.commaList(ntp)
+		r.From("spec.network.ntp", ntp)
+	}
+}
+
+// vips carries virtual addresses over: texts, or maps with an ip.
+func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string) {
+	at := r.oneWord(n, keys...)
+	if at == nil {
+		return
+	}
+	r.From(field, at)
+	if at.Kind != source.ListNode {
+		*to = []string{r.Text(at)}
+		return
+	}
+	for i, item := range at.Items() {
+		if item.Kind == source.MapNode {
+			item = item.Get("ip")
+		}
+		*to = append(*to, r.Text(item))
+		r.From(fmt.Sprintf("%s[%d]", field, i), item)
+	}
+}

@@ -1,0 +1,247 @@
+package aicli
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// host carries a host over.
+func (r *reader) host(all, n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	mac, id := n.Get("mac"), n.Get("id")
+	i := r.HostWithMAC(mac.Peek())
+	if i < 0 {
+		i = r.AddHost(n)
+	}
+	h := r.Host(i)
+	name := source.First(n, "requested_hostname", "name")
+	source.SetText(r.Account, settings.HostField(i, "name"), &h.Name, name)
+	if second := n.Get("name"); second != nil && second != name {
+		if second.Peek() == h.Name {
+			r.Means(second, "is the hostname, too")
+		} else {
+			r.Lose(second, "aicli finds the host by this name: write by what the machine is known into "+settings.HostField(i, "match"))
+		}
+	}
+	source.SetText(r.Account, settings.HostField(i, "match.mac"), &h.Match.MAC, mac)
+	source.SetText(r.Account, settings.HostField(i, "match.uuid"), &h.Match.UUID, id)
+	role := n.Get("role")
+	if role == nil {
+		role = all.Get("role")
+	}
+	r.Role(i, role)
+	r.match(i, name)
+	r.installDisk(i, source.First(n, "installation_disk_path", "disk"))
+	if keep := source.First(n, "disks_skip_formatting", "skip_disks"); keep != nil {
+		for _, item := range keep.Items() {
+			disk := item
+			if item.Kind == source.MapNode {
+				disk = source.First(item, "disk_id", "path")
+				r.Boolean(item.Get("skip_formatting"))
+			}
+			h.Disk.Keep = append(h.Disk.Keep, devicePath(r.Text(disk)))
+		}
+		r.From(settings.HostField(i, "disk.keep"), keep)
+	}
+	r.labels(i, source.First(n, "node_labels", "labels"))
+	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &h.MachineConfigPool, source.First(n, "mcp", "machine_config_pool_name"))
+	r.arguments(i, n.Get("extra_args"))
+	if file := n.Get("ignition_file"); file != nil {
+		if copied := r.beside(file, "ignition/"+source.FileName(filepath.Base(file.Peek()))); copied != "" {
+			h.Ignition = &spec.Document{File: copied}
+			r.From(settings.HostField(i, "ignition"), file)
+		}
+	}
+	r.bmc(i, all, n)
+	r.Means(n.Get("cluster"), "binds the host, which oaictl does for every host of the file")
+	r.Lose(n.Get("infraenv"), "the hosts of the file boot the images of this cluster")
+	for _, key := range []string{"reset", "bmc_reset"} {
+		r.Lose(n.Get(key), "oaictl resets a BMC only when it is told to")
+	}
+}
+
+// match says by what a host is known that has neither an address nor an id.
+func (r *reader) match(i int, name *source.Node) {
+	h := r.Host(i)
+	if h.Match != (spec.Match{}) || name == nil {
+		return
+	}
+	h.Match.Hostname = h.Name
+	r.From(settings.HostField(i, "match.hostname"), name)
+	r.LoseAs(name, name.Text, "aicli takes the first machine whose name begins with it; here the machine has to have exactly this hostname by itself: write its MAC address into "+settings.HostField(i, "match.mac"))
+}
+
+// installDisk carries the disk to install on over.
+func (r *reader) installDisk(i int, n *source.Node) {
+	if n == nil {
+		return
+	}
+	r.Host(i).Disk.Hints.DeviceName = devicePath(r.Text(n))
+	r.From(settings.HostField(i, "disk.hints.deviceName"), n)
+}
+
+// devicePath is the path of a disk, of which aicli takes the name alone, too.
+func devicePath(name string) string {
+	if name == "" || strings.HasPrefix(name, "/") {
+		return name
+	}
+	return "/dev/" + name
+}
+
+func (r *reader) disk(n *source.Node) {
+	switch {
+	case n == nil:
+	case len(r.Cluster.Spec.Hosts) == 1:
+		r.installDisk(0, n)
+	default:
+		r.Lose(n, "there is no single host that it is for: write it into spec.hosts[].disk.hints.deviceName")
+	}
+}
+
+// labels carries labels of a node over: a map, or a list of key=value.
+func (r *reader) labels(i int, n *source.Node) {
+	if n == nil || n.Kind == source.MapNode {
+		r.NodeLabels(i, n)
+		return
+	}
+	list := n.Items()
+	for _, item := range list {
+		if item.Kind == source.MapNode {
+			if key := item.Get("key"); key != nil && item.Get("value") != nil {
+				r.NodeLabel(i, r.Text(key), item.Get("value"))
+				continue
+			}
+			r.NodeLabels(i, item)
+			continue
+		}
+		key, value, _ := strings.Cut(r.Text(item), "=")
+		if r.Host(i).Labels == nil {
+			r.Host(i).Labels = map[string]string{}
+		}
+		r.Host(i).Labels[key] = value
+	}
+	if len(list) == 0 {
+		r.ListOf(n)
+	}
+}
+
+// arguments carries arguments of coreos-installer over: a list, or a text
+// with blanks.
+func (r *reader) arguments(i int, n *source.Node) {
+	if n == nil {
+		return
+	}
+	field := settings.HostField(i, "installerArgs")
+	r.From(field, n)
+	switch {
+	case n.Kind == source.ListNode:
+		source.SetTexts(r.Account, field, &r.Host(i).InstallerArgs, n)
+	case strings.HasPrefix(strings.TrimSpace(n.Peek()), "["):
+		r.InstallerArgs(i, n)
+	default:
+		r.Host(i).InstallerArgs = strings.Fields(r.Text(n))
+	}
+}
+
+// bmc carries the BMC of a host over; user and password may stand once for
+// all hosts.
+func (r *reader) bmc(i int, all, n *source.Node) {
+	address := source.First(n, "bmc_url", "url")
+	user, password := source.First(n, "bmc_user", "user"), source.First(n, "bmc_password", "password")
+	if user == nil {
+		user = all.Get("bmc_user")
+	}
+	if password == nil {
+		password = all.Get("bmc_password")
+	}
+	if !r.BMC(i, address, address, nil) {
+		return
+	}
+	r.Host(i).BMC.Insecure = true // aicli verifies no certificate
+	r.Host(i).BMC.Credentials = r.Login(settings.HostField(i, "bmc.credentials"), r.BMCFile(i), user, password)
+}
+
+// network carries a static network over: nmstate as it is, or below
+// network_yaml, or in a file.
+func (r *reader) network(n *source.Node) {
+	config := n
+	var table *source.Node
+	if n.Kind == source.MapNode {
+		table = n.Get("mac_interface_map")
+		if inner := n.Get("network_yaml"); inner != nil {
+			config = r.Embed(inner)
+		}
+	} else if n.Kind == source.TextNode && !strings.Contains(n.Text, "\n") {
+		r.Lose(n, "is a file with the network of a host: write it as spec.hosts[].net.nmstate: {file: PATH}")
+		return
+	} else {
+		config = r.Embed(n)
+	}
+	if config == nil {
+		return
+	}
+	macs := networkMACs(config, table)
+	i := r.HostWithMAC(macs...)
+	if i < 0 && r.anyUnaddressed() {
+		r.Wrong(n, "it is not known which of the hosts this network is for", "write the MAC address of each machine into hosts[].mac")
+		return
+	}
+	if i < 0 {
+		i = r.AddHost(n)
+		r.Present[settings.HostField(i, "hostname")] = true
+	}
+	r.networkTable(i, table)
+	if config == n { // nmstate beside the table: the keys but that one
+		bare := *n
+		bare.Children = slices.DeleteFunc(slices.Clone(n.Children), func(c *source.Node) bool { return c.Key == "mac_interface_map" })
+		config = &bare
+	}
+	r.Network(i, nil, config)
+	if len(macs) > 0 && r.Host(i).Match.MAC == "" {
+		r.Host(i).Match.MAC = macs[0]
+	}
+	if table == nil && r.Host(i).Net != nil && len(macs) == 0 && r.Host(i).Match.MAC != "" {
+		r.NameInterface(i, &source.Node{In: n.In, Kind: source.TextNode, Text: r.Host(i).Match.MAC})
+	}
+}
+
+// anyUnaddressed says whether there is a host that a network with an unknown
+// address may be for: taken for another machine it would stand there twice.
+func (r *reader) anyUnaddressed() bool {
+	return slices.ContainsFunc(r.Cluster.Spec.Hosts, func(h spec.Host) bool { return h.Match.MAC == "" && h.Net == nil })
+}
+
+// networkTable carries over which interface has which address.
+func (r *reader) networkTable(i int, table *source.Node) {
+	for _, entry := range r.ListOf(table) {
+		var nic spec.NIC
+		source.SetText(r.Account, "", &nic.Name, entry.Get("logical_nic_name"))
+		source.SetText(r.Account, "", &nic.MAC, entry.Get("mac_address"))
+		h := r.Host(i)
+		if h.Net == nil {
+			h.Net = &spec.HostNet{}
+		}
+		h.Net.Interfaces = append(h.Net.Interfaces, nic)
+	}
+}
+
+// networkMACs are the addresses that a network speaks of.
+func networkMACs(config, table *source.Node) []string {
+	var macs []string
+	for _, entry := range table.Items() {
+		macs = append(macs, entry.Child("mac_address").Peek())
+	}
+	for _, nic := range config.Child("interfaces").Items() {
+		if mac := nic.Child("mac-address").Peek(); mac != "" && table == nil {
+			macs = append(macs, mac)
+		}
+	}
+	return macs
+}

@@ -1,0 +1,264 @@
+// Package capi reads the Cluster API objects of OpenShift's assisted providers.
+package capi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// The kinds of Cluster API that are read.
+const (
+	kindCAPICluster       = "Cluster"
+	kindControlPlane      = "OpenshiftAssistedControlPlane"
+	kindBootstrap         = "OpenshiftAssistedConfig"
+	kindBootstrapTemplate = "OpenshiftAssistedConfigTemplate"
+	kindMachineDeployment = "MachineDeployment"
+)
+
+// reader carries Cluster API's objects over, and a hub's beside them.
+type reader struct {
+	*ztp.Hub
+	name string // of the Cluster
+}
+
+// Read reads Cluster API objects. They name no machines: those are chosen by the
+// infrastructure provider.
+func Read(s *settings.Reader, in *source.Input) {
+	r := &reader{Hub: &ztp.Hub{Reader: s}}
+	r.Nowhere = "cluster.yaml has no place for it"
+	h := ztp.NewObjects()
+	byKind := map[string][]*source.Node{}
+	for _, doc := range in.Docs {
+		group, kind := source.KindOfDoc(doc)
+		switch {
+		case strings.HasSuffix(group, "cluster.x-k8s.io"):
+			r.Header(doc.Root)
+			byKind[kind] = append(byKind[kind], doc.Root)
+		case doc.Root.Kind == source.MapNode:
+			r.Object(h, doc.Root)
+		}
+	}
+	if len(byKind[kindControlPlane]) != 1 || len(byKind[kindCAPICluster]) > 1 {
+		r.OneOf(in, kindControlPlane, byKind[kindControlPlane])
+		if len(byKind[kindCAPICluster]) > 1 {
+			r.OneOf(in, kindCAPICluster, byKind[kindCAPICluster])
+		}
+		return
+	}
+	r.controlPlane(h, byKind[kindControlPlane][0], byKind[kindCAPICluster])
+	workers := 0
+	for _, n := range byKind[kindMachineDeployment] {
+		workers += r.machineDeployment(n)
+	}
+	r.Cluster.Spec.Topology.Workers = &workers
+	for _, kind := range []string{kindBootstrapTemplate, kindBootstrap} {
+		for _, n := range byKind[kind] {
+			r.names(n)
+			s := n.Get("spec")
+			if kind == kindBootstrapTemplate {
+				s = s.Get("template", "spec")
+			}
+			r.bootstrap(h, s)
+		}
+	}
+	r.machines(in, h)
+	r.restOfKinds(byKind)
+	r.RestOfObjects(h)
+	r.RestOfFiles(in)
+}
+
+// names takes what an object is called.
+func (r *reader) names(n *source.Node) {
+	r.Means(n.Get("metadata", "name"), "objects are named after the cluster")
+	r.ObjectNamespace(n)
+	r.MeansIf(n.Get("metadata", "labels", "cluster.x-k8s.io/cluster-name"), "joins the object with its Cluster", r.name)
+}
+
+// restOfKinds tells what is left to Cluster API.
+func (r *reader) restOfKinds(byKind map[string][]*source.Node) {
+	for kind, list := range byKind {
+		for _, n := range list {
+			switch kind {
+			case kindCAPICluster, kindControlPlane, kindBootstrap, kindBootstrapTemplate, kindMachineDeployment:
+				r.Rest(n, "is a matter of Cluster API, which oaictl does without")
+			default:
+				r.Lose(n, "says how Cluster API finds machines: name them in spec.hosts")
+			}
+		}
+	}
+}
+
+func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source.Node) {
+	c, s := r.Cluster, r.MapOf(n.Get("spec"))
+	config := s.Get("config")
+	for _, cluster := range clusters {
+		r.name = ztp.NameOf(cluster)
+		r.networks(cluster, n)
+	}
+	name := config.Get("clusterName")
+	if name == nil && len(clusters) > 0 {
+		name = clusters[0].Get("metadata", "name")
+	}
+	if name == nil {
+		name = n.Get("metadata", "name")
+	}
+	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, name)
+	r.ObjectNamespace(n)
+	if len(clusters) > 0 {
+		r.ObjectNamespace(clusters[0])
+		r.Means(clusters[0].Get("metadata", "name"), "objects are named after the cluster")
+	}
+	r.names(n)
+	source.SetText(r.Account, "spec.openshift.version", &c.Spec.OpenShift.Version, s.Get("distributionVersion"))
+	if replicas := s.Get("replicas"); replicas != nil {
+		c.Spec.Topology.ControlPlane = r.Number(replicas)
+		r.From("spec.topology.controlPlane", replicas)
+	} else {
+		one := 1 // what the API server fills in for no number
+		c.Spec.Topology.ControlPlane = &one
+	}
+	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, config.Get("baseDomain"))
+	r.vips(config)
+	r.PullSecretRef(h, config.Get("pullSecretRef", "name"))
+	r.MirrorMap(h, config.Get("imageRegistryRef"))
+	r.ManifestRefs(h, r.ListOf(config.Get("manifestsConfigMapRefs")))
+	r.DiskEncryption(config.Get("diskEncryption"))
+	r.Proxy(config.Get("proxy"))
+	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, config.Get("mastersSchedulable"))
+	r.SSHKeys(config.Get("sshAuthorizedKey"))
+	notes := n.Get("metadata", "annotations")
+	r.InstallOverrides(notes.Get("controlplane.cluster.x-k8s.io/install-config-override"))
+	r.capabilities(config.Get("capabilities"))
+	r.bootstrap(h, s.Get("openshiftAssistedConfigSpec"))
+	r.Rest(s.Get("machineTemplate"), "says how Cluster API finds machines: name them in spec.hosts")
+	r.Rest(notes.Get("cluster.x-k8s.io/release-image-repository-override"), "name the release image in spec.openshift.releaseImage")
+}
+
+// vips carries virtual addresses over. Only both together make the platform
+// baremetal; without them it is none.
+func (r *reader) vips(config *source.Node) {
+	api, ingress := config.Get("apiVIPs"), config.Get("ingressVIPs")
+	if len(api.Items()) > 0 && len(ingress.Items()) > 0 {
+		r.VIPs(config)
+		r.Cluster.Spec.Platform.Type = spec.BareMetal
+		r.From("spec.platform", config)
+		return
+	}
+	r.Cluster.Spec.Platform.Type = spec.NoneType
+	for _, n := range []*source.Node{api, ingress} {
+		r.MeansEmpty(n, "is empty")
+		r.Lose(n, "is ignored unless apiVIPs and ingressVIPs are both given")
+	}
+}
+
+// capabilities carries capabilities over, which the install-config has in other
+// words.
+func (r *reader) capabilities(n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	r.Override(n.Get("baselineCapability"), "capabilities", "baselineCapabilitySet")
+	r.Override(n.Get("additionalEnabledCapabilities"), "capabilities", "additionalEnabledCapabilities")
+}
+
+// networks carries the networks of Cluster over.
+func (r *reader) networks(n, controlPlane *source.Node) {
+	net := n.Get("spec", "clusterNetwork")
+	to := &r.Cluster.Spec.Network
+	if pods := net.Get("pods", "cidrBlocks"); pods != nil {
+		r.From("spec.network.cluster", pods)
+		for i, item := range r.ListOf(pods) {
+			field := fmt.Sprintf("spec.network.cluster[%d].cidr", i)
+			var network spec.ClusterNetwork
+			source.SetText(r.Account, field, &network.CIDR, item)
+			to.Cluster = append(to.Cluster, network)
+		}
+	}
+	source.SetTexts(r.Account, "spec.network.service", &to.Service, net.Get("services", "cidrBlocks"))
+	ref := n.Get("spec", "controlPlaneRef")
+	r.Reference(ref.Get("name"), controlPlane)
+	for _, key := range []string{"apiGroup", "apiVersion", "kind", "namespace"} {
+		r.Means(ref.Get(key), "refers to an object of the same cluster")
+	}
+	r.Lose(n.Get("spec", "infrastructureRef"), "says how Cluster API finds machines: name them in spec.hosts")
+}
+
+// machineDeployment carries over how many workers there are.
+func (r *reader) machineDeployment(n *source.Node) int {
+	r.names(n)
+	replicas := n.Get("spec", "replicas")
+	count := r.Number(replicas)
+	r.From("spec.topology.workers", replicas)
+	if name := n.Get("spec", "clusterName"); name != nil {
+		if name.Peek() == r.name || r.name == "" {
+			r.Means(name, "is the name of the Cluster")
+		} else {
+			r.Wrong(name, fmt.Sprintf("is of the cluster %s, but the Cluster here is %s", name.Peek(), r.name), "keep the objects of one cluster together")
+		}
+	}
+	if count == nil {
+		return 1 // Cluster API's default
+	}
+	return *count
+}
+
+// bootstrap carries over what the bootstrap provider says of the discovery
+// image. The service has one for the cluster.
+func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
+	if s = r.MapOf(s); s == nil {
+		return
+	}
+	c := r.Cluster
+	r.Proxy(s.Get("proxy"))
+	if ref := s.Get("pullSecretRef", "name"); ref != nil {
+		if have := c.Spec.PullSecret; have.SecretRef != nil && have.SecretRef.Name == ref.Peek() || have.File != "" && h.Used[h.Secrets[ref.Peek()]] {
+			r.Means(ref, "is the pull secret of the cluster")
+		} else {
+			r.PullSecretRef(h, ref)
+		}
+	}
+	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
+	r.SSHKeys(s.Get("sshAuthorizedKey"))
+	if arch := s.Get("cpuArchitecture"); arch != nil {
+		r.From("spec.openshift.arch", arch)
+		switch own := settings.ArchOf(r.Text(arch)); c.Spec.OpenShift.Arch {
+		case "", own:
+			c.Spec.OpenShift.Arch = own
+		default:
+			c.Spec.OpenShift.Arch = spec.Multi
+		}
+	}
+	r.arguments(s.Get("kernelArguments"))
+	r.TrustBundle(s.Get("additionalTrustBundle"))
+	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
+		r.Envs = append(r.Envs, ztp.BootEnv{Selector: map[string]string{label.Key: label.Peek()}})
+		r.Means(label, "joins machines with their networks")
+	}
+	r.Lose(s.Get("osImageVersion"), "the service chooses the image that fits the version of the cluster")
+	for _, key := range []string{"preBootstrapCommands", "postBootstrapCommands", "bootstrapCommandSentinelDir", "postBootstrapKubeconfigPath", "nodeRegistration"} {
+		r.Rest(s.Get(key), "runs on installed machines when they boot: write it as Ignition in spec.hosts[].ignition, or as a MachineConfig in spec.manifests")
+	}
+}
+
+// arguments tells kernel arguments: the provider gives them to the installed
+// machines, not to the discovery image.
+func (r *reader) arguments(n *source.Node) {
+	r.MeansEmpty(n, "is empty")
+	r.Lose(n, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
+}
+
+// machines carries machines over that stand beside Cluster API's objects as
+// BareMetalHosts with a network.
+func (r *reader) machines(in *source.Input, h *ztp.Objects) {
+	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.ImageSets} {
+		for _, n := range list {
+			r.Lose(n, "is what the providers make of their own objects, which are read instead")
+		}
+	}
+	r.HubHosts(in, h)
+}

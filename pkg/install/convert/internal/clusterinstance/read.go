@@ -1,0 +1,246 @@
+// Package clusterinstance reads and writes SiteConfig's ClusterInstance.
+package clusterinstance
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// reader carries a ClusterInstance over, and a hub's objects beside it.
+type reader struct{ *ztp.Hub }
+
+// Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside
+// it.
+func Read(s *settings.Reader, in *source.Input) {
+	r := &reader{&ztp.Hub{Reader: s}}
+	r.Nowhere = "cluster.yaml has no place for it"
+	h := ztp.NewObjects()
+	var instances []*source.Node
+	for _, doc := range in.Docs {
+		_, kind := source.KindOfDoc(doc)
+		switch kind {
+		case "ClusterInstance":
+			instances = append(instances, doc.Root)
+			r.Header(doc.Root)
+		default:
+			r.Object(h, doc.Root)
+		}
+	}
+	if len(instances) != 1 {
+		r.OneOf(in, "ClusterInstance", instances)
+		return
+	}
+	r.instance(h, instances[0])
+	r.Classifications(h)
+	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.Networks, h.Machines, h.Agents} {
+		for _, n := range list {
+			r.Lose(n, "is what SiteConfig makes of the ClusterInstance, which is read instead")
+		}
+	}
+	r.RestOfObjects(h)
+	r.RestOfFiles(in)
+	r.OwnIgnition()
+}
+
+func (r *reader) instance(h *ztp.Objects, n *source.Node) {
+	c, s := r.Cluster, r.MapOf(n.Get("spec"))
+	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, s.Get("clusterName"))
+	r.ObjectNames(n, "")
+	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, s.Get("baseDomain"))
+	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
+	r.ImageSetRef(h, s.Get("clusterImageSetNameRef"))
+	r.SSHKeys(s.Get("sshPublicKey"))
+	r.VIPs(s)
+	r.Networking(s)
+	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
+	r.Hold(s.Get("holdInstallation"))
+	r.PlatformType(s.Get("platformType"), nil)
+	if arch := s.Get("cpuArchitecture"); arch != nil {
+		c.Spec.OpenShift.Arch = settings.ArchOf(r.Text(arch))
+		r.From("spec.openshift.arch", arch)
+	}
+	r.encryption(s.Get("diskEncryption"))
+	r.Proxy(s.Get("proxy"))
+	r.InstallOverrides(s.Get("installConfigOverrides"))
+	r.liftTrustBundle(s.Get("installConfigOverrides"))
+	r.MeansIf(s.Get("cpuPartitioningMode"), "is the default", "None")
+	r.Override(s.Get("cpuPartitioningMode"), "cpuPartitioningMode")
+	r.DiscoveryIgnition(s.Get("ignitionConfigOverride"))
+	r.ManifestRefs(h, r.ListOf(s.Get("extraManifestsRefs")))
+	for _, node := range r.ListOf(s.Get("nodes")) {
+		r.node(h, node)
+	}
+	r.clusterType(s.Get("clusterType"))
+	r.extras(s)
+	r.templates(s.Get("templateRefs"), "ai-cluster-templates-v1")
+	r.Lose(s.Get("caBundleRef"), "put the certificates into spec.registry.trustBundle")
+	r.nodesOnly(s)
+}
+
+// encryption carries disk encryption over: ClusterInstance knows it for
+// all machines alike.
+func (r *reader) encryption(n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	kind := n.Get("type")
+	word := r.Text(kind)
+	d := &spec.DiskEncryption{On: spec.RoleSet{spec.AllRoles}}
+	switch word {
+	case "", "none":
+		if n.Get("tang") != nil {
+			r.Lose(n.Get("tang"), "goes with type tang")
+		}
+		return
+	case "nbde", "tang":
+		d.Mode = spec.Tang
+	case "tpm2", "tpmv2", "tpm":
+		d.Mode = spec.TPM
+	default:
+		r.Wrong(kind, fmt.Sprintf("%q is not known here", word), "write tang, tpm2 or none")
+	}
+	r.Cluster.Spec.DiskEncryption = d
+	r.From("spec.diskEncryption", n)
+	r.Tang(n.Get("tang"))
+}
+
+// liftTrustBundle makes of certificates among the overrides those of
+// cluster.yaml, which are trusted while machines are discovered, too.
+func (r *reader) liftTrustBundle(n *source.Node) {
+	all := r.Cluster.Spec.Overrides.InstallConfig
+	bundle, is := all["additionalTrustBundle"].(string)
+	if !is || r.Cluster.Spec.Registry.TrustBundle != nil {
+		return
+	}
+	delete(all, "additionalTrustBundle")
+	if len(all) == 0 {
+		r.Cluster.Spec.Overrides.InstallConfig = nil
+	}
+	r.Cluster.Spec.Registry.TrustBundle = &spec.PublicSource{Inline: strings.TrimSpace(bundle) + "\n"}
+	r.From("spec.registry.trustBundle", n)
+}
+
+// clusterType carries over the shape of a cluster; the roles of its nodes say
+// the rest.
+func (r *reader) clusterType(n *source.Node) {
+	counts := map[spec.Role]int{}
+	for i := range r.Cluster.Spec.Hosts {
+		counts[r.Host(i).Role]++
+	}
+	t := &r.Cluster.Spec.Topology
+	set := func(role spec.Role, to **int) {
+		if *to == nil && (counts[role] > 0 || role != spec.Arbiter) {
+			count := counts[role]
+			*to = &count
+		}
+	}
+	set(spec.ControlPlane, &t.ControlPlane)
+	set(spec.Worker, &t.Workers)
+	set(spec.Arbiter, &t.Arbiters)
+	if counts[spec.ControlPlane] == 1 && counts[spec.Worker] > 0 { // the hub adds them once the single node is installed
+		none := 0
+		t.Required.Workers = &none
+	}
+	if n == nil {
+		return
+	}
+	r.From("spec.topology", n)
+	word := r.Text(n)
+	single, arbiter := counts[spec.ControlPlane] == 1, counts[spec.Arbiter] > 0
+	switch {
+	case word == "HostedControlPlane":
+		r.Wrong(n, "has no control plane of its own, which the Assisted Installer does not install", "create the hosted cluster with HyperShift, and add its machines to it")
+	case word != "SNO" && word != "HighlyAvailable" && word != "HighlyAvailableArbiter":
+		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write SNO, HighlyAvailable or HighlyAvailableArbiter")
+	case single != (word == "SNO") || arbiter != (word == "HighlyAvailableArbiter"):
+		r.Wrong(n, fmt.Sprintf("is %s, but the nodes are %d masters, %d arbiters and %d workers", word, counts[spec.ControlPlane], counts[spec.Arbiter], counts[spec.Worker]), "make the type and the roles of the nodes agree")
+	}
+}
+
+// extras carries over the labels and annotations of AgentClusterInstall
+// that cluster.yaml has words for.
+func (r *reader) extras(s *source.Node) {
+	c, kind := r.Cluster, hubapi.KindAgentClusterInstall
+	r.Tag(s.Get("extraLabels", kind, hubapi.LabelConsumer))
+	r.InfraEnvNotes(s.Get("extraAnnotations", hubapi.KindInfraEnv), s.Get("extraLabels", hubapi.KindInfraEnv))
+	notes := s.Get("extraAnnotations", kind)
+	r.Ignored("spec.ignoreValidations.cluster", &c.Spec.IgnoreValidations.Cluster, notes.Get(hubapi.AnnotationIgnoredClusterValidations))
+	r.Ignored("spec.ignoreValidations.hosts", &c.Spec.IgnoreValidations.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
+}
+
+// nodesOnly tells what only SiteConfig acts on.
+func (r *reader) nodesOnly(s *source.Node) {
+	for key, why := range map[string]string{
+		"extraLabels":         "labels objects that SiteConfig makes",
+		"extraAnnotations":    "annotates objects that SiteConfig makes",
+		"suppressedManifests": "leaves out objects that SiteConfig makes",
+		"pruneManifests":      "deletes objects that SiteConfig has made",
+		"reinstall":           "installs once more with SiteConfig: oaictl does with its own verbs",
+		"ironicInspect":       "oaictl needs no inspection",
+		"hostRef":             "the machine is an object of the hub: write its bmc and match here",
+	} {
+		at := s.Get(key)
+		r.MeansEmpty(at, "is empty")
+		r.MeansIf(at, "is the default", "")
+		r.Rest(at, why)
+	}
+}
+
+// templates takes the templates that SiteConfig comes with: they make the
+// objects that oaictl makes, too.
+func (r *reader) templates(n *source.Node, usual string) {
+	for _, ref := range r.ListOf(n) {
+		if ref.Get("name").Peek() == usual {
+			r.Means(ref, "makes the objects that oaictl makes")
+		}
+	}
+	r.Rest(n, "templates make what they say, which is not looked at")
+}
+
+// node carries a node over, which a BareMetalHost boots.
+func (r *reader) node(h *ztp.Objects, n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	i := r.AddHost(n)
+	to := r.Host(i)
+	source.SetText(r.Account, settings.HostField(i, "name"), &to.Name, n.Get("hostName"))
+	role := n.Get("role")
+	if role == nil {
+		to.Role = spec.ControlPlane
+	}
+	r.Role(i, role)
+	source.SetText(r.Account, settings.HostField(i, "match.mac"), &to.Match.MAC, n.Get("bootMACAddress"))
+	r.Hints(i, n.Get("rootDeviceHints"))
+	r.bmc(h, i, n)
+	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
+	r.NodeLabels(i, n.Get("nodeLabels"))
+	r.InstallerArgs(i, n.Get("installerArgs"))
+	r.HostIgnition(i, n.Get("ignitionConfigOverride"))
+	if arch := n.Get("cpuArchitecture"); arch != nil && settings.ArchOf(arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
+		r.Means(arch, "is that of the cluster")
+	} else {
+		source.SetText(r.Account, settings.HostField(i, "arch"), &to.Arch, arch)
+		to.Arch = settings.ArchOf(string(to.Arch))
+	}
+	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
+	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
+	r.templates(n.Get("templateRefs"), "ai-node-templates-v1")
+	r.nodesOnly(n)
+}
+
+func (r *reader) bmc(h *ztp.Objects, i int, n *source.Node) {
+	address := n.Get("bmcAddress")
+	if r.BMC(i, address, address, nil) {
+		r.Cluster.Spec.Boot.Method = spec.BootMetal3
+		r.Credentials(h, i, n.Get("bmcCredentialsName", "name"))
+		return
+	}
+	r.Rest(n.Get("bmcCredentialsName"), "goes with the address of the BMC, which is left behind")
+}

@@ -1,0 +1,300 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// BareMetalHost carries a machine of platform.baremetal.hosts over. One that has
+// a BMC can be booted by oaictl.
+func (r *Reader) BareMetalHost(n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	mac := n.Get("bootMACAddress")
+	i := r.HostWithMAC(mac.Peek())
+	if i < 0 {
+		i = r.AddHost(n)
+	}
+	h := r.Host(i)
+	source.SetText(r.Account, HostField(i, "name"), &h.Name, n.Get("name"))
+	r.Role(i, n.Get("role"))
+	if mac != nil && SameMAC(mac.Peek(), h.Match.MAC) {
+		r.Text(mac)
+	}
+	source.SetText(r.Account, HostField(i, "match.mac"), &h.Match.MAC, mac)
+	r.Hints(i, n.Get("rootDeviceHints"))
+	r.BMCOf(i, r.MapOf(n.Get("bmc")))
+	r.Network(i, nil, n.Get("networkConfig"))
+	if r.Host(i).Net != nil && len(r.Host(i).Net.Interfaces) == 0 {
+		r.NameInterface(i, mac)
+	}
+	r.MeansIf(n.Get("bootMode"), "is the default", "UEFI")
+	r.Rest(n.Get("bootMode"), "the agent-based installer ignores it, and oaictl boots machines as they are set up")
+}
+
+// NameInterface ties the only interface of a network to the address that the
+// machine boots from, where the network does not say so itself.
+func (r *Reader) NameInterface(i int, mac *source.Node) {
+	h := r.Host(i)
+	if h.Net.NMState == nil || mac == nil {
+		return
+	}
+	list, _ := h.Net.NMState.Inline["interfaces"].([]any)
+	name := ""
+	for _, item := range list {
+		nic, _ := item.(map[string]any)
+		kind, _ := nic["type"].(string)
+		if kind != "" && kind != "ethernet" {
+			continue
+		}
+		if _, tied := nic["mac-address"]; tied || name != "" {
+			return
+		}
+		name, _ = nic["name"].(string)
+	}
+	if name != "" {
+		h.Net.Interfaces = []spec.NIC{{Name: name, MAC: mac.Peek()}}
+	}
+}
+
+// HostField is the path of a field of a host in cluster.yaml.
+func HostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
+
+// AddHost adds a host that came from n, and gives back its number.
+func (r *Reader) AddHost(n *source.Node) int {
+	i := len(r.Cluster.Spec.Hosts)
+	r.Cluster.Spec.Hosts = append(r.Cluster.Spec.Hosts, spec.Host{})
+	r.From(fmt.Sprintf("spec.hosts[%d]", i), n)
+	return i
+}
+
+// Host is one of the hosts so far.
+func (r *Reader) Host(i int) *spec.Host { return &r.Cluster.Spec.Hosts[i] }
+
+// HostWithMAC is the host that has one of the addresses, -1 for none.
+func (r *Reader) HostWithMAC(macs ...string) int {
+	for i := range r.Cluster.Spec.Hosts {
+		h := r.Host(i)
+		for _, mac := range macs {
+			if mac == "" {
+				continue
+			}
+			if SameMAC(h.Match.MAC, mac) {
+				return i
+			}
+			if h.Net == nil {
+				continue
+			}
+			for _, nic := range h.Net.Interfaces {
+				if SameMAC(nic.MAC, mac) {
+					return i
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// SameMAC compares two addresses however they are written.
+func SameMAC(a, b string) bool { return a != "" && canonicalMAC(a) == canonicalMAC(b) }
+
+func canonicalMAC(text string) string {
+	return strings.ToLower(strings.ReplaceAll(text, "-", ":"))
+}
+
+// HostNamed is the host of that name or hostname, -1 for none.
+func (r *Reader) HostNamed(name string) int {
+	for i := range r.Cluster.Spec.Hosts {
+		if h := r.Host(i); name != "" && (h.Name == name || h.Hostname == name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// NameHost gives a host without a name one, and the machine keeps its own.
+func (r *Reader) NameHost(i int) {
+	h := r.Host(i)
+	if h.Name != "" {
+		return
+	}
+	if h.Hostname != "" {
+		h.Name, h.Hostname = h.Hostname, ""
+		return
+	}
+	h.Name = fmt.Sprintf("host-%d", i)
+	for n := i; r.HostNamed(h.Name) != i; n++ {
+		h.Name = fmt.Sprintf("host-%d-%d", i, n)
+	}
+	r.Present[HostField(i, "hostname")] = true
+}
+
+// Role carries the role of a host over.
+func (r *Reader) Role(i int, n *source.Node) {
+	if n == nil {
+		return
+	}
+	h, field := r.Host(i), HostField(i, "role")
+	role := roleOf(n.Peek())
+	if h.Role != "" && h.Role != role {
+		r.Second(field, n)
+		return
+	}
+	h.Role = role
+	r.Text(n)
+	r.From(field, n)
+}
+
+// roleOf is a role in the words of this format.
+func roleOf(word string) spec.Role {
+	switch word {
+	case "master":
+		return spec.ControlPlane
+	case "auto-assign":
+		return spec.Auto
+	default:
+		return spec.Role(word)
+	}
+}
+
+// ArchOf is a CPU architecture in the words of this format.
+func ArchOf(word string) spec.Arch {
+	switch word {
+	case "amd64", "x86-64":
+		return spec.X86
+	case "aarch64":
+		return spec.ARM
+	default:
+		return spec.Arch(word)
+	}
+}
+
+// Hints carries root device hints over, which all formats write alike.
+func (r *Reader) Hints(i int, n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	to, field := &r.Host(i).Disk.Hints, HostField(i, "disk.hints")
+	r.From(field, n)
+	source.SetText(r.Account, field+".deviceName", &to.DeviceName, n.Get("deviceName"))
+	source.SetText(r.Account, field+".hctl", &to.HCTL, n.Get("hctl"))
+	source.SetText(r.Account, field+".model", &to.Model, n.Get("model"))
+	source.SetText(r.Account, field+".vendor", &to.Vendor, n.Get("vendor"))
+	source.SetText(r.Account, field+".serialNumber", &to.SerialNumber, n.Get("serialNumber"))
+	r.SetNumber(field+".minSizeGigabytes", &to.MinSizeGigabytes, n.Get("minSizeGigabytes"))
+	source.SetText(r.Account, field+".wwn", &to.WWN, n.Get("wwn"))
+	source.SetText(r.Account, field+".wwnWithExtension", &to.WWNWithExtension, n.Get("wwnWithExtension"))
+	source.SetText(r.Account, field+".wwnVendorExtension", &to.WWNVendorExtension, n.Get("wwnVendorExtension"))
+	r.SetBool(field+".rotational", &to.Rotational, n.Get("rotational"))
+}
+
+// Network carries the static network of a host over: nmstate, and the interfaces
+// that it speaks of. Without nmstate the host uses DHCP and is only recognised by
+// its interfaces.
+func (r *Reader) Network(i int, interfaces, config *source.Node) {
+	h := r.Host(i)
+	if config != nil && len(config.Children) == 0 {
+		r.MeansEmpty(config, "is empty, which is DHCP")
+		config = nil
+	}
+	switch {
+	case config == nil:
+	case h.Net != nil && h.Net.NMState != nil:
+		if r.SameDocument(h.Net.NMState, config) {
+			config.Take()
+		} else {
+			r.Second(HostField(i, "net.nmstate"), config)
+		}
+		config = nil
+	default:
+		if document := r.Document(HostField(i, "net.nmstate"), config); document != nil {
+			if h.Net == nil {
+				h.Net = &spec.HostNet{}
+			}
+			h.Net.NMState = document
+		}
+	}
+	for j, nic := range r.ListOf(interfaces) {
+		r.nic(i, j, nic)
+	}
+}
+
+// nic carries one interface of a host over.
+func (r *Reader) nic(i, j int, n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	h, mac, name := r.Host(i), n.Get("macAddress"), n.Get("name")
+	if h.Match.MAC == "" && mac != nil {
+		h.Match.MAC = mac.Peek()
+		r.From(HostField(i, "match.mac"), mac)
+	}
+	if h.Net == nil || h.Net.NMState == nil {
+		r.Means(name, "names an interface that no network configuration speaks of")
+		if mac != nil && SameMAC(mac.Peek(), h.Match.MAC) {
+			r.Text(mac)
+			return
+		}
+		r.Lose(mac, "a machine is recognised by one MAC address, "+h.Match.MAC+", and the host has no network configuration that speaks of this one")
+		return
+	}
+	for _, known := range h.Net.Interfaces {
+		if name != nil && known.Name == name.Peek() && SameMAC(known.MAC, mac.Peek()) {
+			n.Take()
+			return
+		}
+	}
+	field := fmt.Sprintf("%s[%d]", HostField(i, "net.interfaces"), len(h.Net.Interfaces))
+	r.From(field, n)
+	var nic spec.NIC
+	source.SetText(r.Account, field+".name", &nic.Name, name)
+	source.SetText(r.Account, field+".mac", &nic.MAC, mac)
+	h.Net.Interfaces = append(h.Net.Interfaces, nic)
+}
+
+// NodeLabel carries one label of a node over.
+func (r *Reader) NodeLabel(i int, key string, n *source.Node) {
+	h := r.Host(i)
+	if h.Labels == nil {
+		h.Labels = map[string]string{}
+	}
+	h.Labels[key] = r.Text(n)
+	r.From(HostField(i, "labels."+key), n)
+}
+
+// NodeLabels carries a map of them over.
+func (r *Reader) NodeLabels(i int, n *source.Node) {
+	for _, label := range r.MapOf(n).All() {
+		if label.Kind == source.NullNode {
+			label.Kind = source.TextNode
+		}
+		r.NodeLabel(i, label.Key, label)
+	}
+}
+
+// InstallerArgs carries arguments of coreos-installer over, a JSON list in a
+// text.
+func (r *Reader) InstallerArgs(i int, n *source.Node) {
+	if n == nil || n.Kind == source.TextNode && n.Text == "" {
+		r.Text(n)
+		return
+	}
+	field := HostField(i, "installerArgs")
+	r.From(field, n)
+	source.SetTexts(r.Account, field, &r.Host(i).InstallerArgs, r.Embed(n))
+}
+
+// HostIgnition carries over what is merged into a host's own Ignition.
+func (r *Reader) HostIgnition(i int, n *source.Node) {
+	if n == nil || n.Kind == source.TextNode && n.Text == "" {
+		r.Text(n)
+		return
+	}
+	if n = r.Embed(n); n != nil {
+		r.Host(i).Ignition = r.Document(HostField(i, "ignition"), n)
+	}
+}

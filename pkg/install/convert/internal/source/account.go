@@ -1,0 +1,226 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Account makes a cluster of what it reads, and keeps account: where each field
+// came from, what is wrong, and what is left behind.
+type Account struct {
+	Env      spec.Env
+	data     []byte // the input's text where it was read already
+	Cluster  *spec.Cluster
+	Docs     []*Document
+	size     int
+	Problems []spec.Problem
+	losses   []lost
+	idle     []lost
+	Files    map[string][]byte
+	Origins  map[string]*Node         // by the field of cluster.yaml
+	Present  map[string]bool          // fields that are written although empty
+	Written  map[*spec.Document]*Node // the documents' keys in their order
+	Nowhere  string                   // why what nobody took is left behind
+	Notes    []string                 // what has to be known of the document
+	Foreign  bool                     // whether a file has words of another format than cluster.yaml
+}
+
+// lost is a Loss with its place, by which it is sorted.
+type lost struct {
+	at   *Node
+	file string
+	loss loss.Loss
+}
+
+// New is an account of what env reads. data is the input's text where it was read
+// already.
+func New(env spec.Env, data []byte) *Account {
+	return &Account{
+		Env:     env,
+		data:    data,
+		Cluster: &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind},
+		Files:   map[string][]byte{},
+		Origins: map[string]*Node{},
+		Present: map[string]bool{},
+		Written: map[*spec.Document]*Node{},
+	}
+}
+
+// Problem notes what is wrong at a place.
+func (r *Account) Problem(file string, line, col int, field, message, remedy string) {
+	r.Problems = append(r.Problems, spec.Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
+}
+
+// Err is every problem so far as a *spec.Problems in the order of the files, or
+// nil.
+func (r *Account) Err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.Problems, func(a, b spec.Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &spec.Problems{List: slices.Compact(r.Problems)}
+}
+
+// Wrong notes that a value cannot be what it is.
+func (r *Account) Wrong(n *Node, message, remedy string) {
+	line, col := n.Place()
+	n.Take()
+	r.Problem(n.In.File, line, col, strings.TrimPrefix(n.Path(), n.In.Label), message, remedy)
+}
+
+// Lose tells that a value is left behind.
+func (r *Account) Lose(n *Node, why string) {
+	if n == nil || n.Taken {
+		return
+	}
+	n.Take()
+	r.LoseAs(n, Shown(n), why)
+}
+
+// LoseAs tells of a value that is left behind in other words than its own.
+func (r *Account) LoseAs(n *Node, value any, why string) {
+	r.losses = append(r.losses, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: value, Why: why}})
+}
+
+// LoseFile tells that a file is not read at all.
+func (r *Account) LoseFile(in *Input, name, why string) {
+	r.losses = append(r.losses, lost{file: JoinPath(in.Path, name), loss: loss.Loss{Path: name, Why: why}})
+}
+
+// Losses are what is left behind, in the order of the input.
+func (r *Account) Losses(in *Input) []loss.Loss { return sorted(r.losses, in.Files) }
+
+// Idle are the values with which nothing is lost, in the order of the input.
+func (r *Account) Idle(in *Input) []loss.Loss { return sorted(r.idle, in.Files) }
+
+// sorted brings what was left behind into the order of the input.
+func sorted(list []lost, files []string) []loss.Loss {
+	rank := func(l lost) (int, int, int) {
+		if l.at == nil {
+			return slices.Index(files, l.file), 0, 0
+		}
+		line, col := l.at.Place()
+		return slices.Index(files, l.at.In.File), line, col
+	}
+	slices.SortStableFunc(list, func(a, b lost) int {
+		af, al, ac := rank(a)
+		bf, bl, bc := rank(b)
+		return cmp.Or(cmp.Compare(af, bf), cmp.Compare(al, bl), cmp.Compare(ac, bc), cmp.Compare(a.loss.Path, b.loss.Path))
+	})
+	losses := make([]loss.Loss, len(list))
+	for i, l := range list {
+		losses[i] = l.loss
+	}
+	return losses
+}
+
+// Rest tells that whatever nobody took below n is left behind.
+func (r *Account) Rest(n *Node, why string) {
+	if n == nil || n.Taken && len(n.Children) == 0 {
+		return
+	}
+	if Untouched(n) {
+		r.Lose(n, why)
+		return
+	}
+	for _, c := range n.Children {
+		r.Rest(c, why)
+	}
+}
+
+// Untouched says that nothing at or below n was taken.
+func Untouched(n *Node) bool {
+	if n.Taken {
+		return false
+	}
+	for _, c := range n.Children {
+		if !Untouched(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Means takes a value that the format has to have and that says nothing of the
+// cluster: nothing is lost with it.
+func (r *Account) Means(n *Node, why string) {
+	if n == nil || n.Taken {
+		return
+	}
+	n.Take()
+	r.idle = append(r.idle, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
+}
+
+// MeansIf is Means for one of the values that say nothing; another one is left
+// for whoever asks next.
+func (r *Account) MeansIf(n *Node, why string, values ...string) {
+	if n != nil && len(n.Children) == 0 && slices.Contains(values, n.Text) {
+		r.Means(n, why)
+	}
+}
+
+// MeansEmpty is Means for an empty map or list.
+func (r *Account) MeansEmpty(n *Node, why string) {
+	if n != nil && (n.Kind == MapNode || n.Kind == ListNode) && len(n.Children) == 0 {
+		r.Means(n, why)
+	}
+}
+
+// File keeps a file that the document refers to; the name is made one that
+// nothing else has.
+func (r *Account) File(name string, content []byte) string {
+	if have, taken := r.Files[name]; taken && string(have) != string(content) {
+		ending := ""
+		if dot := strings.LastIndexByte(name, '.'); dot > strings.LastIndexByte(name, '/') {
+			name, ending = name[:dot], name[dot:]
+		}
+		for i := 2; ; i++ {
+			other := fmt.Sprintf("%s-%d%s", name, i, ending)
+			if have, taken := r.Files[other]; !taken || string(have) == string(content) {
+				name = other
+				break
+			}
+		}
+		r.Files[name] = content
+		return name
+	}
+	r.Files[name] = content
+	return name
+}
+
+// Document carries a structured text over in its own words.
+func (r *Account) Document(field string, n *Node) *spec.Document {
+	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
+		return nil
+	}
+	inline, _ := n.Plain().(map[string]any)
+	document := &spec.Document{Inline: inline}
+	r.Written[document] = n
+	r.From(field, n)
+	n.Take()
+	return document
+}
+
+// SameDocument says whether n says what d does.
+func (r *Account) SameDocument(d *spec.Document, n *Node) bool {
+	return d.Inline != nil && reflect.DeepEqual(d.Inline, n.Plain())
+}
+
+// TextOf is a document as it stands in a file of its own; "" for one that does
+// already.
+func (r *Account) TextOf(d *spec.Document) string {
+	if d.Inline == nil {
+		return ""
+	}
+	e := &emitter{written: r.Written}
+	e.document(d, -2)
+	return strings.TrimPrefix(e.out.String(), "\n")
+}

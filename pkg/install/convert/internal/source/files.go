@@ -1,0 +1,270 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FileName is a name without what a file's name cannot have.
+func FileName(name string) string {
+	safe := make([]rune, 0, len(name))
+	for _, c := range name {
+		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') || c == '.' && len(safe) == 0 {
+			c = '-'
+		}
+		safe = append(safe, c)
+	}
+	return string(safe)
+}
+
+// JoinPath is a file's path by its name with slashes below a folder.
+func JoinPath(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
+
+// Relative is file as seen from dir, with slashes; file itself where it does not
+// lie below.
+func Relative(dir, file string) string {
+	if rel, err := filepath.Rel(dir, file); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(file)
+}
+
+// Input is everything that belongs to one cluster, as it lies in files.
+type Input struct {
+	reader *Account
+	Path   string
+	Folder bool
+	Files  []string          // in the order in which they were read
+	Docs   []*Document       // YAML documents
+	Raw    map[string][]byte // files that are no YAML of ours, by their path below the folder
+}
+
+// The files that the agent-based installer reads.
+const (
+	fileInstallConfig = "install-config.yaml"
+	fileAgentConfig   = "agent-config.yaml"
+)
+
+// folders that the agent-based installer reads beside its files, and what is in
+// them.
+const (
+	DirManifests  = "cluster-manifests"
+	DirMirror     = "mirror"
+	DirOpenShift  = "openshift"
+	DirHostConfig = "hostconfig"
+)
+
+// maxFiles is how many files of a folder are read.
+const maxFiles = 10_000
+
+// Gather reads what stands at path, and what belongs to it beside it.
+func (r *Account) Gather(path string) *Input {
+	in := &Input{reader: r, Path: path, Raw: map[string][]byte{}}
+	if r.data != nil {
+		in.yaml(path, r.data)
+		if path != "-" && path != "" {
+			in.companion()
+		}
+		in.label()
+		return in
+	}
+	if entries, ok := r.Dir(path); ok {
+		in.Folder = true
+		in.walk("", entries)
+		if len(in.Files) == 0 {
+			r.Problem(path, 0, 0, "", "the folder holds nothing that describes a cluster", "")
+		}
+	} else if data, err := r.Env.ReadFile(path); err != nil {
+		r.Problem(path, 0, 0, "", "cannot be read: "+ReasonOf(err), "")
+	} else {
+		in.yaml(path, data)
+		in.companion()
+	}
+	in.label()
+	return in
+}
+
+// Dir lists a folder; false for what is none.
+func (r *Account) Dir(path string) ([]fs.DirEntry, bool) {
+	if r.Env.ReadDir == nil || path == "-" {
+		return nil, false
+	}
+	entries, err := r.Env.ReadDir(path)
+	return entries, err == nil
+}
+
+// ReasonOf is why a file could not be read, without its name.
+func ReasonOf(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+// walk reads a folder. below is its path as seen from the input's, "" for
+// itself.
+func (in *Input) walk(below string, entries []fs.DirEntry) {
+	for _, entry := range entries {
+		name := filepath.ToSlash(filepath.Join(below, entry.Name()))
+		full := filepath.Join(in.Path, name)
+		switch {
+		case strings.HasPrefix(entry.Name(), "."):
+			continue
+		case len(in.Files) >= maxFiles:
+			in.reader.Problem(in.Path, 0, 0, "", fmt.Sprintf("the folder holds more than %d files", maxFiles), "")
+			return
+		case entry.IsDir() || isLinkedDir(in.reader, entry, full):
+			if !isKnownFolder(name) {
+				in.Files = append(in.Files, full)
+				in.reader.LoseFile(in, name, "is a folder that is not read")
+				continue
+			}
+			inner, ok := in.reader.Dir(full)
+			if !ok {
+				in.reader.Problem(full, 0, 0, "", "the folder cannot be read", "")
+				continue
+			}
+			in.walk(name, inner)
+		default:
+			in.file(name, full)
+		}
+	}
+}
+
+func isLinkedDir(r *Account, entry fs.DirEntry, full string) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	_, ok := r.Dir(full)
+	return ok
+}
+
+// isKnownFolder says whether a folder below the input's is one that formats
+// have.
+func isKnownFolder(name string) bool {
+	first, rest, nested := strings.Cut(name, "/")
+	switch first {
+	case DirHostConfig:
+		return !strings.Contains(rest, "/")
+	case DirManifests, DirMirror, DirOpenShift:
+		return !nested
+	}
+	return false
+}
+
+// file reads one file of a folder.
+func (in *Input) file(name, full string) {
+	data, err := in.reader.Env.ReadFile(full)
+	if err != nil {
+		in.reader.Problem(full, 0, 0, "", "cannot be read: "+ReasonOf(err), "")
+		return
+	}
+	top, _, _ := strings.Cut(name, "/")
+	isOther := strings.Contains(name, "/") && top != DirManifests
+	if isOther || !IsYAML(name) {
+		in.Files = append(in.Files, full)
+		in.Raw[name] = data
+		return
+	}
+	in.yaml(full, data)
+}
+
+// IsYAML says whether a file holds YAML by its name.
+func IsYAML(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+}
+
+// yaml adds the documents of a file.
+func (in *Input) yaml(file string, data []byte) {
+	in.Files = append(in.Files, file)
+	docs := in.reader.Parse(file, data)
+	if len(docs) == 0 && len(in.reader.Problems) == 0 && !in.Folder {
+		in.reader.Problem(file, 1, 1, "", "is empty", "")
+	}
+	for _, doc := range docs {
+		in.Docs = append(in.Docs, expand(doc)...)
+	}
+}
+
+// expand is the objects of a List; the document itself for any other.
+func expand(doc *Document) []*Document {
+	if doc.Root.Child("kind").Peek() != "List" || doc.Root.Child("items") == nil {
+		return []*Document{doc}
+	}
+	docs := []*Document{doc}
+	if doc.Root.Child("apiVersion").Peek() != "v1" {
+		return []*Document{doc}
+	}
+	for _, key := range []string{"apiVersion", "kind", "items"} {
+		if n := doc.Root.Child(key); n != nil {
+			n.Taken = true
+		}
+	}
+	if meta := doc.Root.Child("metadata"); meta != nil {
+		meta.Take() // a list has none of its own
+	}
+	for _, item := range doc.Root.Child("items").Items() {
+		inner := &Document{File: doc.File, Root: item}
+		item.walk(func(n *Node) { n.In = inner })
+		item.Parent = nil
+		docs = append(docs, inner)
+	}
+	doc.Root.Child("items").Children = nil
+	return docs
+}
+
+// companion reads the other one of install-config.yaml and agent-config.yaml.
+func (in *Input) companion() {
+	dir, base := filepath.Dir(in.Path), filepath.Base(in.Path)
+	other := ""
+	switch {
+	case len(in.Docs) != 1:
+		return
+	case IsInstallConfig(in.Docs[0].Root):
+		other = fileAgentConfig
+	case IsAgentConfig(in.Docs[0].Root):
+		other = fileInstallConfig
+	default:
+		return
+	}
+	if strings.HasSuffix(base, ".yml") {
+		other = strings.TrimSuffix(other, ".yaml") + ".yml"
+	}
+	full := filepath.Join(dir, other)
+	if data, err := in.reader.Env.ReadFile(full); err == nil {
+		in.yaml(full, data)
+	}
+}
+
+// label tells documents apart where there are several, and hands them over to be
+// accounted for.
+func (in *Input) label() {
+	perFile := map[string]int{}
+	for _, doc := range in.Docs {
+		perFile[doc.File]++
+	}
+	for _, doc := range in.Docs {
+		if len(perFile) > 1 || in.Folder {
+			doc.Label = in.Below(doc.File) + ":"
+		}
+		if perFile[doc.File] > 1 {
+			name := doc.Root.Child("metadata").Child("name").Peek()
+			doc.Label += doc.Root.Child("kind").Peek() + "/" + name + ":"
+		}
+	}
+	in.reader.Docs = in.Docs
+}
+
+// Below is a file's path as seen from the folder that is read.
+func (in *Input) Below(file string) string {
+	base := in.Path
+	if !in.Folder {
+		base = filepath.Dir(in.Path)
+	}
+	return Relative(base, file)
+}

@@ -1,0 +1,220 @@
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Writer makes the files of a format. Its hub makes objects of a copy of the
+// cluster from which what cannot be said is taken out.
+type Writer struct {
+	loss.Collector
+	objects.Maker
+	Secrets bool // whether secrets are written
+	files   []File
+}
+
+// New is a writer of a cluster as it is when it is installed. secrets says whether
+// secrets are written.
+func New(c *spec.Cluster, secrets bool) *Writer {
+	whole := c
+	c = c.AtInstall()
+	shown := *c
+	shown.Spec.Hub = spec.Hub{}
+	w := &Writer{Collector: loss.Collector{Cluster: c}, Secrets: secrets}
+	w.laterWorkers(whole)
+	w.oneTag(&shown)
+	w.publicProxy(&shown)
+	w.Maker = objects.Maker{Refusals: objects.Refusals{Cluster: &shown}, Namespace: objects.NamespaceOf(c), Secrets: secrets}
+	if c.Imported() {
+		w.Refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
+	}
+	return w
+}
+
+// laterWorkers loses the workers of a single node, which none of the formats can
+// say are to be added once it is installed.
+func (w *Writer) laterWorkers(whole *spec.Cluster) {
+	if whole == w.Collector.Cluster {
+		return
+	}
+	const why = "a single node has no workers when it is installed: add them with `oaictl add-node` afterwards"
+	if w.Said("spec.topology.workers") {
+		w.Lose("spec.topology.workers", loss.Plain(whole.Spec.Topology.Workers), why)
+	}
+	for i := range whole.Spec.Hosts {
+		if h := &whole.Spec.Hosts[i]; w.Collector.Cluster.Host(h.Name) == nil {
+			w.Lose(whole.HostField(h, ""), loss.Plain(h), why)
+		}
+	}
+}
+
+// Result is the files and the losses in the order of cluster.yaml.
+func (w *Writer) Result() ([]File, []loss.Loss, error) {
+	if err := w.Maker.Err(); err != nil {
+		return nil, nil, err
+	}
+	slices.SortStableFunc(w.Collector.List, func(a, b loss.Loss) int { return w.place(a.Path, b.Path) })
+	return w.files, w.Collector.List, nil
+}
+
+// place orders two fields as they stand in the file.
+func (w *Writer) place(a, b string) int {
+	_, lineA, colA := w.Collector.Cluster.Position(a)
+	_, lineB, colB := w.Collector.Cluster.Position(b)
+	return cmp.Or(cmp.Compare(lineA, lineB), cmp.Compare(colA, colB), cmp.Compare(a, b))
+}
+
+// oneTag keeps the tag that a label can hold.
+func (w *Writer) oneTag(shown *spec.Cluster) {
+	tags := shown.Metadata.Tags
+	if len(tags) == 0 {
+		return
+	}
+	shown.Metadata.Tags = nil
+	for i, tag := range tags {
+		if shown.Metadata.Tags == nil && len(validation.IsValidLabelValue(tag)) == 0 {
+			shown.Metadata.Tags = []string{tag}
+			continue
+		}
+		w.Lose(fmt.Sprintf("metadata.tags[%d]", i), tag, "the label that tags stand in holds one, without spaces")
+	}
+}
+
+// publicProxy takes proxies with a password out, unless secrets are asked for.
+func (w *Writer) publicProxy(shown *spec.Cluster) {
+	if w.Secrets {
+		return
+	}
+	for field, proxy := range map[string]*spec.ProxyURL{"spec.proxy.http": &shown.Spec.Proxy.HTTP, "spec.proxy.https": &shown.Spec.Proxy.HTTPS} {
+		if parsed, err := url.Parse(proxy.Reveal()); err != nil || parsed.User != nil {
+			w.Lose(field, proxy.String(), "holds a user or a password, and secrets were not asked for")
+			*proxy = ""
+		}
+	}
+}
+
+// File adds a file.
+func (w *Writer) File(path string, secret bool, content string) {
+	w.files = append(w.files, File{Path: path, Content: []byte(content), Secret: secret})
+}
+
+// HasPassword says whether the objects have the proxy's password.
+func (w *Writer) HasPassword() bool {
+	proxy := w.Maker.Cluster.Spec.Proxy
+	return strings.Contains(proxy.HTTP.Reveal()+proxy.HTTPS.Reveal(), "@")
+}
+
+// PullSecretKnown says whether the pull secret can be written; if not, it is
+// lost.
+func (w *Writer) PullSecretKnown() bool {
+	c, why := w.Collector.Cluster, ""
+	switch {
+	case c.Spec.PullSecret.SecretRef != nil:
+		why = "stands in a Secret on a hub"
+	case !w.Secrets:
+		why = "secrets were not asked for"
+	default:
+		return true
+	}
+	w.Lose("spec.pullSecret", loss.Plain(c.Spec.PullSecret), why)
+	return false
+}
+
+// OpenShiftFolder is the extra manifests, which all go into one folder. As with
+// the file's other documents in words that are not ours, nobody knows whether
+// they hold secrets: so they are their owner's alone.
+func (w *Writer) OpenShiftFolder() {
+	seen := map[string]bool{}
+	for _, m := range w.Collector.Cluster.ManifestFiles() {
+		if base, isJSON := strings.CutSuffix(m.Name, ".json"); isJSON {
+			m.Name = base + ".yaml" // JSON is YAML, too, and the client looks at names
+		}
+		switch yaml, err := path.Match("*.y*ml", m.Name); {
+		case err != nil || !yaml:
+			w.Lose(m.Field, m.Name, "the agent-based installer takes manifests in YAML only")
+			continue
+		case seen[m.Name]:
+			w.Lose(m.Field, m.Name, "the agent-based installer has one folder, in which there is a manifest of that name")
+			continue
+		case m.Folder != spec.FolderOpenShift && m.Field != "spec.network.mtu": // which nobody gave a folder
+			w.Lose(m.Field+".folder", string(m.Folder), "the agent-based installer has one folder, openshift: the manifest "+m.Name+" stands there")
+		}
+		seen[m.Name] = true
+		w.File("openshift/"+m.Name, true, m.Content)
+	}
+}
+
+// HostnameOf is the hostname, or the host's name where the machine keeps its own.
+func HostnameOf(host *spec.Host) string {
+	if host.Hostname == "" {
+		return host.Name
+	}
+	return host.Hostname
+}
+
+// AddressOrLoss is the BMC's address in metal3's words, or as it is where it does
+// not say enough for these.
+func (w *Writer) AddressOrLoss(host *spec.Host) string {
+	before := len(w.Maker.List)
+	address := w.Metal3Address(host)
+	for _, problem := range w.Maker.List[before:] {
+		w.Lose(problem.Field, host.BMC.Address, problem.Message+"; "+problem.Remedy)
+	}
+	w.Maker.List = w.Maker.List[:before]
+	if address == "" {
+		return host.BMC.Address
+	}
+	return address
+}
+
+// MACsOf are the MAC addresses by which a host is recognised: that of match
+// first, then those of its network.
+func MACsOf(c *spec.Cluster, host *spec.Host) []string {
+	var macs []string
+	if host.Match.MAC != "" {
+		macs = append(macs, host.Match.MAC)
+	}
+	if _, interfaces, ok := c.StaticNetwork(host); ok {
+		for _, nic := range interfaces {
+			if !slices.Contains(macs, nic.MAC) {
+				macs = append(macs, nic.MAC)
+			}
+		}
+	}
+	return macs
+}
+
+// FencingEntry is how a host is powered off, without what says which host it is;
+// ok is false for one that has no fencing, or whose credentials cannot be
+// written, and are lost.
+func (w *Writer) FencingEntry(host *spec.Host) (entry objects.Fields, ok bool) {
+	if host.Fencing == nil {
+		return nil, false
+	}
+	why := ""
+	user, password, known := host.Fencing.Credentials.Login()
+	switch {
+	case !known || password.IsZero():
+		why = "the credentials stand in a Secret on a hub"
+	case !w.Secrets:
+		why = "secrets were not asked for"
+	}
+	if why != "" {
+		w.LoseHost(host, "fencing", loss.Plain(host.Fencing), why)
+		return nil, false
+	}
+	return objects.Fields{
+		"address": objects.FencingAddress(host), "username": user, "password": password.Reveal(), "certificateVerification": objects.FencingVerification(host),
+	}, true
+}

@@ -1,0 +1,209 @@
+package ztp
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// manifestMaps carries extra manifests over that stand in ConfigMaps. They all
+// belong to the folder openshift, save for those that oaictl has put elsewhere.
+func (r *Hub) manifestMaps(h *Objects, s *source.Node) {
+	refs := slices.Clone(s.Get("manifestsConfigMapRefs").Items())
+	if single := s.Get("manifestsConfigMapRef"); single != nil {
+		if len(refs) > 0 {
+			r.Lose(single, "is ignored beside manifestsConfigMapRefs")
+		} else {
+			refs = append(refs, single)
+		}
+	}
+	r.ListOf(s.Get("manifestsConfigMapRefs"))
+	r.ManifestRefs(h, refs)
+}
+
+// ManifestRefs carries over the extra manifests of the ConfigMaps that are referred
+// to.
+func (r *Hub) ManifestRefs(h *Objects, refs []*source.Node) {
+	for _, ref := range refs {
+		name := ref.Get("name").Peek()
+		config := h.ConfigMaps[name]
+		if config == nil {
+			r.Lose(ref, "the ConfigMap is not in the input: put its manifests into a folder and name it in spec.manifests")
+			continue
+		}
+		h.Used[config] = true
+		r.Means(ref.Get("name"), "refers to a ConfigMap of the input")
+		folder := source.DirOpenShift
+		if name == r.Cluster.Metadata.Name+"-manifests" || strings.HasPrefix(name, r.Cluster.Metadata.Name+"-manifests-") {
+			folder = string(spec.FolderManifests)
+		}
+		for _, entry := range r.MapOf(config.Get("data")).All() {
+			r.Manifest(folder, entry)
+		}
+		if binary := config.Get("binaryData"); binary != nil {
+			r.Lose(binary, "a manifest is text")
+		}
+	}
+}
+
+// InstallOverrides carries an annotation over with fields of the install-config:
+// those that cluster.yaml has words for become these.
+func (r *Hub) InstallOverrides(n *source.Node) {
+	if n == nil || n.Peek() == "" {
+		r.Text(n)
+		return
+	}
+	if n = r.Embed(n); n == nil || r.MapOf(n) == nil {
+		return
+	}
+	c := r.Cluster
+	if fips := n.Get("fips"); fips != nil && fips.Kind == source.BoolNode {
+		r.SetBool("spec.fips", &c.Spec.FIPS, fips)
+	}
+	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == source.NumberNode {
+		r.SetNumber("spec.network.mtu", &c.Spec.Network.MTU, mtu)
+	}
+	for _, key := range []string{"imageDigestSources", "imageContentSources"} {
+		r.mirrorOverrides(n.Get(key), key)
+	}
+	for _, item := range n.Get("platform", "baremetal", "hosts").Items() {
+		r.BareMetalHost(item)
+	}
+	if fencing := n.Get("controlPlane", "fencing", "credentials"); fencing != nil {
+		r.laterFencing = append(r.laterFencing, fencing)
+	}
+	for _, entry := range n.All() {
+		r.OverrideRest(entry, entry.Key)
+	}
+}
+
+// mirrorOverrides carries mirrors over. Those that a ConfigMap says too need no
+// second mention.
+func (r *Hub) mirrorOverrides(n *source.Node, key string) {
+	plain := n != nil && n.Kind == source.ListNode
+	for _, item := range n.Items() {
+		for _, c := range item.All() {
+			plain = plain && (c.Key == "source" || c.Key == "mirrors")
+		}
+		plain = plain && len(item.Children) == 2
+	}
+	if plain {
+		r.Mirrors(n, key)
+	}
+}
+
+// MirrorMap carries over the mirrors of a ConfigMap that an object refers to.
+func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
+	if ref == nil {
+		return
+	}
+	config := h.ConfigMaps[ref.Get("name").Peek()]
+	if config == nil {
+		r.Lose(ref, "the ConfigMap is not in the input: write its mirrors into spec.registry")
+		return
+	}
+	r.Means(ref, "refers to a ConfigMap of the input")
+	if h.Used[config] {
+		return
+	}
+	h.Used[config] = true
+	r.registriesConf(config.Get("data", "registries.conf"))
+	r.TrustBundle(config.Get("data", "ca-bundle.crt"))
+}
+
+// mirrorFiles carries over the mirrors that the agent-based installer has in
+// files.
+func (r *Hub) mirrorFiles(in *source.Input) {
+	for _, name := range []string{"registries.conf", "ca-bundle.crt"} {
+		file := path.Join(source.DirMirror, name)
+		data, ok := in.Raw[file]
+		if !ok {
+			continue
+		}
+		delete(in.Raw, file)
+		doc := &source.Document{File: source.JoinPath(in.Path, file), Label: file + ":"}
+		doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
+		r.Docs = append(r.Docs, doc)
+		if name == "registries.conf" {
+			r.registriesConf(doc.Root)
+		} else {
+			r.TrustBundle(doc.Root)
+		}
+	}
+}
+
+// registriesConf carries mirrors over from containers-registries.conf(5),
+// version 2, which is written in TOML.
+func (r *Hub) registriesConf(n *source.Node) {
+	if n == nil {
+		return
+	}
+	text := r.Text(n)
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	root := r.ParseTOML(n, text)
+	if root == nil {
+		return
+	}
+	n.Kind, n.Children, n.Text, n.Taken = source.MapNode, root.Children, "", false
+	for _, c := range n.Children {
+		c.Parent = n
+	}
+	search := n.Get("unqualified-search-registries")
+	r.MeansEmpty(search, "is empty")
+	r.Lose(search, "OpenShift names images with their registry")
+	for _, registry := range n.Get("registry").Items() {
+		r.registry(registry)
+	}
+}
+
+func (r *Hub) registry(n *source.Node) {
+	location, prefix := n.Get("location"), n.Get("prefix")
+	if strings.HasPrefix(prefix.Peek(), "*.") {
+		r.Lose(n, "stands for many registries: write each of them into spec.registry.mirrors")
+		return
+	}
+	if location == nil || location.Peek() == "" {
+		r.Text(location)
+		location, prefix = prefix, nil
+	}
+	r.MeansIf(prefix, "stands for the location", "", location.Peek())
+	r.Lose(prefix, "a mirror stands in for its location, not for another prefix")
+	r.MeansIf(n.Get("mirror-by-digest-only"), "while machines are discovered images are pulled by tag too", "true", "false")
+	r.MeansIf(n.Get("insecure"), "is the default", "false")
+	r.MeansIf(n.Get("blocked"), "is the default", "false")
+	mirrors := n.Get("mirror").Items()
+	insecure := 0
+	for _, mirror := range mirrors {
+		if source.IsTrue(r.Boolean(mirror.Get("insecure"))) {
+			insecure++
+		}
+	}
+	for _, mirror := range mirrors {
+		if at := mirror.Get("insecure"); insecure < len(mirrors) && source.Truth(at.Peek()) {
+			at.Taken = false
+			r.Lose(at, "cluster.yaml says it of all mirrors of a place, and the others are verified")
+		}
+		r.mirrorOf(location, mirror.Get("location"), insecure == len(mirrors))
+		r.Lose(mirror.Get("pull-from-mirror"), "mirrors are pulled from by digest and by tag")
+	}
+	if len(mirrors) == 0 {
+		r.Rest(n, "names no mirror")
+	}
+}
+
+// mirrorOf carries one mirror over.
+func (r *Hub) mirrorOf(from, target *source.Node, insecure bool) {
+	if from == nil || target == nil {
+		return
+	}
+	list := &source.Node{In: target.In, Kind: source.ListNode, Parent: target.Parent, Key: target.Key, Line: target.Line, Col: target.Col}
+	entry := *target
+	list.Children = []*source.Node{&entry}
+	r.Mirror(from, list, insecure)
+	target.Taken = true
+}

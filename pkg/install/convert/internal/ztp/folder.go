@@ -1,0 +1,144 @@
+package ztp
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// The files of the agent-based installer's folder that are no objects.
+const (
+	fileFencing   = "fencing-credentials.yaml"
+	fileOperators = "operators.yaml"
+)
+
+// folderHosts carries over the folders of hosts that the agent-based installer
+// has: by which addresses a machine is known, its role and its disk.
+func (r *Hub) folderHosts(in *source.Input) {
+	byHost := map[string][]string{}
+	for name := range in.Raw {
+		if parts := strings.Split(name, "/"); len(parts) == 3 && parts[0] == source.DirHostConfig {
+			byHost[parts[1]] = append(byHost[parts[1]], parts[2])
+		}
+	}
+	var hosts []string
+	for name := range byHost {
+		hosts = append(hosts, name)
+	}
+	slices.Sort(hosts)
+	for _, name := range hosts {
+		r.folderHost(in, name)
+	}
+}
+
+// fileAddresses are the MAC addresses of a machine, below the folder of its name.
+const fileAddresses = "mac_addresses"
+
+// folderOf is the name of the machine that has one of the addresses by its folder,
+// "" for none.
+func folderOf(in *source.Input, macs []string) string {
+	for _, name := range slices.Sorted(maps.Keys(in.Raw)) {
+		dir, file := path.Split(name)
+		if file != fileAddresses || path.Dir(path.Clean(dir)) != source.DirHostConfig {
+			continue
+		}
+		for _, own := range strings.Fields(string(in.Raw[name])) {
+			if slices.ContainsFunc(macs, func(mac string) bool { return settings.SameMAC(mac, own) }) {
+				return path.Base(dir)
+			}
+		}
+	}
+	return ""
+}
+
+func (r *Hub) folderHost(in *source.Input, name string) {
+	folder := path.Join(source.DirHostConfig, name)
+	take := func(file string) (*source.Node, bool) {
+		data, ok := in.Raw[path.Join(folder, file)]
+		if !ok {
+			return nil, false
+		}
+		delete(in.Raw, path.Join(folder, file))
+		doc := &source.Document{File: source.JoinPath(in.Path, path.Join(folder, file)), Label: path.Join(folder, file) + ":"}
+		doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: strings.TrimSpace(string(data)), Line: 1, Col: 1}
+		r.Docs = append(r.Docs, doc)
+		return doc.Root, true
+	}
+	addresses, ok := take(fileAddresses)
+	if !ok || addresses.Text == "" {
+		r.Problem(source.JoinPath(in.Path, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
+		return
+	}
+	macs := strings.Fields(r.Text(addresses))
+	i := r.HostWithMAC(macs...)
+	if i < 0 {
+		i = r.HostNamed(name) // which may boot from another interface
+	}
+	if i < 0 {
+		i = r.AddHost(addresses)
+	}
+	h := r.Host(i)
+	if h.Name == "" || h.BMC == nil {
+		h.Name = name
+	}
+	if h.Hostname == "" {
+		r.Present[settings.HostField(i, "hostname")] = true // the files set none
+	}
+	if h.Match.MAC == "" {
+		h.Match.MAC = macs[0]
+		r.From(settings.HostField(i, "match.mac"), addresses)
+	}
+	r.furtherMACs(i, macs, addresses)
+	if role, ok := take("role"); ok {
+		r.Role(i, role)
+	}
+	if data, ok := in.Raw[path.Join(folder, "root-device-hints.yaml")]; ok {
+		file := source.JoinPath(in.Path, path.Join(folder, "root-device-hints.yaml"))
+		delete(in.Raw, path.Join(folder, "root-device-hints.yaml"))
+		for _, doc := range r.Parse(file, data) {
+			doc.Label = path.Join(folder, "root-device-hints.yaml") + ":"
+			r.Docs = append(r.Docs, doc)
+			r.Hints(i, doc.Root)
+		}
+	}
+}
+
+// furtherMACs tells addresses of a machine that nothing in cluster.yaml speaks
+// of.
+func (r *Hub) furtherMACs(i int, macs []string, at *source.Node) {
+	h := r.Host(i)
+	var unsaid []string
+	for _, mac := range macs {
+		known := settings.SameMAC(h.Match.MAC, mac)
+		if h.Net != nil {
+			known = known || slices.ContainsFunc(h.Net.Interfaces, func(nic spec.NIC) bool { return settings.SameMAC(nic.MAC, mac) })
+		}
+		if !known {
+			unsaid = append(unsaid, mac)
+		}
+	}
+	if len(unsaid) > 0 {
+		r.LoseAs(at, strings.Join(unsaid, " "), "a machine is recognised by one MAC address, "+h.Match.MAC)
+	}
+}
+
+// folderFiles reads the files beside the objects: credentials for fencing, and
+// operators to install.
+func (r *Hub) folderFiles(in *source.Input) {
+	for _, fencing := range r.laterFencing {
+		r.Fencing(fencing)
+	}
+	for _, doc := range in.Docs {
+		switch path.Base(in.Below(doc.File)) {
+		case fileFencing:
+			r.Fencing(doc.Root.Get("credentials"))
+		case fileOperators:
+			r.Operators(doc.Root)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package ztp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// hubMachine carries a BareMetalHost over, with what its annotations say of its
+// Agent.
+func (r *Hub) hubMachine(h *Objects, n *source.Node) {
+	s := r.MapOf(n.Get("spec"))
+	mac := s.Get("bootMACAddress")
+	i := r.AddHost(n)
+	to := r.Host(i)
+	name := n.Get("metadata", "name")
+	to.Name = r.Text(name)
+	r.From(settings.HostField(i, "name"), name)
+	source.SetText(r.Account, settings.HostField(i, "match.mac"), &to.Match.MAC, mac)
+	r.Hints(i, s.Get("rootDeviceHints"))
+	r.machineBMC(h, i, s.Get("bmc"))
+	r.ObjectNames(n, "")
+	r.bootedEnv(i, n.Get("metadata", "labels", hubapi.LabelAgentInfraEnv))
+	r.machineNotes(h, i, n.Get("metadata", "annotations"))
+	arch := s.Get("architecture")
+	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi || r.Cluster.Spec.OpenShift.Arch == settings.ArchOf(arch.Peek())) {
+		r.hostArch(i, settings.ArchOf(r.Text(arch)))
+	}
+	r.MeansIf(arch, "is the default", string(spec.X86))
+	r.MeansIf(s.Get("online"), "has the hub switch the machine on, as it does with every host that boots", "true")
+	notes := n.Get("metadata", "annotations")
+	r.Metal3(i, s.Get("bootMode"), s.Get("automatedCleaningMode"), notes.Get(hubapi.AnnotationBMHInspect), notes)
+	for _, key := range []string{"image", "customDeploy", "consumerRef"} {
+		r.Means(s.Get(key), "is filled in by the hub")
+	}
+	r.Rest(s, "is a matter of metal3, which oaictl leaves to its defaults")
+}
+
+// machineBMC carries the BMC of a BareMetalHost over. Machines with one are
+// booted by the hub, as they were.
+func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	name := n.Get("credentialsName")
+	if !r.BMC(i, n, n.Get("address"), n.Get("disableCertificateVerification")) {
+		return
+	}
+	r.Cluster.Spec.Boot.Method = spec.BootMetal3
+	r.Credentials(h, i, name)
+}
+
+// bootedEnv takes the label that names the InfraEnv of a machine.
+func (r *Hub) bootedEnv(i int, n *source.Node) {
+	if n == nil {
+		return
+	}
+	at := slices.IndexFunc(r.Envs, func(e BootEnv) bool { return e.Name == n.Peek() })
+	if at < 0 {
+		r.Lose(n, "there is no InfraEnv of this name")
+		return
+	}
+	r.Means(n, "joins the machine with its InfraEnv")
+	r.hostArch(i, r.Envs[at].Arch)
+}
+
+// machineNotes carries over what annotations say of the Agent of a machine.
+func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
+	to := r.Host(i)
+	at := func(name string) *source.Node { return notes.Get("bmac.agent-install.openshift.io/" + name) }
+	if hostname := at("hostname"); hostname != nil {
+		if to.Hostname = r.Text(hostname); to.Hostname == to.Name {
+			to.Hostname = ""
+		}
+		r.From(settings.HostField(i, "hostname"), hostname)
+	} else if notes != nil || to.BMC != nil {
+		r.Present[settings.HostField(i, "hostname")] = true
+	}
+	r.Role(i, at("role"))
+	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, at("machine-config-pool"))
+	r.InstallerArgs(i, at("installer-args"))
+	r.HostIgnition(i, at("ignition-config-overrides"))
+	r.fencingSecret(h, i, at("fencing-credentials-secret-name"))
+	if ref := at("cluster-reference"); ref != nil {
+		_, name, _ := strings.Cut(r.Text(ref), "/")
+		if len(h.Deployments) > 0 && name != NameOf(h.Deployments[0]) {
+			ref.Taken = false
+			r.Lose(ref, "names another cluster")
+		}
+	}
+	for _, note := range notes.All() {
+		if key, is := strings.CutPrefix(note.Key, hubapi.AnnotationBMACNodeLabelPrefix); is {
+			r.NodeLabel(i, key, note)
+		}
+	}
+}
+
+// hubAgent carries an Agent over, which the service has made of a machine: what
+// was set on it by hand.
+func (r *Hub) hubAgent(n *source.Node) {
+	s := r.MapOf(n.Get("spec"))
+	var macs []string
+	for _, nic := range n.Child("status").Child("inventory").Child("interfaces").Items() {
+		macs = append(macs, nic.Child("macAddress").Peek())
+	}
+	hostname, name := s.Get("hostname"), n.Get("metadata", "name")
+	i := r.HostWithMAC(macs...)
+	if i < 0 {
+		i = r.HostNamed(hostname.Peek())
+	}
+	if i < 0 {
+		i = r.AddHost(n)
+	}
+	to := r.Host(i)
+	source.SetText(r.Account, settings.HostField(i, "match.uuid"), &to.Match.UUID, name)
+	if to.Name == "" || to.Name == hostname.Peek() {
+		source.SetText(r.Account, settings.HostField(i, "name"), &to.Name, hostname)
+	} else {
+		source.SetText(r.Account, settings.HostField(i, "hostname"), &to.Hostname, hostname)
+	}
+	r.Role(i, s.Get("role"))
+	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, s.Get("machineConfigPool"))
+	source.SetText(r.Account, settings.HostField(i, "disk.hints.deviceName"), &to.Disk.Hints.DeviceName, source.First(s, "installation_disk_path", "installation_disk_id"))
+	r.InstallerArgs(i, s.Get("installerArgs"))
+	r.HostIgnition(i, s.Get("ignitionConfigOverrides"))
+	r.NodeLabels(i, s.Get("nodeLabels"))
+	r.Means(s.Get("approved"), "oaictl approves the hosts that the file names")
+	r.Means(s.Get("clusterDeploymentName"), "oaictl binds the hosts that the file names")
+	r.ObjectNamespace(n)
+	r.Means(n.Get("metadata", "labels"), "is filled in by the service")
+	r.Means(n.Get("metadata", "annotations"), "is filled in by the service")
+}

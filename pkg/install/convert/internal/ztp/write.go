@@ -1,0 +1,262 @@
+package ztp
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// writer makes the files.
+type writer struct{ *target.Writer }
+
+// Write makes the files that the agent-based installer keeps in its image
+// (cluster-manifests/, mirror/, openshift/, hostconfig/, operators.yaml,
+// fencing-credentials.yaml), and what of the cluster they have no place for. The
+// error is about a document in the file that cannot be read.
+func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
+	w := &writer{target.New(c, secrets)}
+	w.LoseAll(LostBy())
+	w.clusterManifests()
+	w.mirrorFiles()
+	w.OpenShiftFolder()
+	w.operatorFile()
+	w.hostConfigs()
+	w.fencingFile()
+	return w.Result()
+}
+
+// LostBy says why fields have no place in the files.
+func LostBy() map[string]string {
+	const (
+		byAgent   = "the agent-based installer sets nothing of the kind on a host"
+		rest      = "is in the words of the REST service"
+		installer = "the agent-based installer decides it by itself"
+	)
+	return map[string]string{
+		"spec.openshift.imageSet":      "names an object of a hub; write spec.openshift.releaseImage",
+		"spec.topology.required":       "the agent-based installer waits for every machine",
+		"spec.boot.method":             "the files say nothing of how machines boot",
+		"spec.boot.image":              installer,
+		"spec.infraEnv":                "the agent-based installer has one InfraEnv, its own",
+		"spec.acceptUnknownHosts":      "the agent-based installer takes every machine that boots the image",
+		"spec.hold":                    "the agent-based installer starts as soon as the machines are there",
+		"spec.bundles":                 "the files name operators only one by one, in spec.operators",
+		"spec.ignitionEndpoint":        "the agent-based installer does not pass it on",
+		"spec.discovery.osVersion":     "the agent-based installer boots its own live system",
+		"spec.hub":                     "is a matter of a hub, and the agent-based installer has none",
+		"spec.ignoreValidations":       "the agent-based installer does not pass it on",
+		"spec.overrides.infraEnv":      rest,
+		"spec.overrides.host":          rest,
+		"spec.hosts.match.serial":      "the agent-based installer recognises machines by MAC addresses only",
+		"spec.hosts.match.uuid":        "the agent-based installer recognises machines by MAC addresses only",
+		"spec.hosts.match.hostname":    "the agent-based installer recognises machines by MAC addresses only",
+		"spec.hosts.match.bmc":         "the agent-based installer recognises machines by MAC addresses only",
+		"spec.hosts.bmc":               "the agent-based installer does not boot machines",
+		"spec.hosts.disk.keep":         byAgent,
+		"spec.hosts.labels":            byAgent,
+		"spec.hosts.machineConfigPool": byAgent,
+		"spec.hosts.installerArgs":     byAgent,
+		"spec.hosts.ignition":          byAgent,
+		"spec.hosts.ignitionEndpoint":  byAgent,
+	}
+}
+
+// clusterManifests are the objects of a hub, as far as the client in the image
+// reads them.
+func (w *writer) clusterManifests() {
+	const folder = "cluster-manifests/"
+	c := w.Maker.Cluster
+	c.Spec.IgnitionEndpoint, c.Spec.IgnoreValidations = nil, spec.IgnoreValidations{}
+	w.releaseFile(folder)
+	w.ObjectFile(folder+"cluster-deployment.yaml", false, w.ClusterDeployment())
+	install := w.AgentClusterInstall(nil, "")
+	for _, field := range []string{"mirrorRegistryRef", "holdInstallation"} {
+		unstructured.RemoveNestedField(install.Object, "spec", field)
+	}
+	_, overrides := install.GetAnnotations()[hubapi.AnnotationInstallConfigOverrides]
+	w.ObjectFile(folder+"agent-cluster-install.yaml", w.HasPassword() || overrides, install)
+	w.infraEnvFiles(folder)
+	w.pullSecretFile(folder + "pull-secret.yaml")
+}
+
+// releaseVersion is a version that names one release, such as 4.20.3.
+var releaseVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+// releaseImage is the image of the release: the one that the file names, else
+// the one that Red Hat publishes by its version and architecture. ok is false
+// where the version is not an exact one.
+func releaseImage(c *spec.Cluster) (image string, ok bool) {
+	o := c.Spec.OpenShift
+	if o.ReleaseImage != "" {
+		return o.ReleaseImage, true
+	}
+	version := strings.TrimSuffix(o.Version, "-multi")
+	if !releaseVersion.MatchString(version) {
+		return "", false
+	}
+	arch := cmp.Or(string(o.Arch), string(spec.X86))
+	if version != o.Version {
+		arch = string(spec.Multi)
+	}
+	if arch == string(spec.ARM) {
+		arch = "aarch64"
+	}
+	return "quay.io/openshift-release-dev/ocp-release:" + version + "-" + arch, true
+}
+
+func (w *writer) releaseFile(folder string) {
+	c := w.Maker.Cluster
+	w.Set = c.Metadata.Name + "-release"
+	image, ok := releaseImage(c)
+	if !ok {
+		w.Lose("spec.openshift.version", c.Spec.OpenShift.Version, "the files name the release by its image: write a version of three parts, or spec.openshift.releaseImage")
+		return
+	}
+	set := objects.NewObject(hubapi.KindClusterImageSet, c, "", w.Set)
+	set.Object["spec"] = objects.Fields{"releaseImage": image}
+	w.ObjectFile(folder+"cluster-image-set.yaml", false, set)
+}
+
+// infraEnvFiles are the one InfraEnv that the image has, and the networks of all
+// hosts, whose labels have to equal its selector.
+func (w *writer) infraEnvFiles(folder string) {
+	c := w.Maker.Cluster
+	arch := w.oneArch()
+	bound := *c
+	bound.Spec.InfraEnv, bound.Spec.Boot.Image = spec.InfraEnv{}, ""
+	w.Maker.Cluster = &bound
+	env := w.InfraEnv(install.InfraEnvPlan{Name: c.Metadata.Name, Arch: arch})
+	w.Maker.Cluster = c
+	for _, field := range []string{"mirrorRegistryRef", "agentLabels"} {
+		unstructured.RemoveNestedField(env.Object, "spec", field)
+	}
+	_, ignition, _ := unstructured.NestedString(env.Object, "spec", "ignitionConfigOverride")
+	w.ObjectFile(folder+"infraenv.yaml", w.HasPassword() || ignition, env)
+	var networks []*unstructured.Unstructured
+	for _, host := range objects.SortedHosts(c) {
+		if config := w.NMStateConfig(c.Metadata.Name, host); config != nil {
+			config.SetLabels(map[string]string{hubapi.LabelInfraEnv: c.Metadata.Name})
+			networks = append(networks, config)
+		}
+	}
+	if len(networks) > 0 {
+		w.ObjectFile(folder+"nmstateconfig.yaml", false, networks...)
+	}
+}
+
+// oneArch is the architecture of the one image; hosts of another are lost to it.
+func (w *writer) oneArch() spec.Arch {
+	c := w.Collector.Cluster
+	if c.Spec.OpenShift.Arch != spec.Multi {
+		return c.Spec.OpenShift.Arch
+	}
+	arch := spec.X86
+	if hosts := c.Spec.Hosts; len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h spec.Host) bool { return cmp.Or(h.Arch, spec.X86) == spec.X86 }) {
+		arch = hosts[0].Arch
+	}
+	for i := range c.Spec.Hosts {
+		if h := &c.Spec.Hosts[i]; cmp.Or(h.Arch, spec.X86) != arch {
+			w.LoseHost(h, "arch", string(h.Arch), fmt.Sprintf("the files make one image, for %s", arch))
+		}
+	}
+	return arch
+}
+
+// pullSecretFile is the pull secret in stringData, the only form that the client
+// in the image reads.
+func (w *writer) pullSecretFile(file string) {
+	c := w.Collector.Cluster
+	if !w.PullSecretKnown() {
+		return
+	}
+	secret := w.Object(hubapi.KindSecret, c.Metadata.Name+"-pull-secret")
+	secret.Object["type"] = "kubernetes.io/dockerconfigjson"
+	secret.Object["stringData"] = objects.Fields{objects.KeyPullSecret: c.PullSecret().Reveal()}
+	w.ObjectFile(file, true, secret)
+}
+
+func (w *writer) mirrorFiles() {
+	c := w.Maker.Cluster
+	if conf := c.RegistriesConf(); conf != "" {
+		w.File("mirror/registries.conf", false, conf)
+		if bundle := c.TrustBundle(); bundle != "" {
+			w.File("mirror/ca-bundle.crt", false, bundle)
+		}
+	}
+}
+
+// operatorFile is the operators as the service takes them, with the properties of
+// each as JSON in a text.
+func (w *writer) operatorFile() {
+	var list []any
+	for i, o := range w.Collector.Cluster.Spec.Operators {
+		entry := objects.Fields{"name": o.Name}
+		if len(o.Properties) > 0 {
+			properties, err := json.Marshal(o.Properties)
+			if err != nil {
+				w.Refuse(fmt.Sprintf("spec.operators[%d].properties", i), err.Error(), "")
+			}
+			entry["properties"] = string(properties)
+		}
+		list = append(list, entry)
+	}
+	if list != nil {
+		w.YAMLFile("operators.yaml", false, list)
+	}
+}
+
+// hostConfigs are a folder for each host: its MAC addresses, role and root
+// device hints.
+func (w *writer) hostConfigs() {
+	c := w.Collector.Cluster
+	for _, host := range objects.SortedHosts(c) {
+		macs := target.MACsOf(c, host)
+		if len(macs) == 0 {
+			w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
+			continue
+		}
+		if host.Hostname != "" {
+			w.LoseHost(host, "hostname", host.Hostname, "the files name no host; it keeps the name that it has by itself")
+		}
+		folder := "hostconfig/" + host.Name + "/"
+		w.File(folder+"mac_addresses", false, strings.Join(macs, "\n")+"\n")
+		if host.Role != spec.Auto {
+			w.File(folder+"role", false, objects.RoleWord(host.Role))
+		}
+		if hints := objects.HintFields(host.Disk.Hints); len(hints) > 0 {
+			w.YAMLFile(folder+"root-device-hints.yaml", false, hints)
+		}
+	}
+}
+
+// fencingFile is the credentials by which hosts are powered off by their peers.
+func (w *writer) fencingFile() {
+	var list []any
+	for _, host := range objects.SortedHosts(w.Collector.Cluster) {
+		entry, ok := w.FencingEntry(host)
+		if !ok {
+			continue
+		}
+		if macs := target.MACsOf(w.Collector.Cluster, host); len(macs) > 0 {
+			entry["macaddress"] = macs[0]
+		} else {
+			entry["hostname"] = host.Hostname
+		}
+		list = append(list, entry)
+	}
+	if list != nil {
+		w.YAMLFile("fencing-credentials.yaml", true, objects.Fields{"credentials": list})
+	}
+}

@@ -1,0 +1,30 @@
+package convert_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/convert"
+)
+
+// TestReadToLook reads an input that says neither its version nor a pull secret:
+// enough to find its cluster and to know its hosts, and no less is refused.
+func TestReadToLook(t *testing.T) {
+	text := strings.Replace(installConfig, `pullSecret: '{"auths":{"a":{"auth":"YTpi"}}}'`, "fips: false", 1)
+	files := memory{"in/install-config.yaml": []byte(text), "in/agent-config.yaml": []byte(agentConfig)}
+	c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Look: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Cluster; got.Metadata.Name != "c" || got.Spec.BaseDomain != "example.com" || len(got.Spec.Hosts) != 1 || got.Spec.OpenShift.Version != "" {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env()}); err == nil ||
+		!strings.Contains(err.Error(), "--openshift-version") || !strings.Contains(err.Error(), "--pull-secret") {
+		t.Errorf("to install: %v", err)
+	}
+	files["in/install-config.yaml"] = []byte(strings.Replace(text, "10.0.0.0/24", "10.0.0.7/24", 1))
+	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Look: true}); err == nil || !strings.Contains(err.Error(), "spec.network.machine[0]") {
+		t.Errorf("a wrong value: %v", err)
+	}
+}

@@ -1,0 +1,264 @@
+package convert_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/install/convert"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/agent"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/clusterinstance"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
+)
+
+// formats are the writers, each as one text: files, then losses.
+func formats() map[string]func(*testing.T, *spec.Cluster, convert.WriteOptions) (string, []convert.Loss) {
+	ofFiles := func(format convert.Format) func(*testing.T, *spec.Cluster, convert.WriteOptions) (string, []convert.Loss) {
+		return func(t *testing.T, c *spec.Cluster, o convert.WriteOptions) (string, []convert.Loss) {
+			t.Helper()
+			files, lost, err := convert.Write(c, format, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			for _, file := range files {
+				mark := ""
+				if file.Secret {
+					mark = " (secret)"
+				}
+				fmt.Fprintf(&out, "-- %s%s --\n%s", file.Path, mark, file.Content)
+				if !strings.HasSuffix(string(file.Content), "\n") {
+					out.WriteString("\n")
+				}
+			}
+			return out.String(), lost
+		}
+	}
+	return map[string]func(*testing.T, *spec.Cluster, convert.WriteOptions) (string, []convert.Loss){
+		"ztp":   ofFiles(convert.FormatZTP),
+		"agent": ofFiles(convert.FormatAgent),
+		"clusterinstance": func(t *testing.T, c *spec.Cluster, o convert.WriteOptions) (string, []convert.Loss) {
+			t.Helper()
+			files, lost, err := convert.Write(c, convert.FormatClusterInstance, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(files[0].Content), lost
+		},
+	}
+}
+
+// TestFormats compares what every example, and every field, becomes in every
+// format, and what is lost.
+func TestFormats(t *testing.T) {
+	for format, write := range formats() {
+		for name, load := range sample.All(t) {
+			t.Run(format+"/"+name, func(t *testing.T) {
+				text, lost := write(t, load(), convert.WriteOptions{Secrets: true})
+				report, err := json.MarshalIndent(lost, "", "  ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += "-- losses --\n" + string(report) + "\n"
+				sample.Golden(t, *update, format+"/"+name+".txt", text)
+				if again, _ := write(t, load(), convert.WriteOptions{Secrets: true}); !strings.HasPrefix(text, again) {
+					t.Error("the second run wrote something else")
+				}
+			})
+		}
+	}
+}
+
+// TestFormatsKeepSecrets: unasked, no format has a secret, and each is told as
+// lost; asked, the report still has none.
+func TestFormatsKeepSecrets(t *testing.T) {
+	for format, write := range formats() {
+		for _, asked := range []bool{false, true} {
+			text, lost := write(t, sample.Parse(t, sample.EveryField()), convert.WriteOptions{Secrets: asked})
+			report, err := json.Marshal(lost)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !asked {
+				report = append(report, text...)
+				if !slices.ContainsFunc(lost, func(l convert.Loss) bool { return l.Path == "spec.pullSecret" }) {
+					t.Errorf("%s: the pull secret is not told of", format)
+				}
+			}
+			for _, secret := range []string{"calvin", "t0ken", "dXNlcjpwYXNz", "user:pass", `{"auths`} {
+				for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
+					if strings.Contains(string(report), strings.TrimRight(form, "=")) {
+						t.Errorf("%s, asked %v: %s can be read", format, asked, secret)
+					}
+				}
+			}
+		}
+	}
+}
+
+// lostBy is what a format has no place for.
+func lostBy(format string) map[string]string {
+	switch format {
+	case "ztp":
+		return ztp.LostBy()
+	case "agent":
+		return agent.LostBy()
+	default:
+		return clusterinstance.LostBy()
+	}
+}
+
+// carried are the fields that each format has a place for.
+func carried() map[string][]string {
+	identity := []string{"spec.import", // refused
+		"apiVersion", "kind", "metadata.name", "spec.baseDomain", "spec.pullSecret", "spec.sshKeys"}
+	network := []string{
+		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips",
+		"spec.network.userManaged", // by the platform, or as it is
+		"spec.network.mtu", "spec.network.ntp", "spec.network.defaults", "spec.platform", "spec.proxy", "spec.fips",
+		"spec.registry", "spec.manifests", "spec.overrides.installConfig", "spec.topology.controlPlane", "spec.topology.workers", "spec.topology.arbiters",
+	}
+	hosts := []string{"spec.hosts.name", "spec.hosts.role", "spec.hosts.match.mac", "spec.hosts.disk.hints", "spec.hosts.net", "spec.hosts.arch", "spec.hosts.hostname"}
+	fencing := []string{"spec.topology.fencing", "spec.hosts.fencing"}
+	shared := slices.Concat(identity, network, hosts)
+	return map[string][]string{
+		"ztp": slices.Concat(shared, fencing, []string{
+			"metadata.tags", "spec.openshift", "spec.network.loadBalancer", "spec.diskEncryption", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.operators", "spec.discovery",
+		}),
+		"agent": slices.Concat(shared, fencing, []string{"spec.openshift.arch", "spec.network.loadBalancer", "spec.hyperthreading", "spec.boot.image", "spec.hosts.bmc"}),
+		"clusterinstance": slices.Concat(shared, []string{
+			"metadata.tags", "spec.openshift", "spec.diskEncryption", "spec.hold", "spec.discovery.ignition", "spec.ignoreValidations",
+			"spec.hub.nodeLabels", "spec.hub.ironic", "spec.hub.classifications", "spec.hosts.bmc", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs", "spec.hosts.ignition",
+		}),
+	}
+}
+
+// TestEveryFieldIsCarriedOrLost: a field is in the list of its format, or in the
+// report on a file that says something in it.
+func TestEveryFieldIsCarriedOrLost(t *testing.T) {
+	for format, fields := range carried() {
+		table := map[string]bool{}
+		for _, field := range fields {
+			table[field] = true
+		}
+		for field := range lostBy(format) {
+			if table[field] {
+				t.Errorf("%s: %s is carried, and lost", format, field)
+			}
+			table[field] = true
+		}
+		used := map[string]bool{}
+		for _, field := range sample.Fields() {
+			owner := sample.OwnerOf(table, field)
+			if owner == "" {
+				t.Errorf("%s: nothing becomes of %s", format, field)
+			}
+			used[owner] = true
+		}
+		for field := range table {
+			if !used[field] {
+				t.Errorf("%s: there is no field %s", format, field)
+			}
+		}
+	}
+}
+
+// TestLossesAreTold: what a format has no place for is in the report with its
+// path, its value and why.
+func TestLossesAreTold(t *testing.T) {
+	want := map[string]map[string]any{
+		"ztp": {
+			"spec.hosts[1].labels": map[string]any{"rack": "a", "node-role.kubernetes.io/infra": ""}, "spec.topology.required": map[string]any{"workers": float64(0), "within": "1h0m0s"},
+			"spec.hold": true, "spec.hosts[2].arch": "arm64", "spec.ignitionEndpoint": map[string]any{"url": "https://api-int.lab.example.com:22623/config", "ca": map[string]any{"env": "CA"}},
+		},
+		"agent":           {"spec.discovery": map[string]any{"kernelArgs": []any{"console=ttyS0"}, "ignition": map[string]any{"ignition": map[string]any{"version": "3.2.0"}}, "networkDelay": "30s", "osVersion": "4.21"}, "metadata.tags": []any{"blue"}},
+		"clusterinstance": {"spec.hyperthreading": []any{"control-plane", "arbiter"}, "spec.hosts[3].bmc": nil},
+	}
+	for format, write := range formats() {
+		_, lost := write(t, sample.Parse(t, sample.EveryField()), convert.WriteOptions{Secrets: true})
+		data, err := json.Marshal(lost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var report []convert.Loss
+		if err := json.Unmarshal(data, &report); err != nil {
+			t.Fatal(err)
+		}
+		for path, value := range want[format] {
+			i := slices.IndexFunc(report, func(l convert.Loss) bool { return l.Path == path })
+			if i < 0 || report[i].Why == "" {
+				t.Errorf("%s: %s is not told of", format, path)
+			} else if diff := cmp.Diff(value, report[i].Value); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", format, path, diff)
+			}
+		}
+	}
+}
+
+// TestClusterInstanceTellsOfReleaseImage: it names a ClusterImageSet, and has no
+// place for an image beside it.
+func TestClusterInstanceTellsOfReleaseImage(t *testing.T) {
+	c := sample.Parse(t, sample.EveryField())
+	c.Spec.OpenShift.ImageSet, c.Spec.OpenShift.ReleaseImage = "stable", "quay.io/a/ocp-release:4.20.1"
+	_, lost, err := convert.Write(c, convert.FormatClusterInstance, convert.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(paths(lost), "spec.openshift.releaseImage") {
+		t.Errorf("lost %v", paths(lost))
+	}
+}
+
+// TestFormatsRefuseAnImportedCluster: they describe clusters that are to be
+// installed.
+func TestFormatsRefuseAnImportedCluster(t *testing.T) {
+	c := sample.Parse(t, sample.Imported)
+	_, _, ztp := convert.Write(c, convert.FormatZTP, convert.WriteOptions{})
+	_, _, agent := convert.Write(c, convert.FormatAgent, convert.WriteOptions{})
+	_, _, instance := convert.Write(c, convert.FormatClusterInstance, convert.WriteOptions{})
+	for format, err := range map[string]error{"ztp": ztp, "agent": agent, "clusterinstance": instance} {
+		if err == nil || !strings.Contains(err.Error(), "cluster.yaml:8:3: spec.import: is a cluster that is installed already") {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
+// TestWriteFiles: secrets are their owner's alone, nothing is left half done,
+// and nothing that stands there is mixed with what is written.
+func TestWriteFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	files, _, err := convert.Write(sample.Parse(t, sample.EveryField()), convert.FormatZTP, convert.WriteOptions{Secrets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := convert.WriteFiles(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{"cluster-manifests/pull-secret.yaml": 0o600, "cluster-manifests/infraenv.yaml": 0o600, "openshift/50-x.yaml": 0o600, "cluster-manifests/cluster-deployment.yaml": 0o644, "hostconfig/cp-0/role": 0o644} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if left, err := filepath.Glob(dir + "/*/.new-*"); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+	if err := convert.WriteFiles(dir, files); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("written over others: %v", err)
+	}
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := convert.WriteFiles(blocked, files); err == nil || !strings.Contains(err.Error(), blocked) {
+		t.Errorf("a file was taken for a folder: %v", err)
+	}
+}

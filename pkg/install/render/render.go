@@ -1,0 +1,227 @@
+// Package render makes the objects that describe a cluster to a hub (Hive's and the
+// Assisted Installer's custom resources) out of a cluster.yaml.
+//
+// [Hub] is the one place where a cluster.yaml becomes a hub's objects: what is
+// rendered for GitOps and what the hub plane applies is the same. What a hub has no
+// place for is never dropped: Hub refuses it by name and line.
+package render
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Options say how the objects of a cluster are made.
+type Options struct {
+	// Namespace that they stand in; "" for [NamespaceOf] the cluster.
+	Namespace string
+	// ImageSet is the ClusterImageSet to refer to; "" for
+	// spec.openshift.imageSet, else our own where spec.openshift.releaseImage is
+	// given, else the one that is by custom named after the version,
+	// openshift-v<version>.
+	ImageSet string
+	// Hold is AgentClusterInstall.spec.holdInstallation; nil for spec.hold.
+	Hold *bool
+	// Secrets says that Secrets are made, with their contents. Otherwise they are
+	// only referred to.
+	Secrets bool
+	// Installed says that the cluster is installed, so that InfraEnvs bound to it
+	// may name the version of their live system, once they are there: the hub takes
+	// it not with their creation.
+	Installed bool
+	// Later says that the workers of a single node are among its hosts, which a hub
+	// takes only once it is installed.
+	Later bool
+	// InfraEnvs say which hosts boot which image; nil for what
+	// install.InfraEnvPlans makes of the file alone.
+	InfraEnvs []install.InfraEnvPlan
+	// Bound says that the InfraEnv which the hosts boot is bound to the cluster.
+	// BareMetalHosts do not name the cluster then: the service refuses those that
+	// do. Otherwise one that spec.infraEnv.ref names is taken for a pool.
+	Bound bool
+}
+
+// Objects are the objects of a cluster on a hub.
+type Objects struct {
+	// Namespace is the namespace itself. It has our label only where it is named
+	// after the cluster, and so is the cluster's own.
+	Namespace *unstructured.Unstructured
+	// ImageSet is the ClusterImageSet; nil unless it is made by us.
+	ImageSet *unstructured.Unstructured
+	// Cluster is, in the order to apply: Secrets, ConfigMaps, AgentClassifications,
+	// ClusterDeployment, AgentClusterInstall.
+	Cluster []*unstructured.Unstructured
+	// InfraEnvs are the discovery images; empty where spec.infraEnv.ref names one
+	// that exists.
+	InfraEnvs []InfraEnv
+	// Hosts are what single hosts need, in the order of their names: only those
+	// that need something.
+	Hosts []Host
+	// Notes are what has to be known of the objects, and what they need that is
+	// not among them. Each is one sentence.
+	Notes []string
+}
+
+// InfraEnv are an InfraEnv and the networks of its hosts, which are to be
+// there first, or the image is made twice.
+type InfraEnv struct {
+	// Name of the InfraEnv.
+	Name string
+	// NMStateConfigs of its hosts that have a static network, in the order of
+	// their names.
+	NMStateConfigs []*unstructured.Unstructured
+	// InfraEnv itself.
+	InfraEnv *unstructured.Unstructured
+}
+
+// Host are what a single host needs. An Agent is made by the service, so
+// it is none of them.
+type Host struct {
+	// Name of the host in the file.
+	Name string
+	// Secrets with the credentials of its BMC, for fencing, and its token for the
+	// Ignition endpoint.
+	Secrets []*unstructured.Unstructured
+	// BareMetalHost, where spec.boot.method is metal3 and the host has a bmc; nil
+	// otherwise.
+	BareMetalHost *unstructured.Unstructured
+}
+
+// NamespaceOf is the namespace that a cluster's objects stand in where none is
+// asked for: the cluster's name, with dashes for dots, which a namespace cannot
+// have (RFC 1123 label).
+func NamespaceOf(c *spec.Cluster) string { return objects.NamespaceOf(c) }
+
+// Hub makes the objects that describe a cluster to a hub. Whatever the file says
+// and a hub has no place for is an error, a *spec.Problems that names each field
+// with its place. What oaictl itself acts by (how hosts are recognised, which
+// may be installed) needs no place and is not refused.
+func Hub(c *spec.Cluster, o Options) (*Objects, error) {
+	if !o.Later {
+		c = c.AtInstall()
+	}
+	if o.Namespace == "" {
+		o.Namespace = objects.NamespaceOf(c)
+	}
+	if o.InfraEnvs == nil && c.Spec.InfraEnv.Ref == "" {
+		plans, err := install.InfraEnvPlans(c, nil)
+		if err != nil {
+			return nil, fmt.Errorf("plan the InfraEnvs of cluster %s: %w", c.Metadata.Name, err)
+		}
+		o.InfraEnvs = plans
+	}
+	h := &maker{objects.Maker{
+		Refusals: objects.Refusals{Cluster: c}, Namespace: o.Namespace, Set: o.ImageSet, Hold: o.Hold,
+		Secrets: o.Secrets, Installed: o.Installed, Bound: o.Bound,
+	}}
+	h.refuseAll()
+	out := &Objects{Namespace: h.NamespaceObject()}
+	out.ImageSet = h.ImageSet()
+	out.Cluster = h.clusterObjects()
+	out.InfraEnvs = h.infraEnvs(o.InfraEnvs)
+	out.Hosts = h.hosts(o.InfraEnvs)
+	if err := h.Err(); err != nil {
+		return nil, err
+	}
+	out.Notes = h.Notes
+	return out, nil
+}
+
+// maker makes a hub's objects, and refuses what it has no place for.
+type maker struct{ objects.Maker }
+
+// All is every object in the order to apply.
+func (o *Objects) All() []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, object := range []*unstructured.Unstructured{o.Namespace, o.ImageSet} {
+		if object != nil {
+			all = append(all, object)
+		}
+	}
+	all = append(all, o.Cluster...)
+	for _, env := range o.InfraEnvs {
+		all = append(append(all, env.NMStateConfigs...), env.InfraEnv)
+	}
+	for _, host := range o.Hosts {
+		all = append(all, host.Secrets...)
+		if host.BareMetalHost != nil {
+			all = append(all, host.BareMetalHost)
+		}
+	}
+	return all
+}
+
+// clusterObjects makes what belongs to the cluster as a whole.
+func (h *maker) clusterObjects() []*unstructured.Unstructured {
+	all := slices.Concat(h.PullSecret(), h.AdminKubeconfig())
+	endpointCA, secret := h.EndpointCA()
+	maps := h.ManifestMaps()
+	all = slices.Concat(all, secret, maps, h.MirrorMap(), h.Classifications())
+	return append(all, h.ClusterDeployment(), h.AgentClusterInstall(maps, endpointCA))
+}
+
+// hosts makes what single hosts need.
+func (h *maker) hosts(plans []install.InfraEnvPlan) (all []Host) {
+	booted := map[string]install.InfraEnvPlan{}
+	for _, plan := range plans {
+		for _, name := range plan.Hosts {
+			booted[name] = plan
+		}
+	}
+	for _, host := range objects.SortedHosts(h.Cluster) {
+		of := Host{Name: host.Name}
+		if h.IsMetal3(host) {
+			of.Secrets = h.BMCSecret(host)
+			of.BareMetalHost = h.BareMetalHost(host, booted[host.Name])
+		}
+		of.Secrets = slices.Concat(of.Secrets, h.FencingSecret(host), h.TokenSecret(host))
+		if of.BareMetalHost != nil || len(of.Secrets) > 0 {
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// infraEnvs makes the discovery images and the networks of their hosts; none
+// where the file uses one that exists.
+func (h *maker) infraEnvs(plans []install.InfraEnvPlan) (all []InfraEnv) {
+	if h.Cluster.Spec.InfraEnv.Ref != "" {
+		return nil
+	}
+	for _, plan := range plans {
+		env := InfraEnv{Name: plan.Name, InfraEnv: h.InfraEnv(plan)}
+		for _, name := range slices.Sorted(slices.Values(plan.Hosts)) {
+			if host := h.Cluster.Host(name); host != nil {
+				if config := h.NMStateConfig(plan.Name, host); config != nil {
+					env.NMStateConfigs = append(env.NMStateConfigs, config)
+				}
+			}
+		}
+		all = append(all, env)
+	}
+	return all
+}
+
+// WriteYAML writes objects as one YAML stream, in their order, each with its
+// fields in alphabetical order: equal objects make equal bytes. Secrets are
+// written as they are.
+func WriteYAML(w io.Writer, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		text, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return fmt.Errorf("write the %s %s as YAML: %w", object.GetKind(), object.GetName(), err)
+		}
+		if _, err := fmt.Fprintf(w, "---\n%s", text); err != nil {
+			return fmt.Errorf("write the %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}

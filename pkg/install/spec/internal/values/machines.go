@@ -1,0 +1,148 @@
+package values
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Controller is which system of which management controller a host is, however
+// its address is written.
+type Controller struct {
+	Endpoint string // scheme, host and port
+	System   string // its id, "" for the only one
+}
+
+// ControllerOf reads the address of a BMC and the system that is named beside it. What does not say otherwise is HTTPS, at the port
+// of its scheme; an address that is none is compared as it is.
+func ControllerOf(address, system string) Controller {
+	kind, rest, found := strings.Cut(address, "://")
+	if !found {
+		kind, rest = "https", address
+	}
+	scheme, port := "https", "443"
+	if kind = strings.ToLower(kind); kind == "http" || strings.HasSuffix(kind, "+http") {
+		scheme, port = "http", "80"
+	}
+	if ip, err := netip.ParseAddr(rest); err == nil && ip.Is6() {
+		rest = "[" + rest + "]"
+	}
+	u, err := url.Parse(scheme + "://" + rest)
+	if err != nil || u.Hostname() == "" {
+		return Controller{strings.ToLower(address), system}
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.Unmap().String()
+	}
+	c := Controller{Endpoint: scheme + "://" + net.JoinHostPort(host, cmp.Or(u.Port(), port)), System: system}
+	if _, id, found := strings.Cut(u.Path, "/Systems/"); found && c.System == "" {
+		c.System = id
+	}
+	c.System = path.Base("/" + strings.Trim(c.System, "/"))
+	if c.System == "/" {
+		c.System = ""
+	}
+	return c
+}
+
+// MAC checks a MAC address.
+func (k *Checker) MAC(field, text string) bool {
+	if _, ok := ParseMAC(text); !ok {
+		k.Report(field, fmt.Sprintf("%q is not a MAC address", text), `write it as "52:54:00:12:34:56"`)
+		return false
+	}
+	return true
+}
+
+// BMCAddress checks the address of a BMC.
+func (k *Checker) BMCAddress(field, text string) {
+	host := BMCHost(text)
+	if _, err := netip.ParseAddr(host); err != nil && !IsDomain(strings.ToLower(host)) {
+		k.Report(field, "is not the address of a BMC", "write an IP address, a host name, or a URL such as https://10.0.0.1/redfish/v1/Systems/1")
+		return
+	}
+	if scheme, rest, ok := strings.Cut(text, "://"); ok {
+		if strings.Contains(strings.SplitN(rest, "/", 2)[0], "@") {
+			k.Report(field, "holds a user, or a password", "write them as credentials")
+		}
+		if !strings.HasSuffix(scheme, "http") && !strings.HasSuffix(scheme, "https") && !slices.Contains([]string{"redfish", "redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia", "ilo4-virtualmedia"}, scheme) {
+			k.Report(field, fmt.Sprintf("the scheme %q is not one that oaictl speaks", scheme), "use Redfish: https://ADDRESS/redfish/v1/Systems/ID")
+		}
+	}
+}
+
+// installerFlags are the flags of coreos-installer that the service passes on,
+// and whether each takes a value.
+var installerFlags = map[string]bool{
+	"--append-karg": true, "--delete-karg": true, "-n": false, "--copy-network": false, "--network-dir": true,
+	"--save-partlabel": true, "--save-partindex": true, "--image-url": true, "--image-file": true,
+}
+
+// InstallerArgs checks arguments for coreos-installer.
+func (k *Checker) InstallerArgs(list string, args []string) {
+	for j := 0; j < len(args); j++ {
+		field := fmt.Sprintf("%s[%d]", list, j)
+		flag, _, hasValue := strings.Cut(args[j], "=")
+		takesValue, known := installerFlags[flag]
+		switch {
+		case !known:
+			k.Report(field, fmt.Sprintf("%q is not a flag that the service passes on", flag), "it passes on --append-karg, --delete-karg, -n, --copy-network, --network-dir, --save-partlabel, --save-partindex, --image-url and --image-file")
+		case hasValue && !takesValue:
+			k.Report(field, fmt.Sprintf("the flag %s takes no value", flag), "")
+		case takesValue && !hasValue && (j+1 == len(args) || strings.HasPrefix(args[j+1], "-")):
+			k.Report(field, fmt.Sprintf("the flag %s lacks its value", flag), "write the value as the next entry of the list")
+		case takesValue && !hasValue:
+			j++
+		}
+	}
+}
+
+// InterfaceName is what the kernel takes (IFNAMSIZ leaves 15 characters).
+var InterfaceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}$`)
+
+// InterfaceName checks the name of a network interface.
+func (k *Checker) InterfaceName(field, name string) {
+	if name != "" && !InterfaceName.MatchString(name) {
+		k.Report(field, fmt.Sprintf("%q cannot be the name of an interface", name), "use at most 15 letters, digits, dots, dashes and underscores")
+	}
+}
+
+// BMCHost is the host part of a BMC's address, in any of its forms.
+func BMCHost(address string) string {
+	if strings.Contains(address, "://") {
+		if parsed, err := url.Parse(address); err == nil {
+			return parsed.Hostname()
+		}
+		return ""
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+// CanonicalMAC is a MAC address in lower case with colons, or text as it is if
+// it is none.
+func CanonicalMAC(text string) string {
+	if mac, ok := ParseMAC(text); ok {
+		return mac
+	}
+	return text
+}
+
+// ParseMAC reads a MAC address of 48 bits, the only kind that the service
+// takes.
+func ParseMAC(text string) (string, bool) {
+	mac, err := net.ParseMAC(text)
+	if err != nil || len(mac) != 6 {
+		return "", false
+	}
+	return mac.String(), true
+}

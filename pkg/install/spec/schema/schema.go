@@ -1,0 +1,241 @@
+// Package schema is the JSON schema of cluster.yaml, and what it says of each field.
+package schema
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/suggest"
+)
+
+//go:embed schema.json
+var schemaText string
+
+// JSON is the schema (draft 2020-12) of cluster.yaml.
+func JSON() []byte { return []byte(schemaText) }
+
+// Doc is what there is to know about a field.
+type Doc struct {
+	// Path of the field, without the numbers of list entries: spec.hosts.disk.
+	Path string `json:"path"`
+	// Type is string, integer, boolean, object, or one of these in a list ([]string)
+	// or a map (map[string]string); alternatives are joined by " or ".
+	Type string `json:"type"`
+	// Description says what the field means.
+	Description string `json:"description,omitempty"`
+	// Default is what counts where the field is left out.
+	Default string `json:"default,omitempty"`
+	// Required says whether the field has to be there.
+	Required bool `json:"required,omitempty"`
+	// Enum is the values that the field may have; empty for any.
+	Enum []string `json:"enum,omitempty"`
+	// Fields is the fields of an object, in the order of the format.
+	Fields []Doc `json:"fields,omitempty"`
+}
+
+// Explain is what there is to know about the field at path, such as
+// spec.hosts.disk; numbers of list entries may be given and mean nothing. The
+// empty path is the whole document. Fields carry no fields of their own: ask
+// for them by their path. The error of a path that is not there names what was
+// probably meant.
+func Explain(path string) (Doc, error) {
+	schema, err := readSchema()
+	if err != nil {
+		return Doc{}, err
+	}
+	at := schema
+	doc := schema.describe(at, "", "")
+	for _, name := range pathNames(path) {
+		object := schema.objectIn(at)
+		if object == nil {
+			return Doc{}, fmt.Errorf("explaining %s: %s is %s, it has no fields", path, doc.Path, doc.Type)
+		}
+		child, ok := object.Properties.get(name)
+		if !ok {
+			return Doc{}, unknownField(path, doc.Path, name, object)
+		}
+		required := slices.Contains(object.Required, name)
+		doc = schema.describe(child, decode.Join(doc.Path, name), child.Description)
+		doc.Required = required
+		at = child
+	}
+	if object := schema.objectIn(at); object != nil {
+		for _, property := range object.Properties {
+			field := schema.describe(property.schema, decode.Join(doc.Path, property.name), property.schema.Description)
+			field.Required = slices.Contains(object.Required, property.name)
+			doc.Fields = append(doc.Fields, field)
+		}
+	}
+	return doc, nil
+}
+
+func unknownField(path, parent, name string, object *schemaNode) error {
+	var names []string
+	for _, property := range object.Properties {
+		names = append(names, property.name)
+	}
+	where := parent
+	if where == "" {
+		where = "cluster.yaml"
+	}
+	if best := suggest.Nearest(name, names); best != "" {
+		return fmt.Errorf("explaining %s: %s has no field %q; did you mean %q?", path, where, name, best)
+	}
+	return fmt.Errorf("explaining %s: %s has no field %q; it has %s", path, where, name, strings.Join(names, ", "))
+}
+
+// listIndex matches the number of a list entry, or the brackets alone.
+var listIndex = regexp.MustCompile(`\[[0-9]*\]`)
+
+func pathNames(path string) []string {
+	path = strings.Trim(listIndex.ReplaceAllString(path, ""), ".")
+	if path == "" {
+		return nil
+	}
+	return strings.Split(path, ".")
+}
+
+// schemaNode is the part of JSON schema that the generator writes.
+type schemaNode struct {
+	Ref         string                 `json:"$ref"`
+	Defs        map[string]*schemaNode `json:"$defs"`
+	Title       string                 `json:"title"`
+	Type        string                 `json:"type"`
+	Description string                 `json:"description"`
+	Const       string                 `json:"const"`
+	Enum        []string               `json:"enum"`
+	Required    []string               `json:"required"`
+	Properties  properties             `json:"properties"`
+	Items       *schemaNode            `json:"items"`
+	OneOf       []*schemaNode          `json:"oneOf"`
+	Additional  json.RawMessage        `json:"additionalProperties"`
+}
+
+// properties keeps the order of the format, which encoding/json's maps lose.
+type properties []property
+
+type property struct {
+	name   string
+	schema *schemaNode
+}
+
+func (p properties) get(name string) (*schemaNode, bool) {
+	for _, property := range p {
+		if property.name == name {
+			return property.schema, true
+		}
+	}
+	return nil, false
+}
+
+// UnmarshalJSON reads an object in its order.
+func (p *properties) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	if _, err := decoder.Token(); err != nil {
+		return err
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		node := &schemaNode{}
+		if err := decoder.Decode(node); err != nil {
+			return err
+		}
+		*p = append(*p, property{fmt.Sprint(name), node})
+	}
+	return nil
+}
+
+func readSchema() (*schemaNode, error) {
+	root := &schemaNode{}
+	if err := json.Unmarshal([]byte(schemaText), root); err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	return root, nil
+}
+
+// follow is the definition that a node refers to, or the node.
+func (root *schemaNode) follow(n *schemaNode) *schemaNode {
+	if name, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
+		return root.Defs[name]
+	}
+	return n
+}
+
+// objectIn is the object that a node is, is a list of, or may be; nil for none
+// whose fields are known.
+func (root *schemaNode) objectIn(n *schemaNode) *schemaNode {
+	n = root.follow(n)
+	if n.Items != nil {
+		return root.objectIn(n.Items)
+	}
+	for _, choice := range n.OneOf {
+		if object := root.objectIn(choice); object != nil {
+			return object
+		}
+	}
+	if len(n.Properties) > 0 {
+		return n
+	}
+	return nil
+}
+
+var defaultSentence = regexp.MustCompile(`Default is (.+?)\.(?: |$)`)
+
+// describe is a node without its fields. The description of a field tells more
+// than that of its type.
+func (root *schemaNode) describe(n *schemaNode, path, description string) Doc {
+	if description == "" {
+		description = root.follow(n).Description
+	}
+	doc := Doc{Path: path, Type: root.typeOf(n), Description: description, Enum: root.enumOf(n)}
+	if found := defaultSentence.FindStringSubmatch(description); found != nil {
+		doc.Default = found[1]
+	}
+	return doc
+}
+
+func (root *schemaNode) typeOf(n *schemaNode) string {
+	n = root.follow(n)
+	switch {
+	case len(n.OneOf) > 0:
+		var types []string
+		for _, choice := range n.OneOf {
+			types = append(types, root.typeOf(choice))
+		}
+		return strings.Join(types, " or ")
+	case n.Items != nil:
+		return "[]" + root.typeOf(n.Items)
+	case n.Type == "object" && len(n.Properties) == 0:
+		value := &schemaNode{}
+		if json.Unmarshal(n.Additional, value) == nil && value.Type != "" {
+			return "map[string]" + value.Type
+		}
+		return "object"
+	case n.Type == "":
+		return "string" // a constant
+	default:
+		return n.Type
+	}
+}
+
+func (root *schemaNode) enumOf(n *schemaNode) []string {
+	n = root.follow(n)
+	switch {
+	case n.Const != "":
+		return []string{n.Const}
+	case n.Items != nil:
+		return root.enumOf(n.Items)
+	case len(n.OneOf) > 0:
+		return root.enumOf(n.OneOf[0])
+	default:
+		return n.Enum
+	}
+}
