@@ -298,8 +298,8 @@ func (p *netPlan) aggregation() *yamltree.Node {
 	mode := p.bond.Mode
 	switch mode {
 	case "":
-		mode = ActiveBackup
-	case LACP:
+		mode = "active-backup"
+	case "lacp":
 		mode = "802.3ad"
 	}
 	options := map[string]string{"miimon": "100"}
