@@ -65,20 +65,12 @@ func (PlatformType) Values() []string {
 // NetworkType is a cluster network plug-in.
 type NetworkType string
 
-// The plug-ins that the service accepts. OpenShiftSDN ended with 4.14.
-const (
-	OVNKubernetes NetworkType = "OVNKubernetes"
-	Calico        NetworkType = "Calico"
-	Cilium        NetworkType = "Cilium"
-	CiscoACI      NetworkType = "CiscoACI"
-	OpenShiftSDN  NetworkType = "OpenShiftSDN"
-	NoNetwork     NetworkType = "None"
-)
-
-// Values lists the plug-ins.
+// Values lists the plug-ins that the service accepts. OpenShiftSDN ended with 4.14.
 func (NetworkType) Values() []string {
-	return []string{string(OVNKubernetes), string(Calico), string(Cilium), string(CiscoACI), string(OpenShiftSDN), string(NoNetwork)}
+	return []string{"OVNKubernetes", "Calico", "Cilium", "CiscoACI", openShiftSDN, "None"}
 }
+
+const openShiftSDN = "OpenShiftSDN"
 
 // LoadBalancer says who balances the load over the machines.
 type LoadBalancer string
@@ -109,20 +101,19 @@ func (EncryptionMode) Values() []string { return []string{string(TPM), string(Ta
 // BootMethod is how the discovery image gets to the machines.
 type BootMethod string
 
-// The ways to boot. With redfish oaictl boots the machines through their BMCs,
-// with metal3 the hub does, from BareMetalHosts. With iso and ipxe a person, or
-// something else, boots the machines; none says that they are booted already.
+// The ways to boot that something depends on.
 const (
 	BootRedfish BootMethod = "redfish"
 	BootMetal3  BootMethod = "metal3"
-	BootIPXE    BootMethod = "ipxe"
 	BootISO     BootMethod = "iso"
-	BootNone    BootMethod = "none"
 )
 
-// Values lists the ways to boot.
+// Values lists the ways to boot. With redfish oaictl boots the machines through
+// their BMCs, with metal3 the hub does, from BareMetalHosts. With iso and ipxe a
+// person, or something else, boots the machines; none says that they are booted
+// already.
 func (BootMethod) Values() []string {
-	return []string{string(BootRedfish), string(BootMetal3), string(BootIPXE), string(BootISO), string(BootNone)}
+	return []string{string(BootRedfish), string(BootMetal3), "ipxe", string(BootISO), "none"}
 }
 
 // ImageType is a kind of discovery image.
@@ -171,20 +162,9 @@ func (ManifestFolder) Values() []string {
 // kernel's bonding driver, with lacp for 802.3ad.
 type BondMode string
 
-// The bonding modes.
-const (
-	ActiveBackup BondMode = "active-backup"
-	LACP         BondMode = "lacp"
-	BalanceRR    BondMode = "balance-rr"
-	BalanceXOR   BondMode = "balance-xor"
-	Broadcast    BondMode = "broadcast"
-	BalanceTLB   BondMode = "balance-tlb"
-	BalanceALB   BondMode = "balance-alb"
-)
-
 // Values lists the bonding modes.
 func (BondMode) Values() []string {
-	return []string{string(ActiveBackup), string(LACP), string(BalanceRR), string(BalanceXOR), string(Broadcast), string(BalanceTLB), string(BalanceALB)}
+	return []string{"active-backup", "lacp", "balance-rr", "balance-xor", "broadcast", "balance-tlb", "balance-alb"}
 }
 
 // otherSpellings maps what people write to the word that oaictl uses.

@@ -86,17 +86,17 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 
 // InterfaceFields are the names of interfaces and their MAC addresses as both
 // NMStateConfig and the agent-based installer have them.
-func InterfaceFields(macs []spec.MACInterface) []any {
+func InterfaceFields(macs []spec.NIC) []any {
 	list := make([]any, len(macs))
 	for i, mac := range macs {
-		list[i] = Fields{"name": mac.LogicalName, "macAddress": mac.MAC}
+		list[i] = Fields{"name": mac.Name, "macAddress": mac.MAC}
 	}
 	return list
 }
 
 // NMStateOf is the static network of a host as an nmstate document. ok is false
 // for a host that uses DHCP.
-func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.MACInterface, ok bool, err error) {
+func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC, ok bool, err error) {
 	text, macs, ok := c.StaticNetwork(host)
 	if !ok {
 		return nil, nil, false, nil
