@@ -1,10 +1,6 @@
 package service
 
-import (
-	"bytes"
-	"compress/gzip"
-	"fmt"
-)
+import "github.com/oaictl/oaictl/internal/isowriter"
 
 // embedArea is how many bytes of compressed Ignition a live image has room for.
 const embedArea = 256 << 10
@@ -18,12 +14,8 @@ func (s *Service) checkEmbedArea(e *infraEnv) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	zip := gzip.NewWriter(&out)
-	// The config is the only member of a cpio archive.
-	_, _ = fmt.Fprintf(zip, "070701%0104Xconfig.ign\x00%s070701%0104XTRAILER!!!\x00", 0, text, 0) // writes memory
-	_ = zip.Close()
-	if size := out.Len(); size > embedArea {
+	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
+	if size := len(isowriter.Gzip(isowriter.Archive(config).Bytes())); size > embedArea {
 		return badRequest("The ignition archive size (%d KiB) is over the maximum allowable size (%d KiB)", size/1024, embedArea/1024)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/isowriter"
 )
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than
@@ -154,10 +156,7 @@ func (s *Service) minimalInitrd(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	packed, err := e.minimalArchive()
-	if err != nil {
-		return reply{}, err
-	}
+	packed := e.minimalArchive()
 	if packed == nil {
 		return noContent()
 	}
@@ -166,47 +165,24 @@ func (s *Service) minimalInitrd(c *call) (reply, error) {
 
 // minimalArchive packs the static configuration and the proxy; nil if there is
 // neither.
-func (e *infraEnv) minimalArchive() ([]byte, error) {
+func (e *infraEnv) minimalArchive() []byte {
 	if len(e.static) == 0 && e.Proxy.none() {
-		return nil, nil
+		return nil
 	}
-	var archive bytes.Buffer
+	var members []isowriter.Member
+	add := func(name string, mode uint32, content []byte) {
+		members = append(members, isowriter.Member{Name: name, Mode: mode, Data: isowriter.BytesOf(content)})
+	}
 	if len(e.static) > 0 {
 		for _, f := range slices.Concat(e.networkFiles(), networkScripts()) {
-			writeCpio(&archive, f.path, cpioFile|f.mode, []byte(f.text))
+			add(f.path, isowriter.ModeFile|uint32(f.mode), []byte(f.text))
 		}
-		writeCpio(&archive, "/etc/systemd/system/"+networkUnit, cpioFile|0o644, []byte(networkUnitText))
-		writeCpio(&archive, "/etc/systemd/system/initrd.target.wants/"+networkUnit, cpioLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
+		add("/etc/systemd/system/"+networkUnit, isowriter.ModeFile|0o644, []byte(networkUnitText))
+		add("/etc/systemd/system/initrd.target.wants/"+networkUnit, isowriter.ModeLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
 	}
 	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
-		writeCpio(&archive, "/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", cpioFile|0o644,
+		add("/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", isowriter.ModeFile|0o644,
 			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
 	}
-	writeCpio(&archive, "TRAILER!!!", 0, nil)
-	return gzipped(archive.Bytes())
-}
-
-// What kind of thing a member of a cpio archive is.
-const (
-	cpioFile = 0o100000
-	cpioLink = 0o120000
-)
-
-// writeCpio adds a member in the format that the kernel unpacks (newc).
-func writeCpio(out *bytes.Buffer, name string, mode int, content []byte) {
-	fields := [...]int{0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0}
-	out.WriteString("070701")
-	for _, f := range fields {
-		fmt.Fprintf(out, "%08x", f)
-	}
-	out.WriteString(name)
-	out.WriteByte(0)
-	pad := func() {
-		for out.Len()%4 != 0 {
-			out.WriteByte(0)
-		}
-	}
-	pad()
-	out.Write(content)
-	pad()
+	return isowriter.Gzip(isowriter.Archive(members...).Bytes())
 }

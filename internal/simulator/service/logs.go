@@ -3,7 +3,6 @@ package service
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"mime"
@@ -151,19 +150,6 @@ func (s *Service) allLogs(cl *cluster) (reply, error) {
 		return reply{}, fmt.Errorf("packing the logs: %w", err)
 	}
 	return file("cluster_"+cl.ID+"_logs.tar", out.Bytes())
-}
-
-// gzipped compresses content.
-func gzipped(content []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := w.Write(content); err != nil {
-		return nil, fmt.Errorf("compressing: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("compressing: %w", err)
-	}
-	return out.Bytes(), nil
 }
 
 func logTypes() []string { return []string{"host", "controller", "all", "node-boot"} }

@@ -44,11 +44,7 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if err != nil {
 		return Media{}, false
 	}
-	network, err := e.minimalArchive()
-	if err != nil {
-		return Media{}, false
-	}
-	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: e.kernelArguments(), StaticNetwork: network,
+	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: e.kernelArguments(), StaticNetwork: e.minimalArchive(),
 		SigningKey: e.signingKey, Updated: time.Time(e.UpdatedAt)}, true
 }
 

@@ -1,4 +1,4 @@
-package isotest
+package isowriter
 
 import "encoding/binary"
 
@@ -16,10 +16,10 @@ var recordingDate = [7]byte{123, 7, 1, 0, 0, 0, 0}
 
 // encodeDirectory returns the records of a directory, whole sectors, and the Rock Ridge entries that did not fit into
 // them, which lie in the sectors that follow.
-func (im *image) encodeDirectory(n *node, tree int) (records, continued []byte) {
+func (l *layout) encodeDirectory(n *node, tree int) (records, continued []byte) {
 	d := n.dirs[tree]
 	e := &dirEncoder{continuedLBA: d.lba + uint32(sectorsOf(int64(d.size)))}
-	rockRidge := tree == primaryTree && im.layout.RockRidge
+	rockRidge := tree == primaryTree && l.RockRidge
 	entries := func(c *node, self, root bool) [][]byte {
 		if !rockRidge {
 			return nil
@@ -35,10 +35,10 @@ func (im *image) encodeDirectory(n *node, tree int) (records, continued []byte) 
 			e.add(id, c.dirs[tree].lba, int64(c.dirs[tree].size), flagDirectory, entries(c, false, false))
 			continue
 		}
-		lba, left := c.lba, c.length()
+		lba, left := c.lba, c.file.Data.Size()
 		for ; left > maxSection; left -= maxSection {
 			e.add(id, lba, maxSection, flagMultiExtent, entries(c, false, false))
-			lba += maxSection / sectorSize
+			lba += maxSection / SectorSize
 		}
 		e.add(id, lba, left, 0, entries(c, false, false))
 	}
@@ -68,7 +68,7 @@ func (e *dirEncoder) add(id []byte, lba uint32, size int64, flags byte, entries 
 		r = append(r, 0)
 	}
 	r[0] = byte(len(r))
-	if used := len(e.records) % sectorSize; used+len(r) > sectorSize {
+	if used := len(e.records) % SectorSize; used+len(r) > SectorSize {
 		e.records = padded(e.records)
 	}
 	e.records = append(e.records, r...)
@@ -125,13 +125,13 @@ func rockRidgeEntries(n *node, self, root bool) [][]byte {
 }
 
 // pathTable lists the directories of a tree with the number of their parents.
-func (im *image) pathTable(tree int, bigEndian bool) []byte {
+func (l *layout) pathTable(tree int, bigEndian bool) []byte {
 	var order binary.AppendByteOrder = binary.LittleEndian
 	if bigEndian {
 		order = binary.BigEndian
 	}
 	var b []byte
-	for _, dir := range im.root.directories(tree) {
+	for _, dir := range l.root.directories(tree) {
 		id := dir.identifier(tree)
 		if dir.parent == dir {
 			id = []byte{0}
@@ -148,7 +148,7 @@ func (im *image) pathTable(tree int, bigEndian bool) []byte {
 }
 
 func padded(b []byte) []byte {
-	return append(b, make([]byte, alignUp(int64(len(b)), sectorSize)-int64(len(b)))...)
+	return append(b, make([]byte, alignUp(int64(len(b)), SectorSize)-int64(len(b)))...)
 }
 
 func putBoth16(b []byte, v uint16) {

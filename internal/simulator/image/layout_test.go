@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -111,7 +112,7 @@ func TestLayout(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s minimal=%v", tt.arch, tt.minimal), func(t *testing.T) {
 			made := liveFor(t, "4.21", tt.arch, tt.minimal)
-			iso := made.iso.bytes()
+			iso := made.iso.Bytes()
 			if len(iso) > 4<<20 {
 				t.Errorf("%d bytes are more than tiny", len(iso))
 			}
@@ -201,37 +202,17 @@ func checkKargs(t *testing.T, iso []byte, files map[string]placed, made *live) {
 	}
 }
 
-func TestWriteISORefusesClashes(t *testing.T) {
-	tests := []struct {
-		files []isoFile
-		want  string
-	}{
-		{[]isoFile{{"a/b", zeros(1)}, {"a/b", zeros(1)}}, "a/b is there twice"},
-		{[]isoFile{{"a/b", zeros(1)}, {"a", zeros(1)}}, "a is there twice"},
-		{[]isoFile{{"a", zeros(1)}, {"a/b/c", zeros(1)}}, "a/b/c is there twice"},
-		{[]isoFile{{"installation-1.img", zeros(1)}, {"installation-2.img", zeros(1)}}, "called INSTALLA.IMG;1 like installation-2.img"},
-	}
-	for _, tt := range tests {
-		if _, err := writeISO("v", tt.files, nil); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
-			t.Errorf("writeISO: %v, want %s", err, tt.want)
-		}
-	}
-	if _, err := writeISO("v", nil, []bootEntry{{0, "none"}}); err == nil {
-		t.Error("a missing file is booted")
-	}
-}
-
 // TestManyFiles fills a directory over several sectors.
 func TestManyFiles(t *testing.T) {
-	var files []isoFile
+	var files []isowriter.File
 	for i := range 100 {
-		files = append(files, isoFile{fmt.Sprintf("dir/f%02d", i), bytesOf(fmt.Appendf(nil, "content %d", i))})
+		files = append(files, isowriter.File{Path: fmt.Sprintf("dir/f%02d", i), Data: isowriter.BytesOf(fmt.Appendf(nil, "content %d", i))})
 	}
 	written, err := writeISO("v", files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	iso := written.bytes()
+	iso := written.Bytes()
 	got := readISO(t, iso)
 	for i := range 100 {
 		f := got[fmt.Sprintf("dir/f%02d", i)]
@@ -260,7 +241,7 @@ func TestAsOthersReadIt(t *testing.T) {
 		t.Run(arch, func(t *testing.T) {
 			made := liveFor(t, "4.21", arch, false)
 			path := filepath.Join(t.TempDir(), "live.iso")
-			if err := os.WriteFile(path, made.iso.bytes(), 0o600); err != nil {
+			if err := os.WriteFile(path, made.iso.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			about := run("isoinfo", "-d", "-i", path)
@@ -270,7 +251,7 @@ func TestAsOthersReadIt(t *testing.T) {
 				}
 			}
 			listed := strings.Split(strings.TrimSpace(run("isoinfo", "-R", "-f", "-i", path)), "\n")
-			for name := range readISO(t, made.iso.bytes()) {
+			for name := range readISO(t, made.iso.Bytes()) {
 				if !slices.Contains(listed, "/"+name) {
 					t.Errorf("isoinfo does not find %s in %v", name, listed)
 				}

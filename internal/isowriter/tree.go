@@ -1,4 +1,4 @@
-package isotest
+package isowriter
 
 import (
 	"cmp"
@@ -7,20 +7,12 @@ import (
 	"strings"
 )
 
-// file is one file of a fixture. Without data it is a hole of size bytes.
-type file struct {
-	path   string
-	data   []byte
-	size   int64
-	placed bool // its bytes depend on where it lies
-}
-
 // node is a directory or file of the tree that the image describes twice: by 8.3 names and by Joliet ones.
 type node struct {
 	name     string
 	parent   *node
 	children []*node
-	file     *file // nil for a directory
+	file     *File // nil for a directory
 
 	lba  uint32               // of a file
 	dirs [treeCount]directory // of a directory
@@ -40,41 +32,52 @@ const (
 )
 
 // maxSection is the longest extent that one directory record can describe in whole sectors.
-const maxSection = 1<<32 - sectorSize
+const maxSection = 1<<32 - SectorSize
 
-func newTree(files []file) (*node, error) {
+func newTree(files []File) (*node, error) {
 	root := &node{}
 	root.parent = root
 	for i := range files {
-		at := root
-		parts := strings.Split(files[i].path, "/")
-		for _, dir := range parts[:len(parts)-1] {
-			at = at.directory(dir)
-		}
-		at.children = append(at.children, &node{name: parts[len(parts)-1], parent: at, file: &files[i]})
-	}
-	for _, dir := range root.directories(primaryTree) {
-		seen := map[string]bool{}
-		for _, c := range dir.children {
-			id := string(c.identifier(primaryTree))
-			if seen[id] {
-				return nil, fmt.Errorf("two entries of /%s are called %s", dir.name, id)
-			}
-			seen[id] = true
+		if err := root.add(&files[i]); err != nil {
+			return nil, err
 		}
 	}
 	return root, nil
 }
 
-func (n *node) directory(name string) *node {
+// add puts a file into the tree below n, with the directories above it.
+func (n *node) add(f *File) error {
+	at := n
+	parts := strings.Split(f.Path, "/")
+	for i, name := range parts {
+		last := i == len(parts)-1
+		c := at.child(name)
+		if c != nil && (last || c.file != nil) {
+			return fmt.Errorf("%s is there twice", f.Path)
+		}
+		if c == nil {
+			c = &node{name: name, parent: at}
+			if last {
+				c.file = f
+			}
+			id := string(c.identifier(primaryTree))
+			if slices.ContainsFunc(at.children, func(o *node) bool { return string(o.identifier(primaryTree)) == id }) {
+				return fmt.Errorf("another file is called %s like %s", id, f.Path)
+			}
+			at.children = append(at.children, c)
+		}
+		at = c
+	}
+	return nil
+}
+
+func (n *node) child(name string) *node {
 	for _, c := range n.children {
 		if c.name == name {
 			return c
 		}
 	}
-	c := &node{name: name, parent: n}
-	n.children = append(n.children, c)
-	return c
+	return nil
 }
 
 // directories lists n and the directories below it, breadth first: the order of path tables.
@@ -105,7 +108,7 @@ func (n *node) files() []*node {
 
 func (n *node) find(path string) *node {
 	for _, f := range n.files() {
-		if f.file.path == path {
+		if f.file.Path == path {
 			return f
 		}
 	}
@@ -120,13 +123,6 @@ func (n *node) sortedBy(key func(*node) string) []*node {
 	children := slices.Clone(n.children)
 	slices.SortFunc(children, func(a, b *node) int { return cmp.Compare(key(a), key(b)) })
 	return children
-}
-
-func (n *node) length() int64 {
-	if n.file.data != nil {
-		return int64(len(n.file.data))
-	}
-	return n.file.size
 }
 
 // identifier is the name of n in a tree: 8.3 in upper case, or UCS-2; files carry the version ";1".

@@ -1,4 +1,4 @@
-package isotest
+package isowriter
 
 import (
 	"encoding/binary"
@@ -12,28 +12,28 @@ const (
 	descriptorTerminator = 255
 )
 
-func (im *image) volumeDescriptors() [][]byte {
-	descriptors := [][]byte{im.volumeDescriptor(primaryTree)}
-	if im.catalog != nil {
+func (l *layout) volumeDescriptors() [][]byte {
+	descriptors := [][]byte{l.volumeDescriptor(primaryTree)}
+	if l.catalog != nil {
 		boot := descriptor(descriptorBoot)
 		copy(boot[7:], "EL TORITO SPECIFICATION")
-		binary.LittleEndian.PutUint32(boot[71:], im.catalog.lba)
+		binary.LittleEndian.PutUint32(boot[71:], l.catalog.lba)
 		descriptors = append(descriptors, boot)
 	}
-	if im.layout.Joliet {
-		descriptors = append(descriptors, im.volumeDescriptor(jolietTree))
+	if l.Joliet {
+		descriptors = append(descriptors, l.volumeDescriptor(jolietTree))
 	}
 	return append(descriptors, descriptor(descriptorTerminator))
 }
 
 func descriptor(kind byte) []byte {
-	d := make([]byte, sectorSize)
+	d := make([]byte, SectorSize)
 	d[0], d[6] = kind, 1
 	copy(d[1:], "CD001")
 	return d
 }
 
-func (im *image) volumeDescriptor(tree int) []byte {
+func (l *layout) volumeDescriptor(tree int) []byte {
 	kind := byte(descriptorPrimary)
 	text := func(s string, n int) []byte { return []byte(s + strings.Repeat(" ", n-len(s))) }
 	if tree == jolietTree {
@@ -45,27 +45,27 @@ func (im *image) volumeDescriptor(tree int) []byte {
 	}
 	d := descriptor(kind)
 	copy(d[8:], text("LINUX", 32))
-	copy(d[40:], text(im.layout.VolumeID, 32))
-	putBoth32(d[80:], uint32(im.sectors))
+	copy(d[40:], text(l.ID, 32))
+	putBoth32(d[80:], uint32(l.sectors))
 	if tree == jolietTree {
 		copy(d[88:], "%/E")
 	}
 	putBoth16(d[120:], 1)
 	putBoth16(d[124:], 1)
-	putBoth16(d[128:], sectorSize)
-	putBoth32(d[132:], uint32(len(im.pathTable(tree, false))))
-	binary.LittleEndian.PutUint32(d[140:], uint32(im.pathTables[tree]))
-	binary.BigEndian.PutUint32(d[148:], uint32(im.pathTables[tree]+1))
+	putBoth16(d[128:], SectorSize)
+	putBoth32(d[132:], uint32(len(l.pathTable(tree, false))))
+	binary.LittleEndian.PutUint32(d[140:], uint32(l.pathTables[tree]))
+	binary.BigEndian.PutUint32(d[148:], uint32(l.pathTables[tree]+1))
 
-	root := im.root.dirs[tree]
+	root := l.root.dirs[tree]
 	r := &dirEncoder{}
 	r.add([]byte{0}, root.lba, int64(root.size), flagDirectory, nil)
 	copy(d[156:], r.records)
 
-	copy(d[190:], text(im.layout.VolumeID, 128))
+	copy(d[190:], text(l.ID, 128))
 	copy(d[318:], text("", 128))
 	copy(d[446:], text("", 128))
-	copy(d[574:], text("ISOTEST", 128))
+	copy(d[574:], text(l.Application, 128))
 	copy(d[702:], text("", 37))
 	copy(d[739:], text("", 37))
 	copy(d[776:], text("", 37))
