@@ -154,7 +154,7 @@ func (s *Service) cancelCluster(c *call) (reply, error) {
 			s.setHost(h, to, infoHostCancelled)
 		}
 		s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.name())
-		before.Hosts[i].Status = ptr(to)
+		before.Hosts[i].Status = new(to)
 	}
 	return accepted(before)
 }
@@ -177,7 +177,7 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 	for i, h := range cl.hosts {
 		s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.name())
 		s.awaitReset(h)
-		before.Hosts[i].Status = ptr(hostResettingPending)
+		before.Hosts[i].Status = new(hostResettingPending)
 	}
 	cl.OpenshiftClusterID = ""
 	cl.Progress = &clusterProgress{}

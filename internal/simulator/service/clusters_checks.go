@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -50,7 +51,7 @@ func checkPullSecret(text string) error {
 	if len(secret.Auths) == 0 {
 		return errors.New("pull secret must contain 'auths' JSON-object field")
 	}
-	for _, registry := range sortedKeys(secret.Auths) {
+	for _, registry := range slices.Sorted(maps.Keys(secret.Auths)) {
 		entry := secret.Auths[registry]
 		if entry.Auth == "" {
 			return fmt.Errorf("invalid pull secret: %q JSON-object requires either 'auth' field", registry)

@@ -46,12 +46,12 @@ func (c *cluster) choosePlatform(want *platform, umn *bool) error {
 		if umn != nil && *umn {
 			return badRequest("Can't set baremetal platform with user-managed-networking enabled")
 		}
-		c.UserManagedNetworking = ptr(false)
+		c.UserManagedNetworking = new(false)
 	case platformNone, "external":
 		if umn != nil && !*umn && !single {
 			return badRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
 		}
-		c.UserManagedNetworking = ptr(true)
+		c.UserManagedNetworking = new(true)
 	default:
 		if single {
 			return badRequest("Can't set %s platform on single node OpenShift", want.Type)

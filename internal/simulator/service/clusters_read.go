@@ -30,7 +30,7 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 		}
 	}
 	if c.Progress != nil {
-		w.Progress = ptr(*c.Progress)
+		w.Progress = new(*c.Progress)
 	}
 	if !d.noCounts && !c.Imported {
 		w.TotalHostCount, w.EnabledHostCount = len(c.hosts), len(c.hosts)
@@ -128,7 +128,7 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 		return reply{}, err
 	}
 	last := s.printCluster(cl, clusterDetail{hosts: true})
-	last.DeletedAt = ptr(micros(s.now()))
+	last.DeletedAt = new(micros(s.now()))
 	for i := range last.Hosts {
 		last.Hosts[i].DeletedAt = last.DeletedAt
 	}

@@ -236,7 +236,7 @@ func fillNetworks(c *cluster, p *clusterCreate) error {
 		c.ServiceNetworks = []machineNetwork{{cidr, c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	c.VipDHCPAllocation = ptr(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
+	c.VipDHCPAllocation = new(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
 		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}
 	}
@@ -275,8 +275,8 @@ func fillOptions(c *cluster, p *clusterCreate) error {
 	if c.Hyperthreading == "" {
 		c.Hyperthreading = "all"
 	}
-	c.SchedulableMasters = ptr(p.SchedulableMasters != nil && *p.SchedulableMasters)
-	c.SchedulableMastersForced = ptr(true)
+	c.SchedulableMasters = new(p.SchedulableMasters != nil && *p.SchedulableMasters)
+	c.SchedulableMastersForced = new(true)
 	c.OrgSoftTimeoutsEnabled = true
 	c.IgnitionEndpoint = &ignitionEndpoint{}
 	if p.IgnitionEndpoint != nil {

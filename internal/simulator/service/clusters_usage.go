@@ -2,6 +2,7 @@ package service
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -95,10 +96,10 @@ func (c *cluster) useOperators() {
 			asked[strings.ToUpper(o.Name)] = true
 		}
 	}
-	for _, name := range sortedKeys(asked) {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		c.use(true, name, nil)
 	}
-	for _, name := range sortedKeys(c.operatorUses) {
+	for _, name := range slices.Sorted(maps.Keys(c.operatorUses)) {
 		if !asked[name] {
 			c.use(false, name, nil)
 		}
@@ -161,7 +162,7 @@ func (c *cluster) useOverrides() {
 	}
 	for key, v := range overrides {
 		inner, _ := v.(map[string]any)
-		parts[strings.Join(append([]string{key}, sortedKeys(inner)...), " ")] = true
+		parts[strings.Join(append([]string{key}, slices.Sorted(maps.Keys(inner))...), " ")] = true
 	}
 	c.use(true, name, parts)
 	if fips, isBool := overrides["fips"].(bool); isBool {

@@ -170,7 +170,7 @@ func (s *Service) installHost(c *call) (reply, error) {
 	before := s.printHost(h, detail{plain: true})
 	s.noteHost(h, "host_installation_started", severityInfo, "Host %s starting installation as a worker node", h.name())
 	s.setHost(h, hostInstalling, infoInstallingHost)
-	before.Status = ptr(hostInstalling)
+	before.Status = new(hostInstalling)
 	return accepted(before)
 }
 
@@ -189,7 +189,7 @@ func (s *Service) resetHost(c *call) (reply, error) {
 	before := s.printHost(h, detail{plain: true})
 	s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.name())
 	s.awaitReset(h)
-	before.Status = ptr(hostResettingPending)
+	before.Status = new(hostResettingPending)
 	return ok(before)
 }
 

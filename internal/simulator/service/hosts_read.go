@@ -20,11 +20,11 @@ type detail struct {
 // printHost makes the printed form of a host.
 func (s *Service) printHost(h *host, d detail) wireHost {
 	w := h.wireHost
-	w.Status, w.StatusInfo = ptr(h.state), ptr(h.info)
+	w.Status, w.StatusInfo = new(h.state), new(h.info)
 	w.ValidationsInfo = h.checks.text
 	w.RequestedHostname = h.hostname
 	if h.Progress != nil {
-		w.Progress = ptr(*h.Progress)
+		w.Progress = new(*h.Progress)
 	}
 	if d.plain {
 		w.ProgressStages = nil

@@ -51,10 +51,10 @@ func (s *Service) readIgnored(c *call) (reply, error) {
 func (c *cluster) ignored() wireIgnored {
 	var w wireIgnored
 	if c.IgnoredClusterValidations != "" {
-		w.ClusterIDs = ptr(c.IgnoredClusterValidations)
+		w.ClusterIDs = new(c.IgnoredClusterValidations)
 	}
 	if c.IgnoredHostValidations != "" {
-		w.HostIDs = ptr(c.IgnoredHostValidations)
+		w.HostIDs = new(c.IgnoredHostValidations)
 	}
 	return w
 }

@@ -95,7 +95,7 @@ func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	}
 	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
-	update.AdditionalTrustBundle = ptr(strings.TrimSpace(p.AdditionalTrustBundle))
+	update.AdditionalTrustBundle = new(strings.TrimSpace(p.AdditionalTrustBundle))
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
 	update.StaticNetworkConfig = p.StaticNetworkConfig
 	return e.change(&update)
@@ -235,7 +235,7 @@ func (e *infraEnv) changeKernelArguments(args models.KernelArguments) error {
 	}
 	e.KernelArguments = nil
 	if len(args) > 0 {
-		e.KernelArguments = ptr(inString(args))
+		e.KernelArguments = new(inString(args))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (c *cluster) generated() (*installcfg.InstallerConfigBaremetal, error) {
 	ic.Metadata.Name, ic.Networking.NetworkType = c.Name, c.NetworkType
 	ic.ControlPlane.Hyperthreading, ic.ControlPlane.Name, ic.ControlPlane.Replicas = master.Hyperthreading, master.Name, master.Replicas
 	if arbiters > 0 {
-		ic.Arbiter = ptr(pool(roleArbiter, arbiters))
+		ic.Arbiter = new(pool(roleArbiter, arbiters))
 	}
 	for _, n := range c.ClusterNetworks {
 		ic.Networking.ClusterNetwork = append(ic.Networking.ClusterNetwork, installcfg.ClusterNetwork{Cidr: n.CIDR, HostPrefix: int(n.HostPrefix)})

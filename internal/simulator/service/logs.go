@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
+	"slices"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
@@ -141,7 +143,7 @@ func (s *Service) allLogs(cl *cluster) (reply, error) {
 		name := strings.ReplaceAll(key, "/", "_")
 		entries[cl.Name+"_"+name+".tar.gz"] = content
 	}
-	for _, name := range sortedKeys(entries) {
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if err := add(name, entries[name]); err != nil {
 			return reply{}, err
 		}

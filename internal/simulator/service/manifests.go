@@ -51,7 +51,7 @@ func (s *Service) listManifests(c *call) (reply, error) {
 	}
 	all := c.URL.Query().Get("include_system_generated") == "true"
 	list := []wireManifest{}
-	for _, key := range sortedKeys(cl.manifests) {
+	for _, key := range slices.Sorted(maps.Keys(cl.manifests)) {
 		if m := cl.manifests[key]; all || !m.system {
 			list = append(list, printManifest(key, m))
 		}

@@ -144,7 +144,7 @@ func TestMemoryIsMeasuredWithPatience(t *testing.T) {
 func TestNetworksWithoutAPlatform(t *testing.T) {
 	c := meeting(2)
 	c.Platform = nil
-	c.UserManagedNetworking = ptr(true)
+	c.UserManagedNetworking = new(true)
 	c.hosts[1].Bootstrap = true
 	var cidrs []string
 	for _, n := range c.bootstrapNetworks() {

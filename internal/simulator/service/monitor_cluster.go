@@ -43,7 +43,7 @@ func (s *Service) judgeCluster(c *cluster) {
 // want of workers. The service does so when hosts come and go, at an install and at each
 // look of its monitor, not when a host gets another role.
 func (c *cluster) forceSchedulable() {
-	c.SchedulableMastersForced = ptr(c.ControlPlaneCount != 0 && c.workersAsked() < 2)
+	c.SchedulableMastersForced = new(c.ControlPlaneCount != 0 && c.workersAsked() < 2)
 }
 
 // workersAsked counts the workers, chosen or suggested.

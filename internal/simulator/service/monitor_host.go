@@ -83,9 +83,11 @@ func advisory(id string) bool {
 		"container-images-available")
 }
 
-// hinders tells whether an outcome keeps the host from being installed.
-func (h *host) hinders(o check) bool {
-	return !good(o.Status) && !advisory(o.ID) && !(h.cluster != nil && h.cluster.ignoresHost(o.ID))
+// hindered tells whether some outcome keeps the host from being installed.
+func (h *host) hindered() bool {
+	return slices.ContainsFunc(h.checks.list, func(o check) bool {
+		return !good(o.Status) && !advisory(o.ID) && !(h.cluster != nil && h.cluster.ignoresHost(o.ID))
+	})
 }
 
 // failing lists the messages that a state quotes.
@@ -114,7 +116,7 @@ func (s *Service) moveHost(h *host) {
 		s.setHost(h, hostPendingInput, infoWaitingForInput+h.failing())
 		return
 	}
-	if slices.ContainsFunc(h.checks.list, h.hinders) {
+	if h.hindered() {
 		s.setHost(h, hostInsufficient, infoNotInstallable+h.failing())
 		return
 	}
@@ -140,7 +142,7 @@ func (s *Service) movePoolHost(h *host) {
 		s.setHost(h, hostDisconnectedUnbound, infoDisconnected)
 	case h.inv == nil:
 		s.setHost(h, hostDiscoveringUnbound, infoDiscovering)
-	case slices.ContainsFunc(h.checks.list, h.hinders):
+	case h.hindered():
 		s.setHost(h, hostInsufficientUnbound, infoNotInstallable+h.failing())
 	default:
 		s.setHost(h, hostKnownUnbound, infoReadyToBind)

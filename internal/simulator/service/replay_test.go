@@ -170,7 +170,7 @@ func newReplay(rec *recording, interval time.Duration, phases []time.Duration, h
 		}
 		return masters[0]
 	}
-	for _, id := range sortedKeys(rec.hosts) {
+	for _, id := range slices.Sorted(maps.Keys(rec.hosts)) {
 		if h := rec.hosts[id]; !h.reports && !h.registered.IsZero() {
 			r.standIns = append(r.standIns, &standIn{knownHost: h, r: r})
 		}

@@ -2,7 +2,6 @@ package service
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"time"
 )
@@ -233,9 +232,6 @@ func (h *host) stage() string {
 	return h.Progress.CurrentStage
 }
 
-// ptr is a pointer to a copy of v.
-func ptr[T any](v T) *T { return &v }
-
 // inString encodes v as the JSON that the API carries inside strings.
 func inString(v any) string {
 	data, err := json.Marshal(v)
@@ -243,8 +239,4 @@ func inString(v any) string {
 		return ""
 	}
 	return string(data)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -332,7 +333,7 @@ func (e *hostCheck) ipCollisions() (string, string) {
 		return passed, "IP collisions have not yet been evaluated"
 	}
 	var lines strings.Builder
-	for _, ip := range sortedKeys(e.c.before.collisions) {
+	for _, ip := range slices.Sorted(maps.Keys(e.c.before.collisions)) {
 		addr, err := netip.ParseAddr(ip)
 		if err != nil || !slices.ContainsFunc(e.h.inv.addresses, func(a netAddress) bool { return a.prefix.Addr() == addr }) {
 			continue
