@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -29,7 +30,7 @@ var (
 
 func checkName(name, platform string) error {
 	shape := nameShape
-	if platform == platformNone {
+	if platform == model.PlatformNone {
 		shape = dottedShape
 	}
 	if !shape.MatchString(name) {
@@ -103,7 +104,7 @@ func checkProxies(plain, secure, none *string, version string) error {
 		text    *string
 		schemes []string
 	}{{"HTTP", plain, []string{"http"}}, {"HTTPS", secure, []string{"http", "https"}}} {
-		text := value(p.text)
+		text := model.Value(p.text)
 		if text == "" {
 			continue
 		}
@@ -115,7 +116,7 @@ func checkProxies(plain, secure, none *string, version string) error {
 			return badRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
 		}
 	}
-	for part := range strings.SplitSeq(value(none), ",") {
+	for part := range strings.SplitSeq(model.Value(none), ",") {
 		part = strings.TrimPrefix(strings.TrimSpace(part), ".")
 		if part == "" || part == "*" {
 			continue
@@ -146,11 +147,11 @@ func problem(format string, args ...any) error {
 }
 
 // checkVips refuses virtual addresses that do not fit the cluster or each other.
-func (c *cluster) checkVips(api, ingress []vip) error {
+func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 	if len(api)+len(ingress) == 0 {
 		return nil
 	}
-	if c.userManaged() {
+	if c.UserManaged() {
 		return badRequest("API VIPs cannot be set with User Managed Networking")
 	}
 	if c.VipDHCPAllocation != nil && *c.VipDHCPAllocation {
@@ -161,7 +162,7 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 	}
 	for _, list := range []struct {
 		name string
-		vips []vip
+		vips []model.VIP
 	}{{"apiVIPs", api}, {"ingressVIPs", ingress}} {
 		if err := checkFamilies(list.name, list.vips); err != nil {
 			return err
@@ -169,7 +170,7 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 	}
 	for i, a := range api {
 		for _, b := range ingress {
-			if a.IP == b.IP && !c.userBalanced() {
+			if a.IP == b.IP && !c.UserBalanced() {
 				return problem("The IP address \"%s\" appears both in apiVIPs and ingressVIPs", a.IP)
 			}
 		}
@@ -177,7 +178,7 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 			if len(c.MachineNetworks) == 0 || inAny(v.ip, c.MachineNetworks) {
 				continue
 			}
-			if c.userBalanced() {
+			if c.UserBalanced() {
 				return badRequest("%s", elsewhere(v.name, v.ip, c.MachineNetworks))
 			}
 			return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
@@ -197,7 +198,7 @@ func listed(problems ...string) string {
 
 // elsewhere says that a virtual address of somebody's own load balancer lies in no
 // machine network.
-func elsewhere(name, ip string, networks []machineNetwork) string {
+func elsewhere(name, ip string, networks []model.MachineNetwork) string {
 	var tried []string
 	for _, n := range networks {
 		tried = append(tried, fmt.Sprintf("machine network CIDR <%s> verification failed: %s <%s> does not belong to machine-network-cidr <%s>", n.CIDR, name, ip, n.CIDR))
@@ -206,7 +207,7 @@ func elsewhere(name, ip string, networks []machineNetwork) string {
 }
 
 // checkFamilies allows one address, or one of each family.
-func checkFamilies(name string, vips []vip) error {
+func checkFamilies(name string, vips []model.VIP) error {
 	var v4, v6 int
 	for _, v := range vips {
 		addr, err := netip.ParseAddr(v.IP)
@@ -230,19 +231,19 @@ func checkFamilies(name string, vips []vip) error {
 	return nil
 }
 
-func inAny(ip string, networks []machineNetwork) bool {
+func inAny(ip string, networks []model.MachineNetwork) bool {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(networks, func(n machineNetwork) bool {
+	return slices.ContainsFunc(networks, func(n model.MachineNetwork) bool {
 		p, err := netip.ParsePrefix(n.CIDR)
 		return err == nil && p.Contains(addr)
 	})
 }
 
 // arbiterAllowed refuses arbiters where the version has none.
-func arbiterAllowed(c *cluster) error {
+func arbiterAllowed(c *model.Cluster) error {
 	if !versions.AtLeast(c.OpenshiftVersion, "4.19") {
 		return badRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
 	}

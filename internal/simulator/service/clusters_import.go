@@ -5,6 +5,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -13,7 +14,7 @@ import (
 func (s *Service) importCluster(c *call) (reply, error) {
 	p := taken[models.ImportClusterParams](c)
 	cl := s.newCluster(c.owner())
-	cl.Kind, cl.Imported = kindAddHosts, true
+	cl.Kind, cl.Imported = model.KindAddHosts, true
 	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
 	// An address like api.NAME.DOMAIN tells name and domain better than the caller.
 	if rest, found := strings.CutPrefix(*p.APIVipDnsname, "api."); found {
@@ -28,11 +29,11 @@ func (s *Service) importCluster(c *call) (reply, error) {
 		}
 		cl.OpenshiftVersion, cl.OcpReleaseImage = release.Version, release.URL
 	}
-	cl.Status, cl.StatusInfo = clusterAddingHosts, infoAddingHosts
-	cl.Platform = &platform{Type: platformBaremetal}
+	cl.Status, cl.StatusInfo = model.ClusterAddingHosts, model.InfoAddingHosts
+	cl.Platform = &model.Platform{Type: model.PlatformBaremetal}
 	cl.Progress = nil
 	w := s.printCluster(cl, clusterDetail{plain: true})
-	w.HostNetworks = []hostNetwork{}
+	w.HostNetworks = []model.HostNetwork{}
 	s.settleImported(cl)
 	s.addCluster(cl)
 	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
@@ -41,13 +42,13 @@ func (s *Service) importCluster(c *call) (reply, error) {
 
 // settleImported fills in what the database adds to an imported cluster: lists
 // that are empty instead of missing.
-func (s *Service) settleImported(c *cluster) {
-	c.Progress = &clusterProgress{}
-	c.Platform = &platform{Type: platformBaremetal, External: &externalPlatform{}}
-	c.DiskEncryption, c.IgnitionEndpoint = &diskEncryption{}, &ignitionEndpoint{}
-	c.APIVips, c.IngressVips = []vip{}, []vip{}
-	c.MachineNetworks, c.ServiceNetworks, c.ClusterNetworks = []machineNetwork{}, []machineNetwork{}, []clusterNetwork{}
-	c.MonitoredOperators, c.OperatorBundles = []operator{}, []string{}
+func (s *Service) settleImported(c *model.Cluster) {
+	c.Progress = &model.ClusterProgress{}
+	c.Platform = &model.Platform{Type: model.PlatformBaremetal, External: &model.ExternalPlatform{}}
+	c.DiskEncryption, c.IgnitionEndpoint = &model.DiskEncryption{}, &model.IgnitionEndpoint{}
+	c.APIVips, c.IngressVips = []model.VIP{}, []model.VIP{}
+	c.MachineNetworks, c.ServiceNetworks, c.ClusterNetworks = []model.MachineNetwork{}, []model.MachineNetwork{}, []model.ClusterNetwork{}
+	c.MonitoredOperators, c.OperatorBundles = []model.Operator{}, []string{}
 }
 
 type disconnectedCreate struct {
@@ -70,7 +71,7 @@ func (s *Service) registerDisconnected(c *call) (reply, error) {
 		return reply{}, badRequest("%s", err)
 	}
 	cl := s.newCluster(c.owner())
-	cl.Kind, cl.Status, cl.StatusInfo, cl.Name = kindDisconnected, clusterUnmonitored, "", p.Name
+	cl.Kind, cl.Status, cl.StatusInfo, cl.Name = model.KindDisconnected, model.ClusterUnmonitored, "", p.Name
 	cl.OpenshiftVersion, cl.OcpReleaseImage, cl.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 	s.addCluster(cl)
 	return created(s.printCluster(cl, clusterDetail{}))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // clusterDetail says how a cluster is printed.
@@ -20,22 +22,22 @@ type clusterDetail struct {
 	noCounts bool
 }
 
-func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
-	w := c.wireCluster
-	w.Hosts = []wireHost{}
+func (s *Service) printCluster(c *model.Cluster, d clusterDetail) model.PrintedCluster {
+	w := c.PrintedCluster
+	w.PrintedHosts = []model.PrintedHost{}
 	if d.hosts {
-		w.Hosts = make([]wireHost, 0, len(c.hosts))
-		for _, h := range c.hosts {
-			w.Hosts = append(w.Hosts, s.printHost(h, detail{plain: d.plain && !d.named, keepAddresses: d.plain}))
+		w.PrintedHosts = make([]model.PrintedHost, 0, len(c.Hosts))
+		for _, h := range c.Hosts {
+			w.PrintedHosts = append(w.PrintedHosts, s.printHost(h, detail{plain: d.plain && !d.named, keepAddresses: d.plain}))
 		}
 	}
 	if c.Progress != nil {
 		w.Progress = new(*c.Progress)
 	}
 	if !d.noCounts && !c.Imported {
-		w.TotalHostCount, w.EnabledHostCount = len(c.hosts), len(c.hosts)
-		for _, h := range c.hosts {
-			if oneOf(h.state, hostKnown) {
+		w.TotalHostCount, w.EnabledHostCount = len(c.Hosts), len(c.Hosts)
+		for _, h := range c.Hosts {
+			if model.OneOf(h.State, model.HostKnown) {
 				w.ReadyHostCount++
 			}
 		}
@@ -45,7 +47,7 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 		w.OperatorBundles = nil
 		return w
 	}
-	w.HostNetworks = c.hostNetworks()
+	w.HostNetworks = hostNetworks(c)
 	return w
 }
 
@@ -60,7 +62,7 @@ func (s *Service) readCluster(c *call) (reply, error) {
 	}
 	if c.URL.Query().Get("exclude-hosts") == "true" {
 		w := s.printCluster(cl, clusterDetail{noCounts: true})
-		w.Hosts, w.HostNetworks = nil, []hostNetwork{}
+		w.PrintedHosts, w.HostNetworks = nil, []model.HostNetwork{}
 		return ok(w)
 	}
 	return ok(s.printCluster(cl, clusterDetail{hosts: true}))
@@ -73,15 +75,15 @@ func (s *Service) listClusters(c *call) (reply, error) {
 	q := c.URL.Query()
 	withHosts := q.Get("with_hosts") == "true"
 	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
-	list := []wireCluster{}
+	list := []model.PrintedCluster{}
 	for _, cl := range s.clustersInOrder() {
 		w := s.printCluster(cl, clusterDetail{})
 		w.HostNetworks, w.ValidationsInfo = nil, cl.ValidationsInfo
-		for _, h := range cl.hosts {
+		for _, h := range cl.Hosts {
 			if withHosts {
 				one := s.printHost(h, detail{plain: true})
 				one.FreeAddresses = ""
-				w.Hosts = append(w.Hosts, one)
+				w.PrintedHosts = append(w.PrintedHosts, one)
 			}
 		}
 		list = append(list, w)
@@ -89,7 +91,7 @@ func (s *Service) listClusters(c *call) (reply, error) {
 	if c.unregisteredToo() {
 		list = append(list, s.goneInOrder(withHosts)...)
 	}
-	list = slices.DeleteFunc(list, func(w wireCluster) bool {
+	list = slices.DeleteFunc(list, func(w model.PrintedCluster) bool {
 		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.sees(w.UserName) ||
 			q.Has("ams_subscription_ids") && !slices.Contains(strings.Split(q.Get("ams_subscription_ids"), ","), w.AMSSubscriptionID)
 	})
@@ -100,16 +102,16 @@ func (s *Service) listClusters(c *call) (reply, error) {
 }
 
 // goneInOrder are the clusters that were deleted, as they were last.
-func (s *Service) goneInOrder(withHosts bool) []wireCluster {
-	var list []wireCluster
+func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
+	var list []model.PrintedCluster
 	for _, last := range s.gone {
 		w := *last
 		if !withHosts {
-			w.Hosts, w.HostNetworks = []wireHost{}, nil
+			w.PrintedHosts, w.HostNetworks = []model.PrintedHost{}, nil
 		}
 		list = append(list, w)
 	}
-	slices.SortFunc(list, func(a, b wireCluster) int {
+	slices.SortFunc(list, func(a, b model.PrintedCluster) int {
 		return cmp.Or(time.Time(a.CreatedAt).Compare(time.Time(b.CreatedAt)), cmp.Compare(a.ID, b.ID))
 	})
 	return list
@@ -122,25 +124,25 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if cl.Status == clusterInstalling {
+	if cl.Status == model.ClusterInstalling {
 		err := conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
 		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
 		return reply{}, err
 	}
 	last := s.printCluster(cl, clusterDetail{hosts: true})
-	last.DeletedAt = new(micros(s.now()))
-	for i := range last.Hosts {
-		last.Hosts[i].DeletedAt = last.DeletedAt
+	last.DeletedAt = new(model.Micros(s.now()))
+	for i := range last.PrintedHosts {
+		last.PrintedHosts[i].DeletedAt = last.DeletedAt
 	}
 	s.gone[cl.ID] = &last
-	for _, h := range append([]*host(nil), cl.hosts...) {
-		if h.infraEnv.ClusterID == cl.ID {
+	for _, h := range append([]*model.Host(nil), cl.Hosts...) {
+		if h.InfraEnv.ClusterID == cl.ID {
 			s.forgetHost(h)
 			continue
 		}
-		state := cmp.Or(h.leaving(), hostUnbinding)
-		h.release()
-		s.setHost(h, state, infoUnbinding)
+		state := cmp.Or(stateOnLeaving(h), model.HostUnbinding)
+		h.Release()
+		s.setHost(h, state, model.InfoUnbinding)
 	}
 	s.note(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
 	delete(s.clusters, cl.ID)
@@ -158,7 +160,7 @@ func (s *Service) readUISettings(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: []byte(cl.uiSettings), rawType: "application/json"}, nil
+	return reply{status: http.StatusOK, body: []byte(cl.UISettings), rawType: "application/json"}, nil
 }
 
 func (s *Service) setUISettings(c *call) (reply, error) {
@@ -167,7 +169,7 @@ func (s *Service) setUISettings(c *call) (reply, error) {
 		return reply{}, err
 	}
 	text := taken[string](c)
-	cl.uiSettings = text
+	cl.UISettings = text
 	return reply{status: http.StatusOK, body: []byte(text), rawType: "application/json"}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -80,44 +81,44 @@ func (s *Service) registerCluster(c *call) (reply, error) {
 	s.addCluster(cl)
 	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	w := s.printCluster(cl, clusterDetail{hosts: true})
-	w.Progress = &clusterProgress{}
+	w.Progress = &model.ClusterProgress{}
 	return created(w)
 }
 
 // newCluster is a cluster that nothing is known of yet.
-func (s *Service) newCluster(owner string) *cluster {
+func (s *Service) newCluster(owner string) *model.Cluster {
 	now := s.now()
-	c := &cluster{manifests: map[string]manifest{}, objects: map[string][]byte{}, logs: map[string][]byte{}, deleted: map[string]*host{}}
+	c := &model.Cluster{Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{}, Deleted: map[string]*model.Host{}}
 	c.ID = s.newID()
 	c.Href = Base + "/v2/clusters/" + c.ID
-	c.Kind, c.Status, c.StatusInfo = kindCluster, clusterInsufficient, infoNotReady
-	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = micros(now), micros(now), millis(now)
+	c.Kind, c.Status, c.StatusInfo = model.KindCluster, model.ClusterInsufficient, model.InfoNotReady
+	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = model.Micros(now), model.Micros(now), model.Millis(now)
 	c.UserName, c.EmailDomain = owner, "Unknown"
-	c.LoadBalancer = &loadBalancer{Type: "cluster-managed"}
-	c.Progress = &clusterProgress{}
+	c.LoadBalancer = &model.LoadBalancer{Type: "cluster-managed"}
+	c.Progress = &model.ClusterProgress{}
 	return c
 }
 
-func (s *Service) addCluster(c *cluster) {
+func (s *Service) addCluster(c *model.Cluster) {
 	s.clusters[c.ID] = c
 	s.clusterOrder = append(s.clusterOrder, c.ID)
 }
 
 // fill checks the parameters in the order in which the service does and writes
 // them into the cluster.
-func (s *Service) fill(c *cluster, p *clusterCreate) error {
-	for _, part := range []func(*cluster, *clusterCreate) error{
+func (s *Service) fill(c *model.Cluster, p *clusterCreate) error {
+	for _, part := range []func(*model.Cluster, *clusterCreate) error{
 		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
 	} {
 		if err := part(c, p); err != nil {
 			return err
 		}
 	}
-	c.firstUses()
+	recordFirstUses(c)
 	return nil
 }
 
-func fillVersion(c *cluster, p *clusterCreate) error {
+func fillVersion(c *model.Cluster, p *clusterCreate) error {
 	arch := p.CPUArchitecture
 	if p.OcpReleaseImage != "" {
 		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
@@ -135,8 +136,8 @@ func fillVersion(c *cluster, p *clusterCreate) error {
 	return nil
 }
 
-func fillTopology(c *cluster, p *clusterCreate) error {
-	ha, count := value(p.HighAvailabilityMode), int64(3)
+func fillTopology(c *model.Cluster, p *clusterCreate) error {
+	ha, count := model.Value(p.HighAvailabilityMode), int64(3)
 	switch {
 	case p.ControlPlaneCount != nil:
 		count = *p.ControlPlaneCount
@@ -182,8 +183,8 @@ func checkTopology(count int64, ha, version string) error {
 	return nil
 }
 
-func fillIdentity(c *cluster, p *clusterCreate) error {
-	if err := checkName(*p.Name, c.platformType()); err != nil {
+func fillIdentity(c *model.Cluster, p *clusterCreate) error {
+	if err := checkName(*p.Name, c.PlatformType()); err != nil {
 		return err
 	}
 	if err := checkPullSecret(*p.PullSecret); err != nil {
@@ -197,16 +198,16 @@ func fillIdentity(c *cluster, p *clusterCreate) error {
 			return err
 		}
 	}
-	if err := checkTags(value(p.Tags)); err != nil {
+	if err := checkTags(model.Value(p.Tags)); err != nil {
 		return err
 	}
-	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, value(p.Tags)
-	c.pullSecret, c.PullSecretSet = *p.PullSecret, true
+	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, model.Value(p.Tags)
+	c.PullSecret, c.PullSecretSet = *p.PullSecret, true
 	return nil
 }
 
-func fillNetworks(c *cluster, p *clusterCreate) error {
-	c.NetworkType = value(p.NetworkType)
+func fillNetworks(c *model.Cluster, p *clusterCreate) error {
+	c.NetworkType = model.Value(p.NetworkType)
 	if c.NetworkType == "" {
 		c.NetworkType = "OVNKubernetes"
 	}
@@ -215,48 +216,48 @@ func fillNetworks(c *cluster, p *clusterCreate) error {
 	}
 	c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
 	if len(c.ClusterNetworks) == 0 {
-		n := clusterNetwork{CIDR: "10.128.0.0/14", ClusterID: c.ID, HostPrefix: 23}
+		n := model.ClusterNetwork{CIDR: "10.128.0.0/14", ClusterID: c.ID, HostPrefix: 23}
 		if p.ClusterNetworkCidr != nil {
 			n.CIDR = *p.ClusterNetworkCidr
 		}
 		if p.ClusterNetworkHostPrefix != 0 {
 			n.HostPrefix = p.ClusterNetworkHostPrefix
 		}
-		c.ClusterNetworks = []clusterNetwork{n}
+		c.ClusterNetworks = []model.ClusterNetwork{n}
 	}
-	c.ServiceNetworks = []machineNetwork{}
+	c.ServiceNetworks = []model.MachineNetwork{}
 	for _, n := range p.ServiceNetworks {
-		c.ServiceNetworks = append(c.ServiceNetworks, machineNetwork{string(n.Cidr), c.ID})
+		c.ServiceNetworks = append(c.ServiceNetworks, model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: c.ID})
 	}
 	if len(c.ServiceNetworks) == 0 {
 		cidr := "172.30.0.0/16"
 		if p.ServiceNetworkCidr != nil {
 			cidr = *p.ServiceNetworkCidr
 		}
-		c.ServiceNetworks = []machineNetwork{{cidr, c.ID}}
+		c.ServiceNetworks = []model.MachineNetwork{{CIDR: cidr, ClusterID: c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
 	c.VipDHCPAllocation = new(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}
+		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
 	}
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
-	if c.isSingle() {
-		api, ingress = []vip{}, []vip{} // a single node is its own load balancer
+	if c.IsSingle() {
+		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
 	}
-	if err := c.checkVips(api, ingress); err != nil {
+	if err := checkVips(c, api, ingress); err != nil {
 		return err
 	}
 	c.APIVips, c.IngressVips = api, ingress
 	return nil
 }
 
-func fillProxy(c *cluster, p *clusterCreate) error {
+func fillProxy(c *model.Cluster, p *clusterCreate) error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 		return err
 	}
-	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = value(p.HTTPProxy), value(p.HTTPSProxy), value(p.NoProxy)
-	besides, only := value(p.AdditionalNtpSource), value(p.NtpSources)
+	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy)
+	besides, only := model.Value(p.AdditionalNtpSource), model.Value(p.NtpSources)
 	if err := checkNtpSources(besides); err != nil {
 		return err
 	}
@@ -270,17 +271,17 @@ func fillProxy(c *cluster, p *clusterCreate) error {
 	return nil
 }
 
-func fillOptions(c *cluster, p *clusterCreate) error {
-	c.Hyperthreading = value(p.Hyperthreading)
+func fillOptions(c *model.Cluster, p *clusterCreate) error {
+	c.Hyperthreading = model.Value(p.Hyperthreading)
 	if c.Hyperthreading == "" {
 		c.Hyperthreading = "all"
 	}
 	c.SchedulableMasters = new(p.SchedulableMasters != nil && *p.SchedulableMasters)
 	c.SchedulableMastersForced = new(true)
 	c.OrgSoftTimeoutsEnabled = true
-	c.IgnitionEndpoint = &ignitionEndpoint{}
+	c.IgnitionEndpoint = &model.IgnitionEndpoint{}
 	if p.IgnitionEndpoint != nil {
-		c.IgnitionEndpoint = &ignitionEndpoint{URL: value(p.IgnitionEndpoint.URL), CACertificate: value(p.IgnitionEndpoint.CaCertificate)}
+		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
 	}
 	encryption, err := encryptionFrom(p.DiskEncryption)
 	if err != nil {
@@ -290,8 +291,8 @@ func fillOptions(c *cluster, p *clusterCreate) error {
 	return nil
 }
 
-func encryptionFrom(p *encryptionChoice) (*diskEncryption, error) {
-	d := &diskEncryption{EnableOn: "none", Mode: "tpmv2"}
+func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
+	d := &model.DiskEncryption{EnableOn: "none", Mode: "tpmv2"}
 	if p == nil {
 		return d, nil
 	}
@@ -323,13 +324,4 @@ func encryptionFrom(p *encryptionChoice) (*diskEncryption, error) {
 		}
 	}
 	return d, nil
-}
-
-// value is what a pointer points at, or the zero value.
-func value[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }

@@ -1,138 +1,60 @@
 package service
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// connectivityReport is an agent's answer to the connectivity-check step.
-type connectivityReport struct {
-	RemoteHosts []remoteHost `json:"remote_hosts"`
-}
-
-// remoteHost is what a host found out about another one.
-type remoteHost struct {
-	HostID string      `json:"host_id,omitempty"`
-	L2     []l2Result  `json:"l2_connectivity"`
-	L3     []l3Result  `json:"l3_connectivity"`
-	MTU    []mtuResult `json:"mtu_report"`
-}
-
-type l2Result struct {
-	OutgoingIP  string `json:"outgoing_ip_address,omitempty"`
-	OutgoingNIC string `json:"outgoing_nic,omitempty"`
-	RemoteIP    string `json:"remote_ip_address,omitempty"`
-	RemoteMAC   string `json:"remote_mac,omitempty"`
-	Successful  bool   `json:"successful,omitempty"`
-}
-
-type l3Result struct {
-	AverageRTT  float64 `json:"average_rtt_ms,omitempty"`
-	OutgoingNIC string  `json:"outgoing_nic,omitempty"`
-	PacketLoss  float64 `json:"packet_loss_percentage,omitempty"`
-	RemoteIP    string  `json:"remote_ip_address,omitempty"`
-	Successful  bool    `json:"successful,omitempty"`
-}
-
-type mtuResult struct {
-	Successful  bool   `json:"mtu_successful,omitempty"`
-	OutgoingNIC string `json:"outgoing_nic,omitempty"`
-	RemoteIP    string `json:"remote_ip_address,omitempty"`
-}
-
-// setConnectivity keeps a host's report.
-func (h *host) setConnectivity(text string) error {
-	var r connectivityReport
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return fmt.Errorf("reading the connectivity report: %w", err)
-	}
-	printed := inString(r)
-	if printed == h.Connectivity {
-		return nil
-	}
-	h.Connectivity = printed
-	h.peers = make(map[string]remoteHost, len(r.RemoteHosts))
-	for _, remote := range r.RemoteHosts {
-		h.peers[remote.HostID] = remote
-	}
-	return nil
-}
-
-// reachability is what groups and collisions are computed from. As long as it is the
-// same, so are they; the real service computes them anew at each pass.
-type reachability struct {
-	least int
-	hosts []hostReachability
-}
-
-// hostReachability is the part of one host.
-type hostReachability struct {
-	id, connectivity, inventory string
-}
-
-func (c *cluster) reachability() reachability {
-	r := reachability{least: c.leastGroup()}
-	for _, h := range c.hosts {
-		r.hosts = append(r.hosts, hostReachability{h.ID, h.Connectivity, h.Inventory})
+func reachabilityOf(c *model.Cluster) model.Reachability {
+	r := model.Reachability{Least: leastGroup(c)}
+	for _, h := range c.Hosts {
+		r.Hosts = append(r.Hosts, model.HostReachability{ID: h.ID, Connectivity: h.Connectivity, Inventory: h.Inventory})
 	}
 	return r
 }
 
-func (r reachability) is(other reachability) bool {
-	return r.least == other.least && slices.Equal(r.hosts, other.hosts)
-}
-
-// majority is which hosts of a cluster can reach most of the others.
-type majority struct {
-	// networks maps a network, or IPv4 and IPv6, to the hosts of its majority.
-	networks map[string][]string
-	// l3 maps a host to its addresses that the others reach.
-	l3   map[string][]string
-	text string
-}
-
 // updateGroupsAndCollisions computes both before an install, if anything that they depend
 // on has changed.
-func (c *cluster) updateGroupsAndCollisions() {
-	if !oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady) {
+func updateGroupsAndCollisions(c *model.Cluster) {
+	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady) {
 		return
 	}
-	now := c.reachability()
-	if c.ConnectivityGroups != "" && now.is(c.reached) {
+	now := reachabilityOf(c)
+	if c.ConnectivityGroups != "" && now.Is(c.Reached) {
 		return
 	}
-	c.reached = now
-	c.findCollisions()
-	c.updateGroups()
+	c.Reached = now
+	findCollisions(c)
+	updateGroups(c)
 }
 
-func (c *cluster) updateGroups() {
-	g := majority{networks: map[string][]string{}, l3: map[string][]string{}}
-	for _, n := range c.hostNetworks() {
-		g.networks[n.CIDR] = c.l2Group(n)
+func updateGroups(c *model.Cluster) {
+	g := model.Majority{Networks: map[string][]string{}, L3: map[string][]string{}}
+	for _, n := range hostNetworks(c) {
+		g.Networks[n.CIDR] = l2Group(c, n)
 	}
-	for _, h := range c.hosts {
-		if reached := c.reachedAddresses(h); len(reached) > 0 {
-			g.l3[h.ID] = reached
+	for _, h := range c.Hosts {
+		if reached := reachedAddresses(c, h); len(reached) > 0 {
+			g.L3[h.ID] = reached
 		}
 	}
-	g.networks["IPv4"] = c.l3Group(netip.Addr.Is4)
-	g.networks["IPv6"] = c.l3Group(netip.Addr.Is6)
-	g.text = inString(struct {
+	g.Networks["IPv4"] = l3Group(c, netip.Addr.Is4)
+	g.Networks["IPv6"] = l3Group(c, netip.Addr.Is6)
+	g.Text = model.InString(struct {
 		Groups map[string][]string `json:"majority_groups"`
 		L3     map[string][]string `json:"l3_connected_addresses"`
-	}{g.networks, g.l3})
-	c.groups = g
-	c.ConnectivityGroups = g.text
+	}{g.Networks, g.L3})
+	c.Groups = g
+	c.ConnectivityGroups = g.Text
 }
 
 // l2Group finds the largest set of hosts in the network that all see each other,
 // greedily from the best connected one. In an IPv6 network a ping tells that, too.
-func (c *cluster) l2Group(n hostNetwork) []string {
+func l2Group(c *model.Cluster, n model.HostNetwork) []string {
 	network, err := netip.ParsePrefix(n.CIDR)
 	if err != nil {
 		return []string{}
@@ -141,28 +63,28 @@ func (c *cluster) l2Group(n hostNetwork) []string {
 		addr, err := netip.ParseAddr(text)
 		return err == nil && network.Contains(addr)
 	}
-	return c.group(func(a, b *host) bool {
-		peer := a.peers[b.ID]
-		return slices.ContainsFunc(peer.L2, func(l l2Result) bool { return l.Successful && within(l.RemoteIP) }) ||
-			network.Addr().Is6() && slices.ContainsFunc(peer.L3, func(l l3Result) bool { return l.Successful && within(l.RemoteIP) })
+	return mutualGroup(c, func(a, b *model.Host) bool {
+		peer := a.Peers[b.ID]
+		return slices.ContainsFunc(peer.L2, func(l model.L2Result) bool { return l.Successful && within(l.RemoteIP) }) ||
+			network.Addr().Is6() && slices.ContainsFunc(peer.L3, func(l model.L3Result) bool { return l.Successful && within(l.RemoteIP) })
 	})
 }
 
 // l3Group is the same over pings, for one address family: of a host that another one
 // sees, all addresses of the family answer.
-func (c *cluster) l3Group(family func(netip.Addr) bool) []string {
-	return c.group(func(a, b *host) bool {
-		if b.inv == nil {
+func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
+	return mutualGroup(c, func(a, b *model.Host) bool {
+		if b.Inv == nil {
 			return false
 		}
 		some := false
-		for _, own := range b.inv.addresses {
-			addr := own.prefix.Addr()
+		for _, own := range b.Inv.Addresses {
+			addr := own.Prefix.Addr()
 			if !family(addr) {
 				continue
 			}
 			some = true
-			if !slices.ContainsFunc(a.peers[b.ID].L3, func(l l3Result) bool { return l.Successful && l.RemoteIP == addr.String() }) {
+			if !slices.ContainsFunc(a.Peers[b.ID].L3, func(l model.L3Result) bool { return l.Successful && l.RemoteIP == addr.String() }) {
 				return false
 			}
 		}
@@ -170,29 +92,29 @@ func (c *cluster) l3Group(family func(netip.Addr) bool) []string {
 	})
 }
 
-// group finds the hosts that all see each other. What of the cluster they are does not
+// mutualGroup finds the hosts that all see each other. What of the cluster they are does not
 // matter, only how many.
-func (c *cluster) group(sees func(a, b *host) bool) []string {
-	hosts := slices.Clone(c.hosts)
-	least := c.leastGroup()
+func mutualGroup(c *model.Cluster, sees func(a, b *model.Host) bool) []string {
+	hosts := slices.Clone(c.Hosts)
+	least := leastGroup(c)
 	if len(hosts) < least {
 		return []string{}
 	}
-	degree := make(map[*host]int, len(hosts))
-	linked := make(map[[2]*host]bool, len(hosts)*len(hosts)/2)
+	degree := make(map[*model.Host]int, len(hosts))
+	linked := make(map[[2]*model.Host]bool, len(hosts)*len(hosts)/2)
 	for i, a := range hosts {
 		for _, b := range hosts[i+1:] {
 			if sees(a, b) && sees(b, a) {
-				linked[[2]*host{a, b}], linked[[2]*host{b, a}] = true, true
+				linked[[2]*model.Host{a, b}], linked[[2]*model.Host{b, a}] = true, true
 				degree[a]++
 				degree[b]++
 			}
 		}
 	}
-	slices.SortStableFunc(hosts, func(a, b *host) int { return degree[b] - degree[a] })
-	var members []*host
+	slices.SortStableFunc(hosts, func(a, b *model.Host) int { return degree[b] - degree[a] })
+	var members []*model.Host
 	for _, h := range hosts {
-		if !slices.ContainsFunc(members, func(m *host) bool { return !linked[[2]*host{h, m}] }) {
+		if !slices.ContainsFunc(members, func(m *model.Host) bool { return !linked[[2]*model.Host{h, m}] }) {
 			members = append(members, h)
 		}
 	}
@@ -209,13 +131,13 @@ func (c *cluster) group(sees func(a, b *host) bool) []string {
 
 // leastGroup is how many hosts make a group: three, or two where two machines with
 // fencing are the control plane.
-func (c *cluster) leastGroup() int {
+func leastGroup(c *model.Cluster) int {
 	fenced := 0
-	for _, h := range c.hosts {
-		switch role := h.role(); {
-		case role == roleArbiter, role == roleMaster && h.FencingCredentials == "":
+	for _, h := range c.Hosts {
+		switch role := h.EffectiveRole(); {
+		case role == model.RoleArbiter, role == model.RoleMaster && h.FencingCredentials == "":
 			return 3
-		case role == roleMaster:
+		case role == model.RoleMaster:
 			fenced++
 		}
 	}
@@ -226,11 +148,11 @@ func (c *cluster) leastGroup() int {
 }
 
 // reachedAddresses lists the host's addresses that all the others can ping.
-func (c *cluster) reachedAddresses(h *host) []string {
+func reachedAddresses(c *model.Cluster, h *model.Host) []string {
 	votes := map[string]int{}
-	for _, other := range c.hosts {
+	for _, other := range c.Hosts {
 		answered := map[string]bool{}
-		for _, l := range other.peers[h.ID].L3 {
+		for _, l := range other.Peers[h.ID].L3 {
 			if l.Successful && other != h {
 				answered[l.RemoteIP] = true
 			}
@@ -241,7 +163,7 @@ func (c *cluster) reachedAddresses(h *host) []string {
 	}
 	var reached []string
 	for address, n := range votes {
-		if n == len(c.hosts)-1 {
+		if n == len(c.Hosts)-1 {
 			reached = append(reached, address)
 		}
 	}
@@ -251,51 +173,51 @@ func (c *cluster) reachedAddresses(h *host) []string {
 
 // hostNetworks lists the networks that the cluster's hosts sit in, each with its
 // hosts.
-func (c *cluster) hostNetworks() []hostNetwork {
-	list := []hostNetwork{}
+func hostNetworks(c *model.Cluster) []model.HostNetwork {
+	list := []model.HostNetwork{}
 	index := map[netip.Prefix]int{}
-	for _, h := range c.hosts {
-		if h.inv == nil {
+	for _, h := range c.Hosts {
+		if h.Inv == nil {
 			continue
 		}
-		for _, a := range h.inv.addresses {
-			network := a.prefix.Masked()
+		for _, a := range h.Inv.Addresses {
+			network := a.Prefix.Masked()
 			i, ok := index[network]
 			if !ok {
 				i = len(list)
 				index[network] = i
-				list = append(list, hostNetwork{CIDR: network.String()})
+				list = append(list, model.HostNetwork{CIDR: network.String()})
 			}
 			if !slices.Contains(list[i].HostIDs, h.ID) {
 				list[i].HostIDs = append(list[i].HostIDs, h.ID)
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b hostNetwork) int { return strings.Compare(a.CIDR, b.CIDR) })
+	slices.SortFunc(list, func(a, b model.HostNetwork) int { return strings.Compare(a.CIDR, b.CIDR) })
 	return list
 }
 
 // findCollisions keeps the addresses that answered one host from two network cards. Of
 // several hosts that report something, the service keeps what the last one says.
-func (c *cluster) findCollisions() {
-	hosts := slices.Clone(c.hosts)
-	slices.SortFunc(hosts, func(a, b *host) int { return strings.Compare(a.ID, b.ID) })
-	c.collisions = map[string][]string{}
+func findCollisions(c *model.Cluster) {
+	hosts := slices.Clone(c.Hosts)
+	slices.SortFunc(hosts, func(a, b *model.Host) int { return strings.Compare(a.ID, b.ID) })
+	c.Collisions = map[string][]string{}
 	for _, h := range hosts {
 		if h.Connectivity != "" {
-			c.collisions = h.collisions()
+			c.Collisions = collisionsOf(h)
 		}
 	}
-	c.IPCollisions = inString(c.collisions)
+	c.IPCollisions = model.InString(c.Collisions)
 }
 
-// collisions are the addresses that answered this host, behind one of its own network
+// collisionsOf are the addresses that answered this host, behind one of its own network
 // cards, from two others.
-func (h *host) collisions() map[string][]string {
+func collisionsOf(h *model.Host) map[string][]string {
 	type place struct{ nic, address string }
 	answered, found := map[place]string{}, map[string][]string{}
-	for _, id := range slices.Sorted(maps.Keys(h.peers)) {
-		for _, l := range h.peers[id].L2 {
+	for _, id := range slices.Sorted(maps.Keys(h.Peers)) {
+		for _, l := range h.Peers[id].L2 {
 			at := place{l.OutgoingNIC, l.RemoteIP}
 			if before := answered[at]; before != "" && before != l.RemoteMAC {
 				found[l.RemoteIP] = []string{min(before, l.RemoteMAC), max(before, l.RemoteMAC)}

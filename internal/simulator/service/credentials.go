@@ -15,18 +15,13 @@ import (
 	"time"
 
 	"github.com/openshift/assisted-service/models"
-)
 
-// credentials are a cluster's keys: its own certificate authority, an
-// administrator's certificate, and the console password.
-type credentials struct {
-	ca, cert, key []byte // PEM
-	password      string
-}
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+)
 
 // makeCredentials makes what the installer would make for a new cluster. The
 // certificates are valid from the service's now.
-func makeCredentials(now time.Time, password string) (*credentials, error) {
+func makeCredentials(now time.Time, password string) (*model.Credentials, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("making the key of the cluster's authority: %w", err)
@@ -57,18 +52,18 @@ func makeCredentials(now time.Time, password string) (*credentials, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the administrator's key: %w", err)
 	}
-	return &credentials{
-		ca:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
-		cert:     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:      pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
-		password: password,
+	return &model.Credentials{
+		CA:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
+		Cert:     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:      pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
+		Password: password,
 	}, nil
 }
 
 // kubeconfig is the administrator's access to the cluster; ingress is the
 // certificate of its routes, if it is known.
-func (k *credentials) kubeconfig(name, domain, ingress string) []byte {
-	ca := bytes.Clone(k.ca)
+func kubeconfig(k *model.Credentials, name, domain, ingress string) []byte {
+	ca := bytes.Clone(k.CA)
 	if ingress != "" {
 		ca = append(ca, []byte(ingress)...)
 	}
@@ -92,7 +87,7 @@ users:
   user:
     client-certificate-data: %s
     client-key-data: %s
-`, b64(ca), name, domain, name, name, b64(k.cert), b64(k.key))
+`, b64(ca), name, domain, name, name, b64(k.Cert), b64(k.Key))
 }
 
 // newPassword makes a password as the installer does: four groups of five.
@@ -112,12 +107,12 @@ func (s *Service) newPassword() string {
 
 // downloadStates are the states in which files of a cluster can be fetched.
 func downloadStates() []string {
-	return []string{clusterInstalling, clusterFinalizing, clusterInstalled, clusterError, clusterAddingHosts, clusterCancelled, clusterPendingUser}
+	return []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterError, model.ClusterAddingHosts, model.ClusterCancelled, model.ClusterPendingUser}
 }
 
 // downloadable refuses files of a cluster that is not that far.
-func downloadable(c *cluster) error {
-	if !oneOf(c.Status, downloadStates()...) {
+func downloadable(c *model.Cluster) error {
+	if !model.OneOf(c.Status, downloadStates()...) {
 		return conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())
 	}
 	return nil
@@ -132,12 +127,12 @@ func (s *Service) readCredentials(c *call) (reply, error) {
 	for _, o := range cl.MonitoredOperators {
 		console = console || o.Name == "console" && o.Status == "available"
 	}
-	if !console || cl.credentials == nil {
+	if !console || cl.Credentials == nil {
 		return reply{}, conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage")
 	}
 	return ok(map[string]string{
 		"console_url": "https://console-openshift-console.apps." + cl.Name + "." + cl.BaseDNSDomain,
-		"password":    cl.credentials.password, "username": "kubeadmin",
+		"password":    cl.Credentials.Password, "username": "kubeadmin",
 	})
 }
 
@@ -151,19 +146,19 @@ func (s *Service) downloadCredentials(c *call) (reply, error) {
 		return reply{}, err
 	}
 	missing := conflict("object %s/%s was not found", cl.ID, name)
-	if cl.credentials == nil {
+	if cl.Credentials == nil {
 		return reply{}, missing
 	}
 	switch name {
 	case "kubeadmin-password":
-		return file(name, []byte(cl.credentials.password))
+		return file(name, []byte(cl.Credentials.Password))
 	case "kubeconfig-noingress":
-		return file(name, cl.credentials.kubeconfig(cl.Name, cl.BaseDNSDomain, ""))
+		return file(name, kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, ""))
 	}
-	if cl.ingressCert == "" {
+	if cl.IngressCert == "" {
 		return reply{}, missing
 	}
-	return file(name, cl.credentials.kubeconfig(cl.Name, cl.BaseDNSDomain, cl.ingressCert))
+	return file(name, kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, cl.IngressCert))
 }
 
 // presigned answers what a service that keeps its files on disk answers, whatever
@@ -179,14 +174,14 @@ func (s *Service) uploadIngressCert(c *call) (reply, error) {
 		return reply{}, err
 	}
 	cert := string(taken[models.IngressCertParams](c))
-	if !oneOf(cl.Status, clusterFinalizing, clusterInstalled) {
-		return reply{}, badRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, clusterFinalizing, clusterInstalled)
+	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
+		return reply{}, badRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)
 	}
 	if block, _ := pem.Decode([]byte(cert)); block == nil {
 		return reply{}, refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")
 	}
-	if cl.ingressCert == "" {
-		cl.ingressCert = cert
+	if cl.IngressCert == "" {
+		cl.IngressCert = cert
 	}
 	return reply{status: http.StatusCreated}, nil
 }

@@ -11,6 +11,7 @@ import (
 	ignition "github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -43,16 +44,16 @@ type discoveryProxy struct {
 
 // discoveryIgnition configures the live system: it runs the agent. isoType is that
 // of the image it is for, "" for the infra-env's own.
-func (s *Service) discoveryIgnition(e *infraEnv, isoType string) (string, error) {
-	static := cmp.Or(isoType, e.Type) == fullISO && len(e.static) > 0
+func (s *Service) discoveryIgnition(e *model.InfraEnv, isoType string) (string, error) {
+	static := cmp.Or(isoType, e.Type) == fullISO && len(e.Static) > 0
 	about := map[string]any{"version": discoverySpec}
-	if plain, secure, none := e.Proxy.texts(); !e.Proxy.none() {
+	if plain, secure, none := e.Proxy.Texts(); !e.Proxy.None() {
 		about["proxy"] = discoveryProxy{plain, secure, splitNames(none)}
 	}
-	text := inString(map[string]any{
+	text := model.InString(map[string]any{
 		"ignition": about,
 		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
-		"storage":  map[string]any{"files": e.discoveryFiles(static)},
+		"storage":  map[string]any{"files": discoveryFiles(e, static)},
 		"systemd":  map[string]any{"units": s.discoveryUnits(e, static)},
 	})
 	if e.IgnitionConfigOverride == "" {
@@ -62,12 +63,12 @@ func (s *Service) discoveryIgnition(e *infraEnv, isoType string) (string, error)
 }
 
 // discoveryUnits are the agent, and what it needs before.
-func (s *Service) discoveryUnits(e *infraEnv, static bool) []discoveryUnit {
+func (s *Service) discoveryUnits(e *model.InfraEnv, static bool) []discoveryUnit {
 	token := ""
 	if s.cfg.AgentToken != nil {
-		token = s.cfg.AgentToken(e.ID, cloudSecret(e.pullSecret))
+		token = s.cfg.AgentToken(e.ID, cloudSecret(e.PullSecret))
 	}
-	plain, secure, none := e.Proxy.texts()
+	plain, secure, none := e.Proxy.Texts()
 	agent := fmt.Sprintf(`[Service]
 Type=simple
 Restart=always
@@ -103,7 +104,7 @@ WantedBy=multi-user.target
 }
 
 // discoveryFiles are what the agent needs, and, with static, its network.
-func (e *infraEnv) discoveryFiles(static bool) []discoveryFile {
+func discoveryFiles(e *model.InfraEnv, static bool) []discoveryFile {
 	plain := func(path string, mode int, text string) discoveryFile {
 		return discoveryFile{
 			Path: path, Mode: mode, Overwrite: true, User: map[string]any{"name": "root"},
@@ -114,10 +115,10 @@ func (e *infraEnv) discoveryFiles(static bool) []discoveryFile {
 		plain("/usr/local/bin/agent-fix-bz1964591", 0o755, "#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
 		plain("/etc/motd", 0o644, "This is a host that is being installed by the Assisted Installer.\nThe primary service is agent.service: journalctl -u agent.service\n"),
 		plain("/etc/NetworkManager/conf.d/01-ipv6.conf", 0o644, "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n"),
-		plain("/root/.docker/config.json", 0o644, e.pullSecret),
+		plain("/root/.docker/config.json", 0o644, e.PullSecret),
 		plain("/root/assisted.te", 0o644, "module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
 	}
-	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
+	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
 		// The service writes this one mode in decimal, where 0644 is meant.
 		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", httpProxy, httpsProxy, noProxy)))
 	}
@@ -125,7 +126,7 @@ func (e *infraEnv) discoveryFiles(static bool) []discoveryFile {
 		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))
 	}
 	if static {
-		for _, f := range slices.Concat(networkScripts(), e.networkFiles()) {
+		for _, f := range slices.Concat(networkScripts(), networkFiles(e)) {
 			files = append(files, plain(f.path, f.mode, f.text))
 		}
 	}

@@ -1,6 +1,9 @@
 package service
 
-import "github.com/oaictl/oaictl/internal/isowriter"
+import (
+	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+)
 
 // embedArea is how many bytes of compressed Ignition a live image has room for.
 const embedArea = 256 << 10
@@ -9,7 +12,7 @@ const embedArea = 256 << 10
 // service looks only where a request brings an Ignition config of the user's
 // (bminventory, validateDiscoveryIgnitionImageSize); otherwise it is the image
 // service that fails, when the image is asked for.
-func (s *Service) checkEmbedArea(e *infraEnv) error {
+func (s *Service) checkEmbedArea(e *model.InfraEnv) error {
 	text, err := s.discoveryIgnition(e, "")
 	if err != nil {
 		return err

@@ -6,11 +6,13 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // ignite makes the files that the installation starts from.
-func (s *Service) ignite(c *cluster) {
-	text, err := c.installConfig()
+func (s *Service) ignite(c *model.Cluster) {
+	text, err := installConfig(c)
 	if err != nil {
 		s.filesFailed(c, err.Error())
 		return
@@ -20,29 +22,29 @@ func (s *Service) ignite(c *cluster) {
 		s.filesFailed(c, err.Error())
 		return
 	}
-	c.credentials = creds
+	c.Credentials = creds
 	c.OpenshiftClusterID = s.newID()
 	config, err := yaml.JSONToYAML([]byte(text))
 	if err != nil {
 		config = []byte(text)
 	}
-	c.objects["install-config.yaml"] = config
-	c.objects["metadata.json"] = []byte(inString(map[string]any{
+	c.Objects["install-config.yaml"] = config
+	c.Objects["metadata.json"] = []byte(model.InString(map[string]any{
 		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
 	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n  name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
-	c.objects["bootstrap.ign"] = ignitionWith(ignitionFile{
+	c.Objects["bootstrap.ign"] = ignitionWith(ignitionFile{
 		Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
 		Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
 	})
-	roles := []string{roleMaster, roleWorker}
+	roles := []string{model.RoleMaster, model.RoleWorker}
 	if c.ControlPlaneCount == 2 {
-		roles = append(roles, roleArbiter)
+		roles = append(roles, model.RoleArbiter)
 	}
 	for _, role := range roles {
-		c.objects[role+".ign"] = pointerIgnition(c.configServer(role), "")
+		c.Objects[role+".ign"] = pointerIgnition(configServer(c, role), "")
 	}
-	c.addSystemManifests(roles)
-	c.LastPreparation = lastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
+	addSystemManifests(c, roles)
+	c.LastPreparation = model.LastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
 // The part of an Ignition config that is needed here.
@@ -68,7 +70,7 @@ type (
 )
 
 func ignitionWith(files ...ignitionFile) []byte {
-	return []byte(inString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
+	return []byte(model.InString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
 }
 
 // pointerIgnition is what is written to a disk: it fetches the rest from url. A
@@ -86,7 +88,7 @@ func pointerIgnition(url, hostname string) []byte {
 			"contents": source{Source: "data:," + hostname},
 		})
 	}
-	return []byte(inString(map[string]any{
+	return []byte(model.InString(map[string]any{
 		"ignition": map[string]any{
 			"config": map[string]any{"merge": []source{{Source: url}}, "replace": map[string]any{"verification": none{}}},
 			"proxy":  none{}, "security": map[string]any{"tls": none{}}, "timeouts": none{}, "version": "3.2.0",
@@ -96,7 +98,7 @@ func pointerIgnition(url, hostname string) []byte {
 }
 
 // configServer is where the nodes of a new cluster fetch their configuration.
-func (c *cluster) configServer(pool string) string {
+func configServer(c *model.Cluster, pool string) string {
 	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
 		return c.IgnitionEndpoint.URL + "/" + pool
 	}
@@ -104,8 +106,8 @@ func (c *cluster) configServer(pool string) string {
 }
 
 // hostIgnition is the pointer ignition of one host, with the user's changes.
-func (s *Service) hostIgnition(h *host) (string, error) {
-	c := h.cluster
+func (s *Service) hostIgnition(h *model.Host) (string, error) {
+	c := h.Cluster
 	if c == nil {
 		return "", conflict("host %s is not bound to a cluster", h.ID)
 	}
@@ -116,11 +118,11 @@ func (s *Service) hostIgnition(h *host) (string, error) {
 	if pool == "" {
 		pool = h.Role
 	}
-	url := c.configServer(pool)
-	if h.Kind == kindAddedHost {
+	url := configServer(c, pool)
+	if h.Kind == model.KindAddedHost {
 		url = s.apiVipRequest(h).URL
 	}
-	text := string(pointerIgnition(url, h.name()))
+	text := string(pointerIgnition(url, h.Name()))
 	if h.IgnitionOverrides == "" {
 		return text, nil
 	}
@@ -137,7 +139,7 @@ func mergeJSON(base, over string) (string, error) {
 	if err := json.Unmarshal([]byte(over), &b); err != nil {
 		return "", badRequest("%s", err)
 	}
-	return inString(overlay(a, b)), nil
+	return model.InString(overlay(a, b)), nil
 }
 
 func overlay(a, b any) any {
@@ -161,7 +163,7 @@ func (s *Service) downloadFile(c *call) (reply, error) {
 	if err := downloadable(cl); err != nil {
 		return reply{}, err
 	}
-	content, found := cl.objects[name]
+	content, found := cl.Objects[name]
 	if !found {
 		return reply{}, conflict("object %s/%s was not found", cl.ID, name)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -163,7 +164,7 @@ func (m *machine) inventory() string {
 	if m.unclean != nil {
 		m.unclean(inv)
 	}
-	return inString(inv)
+	return model.InString(inv)
 }
 
 // poll asks once what to do and does it.
@@ -209,16 +210,16 @@ func (m *machine) output(s step) string {
 		var asked struct{ Domains []domainName }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
 		r := struct {
-			Resolutions []resolution `json:"resolutions"`
+			Resolutions []model.Resolution `json:"resolutions"`
 		}{}
 		for _, d := range asked.Domains {
-			one := resolution{DomainName: d.Name}
+			one := model.Resolution{DomainName: d.Name}
 			if !strings.HasPrefix(d.Name, "validateNoWildcardDNS") {
 				one.IPv4 = []string{"10.0.0.100"}
 			}
 			r.Resolutions = append(r.Resolutions, one)
 		}
-		return inString(r)
+		return model.InString(r)
 	case stepVips:
 		return strings.ReplaceAll(s.Args[0], `"}`, `","verification":"succeeded"}`)
 	case stepDiskSpeed:
@@ -234,23 +235,23 @@ func (m *machine) measured(s step) string {
 	case stepConnectivity:
 		var peers []peer
 		_ = json.Unmarshal([]byte(s.Args[0]), &peers) // the service's own encoding
-		var r connectivityReport
+		var r model.ConnectivityReport
 		for _, p := range peers {
-			remote := remoteHost{HostID: p.HostID}
+			remote := model.RemoteHost{HostID: p.HostID}
 			for _, n := range p.NICs {
 				for _, ip := range n.IPAddresses {
-					remote.L2 = append(remote.L2, l2Result{m.address(), "eth0", ip, n.MAC, true})
-					remote.L3 = append(remote.L3, l3Result{AverageRTT: 0.3, OutgoingNIC: "eth0", RemoteIP: ip, Successful: true})
-					remote.MTU = append(remote.MTU, mtuResult{true, "eth0", ip})
+					remote.L2 = append(remote.L2, model.L2Result{OutgoingIP: m.address(), OutgoingNIC: "eth0", RemoteIP: ip, RemoteMAC: n.MAC, Successful: true})
+					remote.L3 = append(remote.L3, model.L3Result{AverageRTT: 0.3, OutgoingNIC: "eth0", RemoteIP: ip, Successful: true})
+					remote.MTU = append(remote.MTU, model.MTUResult{Successful: true, OutgoingNIC: "eth0", RemoteIP: ip})
 				}
 			}
 			r.RemoteHosts = append(r.RemoteHosts, remote)
 		}
-		return inString(r)
+		return model.InString(r)
 	case stepImages:
 		var asked struct{ Images []string }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
-		var results []imageResult
+		var results []model.ImageResult
 		m.pulls++
 		if m.noPull {
 			return ""
@@ -260,9 +261,9 @@ func (m *machine) measured(s step) string {
 			if m.badImage {
 				result = "failure"
 			}
-			results = append(results, imageResult{Name: image, Result: result, Time: 5, SizeBytes: 1e6, DownloadRate: 60})
+			results = append(results, model.ImageResult{Name: image, Result: result, Time: 5, SizeBytes: 1e6, DownloadRate: 60})
 		}
-		return inString(fields{"images": results})
+		return model.InString(fields{"images": results})
 	}
 	return ""
 }
@@ -313,7 +314,7 @@ func (m *machine) walk(last string) {
 	from := m.progressed()
 	for _, s := range m.get()["progress_stages"].([]any) {
 		name := s.(string)
-		if name == stageCopying {
+		if name == model.StageCopying {
 			continue
 		}
 		if from != "" {
@@ -340,21 +341,21 @@ func (m *machine) progressed() string {
 // install starts the installation and brings it to where machines install.
 func (b *bench) install() {
 	b.t.Helper()
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-	b.until(clusterInstalling)
+	b.until(model.ClusterInstalling)
 	b.pass(20 * time.Second)
 }
 
 // finalize does the controller's part.
 func (b *bench) finalize() {
 	b.t.Helper()
-	b.until(clusterFinalizing)
+	b.until(model.ClusterFinalizing)
 	path := "/clusters/" + b.cluster
-	b.must("PUT", path+"/progress", fields{"finalizing_stage": finalizingOperator})
+	b.must("PUT", path+"/progress", fields{"finalizing_stage": model.FinalizingOperator})
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available", "version": "4.21.28"})
-	b.must("POST", path+"/uploads/ingress-cert", inString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
-	b.must("PUT", path+"/progress", fields{"finalizing_stage": finalizingDone})
+	b.must("POST", path+"/uploads/ingress-cert", model.InString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
+	b.must("PUT", path+"/progress", fields{"finalizing_stage": model.FinalizingDone})
 	b.must("POST", path+"/actions/complete-installation", fields{"is_success": true})
-	b.until(clusterInstalled)
+	b.until(model.ClusterInstalled)
 }

@@ -3,6 +3,8 @@ package service
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // detail says how a host is printed.
@@ -18,11 +20,11 @@ type detail struct {
 }
 
 // printHost makes the printed form of a host.
-func (s *Service) printHost(h *host, d detail) wireHost {
-	w := h.wireHost
-	w.Status, w.StatusInfo = new(h.state), new(h.info)
-	w.ValidationsInfo = h.checks.text
-	w.RequestedHostname = h.hostname
+func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
+	w := h.PrintedHost
+	w.Status, w.StatusInfo = new(h.State), new(h.Info)
+	w.ValidationsInfo = h.Checks.Text
+	w.RequestedHostname = h.Hostname
 	if h.Progress != nil {
 		w.Progress = new(*h.Progress)
 	}
@@ -30,8 +32,8 @@ func (s *Service) printHost(h *host, d detail) wireHost {
 		w.ProgressStages = nil
 		return w
 	}
-	w.RequestedHostname = h.name()
-	w.ProgressStages = s.stagesOf(h, !d.roleOnly && h.cluster != nil && h.cluster.isSingle())
+	w.RequestedHostname = h.Name()
+	w.ProgressStages = s.stagesOf(h, !d.roleOnly && h.Cluster != nil && h.Cluster.IsSingle())
 	if !d.keepAddresses {
 		w.FreeAddresses = ""
 	}
@@ -51,7 +53,7 @@ func (s *Service) listHosts(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	list := []wireHost{}
+	list := []model.PrintedHost{}
 	for _, h := range s.hostsOfInfraEnv(e.ID) {
 		list = append(list, s.printHost(h, detail{roleOnly: true}))
 	}
@@ -62,13 +64,13 @@ func (s *Service) listHosts(c *call) (reply, error) {
 func (s *Service) listClusterHosts(c *call) (reply, error) {
 	cl := s.clusters[c.PathValue("cluster_id")]
 	if cl == nil {
-		return ok([]wireHost{})
+		return ok([]model.PrintedHost{})
 	}
 	q := c.URL.Query()
 	role, status := q.Get("role"), q.Get("status")
-	list := []wireHost{}
-	for _, h := range cl.hosts {
-		if role != "" && h.Role != role || status != "" && h.state != status {
+	list := []model.PrintedHost{}
+	for _, h := range cl.Hosts {
+		if role != "" && h.Role != role || status != "" && h.State != status {
 			continue
 		}
 		w := s.printHost(h, detail{plain: true})

@@ -9,6 +9,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_2"
 	"github.com/openshift/assisted-service/models"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // hostUpdate is what PATCH host takes: the known parameters and the newer ones.
@@ -61,7 +63,7 @@ func (s *Service) updateHost(c *call) (reply, error) {
 		return reply{}, err
 	}
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
-	for _, change := range []func(*host, *hostUpdate) error{
+	for _, change := range []func(*model.Host, *hostUpdate) error{
 		s.changeRole, s.changeHostname, s.changeDisk, s.changeSkipped, s.changePool, s.changeLabels, s.changeEndpoint, s.changeFencing,
 	} {
 		if err := change(&changed, &p); err != nil {
@@ -70,58 +72,58 @@ func (s *Service) updateHost(c *call) (reply, error) {
 	}
 	role, suggested := h.Role, h.SuggestedRole
 	*h = changed
-	if p.HostName != nil && h.cluster != nil {
-		h.cluster.use(true, "Requested hostname", map[string]any{"host_count": 1})
+	if p.HostName != nil && h.Cluster != nil {
+		h.Cluster.RecordUse(true, "Requested hostname", map[string]any{"host_count": 1})
 	}
-	h.UpdatedAt = micros(s.now())
+	h.UpdatedAt = model.Micros(s.now())
 	s.refreshChangedHost(h, role, suggested)
 	return created(s.printHost(h, detail{keepAddresses: true}))
 }
 
 // refreshChangedHost judges a host that was changed by the role that it had before: by the
 // new one it is judged at the next look of the monitor.
-func (s *Service) refreshChangedHost(h *host, role, suggested string) {
+func (s *Service) refreshChangedHost(h *model.Host, role, suggested string) {
 	now := *h
 	h.Role, h.SuggestedRole = role, suggested
 	s.refreshHostNow(h)
 	h.Role, h.SuggestedRole = now.Role, now.SuggestedRole
-	if h.cluster != nil {
-		s.judgeIdle(h.cluster)
+	if h.Cluster != nil {
+		s.judgeIdle(h.Cluster)
 	}
 }
 
-func (s *Service) changeRole(h *host, p *hostUpdate) error {
+func (s *Service) changeRole(h *model.Host, p *hostUpdate) error {
 	if p.HostRole == nil {
 		return nil
 	}
 	role := *p.HostRole
-	if role == roleArbiter && h.cluster != nil {
-		if err := arbiterAllowed(h.cluster); err != nil {
+	if role == model.RoleArbiter && h.Cluster != nil {
+		if err := arbiterAllowed(h.Cluster); err != nil {
 			return err
 		}
 	}
-	if err := h.takes("host role", http.StatusInternalServerError); err != nil {
+	if err := checkSettable(h, "host role", http.StatusInternalServerError); err != nil {
 		return err
 	}
 	h.Role, h.SuggestedRole = role, role
-	if h.Kind == kindAddedHost && !h.userPool && role != roleAuto {
+	if h.Kind == model.KindAddedHost && !h.UserPool && role != model.RoleAuto {
 		h.MachineConfigPool = role
 	}
 	return nil
 }
 
-func (s *Service) changeHostname(h *host, p *hostUpdate) error {
+func (s *Service) changeHostname(h *model.Host, p *hostUpdate) error {
 	if p.HostName == nil {
 		return nil
 	}
 	if err := checkHostname(*p.HostName); err != nil {
 		return err
 	}
-	h.hostname = *p.HostName
-	return h.takes("host name", http.StatusConflict)
+	h.Hostname = *p.HostName
+	return checkSettable(h, "host name", http.StatusConflict)
 }
 
-func (s *Service) changeDisk(h *host, p *hostUpdate) error {
+func (s *Service) changeDisk(h *model.Host, p *hostUpdate) error {
 	if p.DisksSelectedConfig == nil {
 		return nil
 	}
@@ -135,13 +137,13 @@ func (s *Service) changeDisk(h *host, p *hostUpdate) error {
 		}
 		id = *d.ID
 	}
-	if err := h.takes("installation disk path", http.StatusConflict); err != nil || id == "" {
+	if err := checkSettable(h, "installation disk path", http.StatusConflict); err != nil || id == "" {
 		return err
 	}
-	var found *disk
-	if h.inv != nil {
-		for _, d := range h.inv.eligibleDisks() {
-			if d.identifier() == id || d.Path == id || d.ByID == id {
+	var found *model.Disk
+	if h.Inv != nil {
+		for _, d := range h.Inv.EligibleDisks() {
+			if d.Identifier() == id || d.Path == id || d.ByID == id {
 				found = d
 				break
 			}
@@ -150,24 +152,24 @@ func (s *Service) changeDisk(h *host, p *hostUpdate) error {
 	if found == nil {
 		return conflict("Requested installation disk is not part of the host's valid disks")
 	}
-	h.chosenDisk = found.identifier()
-	h.InstallationDiskID, h.InstallationDiskPath = found.identifier(), found.Path
+	h.ChosenDisk = found.Identifier()
+	h.InstallationDiskID, h.InstallationDiskPath = found.Identifier(), found.Path
 	return nil
 }
 
-func (s *Service) changeSkipped(h *host, p *hostUpdate) error {
+func (s *Service) changeSkipped(h *model.Host, p *hostUpdate) error {
 	if len(p.DisksSkipFormatting) == 0 {
 		return nil
 	}
-	skip := slices.Clone(h.skipDisks)
+	skip := slices.Clone(h.SkipDisks)
 	for _, d := range p.DisksSkipFormatting {
-		if h.inv == nil {
+		if h.Inv == nil {
 			return refuse(http.StatusInternalServerError, "inventory unmarshal failed: unexpected end of JSON input")
 		}
-		if h.inv.findDisk(*d.DiskID) == nil && *d.SkipFormatting {
+		if h.Inv.FindDisk(*d.DiskID) == nil && *d.SkipFormatting {
 			var known []string
-			for i := range h.inv.Disks {
-				known = append(known, h.inv.Disks[i].identifier())
+			for i := range h.Inv.Disks {
+				known = append(known, h.Inv.Disks[i].Identifier())
 			}
 			return badRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
 		}
@@ -176,19 +178,19 @@ func (s *Service) changeSkipped(h *host, p *hostUpdate) error {
 			skip = append(skip, *d.DiskID)
 		}
 	}
-	h.skipDisks, h.SkipFormattingDisks = skip, strings.Join(skip, ",")
-	return h.takes("skip disk formatting", http.StatusInternalServerError)
+	h.SkipDisks, h.SkipFormattingDisks = skip, strings.Join(skip, ",")
+	return checkSettable(h, "skip disk formatting", http.StatusInternalServerError)
 }
 
-func (s *Service) changePool(h *host, p *hostUpdate) error {
+func (s *Service) changePool(h *model.Host, p *hostUpdate) error {
 	if p.MachineConfigPoolName == nil {
 		return nil
 	}
-	h.MachineConfigPool, h.userPool = *p.MachineConfigPoolName, *p.MachineConfigPoolName != ""
-	return h.takes("host machine config pool", http.StatusConflict)
+	h.MachineConfigPool, h.UserPool = *p.MachineConfigPoolName, *p.MachineConfigPoolName != ""
+	return checkSettable(h, "host machine config pool", http.StatusConflict)
 }
 
-func (s *Service) changeLabels(h *host, p *hostUpdate) error {
+func (s *Service) changeLabels(h *model.Host, p *hostUpdate) error {
 	if p.NodeLabels == nil {
 		return nil
 	}
@@ -204,42 +206,42 @@ func (s *Service) changeLabels(h *host, p *hostUpdate) error {
 	}
 	h.NodeLabels = ""
 	if len(labels) > 0 {
-		h.NodeLabels = inString(labels)
+		h.NodeLabels = model.InString(labels)
 	}
-	return h.takes("labels", http.StatusInternalServerError)
+	return checkSettable(h, "labels", http.StatusInternalServerError)
 }
 
-func (s *Service) changeEndpoint(h *host, p *hostUpdate) error {
+func (s *Service) changeEndpoint(h *model.Host, p *hostUpdate) error {
 	if p.IgnitionEndpointToken != nil {
-		h.token = *p.IgnitionEndpointToken
-		h.EndpointTokenSet = h.token != ""
-		if err := h.takes("host ignition endpoint token", http.StatusConflict); err != nil && h.token != "" {
+		h.Token = *p.IgnitionEndpointToken
+		h.EndpointTokenSet = h.Token != ""
+		if err := checkSettable(h, "host ignition endpoint token", http.StatusConflict); err != nil && h.Token != "" {
 			return err
 		}
 	}
 	if p.IgnitionEndpointHTTPHeaders == nil {
 		return nil
 	}
-	h.headers = inString(p.IgnitionEndpointHTTPHeaders)
-	return h.takes("ignition endpoint HTTP headers", http.StatusInternalServerError)
+	h.Headers = model.InString(p.IgnitionEndpointHTTPHeaders)
+	return checkSettable(h, "ignition endpoint HTTP headers", http.StatusInternalServerError)
 }
 
-func (s *Service) changeFencing(h *host, p *hostUpdate) error {
+func (s *Service) changeFencing(h *model.Host, p *hostUpdate) error {
 	if p.FencingCredentials == nil {
 		return nil
 	}
-	h.FencingCredentials = inString(p.FencingCredentials)
-	return h.takes("fencing credentials", http.StatusInternalServerError)
+	h.FencingCredentials = model.InString(p.FencingCredentials)
+	return checkSettable(h, "fencing credentials", http.StatusInternalServerError)
 }
 
-// takes refuses what cannot be set any more once a host is being installed, each setting
+// checkSettable refuses what cannot be set any more once a host is being installed, each setting
 // with a status of its own.
-func (h *host) takes(what string, status int) error {
-	if hostChangeable(h.state) {
+func checkSettable(h *model.Host, what string, status int) error {
+	if model.HostChangeable(h.State) {
 		return nil
 	}
-	return refuse(status, "Host is in %s state, %s can be set only in one of %v states", h.state, what,
-		[]string{hostDiscovering, hostKnown, hostDisconnected, hostInsufficient, hostPendingInput})
+	return refuse(status, "Host is in %s state, %s can be set only in one of %v states", h.State, what,
+		[]string{model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput})
 }
 
 // installerFlags are the flags of coreos-installer that a user may set.
@@ -262,9 +264,9 @@ func (s *Service) updateInstallerArgs(c *call) (reply, error) {
 	if p.Args == nil {
 		p.Args = []string{}
 	}
-	h.InstallerArgs = inString(p.Args)
-	h.UpdatedAt = micros(s.now())
-	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.name())
+	h.InstallerArgs = model.InString(p.Args)
+	h.UpdatedAt = model.Micros(s.now())
+	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
 	return created(s.printHost(h, detail{}))
 }
 
@@ -279,11 +281,11 @@ func (s *Service) updateHostIgnition(c *call) (reply, error) {
 		if err := checkIgnition(p.Config); err != nil {
 			return reply{}, err
 		}
-		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.name())
+		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
 	}
 	h.IgnitionOverrides = p.Config
-	if h.cluster != nil {
-		h.cluster.useIgnition("host", p.Config != "")
+	if h.Cluster != nil {
+		useIgnition(h.Cluster, "host", p.Config != "")
 	}
 	return reply{status: 201}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // wireIgnored is how ignored validations are given and read.
@@ -32,11 +34,11 @@ func ignores(list, id string, never []string) bool {
 	return slices.Contains(ids, id) || slices.Contains(ids, "all")
 }
 
-func (c *cluster) ignoresHost(id string) bool {
+func ignoresHost(c *model.Cluster, id string) bool {
 	return c != nil && ignores(c.IgnoredHostValidations, id, neverIgnoredHost())
 }
 
-func (c *cluster) ignoresCluster(id string) bool {
+func ignoresCluster(c *model.Cluster, id string) bool {
 	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
 }
 
@@ -45,10 +47,10 @@ func (s *Service) readIgnored(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(cl.ignored())
+	return ok(ignoredValidations(cl))
 }
 
-func (c *cluster) ignored() wireIgnored {
+func ignoredValidations(c *model.Cluster) wireIgnored {
 	var w wireIgnored
 	if c.IgnoredClusterValidations != "" {
 		w.ClusterIDs = new(c.IgnoredClusterValidations)
@@ -66,17 +68,17 @@ func (s *Service) setIgnored(c *call) (reply, error) {
 	if cl == nil {
 		return reply{}, refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
 	}
-	if !cl.updatable() {
-		return reply{}, badRequest("%s", cl.notUpdatable())
+	if !clusterUpdatable(cl) {
+		return reply{}, badRequest("%s", notUpdatable(cl))
 	}
 	problems := append(
-		ignoredProblems("cluster", value(p.ClusterIDs), clusterValidationIDs(), neverIgnoredCluster()),
-		ignoredProblems("host", value(p.HostIDs), hostValidationIDs(), neverIgnoredHost())...)
+		ignoredProblems("cluster", model.Value(p.ClusterIDs), clusterValidationIDs(), neverIgnoredCluster()),
+		ignoredProblems("host", model.Value(p.HostIDs), hostValidationIDs(), neverIgnoredHost())...)
 	if len(problems) > 0 {
 		return reply{}, badRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
 	}
-	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = value(p.HostIDs), value(p.ClusterIDs)
-	return created(cl.ignored())
+	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = model.Value(p.HostIDs), model.Value(p.ClusterIDs)
+	return created(ignoredValidations(cl))
 }
 
 // ignoredProblems is all that is wrong with a list.

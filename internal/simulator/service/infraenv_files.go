@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than
@@ -40,10 +40,10 @@ func (s *Service) infraEnvFile(c *call) (reply, error) {
 		}
 		return file(e.ID+"-"+name, []byte(script))
 	}
-	if len(e.static) == 0 {
+	if len(e.Static) == 0 {
 		return file("", []byte{})
 	}
-	archive, err := e.staticArchive()
+	archive, err := staticArchive(e)
 	if err != nil {
 		return reply{}, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) infraEnvFile(c *call) (reply, error) {
 
 // ipxeScript boots a machine over the network. With boot-order-control it asks
 // back with the machine's MAC, and an installed machine is sent to its disk.
-func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
+func (s *Service) ipxeScript(e *model.InfraEnv, q url.Values) (string, error) {
 	kind, mac := q.Get("ipxe_script_type"), q.Get("mac")
 	base := s.cfg.PublicURL()
 	if kind == "boot-order-control" && mac == "" {
@@ -60,7 +60,7 @@ func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 	}
 	if mac != "" {
 		for _, h := range s.hostsOfInfraEnv(e.ID) {
-			if h.has(mac) && oneOf(h.state, hostInstalled, hostInProgress, hostAdded, hostPendingUser) && oneOf(h.stage(), stageRebooting, stageConfiguring, stageJoined, stageDone) {
+			if h.HasMAC(mac) && model.OneOf(h.State, model.HostInstalled, model.HostInProgress, model.HostAdded, model.HostPendingUser) && model.OneOf(h.Stage(), model.StageRebooting, model.StageConfiguring, model.StageJoined, model.StageDone) {
 				return "#!ipxe\nexit\n", nil
 			}
 		}
@@ -70,9 +70,9 @@ func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 		return "", fmt.Errorf("reading the image's address: %w", err)
 	}
 	server := image.Scheme + "://" + image.Host
-	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, e.image().Version)
+	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, imageOf(e).Version)
 	kargs := ""
-	for _, a := range e.kernelArguments() {
+	for _, a := range kernelArguments(e) {
 		kargs += " " + a
 	}
 	return fmt.Sprintf("#!ipxe\ninitrd --name initrd %s/images/%s/pxe-initrd?%s\nkernel %s/boot-artifacts/kernel?%s initrd=initrd coreos.live.rootfs_url=%s/boot-artifacts/rootfs?%s random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"%s\nboot\n",
@@ -80,7 +80,7 @@ func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 }
 
 // kernelArguments are the user's arguments for the live system.
-func (e *infraEnv) kernelArguments() []string {
+func kernelArguments(e *model.InfraEnv) []string {
 	if e.KernelArguments == nil {
 		return nil
 	}
@@ -97,24 +97,11 @@ func (e *infraEnv) kernelArguments() []string {
 	return list
 }
 
-// has tells whether the machine has a card of that address.
-func (h *host) has(mac string) bool {
-	if h.inv == nil {
-		return false
-	}
-	for _, n := range h.inv.Interfaces {
-		if strings.EqualFold(n.MacAddress, mac) {
-			return true
-		}
-	}
-	return false
-}
-
 // staticArchive is the hosts' network configuration as the live system reads it.
-func (e *infraEnv) staticArchive() ([]byte, error) {
+func staticArchive(e *model.InfraEnv) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for _, f := range e.networkFiles() {
+	for _, f := range networkFiles(e) {
 		if err := w.WriteHeader(&tar.Header{Name: f.path, Mode: int64(f.mode), Size: int64(len(f.text))}); err != nil {
 			return nil, fmt.Errorf("packing the network configuration: %w", err)
 		}
@@ -146,7 +133,7 @@ func (s *Service) infraEnvPresigned(c *call) (reply, error) {
 		carried.Set("ipxe_script_type", kind)
 	}
 	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?%s", s.cfg.PublicURL(), Base, e.ID, carried.Encode())
-	return ok(presignedURL{ExpiresAt: millis(expires), URL: address})
+	return ok(presignedURL{ExpiresAt: model.Millis(expires), URL: address})
 }
 
 // minimalInitrd is what a minimal image has to be told before it has a network:
@@ -156,7 +143,7 @@ func (s *Service) minimalInitrd(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	packed := e.minimalArchive()
+	packed := minimalArchive(e)
 	if packed == nil {
 		return noContent()
 	}
@@ -165,22 +152,22 @@ func (s *Service) minimalInitrd(c *call) (reply, error) {
 
 // minimalArchive packs the static configuration and the proxy; nil if there is
 // neither.
-func (e *infraEnv) minimalArchive() []byte {
-	if len(e.static) == 0 && e.Proxy.none() {
+func minimalArchive(e *model.InfraEnv) []byte {
+	if len(e.Static) == 0 && e.Proxy.None() {
 		return nil
 	}
 	var members []isowriter.Member
 	add := func(name string, mode uint32, content []byte) {
 		members = append(members, isowriter.Member{Name: name, Mode: mode, Data: isowriter.BytesOf(content)})
 	}
-	if len(e.static) > 0 {
-		for _, f := range slices.Concat(e.networkFiles(), networkScripts()) {
+	if len(e.Static) > 0 {
+		for _, f := range slices.Concat(networkFiles(e), networkScripts()) {
 			add(f.path, isowriter.ModeFile|uint32(f.mode), []byte(f.text))
 		}
 		add("/etc/systemd/system/"+networkUnit, isowriter.ModeFile|0o644, []byte(networkUnitText))
 		add("/etc/systemd/system/initrd.target.wants/"+networkUnit, isowriter.ModeLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
 	}
-	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
+	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
 		add("/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", isowriter.ModeFile|0o644,
 			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
 	}

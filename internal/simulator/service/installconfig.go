@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// generated is the install-config before the user's changes.
-func (c *cluster) generated() (*installcfg.InstallerConfigBaremetal, error) {
-	masters, arbiters, workers, _ := c.countRoles()
+// generatedConfig is the install-config before the user's changes.
+func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, error) {
+	masters, arbiters, workers, _ := countRoles(c)
 	pool := func(role string, n int) installcfg.Pool {
 		state := "Disabled"
 		if on := c.Hyperthreading; on == "all" || strings.Contains(","+on+",", ","+role+"s,") {
@@ -23,14 +24,14 @@ func (c *cluster) generated() (*installcfg.InstallerConfigBaremetal, error) {
 		return installcfg.Pool{Hyperthreading: state, Name: role, Replicas: n}
 	}
 	ic := &installcfg.InstallerConfigBaremetal{
-		APIVersion: "v1", BaseDomain: c.BaseDNSDomain, Compute: []installcfg.Pool{pool(roleWorker, workers)},
-		PullSecret: c.pullSecret, SSHKey: c.SSHPublicKey,
+		APIVersion: "v1", BaseDomain: c.BaseDNSDomain, Compute: []installcfg.Pool{pool(model.RoleWorker, workers)},
+		PullSecret: c.PullSecret, SSHKey: c.SSHPublicKey,
 	}
-	master := pool(roleMaster, masters)
+	master := pool(model.RoleMaster, masters)
 	ic.Metadata.Name, ic.Networking.NetworkType = c.Name, c.NetworkType
 	ic.ControlPlane.Hyperthreading, ic.ControlPlane.Name, ic.ControlPlane.Replicas = master.Hyperthreading, master.Name, master.Replicas
 	if arbiters > 0 {
-		ic.Arbiter = new(pool(roleArbiter, arbiters))
+		ic.Arbiter = new(pool(model.RoleArbiter, arbiters))
 	}
 	for _, n := range c.ClusterNetworks {
 		ic.Networking.ClusterNetwork = append(ic.Networking.ClusterNetwork, installcfg.ClusterNetwork{Cidr: n.CIDR, HostPrefix: int(n.HostPrefix)})
@@ -42,14 +43,14 @@ func (c *cluster) generated() (*installcfg.InstallerConfigBaremetal, error) {
 		ic.Networking.ServiceNetwork = append(ic.Networking.ServiceNetwork, n.CIDR)
 	}
 	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
-		ic.Proxy = &installcfg.Proxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: c.directlyReached()}
+		ic.Proxy = &installcfg.Proxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: directlyReached(c)}
 	}
-	return ic, c.addPlatform(ic)
+	return ic, addPlatform(c, ic)
 }
 
 // directlyReached is the user's list of what needs no proxy, and the cluster's own
 // domain and networks.
-func (c *cluster) directlyReached() string {
+func directlyReached(c *model.Cluster) string {
 	asked := strings.TrimSpace(c.NoProxy)
 	if asked == "*" {
 		return asked
@@ -68,10 +69,10 @@ func (c *cluster) directlyReached() string {
 	return strings.Join(list, ",")
 }
 
-func (c *cluster) addPlatform(ic *installcfg.InstallerConfigBaremetal) error {
-	switch c.platformType() {
-	case platformBaremetal:
-		b, err := c.baremetal()
+func addPlatform(c *model.Cluster, ic *installcfg.InstallerConfigBaremetal) error {
+	switch c.PlatformType() {
+	case model.PlatformBaremetal:
+		b, err := baremetalPlatform(c)
 		if err != nil {
 			return fmt.Errorf("error while adding Platfom baremetal to install config, error is: %w", err)
 		}
@@ -85,26 +86,26 @@ func (c *cluster) addPlatform(ic *installcfg.InstallerConfigBaremetal) error {
 	default:
 		ic.Platform.None = &installcfg.PlatformNone{}
 		if len(c.MachineNetworks) == 0 {
-			ic.Networking.MachineNetwork = c.bootstrapNetworks()
+			ic.Networking.MachineNetwork = bootstrapNetworks(c)
 		}
 	}
-	if c.isSingle() && len(c.hosts) > 0 {
-		ic.BootstrapInPlace = &installcfg.BootstrapInPlace{InstallationDisk: c.hosts[0].InstallationDiskID}
+	if c.IsSingle() && len(c.Hosts) > 0 {
+		ic.BootstrapInPlace = &installcfg.BootstrapInPlace{InstallationDisk: c.Hosts[0].InstallationDiskID}
 	}
 	return nil
 }
 
 // bootstrapNetworks are the first networks of the bootstrap host, one a family, where
 // a cluster without a platform names none itself.
-func (c *cluster) bootstrapNetworks() (list []installcfg.MachineNetwork) {
-	i := slices.IndexFunc(c.hosts, func(h *host) bool { return h.Bootstrap && h.inv != nil })
+func bootstrapNetworks(c *model.Cluster) (list []installcfg.MachineNetwork) {
+	i := slices.IndexFunc(c.Hosts, func(h *model.Host) bool { return h.Bootstrap && h.Inv != nil })
 	if i < 0 {
 		return nil
 	}
 	for _, family := range []func(netip.Addr) bool{netip.Addr.Is4, netip.Addr.Is6} {
-		for _, a := range c.hosts[i].inv.addresses {
-			if family(a.prefix.Addr()) {
-				list = append(list, installcfg.MachineNetwork{Cidr: a.prefix.Masked().String()})
+		for _, a := range c.Hosts[i].Inv.Addresses {
+			if family(a.Prefix.Addr()) {
+				list = append(list, installcfg.MachineNetwork{Cidr: a.Prefix.Masked().String()})
 				break
 			}
 		}
@@ -112,7 +113,7 @@ func (c *cluster) bootstrapNetworks() (list []installcfg.MachineNetwork) {
 	return list
 }
 
-func (c *cluster) baremetal() (*installcfg.BareMetalInstallConfigPlatform, error) {
+func baremetalPlatform(c *model.Cluster) (*installcfg.BareMetalInstallConfigPlatform, error) {
 	b := &installcfg.BareMetalInstallConfigPlatform{ProvisioningNetwork: "Disabled", Hosts: []installcfg.Host{}}
 	for _, v := range c.APIVips {
 		b.APIVIPs = append(b.APIVIPs, v.IP)
@@ -120,22 +121,22 @@ func (c *cluster) baremetal() (*installcfg.BareMetalInstallConfigPlatform, error
 	for _, v := range c.IngressVips {
 		b.IngressVIPs = append(b.IngressVIPs, v.IP)
 	}
-	if c.userBalanced() {
+	if c.UserBalanced() {
 		b.LoadBalancer = &installcfg.LoadBalancer{Type: "UserManaged"}
 	}
-	b.AdditionalNTPServers = c.clockSources()
-	for _, h := range c.hosts {
-		mac, err := c.machineMAC(h)
+	b.AdditionalNTPServers = clockSources(c)
+	for _, h := range c.Hosts {
+		mac, err := machineMAC(c, h)
 		if err != nil {
 			return nil, fmt.Errorf("failed to get host %s machine network interface MAC address: %w", h.ID, err)
 		}
 		mode := "UEFI"
-		if boot := h.inv.Boot; boot != nil && boot.CurrentBootMode != "uefi" {
+		if boot := h.Inv.Boot; boot != nil && boot.CurrentBootMode != "uefi" {
 			mode = "legacy"
 		}
-		b.Hosts = append(b.Hosts, installcfg.Host{Name: h.name(), Role: h.Role, BootMACAddress: mac, BootMode: mode})
+		b.Hosts = append(b.Hosts, installcfg.Host{Name: h.Name(), Role: h.Role, BootMACAddress: mac, BootMode: mode})
 	}
-	order := []string{roleMaster, roleArbiter} // and then the others
+	order := []string{model.RoleMaster, model.RoleArbiter} // and then the others
 	slices.SortStableFunc(b.Hosts, func(x, y installcfg.Host) int {
 		place := func(h installcfg.Host) int { return slices.Index(append(order, h.Role), h.Role) }
 		return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x.Name, y.Name))
@@ -144,10 +145,10 @@ func (c *cluster) baremetal() (*installcfg.BareMetalInstallConfigPlatform, error
 }
 
 // clockSources are the cluster's own or, if it has none, those of its infra-envs.
-func (c *cluster) clockSources() []string {
+func clockSources(c *model.Cluster) []string {
 	texts := []string{c.AdditionalNtpSource}
 	if c.AdditionalNtpSource == "" {
-		for _, e := range infraEnvsOf(c) {
+		for _, e := range c.InfraEnvs() {
 			texts = append(texts, e.AdditionalNtpSources)
 		}
 	}
@@ -163,15 +164,15 @@ func (c *cluster) clockSources() []string {
 }
 
 // machineMAC is the address of the host's card in the machine network.
-func (c *cluster) machineMAC(h *host) (string, error) {
+func machineMAC(c *model.Cluster, h *model.Host) (string, error) {
 	if len(c.MachineNetworks) == 0 {
 		return "", fmt.Errorf("Failed to find machine networks for baremetal cluster %s", c.ID) //nolint:staticcheck // the service's wording
 	}
-	if h.inv != nil {
+	if h.Inv != nil {
 		for _, n := range c.MachineNetworks {
 			if network, err := netip.ParsePrefix(n.CIDR); err == nil {
-				if a, in := h.inv.in(network); in {
-					return h.inv.Interfaces[a.nic].MacAddress, nil
+				if a, in := h.Inv.In(network); in {
+					return h.Inv.Interfaces[a.NIC].MacAddress, nil
 				}
 			}
 		}
@@ -180,8 +181,8 @@ func (c *cluster) machineMAC(h *host) (string, error) {
 }
 
 // installConfig is the install-config with the user's changes, as JSON.
-func (c *cluster) installConfig() (string, error) {
-	ic, err := c.installConfigWith(c.InstallConfigOverrides)
+func installConfig(c *model.Cluster) (string, error) {
+	ic, err := installConfigWith(c, c.InstallConfigOverrides)
 	if err != nil {
 		return "", err
 	}
@@ -189,17 +190,17 @@ func (c *cluster) installConfig() (string, error) {
 	if ic.AdditionalTrustBundle != "" {
 		bundles = append(bundles, ic.AdditionalTrustBundle)
 	}
-	for _, e := range infraEnvsOf(c) {
+	for _, e := range c.InfraEnvs() {
 		if e.AdditionalTrustBundle != "" {
 			bundles = append(bundles, e.AdditionalTrustBundle)
 		}
 	}
 	ic.AdditionalTrustBundle = strings.TrimSpace(strings.Join(bundles, "\n"))
-	return inString(ic), nil
+	return model.InString(ic), nil
 }
 
-func (c *cluster) installConfigWith(overrides string) (*installcfg.InstallerConfigBaremetal, error) {
-	ic, err := c.generated()
+func installConfigWith(c *model.Cluster, overrides string) (*installcfg.InstallerConfigBaremetal, error) {
+	ic, err := generatedConfig(c)
 	if err != nil || overrides == "" {
 		return ic, err
 	}
@@ -213,7 +214,7 @@ func (s *Service) readInstallConfig(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	text, err := cl.installConfig()
+	text, err := installConfig(cl)
 	if err != nil {
 		return reply{}, refuse(http.StatusInternalServerError, "Failed to get cluster %s install config: %s", cl.ID, err)
 	}
@@ -228,7 +229,7 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 		return reply{}, err
 	}
 	text := taken[string](c)
-	ic, err := cl.installConfigWith(text)
+	ic, err := installConfigWith(cl, text)
 	if err == nil && ic.AdditionalTrustBundle != "" {
 		err = checkTrustBundle(ic.AdditionalTrustBundle)
 	}
@@ -236,8 +237,8 @@ func (s *Service) updateInstallConfig(c *call) (reply, error) {
 		return reply{}, badRequest("%s", err)
 	}
 	cl.InstallConfigOverrides = text
-	cl.useOverrides()
-	cl.UpdatedAt = micros(s.now())
+	useOverrides(cl)
+	cl.UpdatedAt = model.Micros(s.now())
 	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return reply{status: http.StatusCreated}, nil
 }

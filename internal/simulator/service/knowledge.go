@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -90,10 +91,10 @@ func (s *Service) supportedPlatforms(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if cl.isSingle() || len(cl.hosts) == 0 {
-		return ok([]string{platformNone})
+	if cl.IsSingle() || len(cl.Hosts) == 0 {
+		return ok([]string{model.PlatformNone})
 	}
-	return ok([]string{platformBaremetal, platformNone, "external"})
+	return ok([]string{model.PlatformBaremetal, model.PlatformNone, "external"})
 }
 
 // roleNeeds is what a role must have, as preflight-requirements prints it.
@@ -115,12 +116,12 @@ func (s *Service) preflight(c *call) (reply, error) {
 		return reply{}, err
 	}
 	master := versions.Master
-	if cl.isSingle() {
+	if cl.IsSingle() {
 		master = versions.SingleNode
 	}
 	needs := []operatorNeeds{}
 	for _, name := range versions.Operators() {
-		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.isSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
+		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
 		for _, role := range []string{versions.Master, versions.Worker} {
 			asked := role
 			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
@@ -131,7 +132,7 @@ func (s *Service) preflight(c *call) (reply, error) {
 		needs = append(needs, entry)
 	}
 	control, worker := versions.RoleHardware(cl.OpenshiftVersion, master), workerNeeds(cl.OpenshiftVersion)
-	control.TPM, worker.TPM = cl.needsTPM(roleMaster), cl.needsTPM(roleWorker)
+	control.TPM, worker.TPM = needsTPM(cl, model.RoleMaster), needsTPM(cl, model.RoleWorker)
 	return ok(map[string]any{
 		"ocp":       map[string]roleNeeds{versions.Master: {Quantitative: control}, versions.Worker: {Quantitative: worker}},
 		"operators": needs,

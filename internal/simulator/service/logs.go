@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // uploadLogs takes an archive from a host or from the controller, as the form
@@ -26,10 +28,10 @@ func (s *Service) uploadLogs(c *call) (reply, error) {
 		return reply{}, badRequest("%s", err)
 	}
 	q := c.URL.Query()
-	now := millis(s.now())
+	now := model.Millis(s.now())
 	switch kind := q.Get("logs_type"); kind {
 	case "controller":
-		cl.logs["controller"] = content
+		cl.Logs["controller"] = content
 		cl.ControllerLogsCollectedAt = now
 		s.note(cl, "cluster_logs_uploaded", severityInfo, "Uploaded logs for the cluster")
 	case "host", "node-boot":
@@ -37,9 +39,9 @@ func (s *Service) uploadLogs(c *call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		cl.logs[kind+"/"+h.ID] = content
+		cl.Logs[kind+"/"+h.ID] = content
 		h.LogsCollectedAt = now
-		s.noteHost(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.name(), cl.ID)
+		s.noteHost(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.Name(), cl.ID)
 	}
 	return noContent()
 }
@@ -68,7 +70,7 @@ func (s *Service) clusterLogsProgress(c *call) (reply, error) {
 	}
 	state := logsState(c)
 	if state == "requested" {
-		cl.ControllerLogsStartedAt = millis(s.now())
+		cl.ControllerLogsStartedAt = model.Millis(s.now())
 	}
 	cl.LogsInfo = state
 	return noContent()
@@ -81,7 +83,7 @@ func (s *Service) hostLogsProgress(c *call) (reply, error) {
 	}
 	state := logsState(c)
 	if state == "requested" {
-		h.LogsStartedAt = millis(s.now())
+		h.LogsStartedAt = model.Millis(s.now())
 	}
 	h.LogsInfo = state
 	return noContent()
@@ -100,7 +102,7 @@ func (s *Service) downloadLogs(c *call) (reply, error) {
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")
 	switch kind {
 	case "controller":
-		content, found := cl.logs["controller"]
+		content, found := cl.Logs["controller"]
 		if !found {
 			return reply{}, conflict("Controller Logs for cluster %s were not found", cl.ID)
 		}
@@ -109,7 +111,7 @@ func (s *Service) downloadLogs(c *call) (reply, error) {
 		if hostID == "" {
 			return reply{}, badRequest("Host ID must be provided for downloading host logs")
 		}
-		content, found := cl.logs[kind+"/"+hostID]
+		content, found := cl.Logs[kind+"/"+hostID]
 		if !found {
 			return reply{}, conflict("Logs for host %s were not found", hostID)
 		}
@@ -118,7 +120,7 @@ func (s *Service) downloadLogs(c *call) (reply, error) {
 	return s.allLogs(cl)
 }
 
-func (s *Service) allLogs(cl *cluster) (reply, error) {
+func (s *Service) allLogs(cl *model.Cluster) (reply, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	now := s.now()
@@ -136,10 +138,10 @@ func (s *Service) allLogs(cl *cluster) (reply, error) {
 		}
 	}
 	entries := map[string][]byte{
-		"cluster_events.json":   []byte(inString(events)),
-		"cluster_metadata.json": []byte(inString(s.printCluster(cl, clusterDetail{hosts: true}))),
+		"cluster_events.json":   []byte(model.InString(events)),
+		"cluster_metadata.json": []byte(model.InString(s.printCluster(cl, clusterDetail{hosts: true}))),
 	}
-	for key, content := range cl.logs {
+	for key, content := range cl.Logs {
 		name := strings.ReplaceAll(key, "/", "_")
 		entries[cl.Name+"_"+name+".tar.gz"] = content
 	}

@@ -12,13 +12,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/openshift/assisted-service/models"
-)
 
-// manifest is a file that goes into the cluster.
-type manifest struct {
-	content []byte
-	system  bool
-}
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+)
 
 // wireManifest is how a manifest is listed.
 type wireManifest struct {
@@ -35,10 +31,10 @@ const manifestPattern = `^[^\/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`
 // maxManifest is how large a manifest may be.
 const maxManifest = 1 << 20
 
-func printManifest(key string, m manifest) wireManifest {
+func printManifest(key string, m model.Manifest) wireManifest {
 	folder, name := path.Split(key)
 	source := "user"
-	if m.system {
+	if m.System {
 		source = "system"
 	}
 	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
@@ -51,8 +47,8 @@ func (s *Service) listManifests(c *call) (reply, error) {
 	}
 	all := c.URL.Query().Get("include_system_generated") == "true"
 	list := []wireManifest{}
-	for _, key := range slices.Sorted(maps.Keys(cl.manifests)) {
-		if m := cl.manifests[key]; all || !m.system {
+	for _, key := range slices.Sorted(maps.Keys(cl.Manifests)) {
+		if m := cl.Manifests[key]; all || !m.System {
 			list = append(list, printManifest(key, m))
 		}
 	}
@@ -75,22 +71,22 @@ func (s *Service) createManifest(c *call) (reply, error) {
 	if err := checkManifestName("file_name", *p.FileName); err != nil {
 		return reply{}, err
 	}
-	folder := value(p.Folder)
+	folder := model.Value(p.Folder)
 	if folder == "" {
 		folder = "manifests"
 	}
-	content, err := cl.manifestContent(folder, *p.FileName, *p.Content)
+	content, err := manifestContent(cl, folder, *p.FileName, *p.Content)
 	if err != nil {
 		return reply{}, err
 	}
 	key := folder + "/" + *p.FileName
-	cl.manifests[key] = manifest{content: content}
-	cl.use(true, "Custom manifest", nil)
-	return created(printManifest(key, cl.manifests[key]))
+	cl.Manifests[key] = model.Manifest{Content: content}
+	cl.RecordUse(true, "Custom manifest", nil)
+	return created(printManifest(key, cl.Manifests[key]))
 }
 
 // manifestContent decodes and checks a manifest.
-func (c *cluster) manifestContent(folder, name, encoded string) ([]byte, error) {
+func manifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, error) {
 	if strings.ContainsRune(name, ' ') {
 		return nil, refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
 	}
@@ -104,7 +100,7 @@ func (c *cluster) manifestContent(folder, name, encoded string) ([]byte, error) 
 	where := folder + "/" + name
 	switch {
 	case strings.Contains(path.Ext(name), ".patch"):
-		return content, c.checkPatch(where, content)
+		return content, checkPatch(c, where, content)
 	case path.Ext(name) == ".json":
 		if !json.Valid(content) {
 			return nil, badRequest("Manifest content of file %s for cluster ID %s has an illegal JSON format", where, c.ID)
@@ -118,7 +114,7 @@ func (c *cluster) manifestContent(folder, name, encoded string) ([]byte, error) 
 }
 
 // checkPatch wants a list of JSON patch operations.
-func (c *cluster) checkPatch(where string, content []byte) error {
+func checkPatch(c *model.Cluster, where string, content []byte) error {
 	var patch any
 	if err := yaml.Unmarshal(content, &patch); err != nil {
 		return badRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
@@ -144,7 +140,7 @@ func (s *Service) updateManifest(c *call) (reply, error) {
 	}
 	p := taken[models.UpdateManifestParams](c)
 	key := p.Folder + "/" + p.FileName
-	m, found := cl.manifests[key]
+	m, found := cl.Manifests[key]
 	if !found {
 		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
 	}
@@ -158,16 +154,16 @@ func (s *Service) updateManifest(c *call) (reply, error) {
 			return reply{}, err
 		}
 	}
-	content := m.content
+	content := m.Content
 	if p.UpdatedContent != nil {
-		if content, err = cl.manifestContent(folder, name, *p.UpdatedContent); err != nil {
+		if content, err = manifestContent(cl, folder, name, *p.UpdatedContent); err != nil {
 			return reply{}, err
 		}
 	}
-	delete(cl.manifests, key)
+	delete(cl.Manifests, key)
 	key = folder + "/" + name
-	cl.manifests[key] = manifest{content: content}
-	return ok(printManifest(key, cl.manifests[key]))
+	cl.Manifests[key] = model.Manifest{Content: content}
+	return ok(printManifest(key, cl.Manifests[key]))
 }
 
 func (s *Service) deleteManifest(c *call) (reply, error) {
@@ -175,9 +171,9 @@ func (s *Service) deleteManifest(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	delete(cl.manifests, key)
-	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.manifests)), func(m manifest) bool { return !m.system })
-	cl.use(own, "Custom manifest", nil)
+	delete(cl.Manifests, key)
+	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.Manifests)), func(m model.Manifest) bool { return !m.System })
+	cl.RecordUse(own, "Custom manifest", nil)
 	return reply{status: http.StatusOK}, nil
 }
 
@@ -186,15 +182,15 @@ func (s *Service) readManifest(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	m, found := cl.manifests[key]
+	m, found := cl.Manifests[key]
 	if !found {
 		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
 	}
-	return file(path.Base(key), m.content)
+	return file(path.Base(key), m.Content)
 }
 
 // manifestOf reads which manifest the query names.
-func (s *Service) manifestOf(c *call) (*cluster, string, error) {
+func (s *Service) manifestOf(c *call) (*model.Cluster, string, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
 		return nil, "", err

@@ -4,6 +4,8 @@ import (
 	"crypto/subtle"
 	"slices"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // Media is what an infra-env puts into its discovery media.
@@ -44,8 +46,8 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if err != nil {
 		return Media{}, false
 	}
-	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: e.kernelArguments(), StaticNetwork: e.minimalArchive(),
-		SigningKey: e.signingKey, Updated: time.Time(e.UpdatedAt)}, true
+	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: kernelArguments(e), StaticNetwork: minimalArchive(e),
+		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt)}, true
 }
 
 // KnowsAgentSecret tells whether a secret is the cloud.openshift.com entry of a
@@ -55,12 +57,12 @@ func (s *Service) KnowsAgentSecret(secret string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.infraEnvs {
-		if known := cloudSecret(e.pullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if known := cloudSecret(e.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
 			return true
 		}
 	}
 	for _, c := range s.clusters {
-		if known := cloudSecret(c.pullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if known := cloudSecret(c.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
 			return true
 		}
 	}
@@ -73,7 +75,7 @@ func (s *Service) HasHosts(infraEnvID string, hosts []string) bool {
 	defer s.mu.Unlock()
 	known := s.hostsOfInfraEnv(infraEnvID)
 	return !slices.ContainsFunc(hosts, func(id string) bool {
-		return !slices.ContainsFunc(known, func(h *host) bool { return h.ID == id })
+		return !slices.ContainsFunc(known, func(h *model.Host) bool { return h.ID == id })
 	})
 }
 

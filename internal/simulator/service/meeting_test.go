@@ -6,19 +6,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // meeting is a cluster of hosts with an address of each family, of which some have
 // reported what they see of the others.
-func meeting(n int) *cluster {
-	c := &cluster{wireCluster: wireCluster{ControlPlaneCount: 3}}
+func meeting(n int) *model.Cluster {
+	c := &model.Cluster{PrintedCluster: model.PrintedCluster{ControlPlaneCount: 3}}
 	for i := range n {
 		id := string(rune('a' + i))
-		h := &host{wireHost: wireHost{ID: id}, peers: map[string]remoteHost{}, inv: &inventory{}}
+		h := &model.Host{PrintedHost: model.PrintedHost{ID: id}, Peers: map[string]model.RemoteHost{}, Inv: &model.Inventory{}}
 		for _, text := range []string{"10.0.0.1" + id2(i) + "/24", "2001:db8::1" + id2(i) + "/64"} {
-			h.inv.addresses = append(h.inv.addresses, netAddress{prefix: netip.MustParsePrefix(text)})
+			h.Inv.Addresses = append(h.Inv.Addresses, model.Address{Prefix: netip.MustParsePrefix(text)})
 		}
-		c.hosts = append(c.hosts, h)
+		c.Hosts = append(c.Hosts, h)
 	}
 	return c
 }
@@ -26,18 +28,18 @@ func meeting(n int) *cluster {
 func id2(i int) string { return string(rune('0' + i)) }
 
 // pings has the first n hosts reach each other at the addresses that answer.
-func pings(c *cluster, n int, answers func(netip.Addr) bool) {
-	for _, a := range c.hosts[:n] {
-		for _, b := range c.hosts[:n] {
+func pings(c *model.Cluster, n int, answers func(netip.Addr) bool) {
+	for _, a := range c.Hosts[:n] {
+		for _, b := range c.Hosts[:n] {
 			if a == b {
 				continue
 			}
-			seen := remoteHost{HostID: b.ID}
-			for _, own := range b.inv.addresses {
-				addr := own.prefix.Addr()
-				seen.L3 = append(seen.L3, l3Result{RemoteIP: addr.String(), Successful: answers(addr)})
+			seen := model.RemoteHost{HostID: b.ID}
+			for _, own := range b.Inv.Addresses {
+				addr := own.Prefix.Addr()
+				seen.L3 = append(seen.L3, model.L3Result{RemoteIP: addr.String(), Successful: answers(addr)})
 			}
-			a.peers[b.ID] = seen
+			a.Peers[b.ID] = seen
 		}
 	}
 }
@@ -61,9 +63,9 @@ func TestMajorityGroups(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := meeting(tc.hosts)
 			pings(c, tc.meet, tc.answers)
-			c.updateGroups()
-			groups := c.groups.networks
-			got := [4]int{len(groups["IPv4"]), len(groups["IPv6"]), len(groups["2001:db8::/64"]), len(c.groups.l3)}
+			updateGroups(c)
+			groups := c.Groups.Networks
+			got := [4]int{len(groups["IPv4"]), len(groups["IPv6"]), len(groups["2001:db8::/64"]), len(c.Groups.L3)}
 			if want := [4]int{tc.v4, tc.v6, tc.l2, tc.reached}; got != want {
 				t.Errorf("groups of %v hosts, want %v: %s", got, want, c.ConnectivityGroups)
 			}
@@ -86,7 +88,7 @@ func TestHostsThatWereNotLookedAt(t *testing.T) {
 		text := b.must("GET", b.machines[0].path()+"/instructions", nil).text
 		return strings.Contains(text, late.id)
 	}
-	if state := late.state(); state != hostDiscovering || told() {
+	if state := late.state(); state != model.HostDiscovering || told() {
 		t.Errorf("the new host is %s, and the others are told of it: %v", state, told())
 	}
 	b.pass(10 * time.Second)
@@ -98,26 +100,26 @@ func TestHostsThatWereNotLookedAt(t *testing.T) {
 // TestTimeServersOfHosts asks who is named to the agents: the cluster's servers, else
 // those of its image.
 func TestTimeServersOfHosts(t *testing.T) {
-	image := &infraEnv{wireInfraEnv: wireInfraEnv{AdditionalNtpSources: "a.example.com,b.example.com"}}
-	for want, h := range map[string]*host{
-		"a.example.com,b.example.com": {infraEnv: image},
-		"c.example.com":               {infraEnv: image, cluster: &cluster{wireCluster: wireCluster{AdditionalNtpSource: "c.example.com"}}},
+	image := &model.InfraEnv{PrintedInfraEnv: model.PrintedInfraEnv{AdditionalNtpSources: "a.example.com,b.example.com"}}
+	for want, h := range map[string]*model.Host{
+		"a.example.com,b.example.com": {InfraEnv: image},
+		"c.example.com":               {InfraEnv: image, Cluster: &model.Cluster{PrintedCluster: model.PrintedCluster{AdditionalNtpSource: "c.example.com"}}},
 	} {
-		if got := h.timeServers(); got != want {
+		if got := timeServers(h); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	h := &host{infraEnv: image, cluster: &cluster{}}
-	h.cluster.hosts = []*host{h, {infraEnv: image}}
-	if got := h.timeServers(); got != "a.example.com,b.example.com" {
+	h := &model.Host{InfraEnv: image, Cluster: &model.Cluster{}}
+	h.Cluster.Hosts = []*model.Host{h, {InfraEnv: image}}
+	if got := timeServers(h); got != "a.example.com,b.example.com" {
 		t.Errorf("a cluster that names none: %s", got)
 	}
 }
 
 // TestUnjudgedIsNoFailure reads a state's info while a check could not be made.
 func TestUnjudgedIsNoFailure(t *testing.T) {
-	c := checks{list: []check{{ID: "one", Status: failed, Message: "it fails"}, {ID: "two", Status: errored, Message: "it cannot be judged"}}}
-	if got := c.failures(); !slices.Equal(got, []string{"it fails"}) {
+	c := model.Checks{List: []model.Check{{ID: "one", Status: model.Failed, Message: "it fails"}, {ID: "two", Status: model.Errored, Message: "it cannot be judged"}}}
+	if got := c.Failures(); !slices.Equal(got, []string{"it fails"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -126,15 +128,15 @@ func TestUnjudgedIsNoFailure(t *testing.T) {
 // for, and tells how much a smaller one has.
 func TestMemoryIsMeasuredWithPatience(t *testing.T) {
 	judge := func(mib int64) (string, string) {
-		e := &hostCheck{c: &cluster{}, h: &host{wireHost: wireHost{Role: roleMaster}, inv: &inventory{Memory: &memoryInfo{PhysicalBytes: mib << 20}}}}
+		e := &hostCheck{c: &model.Cluster{}, h: &model.Host{PrintedHost: model.PrintedHost{Role: model.RoleMaster}, Inv: &model.Inventory{Memory: &model.MemoryInfo{PhysicalBytes: mib << 20}}}}
 		e.need.RAMMiB = 16 << 10
 		return e.memoryForRole()
 	}
-	if status, message := judge(16<<10 - 100); status != passed {
+	if status, message := judge(16<<10 - 100); status != model.Passed {
 		t.Errorf("%s: %s", status, message)
 	}
 	const want = "Require at least 16.00 GiB RAM for role master, found only 8.00 GiB"
-	if status, message := judge(8 << 10); status != failed || message != want {
+	if status, message := judge(8 << 10); status != model.Failed || message != want {
 		t.Errorf("%s: %s", status, message)
 	}
 }
@@ -145,16 +147,16 @@ func TestNetworksWithoutAPlatform(t *testing.T) {
 	c := meeting(2)
 	c.Platform = nil
 	c.UserManagedNetworking = new(true)
-	c.hosts[1].Bootstrap = true
+	c.Hosts[1].Bootstrap = true
 	var cidrs []string
-	for _, n := range c.bootstrapNetworks() {
+	for _, n := range bootstrapNetworks(c) {
 		cidrs = append(cidrs, n.Cidr)
 	}
 	if !slices.Equal(cidrs, []string{"10.0.0.0/24", "2001:db8::/64"}) {
 		t.Errorf("%v", cidrs)
 	}
-	c.hosts[1].Bootstrap = false
-	if list := c.bootstrapNetworks(); list != nil {
+	c.Hosts[1].Bootstrap = false
+	if list := bootstrapNetworks(c); list != nil {
 		t.Errorf("no host is the bootstrap, and its networks are %v", list)
 	}
 }
@@ -165,7 +167,7 @@ func TestPacketSizesOfALonelyHost(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(1)
 	b.pass(10 * time.Second)
-	if got := outcomes(t, b.machines[0].get())["mtu-valid"]; got != [2]string{pending, "Missing MTU report information"} {
+	if got := outcomes(t, b.machines[0].get())["mtu-valid"]; got != [2]string{model.Pending, "Missing MTU report information"} {
 		t.Error(got)
 	}
 }
@@ -178,8 +180,8 @@ func TestInstallerReachesItsClusterWithoutProxy(t *testing.T) {
 		" * ":                     "*",
 		"10.0.0.0/24,10.0.0.0/24": "10.0.0.0/24,127.0.0.1,localhost,.svc,.cluster.local,api-int.c.example.com",
 	} {
-		c := &cluster{wireCluster: wireCluster{Name: "c", BaseDNSDomain: "example.com", NoProxy: asked}}
-		if got := c.directlyReachedByInstaller(); got != want {
+		c := &model.Cluster{PrintedCluster: model.PrintedCluster{Name: "c", BaseDNSDomain: "example.com", NoProxy: asked}}
+		if got := directlyReachedByInstaller(c); got != want {
 			t.Errorf("%q: %s, want %s", asked, got, want)
 		}
 	}

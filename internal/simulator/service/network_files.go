@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // networkFile is a file that carries hosts' static networks into the live system.
@@ -33,19 +35,19 @@ func networkScripts() []networkFile {
 }
 
 // networkFiles are the static networks of all hosts, each in a folder of its own.
-func (e *infraEnv) networkFiles() []networkFile {
-	files := make([]networkFile, 0, 2*len(e.static))
-	for i := range e.static {
+func networkFiles(e *model.InfraEnv) []networkFile {
+	files := make([]networkFile, 0, 2*len(e.Static))
+	for i := range e.Static {
 		folder := fmt.Sprintf("/etc/assisted/network/host%d", i)
 		files = append(files,
-			networkFile{folder + "/mac_interface.ini", 0o600, e.static[i].pairs()},
-			networkFile{fmt.Sprintf("%s/ymlFile%d.yml", folder, i), 0o600, e.static[i].policy})
+			networkFile{folder + "/mac_interface.ini", 0o600, pairs(&e.Static[i])},
+			networkFile{fmt.Sprintf("%s/ymlFile%d.yml", folder, i), 0o600, e.Static[i].Policy})
 	}
 	return files
 }
 
 // pairs lists the machine's cards and their names in the configuration.
-func (h *staticHost) pairs() string {
+func pairs(h *model.StaticHost) string {
 	lines := make([]string, 0, len(h.Map))
 	for _, m := range h.Map {
 		lines = append(lines, m.MAC+"="+m.LogicalNIC)
@@ -57,7 +59,7 @@ func (h *staticHost) pairs() string {
 // nmpolicy is the configuration with each card found by its MAC address, as the live
 // system reads it from OpenShift 4.18 on. It is empty where the configuration is no
 // YAML, which is refused elsewhere.
-func (h *staticHost) nmpolicy() string {
+func nmpolicy(h *model.StaticHost) string {
 	var state map[string]any
 	if yaml.Unmarshal([]byte(h.NetworkYAML), &state) != nil {
 		return ""

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // cidrs are the machine networks that the cluster shows now.
@@ -59,7 +61,7 @@ func TestMachineNetworkFollowsTheVips(t *testing.T) {
 	}
 	b.pass(30 * time.Second)
 	b.shows("[10.0.0.0/24]", "with hosts")
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.refuses(forbiddenNetwork, machineNet("10.0.0.0/24"))
 	b.refuses("1 error occurred:\n\t* api-vip <10.0.0.100> does not belong to machine-network-cidr <10.9.0.0/24>\n\n", machineNet("10.9.0.0/24"))
 	b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.110", "10.0.0.111"))

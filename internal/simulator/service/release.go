@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -104,20 +105,20 @@ func (s *Service) prune(tree any) {
 // kindOf is the kind of object, whatever becomes of it.
 func kindOf(kind string) string {
 	switch kind {
-	case kindAddHosts:
+	case model.KindAddHosts:
 		return "Cluster"
-	case kindAddedHost:
+	case model.KindAddedHost:
 		return "Host"
 	}
 	return kind
 }
 
 // made leaves out the checks that the service's release does not make.
-func (s *Service) made(list []check) []check {
+func (s *Service) made(list []model.Check) []model.Check {
 	if s.cfg.Release == "" {
 		return list
 	}
-	return slices.DeleteFunc(list, func(c check) bool { return s.unmade[c.ID] })
+	return slices.DeleteFunc(list, func(c model.Check) bool { return s.unmade[c.ID] })
 }
 
 // unmadeChecks are the checks that a release of the service does not make.

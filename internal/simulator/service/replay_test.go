@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // handClock is a clock that stands still until it is moved.
@@ -162,7 +164,7 @@ func newReplay(rec *recording, interval time.Duration, phases []time.Duration, h
 	r.s = New(Config{Clock: r.clock, MonitorInterval: interval, PublicURL: func() string { return "http://127.0.0.1:8888" }})
 	r.s.hostsLater = hostsLater
 	bootstraps := rec.bootstraps()
-	r.s.pickBootstrap = func(masters []*host) *host {
+	r.s.pickBootstrap = func(masters []*model.Host) *model.Host {
 		for _, h := range masters {
 			if slices.Contains(bootstraps, h.ID) {
 				return h

@@ -3,6 +3,7 @@ package service
 import (
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -12,14 +13,14 @@ func minimum() versions.Hardware {
 }
 
 // hardwareRole is the role as the requirements know it.
-func hardwareRole(c *cluster, role string) string {
-	if c != nil && c.isSingle() && !c.isDay2() {
+func hardwareRole(c *model.Cluster, role string) string {
+	if c != nil && c.IsSingle() && !c.IsDay2() {
 		return versions.SingleNode
 	}
 	switch role {
-	case roleMaster, roleBootstrap:
+	case model.RoleMaster, model.RoleBootstrap:
 		return versions.Master
-	case roleArbiter:
+	case model.RoleArbiter:
 		return versions.Arbiter
 	}
 	return versions.Worker
@@ -27,24 +28,13 @@ func hardwareRole(c *cluster, role string) string {
 
 // requirementsFor is what a host needs for its role in its cluster, with what
 // the cluster's operators add.
-func requirementsFor(c *cluster, role string) versions.Hardware {
+func requirementsFor(c *model.Cluster, role string) versions.Hardware {
 	if c == nil {
 		return versions.RoleHardware("", versions.Worker)
 	}
-	operators := c.operatorNames()
-	if hardwareRole(c, role) == versions.Master && c.workersAsked() >= 2 { // whose volumes are on the workers
+	operators := c.OperatorNames()
+	if hardwareRole(c, role) == versions.Master && workersAsked(c) >= 2 { // whose volumes are on the workers
 		operators = slices.DeleteFunc(operators, func(name string) bool { return name == "lvm" })
 	}
 	return versions.HostHardware(c.OpenshiftVersion, hardwareRole(c, role), operators)
-}
-
-// operatorNames lists the OLM operators that the cluster will have.
-func (c *cluster) operatorNames() []string {
-	var names []string
-	for _, o := range c.MonitoredOperators {
-		if o.OperatorType == "olm" {
-			names = append(names, o.Name)
-		}
-	}
-	return names
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // maxBody bounds what a client may send: log archives are the largest.
@@ -64,7 +65,7 @@ func (s *Service) clusterRoutes(r *router) {
 	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, body[wireIgnored]("ignored-validations"))
 	r.on("GET /v2/clusters/{cluster_id}/preflight-requirements", s.preflight)
 	r.on("GET /v2/clusters/{cluster_id}/supported-platforms", s.supportedPlatforms)
-	r.on("GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts, choice("role", roleMaster, roleArbiter, roleWorker, roleAuto))
+	r.on("GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts, choice("role", model.RoleMaster, model.RoleArbiter, model.RoleWorker, model.RoleAuto))
 	r.on("GET /v2/clusters/{cluster_id}/ui-settings", s.readUISettings)
 	r.on("PUT /v2/clusters/{cluster_id}/ui-settings", s.setUISettings, body[string]("ui-settings"))
 	r.on("GET /v2/clusters/{cluster_id}/monitored-operators", s.readOperators)

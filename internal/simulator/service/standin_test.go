@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // standIn plays a host whose own words are not in the recording: it tells what
@@ -27,7 +29,7 @@ func (m *standIn) call(method, path string, body any) *httptest.ResponseRecorder
 	w := httptest.NewRecorder()
 	var text string
 	if body != nil {
-		text = inString(body)
+		text = model.InString(body)
 	}
 	m.r.s.ServeHTTP(w, httptest.NewRequest(method, Base+path, strings.NewReader(text)))
 	return w
@@ -127,10 +129,10 @@ func (m *standIn) diskSpeed() string {
 	}
 	if json.Unmarshal([]byte(m.known("disks_info")), &disks) == nil {
 		for _, d := range disks {
-			return inString(fields{"path": d.Path, "io_sync_duration": d.Speed.Ms})
+			return model.InString(fields{"path": d.Path, "io_sync_duration": d.Speed.Ms})
 		}
 	}
-	return inString(fields{"path": m.known("installation_disk_id"), "io_sync_duration": 5})
+	return model.InString(fields{"path": m.known("installation_disk_id"), "io_sync_duration": 5})
 }
 
 func (m *standIn) images(s step) string {
@@ -138,15 +140,15 @@ func (m *standIn) images(s step) string {
 	if json.Unmarshal([]byte(s.Args[0]), &asked) != nil {
 		return ""
 	}
-	var shown map[string]imageResult
+	var shown map[string]model.ImageResult
 	_ = json.Unmarshal([]byte(m.known("images_status")), &shown) // none is shown of a host that never pulled
-	var results []imageResult
+	var results []model.ImageResult
 	for _, name := range asked.Images {
 		result, ok := shown[name]
 		if !ok {
-			result = imageResult{Name: name, Result: "success", Time: 5, SizeBytes: 1e9, DownloadRate: 60}
+			result = model.ImageResult{Name: name, Result: "success", Time: 5, SizeBytes: 1e9, DownloadRate: 60}
 		}
 		results = append(results, result)
 	}
-	return inString(fields{"images": results})
+	return model.InString(fields{"images": results})
 }

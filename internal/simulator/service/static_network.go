@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // The types of an infra-env's image.
@@ -17,18 +19,6 @@ const (
 	disconnectedISO = "disconnected-iso"
 )
 
-// staticHost is one machine's network configuration.
-type staticHost struct {
-	Map         []macName `json:"mac_interface_map"`
-	NetworkYAML string    `json:"network_yaml"`
-	policy      string    // the configuration as machines read it
-}
-
-type macName struct {
-	LogicalNIC string `json:"logical_nic_name"`
-	MAC        string `json:"mac_address"`
-}
-
 var (
 	macPattern = regexp.MustCompile(`^([0-9A-Fa-f]{2}[:]){5}([0-9A-Fa-f]{2})$`)
 	// ownName is how the live system names a card by where it is.
@@ -37,18 +27,18 @@ var (
 
 // staticProblems lists what keeps configurations from being applied. What cannot be
 // read ends the list.
-func staticProblems(hosts []staticHost) []string {
+func staticProblems(hosts []model.StaticHost) []string {
 	var list []string
 	for i := range hosts {
 		h := &hosts[i]
-		if text := h.mapProblem(i); text != "" {
+		if text := mapProblem(h, i); text != "" {
 			list = append(list, text)
 		}
-		state, err := h.read()
+		state, err := read(h)
 		if err != nil {
 			return append(list, fmt.Sprintf("failed to validate network yaml for host %d, %s", i, firstLine(err.Error())))
 		}
-		if text := h.nameProblem(state); text != "" {
+		if text := nameProblem(h, state); text != "" {
 			list = append(list, text)
 		}
 	}
@@ -56,7 +46,7 @@ func staticProblems(hosts []staticHost) []string {
 }
 
 // mapProblem is what is wrong with the names of a machine's cards.
-func (h *staticHost) mapProblem(index int) string {
+func mapProblem(h *model.StaticHost, index int) string {
 	names, macs := map[string]bool{}, map[string]bool{}
 	for _, m := range h.Map {
 		names[m.LogicalNIC], macs[m.MAC] = true, true
@@ -82,7 +72,7 @@ type staticState struct {
 	} `json:"interfaces"`
 }
 
-func (h *staticHost) read() (staticState, error) {
+func read(h *model.StaticHost) (staticState, error) {
 	var state staticState
 	if h.NetworkYAML == "" {
 		return state, errors.New("cannot generate configuration with an empty host YAML")
@@ -95,13 +85,13 @@ func (h *staticHost) read() (staticState, error) {
 }
 
 // nameProblem is the first card that the service could not find on a machine.
-func (h *staticHost) nameProblem(state staticState) string {
+func nameProblem(h *model.StaticHost, state staticState) string {
 	byMAC := map[string]bool{}
 	for _, i := range state.Interfaces {
 		byMAC[i.Name] = i.Identifier == "mac-address"
 	}
 	found := func(name string) bool {
-		return slices.ContainsFunc(h.Map, func(m macName) bool { return m.LogicalNIC == name }) || byMAC[name] || ownName.MatchString(name)
+		return slices.ContainsFunc(h.Map, func(m model.MACName) bool { return m.LogicalNIC == name }) || byMAC[name] || ownName.MatchString(name)
 	}
 	for _, i := range state.Interfaces {
 		missing := false

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -53,7 +54,7 @@ func (s *Service) nextSteps(c *call) (reply, error) {
 		return reply{}, err
 	}
 	now := s.now()
-	h.CheckedInAt = millis(now)
+	h.CheckedInAt = model.Millis(now)
 	if text := c.URL.Query().Get("timestamp"); text != "" {
 		if at, err := strconv.ParseInt(text, 10, 64); err == nil {
 			h.Timestamp = at
@@ -62,16 +63,16 @@ func (s *Service) nextSteps(c *call) (reply, error) {
 	if version := c.Header.Get("discovery_agent_version"); version != "" {
 		h.AgentVersion = version
 	}
-	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage && !oneOf(h.state, hostBinding, hostUnbinding, hostInProgress) {
-		s.noteHost(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.name(), versions.AgentImage)
+	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage && !model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
+		s.noteHost(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(), versions.AgentImage)
 		return ok(instructions{PostAction: "continue", NextSeconds: 60,
-			Instructions: []step{s.step(stepUpgrade, inString(map[string]string{"agent_image": versions.AgentImage}))}})
+			Instructions: []step{s.step(stepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))}})
 	}
 	answer := instructions{PostAction: "continue", NextSeconds: 60}
-	switch h.state {
-	case hostBinding, hostUnbinding:
+	switch h.State {
+	case model.HostBinding, model.HostUnbinding:
 		answer.PostAction, answer.NextSeconds = "exit", 0
-	case hostDisconnected, hostError, hostCancelled, hostInsufficientUnbound, hostDisconnectedUnbound:
+	case model.HostDisconnected, model.HostError, model.HostCancelled, model.HostInsufficientUnbound, model.HostDisconnectedUnbound:
 		answer.NextSeconds = 120
 	}
 	answer.Instructions = s.stepsFor(h)
@@ -79,62 +80,62 @@ func (s *Service) nextSteps(c *call) (reply, error) {
 }
 
 // stepsFor lists what a host has to do in its state.
-func (s *Service) stepsFor(h *host) []step {
+func (s *Service) stepsFor(h *model.Host) []step {
 	inventoryStep := func() step { return s.step(stepInventory, h.ID) }
-	switch h.state {
-	case hostDiscovering:
+	switch h.State {
+	case model.HostDiscovering:
 		steps := []step{inventoryStep()}
-		if h.Kind == kindAddedHost {
+		if h.Kind == model.KindAddedHost {
 			steps = append(steps, s.ntpStep(h), s.domainStep(h))
 		}
 		return steps
-	case hostInsufficient, hostPendingInput, hostKnown, hostPreparationFailed:
-		if h.Kind == kindAddedHost {
+	case model.HostInsufficient, model.HostPendingInput, model.HostKnown, model.HostPreparationFailed:
+		if h.Kind == model.KindAddedHost {
 			return s.day2Steps(h, inventoryStep())
 		}
 		return s.day1Steps(h, inventoryStep())
-	case hostDisconnected, hostDisconnectedUnbound:
+	case model.HostDisconnected, model.HostDisconnectedUnbound:
 		return []step{inventoryStep()}
-	case hostDiscoveringUnbound, hostInsufficientUnbound, hostKnownUnbound:
+	case model.HostDiscoveringUnbound, model.HostInsufficientUnbound, model.HostKnownUnbound:
 		return []step{inventoryStep(), s.ntpStep(h)}
-	case hostPreparing:
+	case model.HostPreparing:
 		return s.preparationSteps(h)
-	case hostInstalling:
+	case model.HostInstalling:
 		return []step{s.installStep(h)}
-	case hostError, hostCancelled:
+	case model.HostError, model.HostCancelled:
 		return []step{s.logsStep(h), {Args: []string{}, ID: s.stepID(stepStop), Type: stepStop}}
 	}
 	return nil
 }
 
-func (s *Service) day1Steps(h *host, inv step) []step {
-	c := h.cluster
+func (s *Service) day1Steps(h *model.Host, inv step) []step {
+	c := h.Cluster
 	var steps []step
 	// A host that is known has told enough: its inventory comes later in the list.
-	if h.state != hostKnown {
+	if h.State != model.HostKnown {
 		steps = append(steps, inv)
 	}
 	steps = append(steps, s.connectivityStep(h)...)
-	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && encryptsRole(e.EnableOn, h.role()) {
-		steps = append(steps, s.step(stepTang, inString(map[string]string{"tang_servers": c.DiskEncryption.TangServers})))
+	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && encryptsRole(e.EnableOn, h.EffectiveRole()) {
+		steps = append(steps, s.step(stepTang, model.InString(map[string]string{"tang_servers": c.DiskEncryption.TangServers})))
 	}
-	if networks := h.ipv4Networks(); len(networks) > 0 {
-		steps = append(steps, s.step(stepFreeAddress, inString(networks)))
+	if networks := ipv4Networks(h); len(networks) > 0 {
+		steps = append(steps, s.step(stepFreeAddress, model.InString(networks)))
 	}
-	if h.state == hostKnown {
+	if h.State == model.HostKnown {
 		steps = append(steps, inv)
 	}
 	steps = append(steps, s.ntpStep(h), s.domainStep(h))
-	if len(c.APIVips)+len(c.IngressVips) > 0 && !c.userManaged() && !c.userBalanced() {
-		steps = append(steps, s.step(stepVips, inString(vipQuestions(c))))
+	if len(c.APIVips)+len(c.IngressVips) > 0 && !c.UserManaged() && !c.UserBalanced() {
+		steps = append(steps, s.step(stepVips, model.InString(vipQuestions(c))))
 	}
 	return steps
 }
 
-func (s *Service) day2Steps(h *host, inv step) []step {
+func (s *Service) day2Steps(h *model.Host, inv step) []step {
 	steps := []step{inv}
 	steps = append(steps, s.connectivityStep(h)...)
-	steps = append(steps, s.step(stepAPIVip, inString(s.apiVipRequest(h))), s.ntpStep(h), s.domainStep(h))
+	steps = append(steps, s.step(stepAPIVip, model.InString(s.apiVipRequest(h))), s.ntpStep(h), s.domainStep(h))
 	return steps
 }
 
@@ -148,22 +149,22 @@ func (s *Service) step(kind string, args ...string) step {
 	return step{Args: args, ID: s.stepID(kind), Type: kind}
 }
 
-func (s *Service) ntpStep(h *host) step {
-	return s.step(stepNTP, inString(map[string]string{"ntp_source": h.timeServers()}))
+func (s *Service) ntpStep(h *model.Host) step {
+	return s.step(stepNTP, model.InString(map[string]string{"ntp_source": timeServers(h)}))
 }
 
 // timeServers are whom a host asks for the time: its cluster's, and only where that
 // names none, those of the InfraEnvs of the cluster's hosts.
-func (h *host) timeServers() string {
-	if h.cluster == nil {
-		return cmp.Or(h.infraEnv.NtpSources, h.infraEnv.AdditionalNtpSources)
+func timeServers(h *model.Host) string {
+	if h.Cluster == nil {
+		return cmp.Or(h.InfraEnv.NtpSources, h.InfraEnv.AdditionalNtpSources)
 	}
-	if own := cmp.Or(h.cluster.NtpSources, h.cluster.AdditionalNtpSource); own != "" {
+	if own := cmp.Or(h.Cluster.NtpSources, h.Cluster.AdditionalNtpSource); own != "" {
 		return own
 	}
 	var all []string
-	for _, other := range h.cluster.hosts {
-		for _, source := range strings.Split(other.infraEnv.AdditionalNtpSources, ",") {
+	for _, other := range h.Cluster.Hosts {
+		for _, source := range strings.Split(other.InfraEnv.AdditionalNtpSources, ",") {
 			if source != "" && !slices.Contains(all, source) {
 				all = append(all, source)
 			}
@@ -176,16 +177,16 @@ type domainName struct {
 	Name string `json:"domain_name"`
 }
 
-func (s *Service) domainStep(h *host) step {
-	c := h.cluster
+func (s *Service) domainStep(h *model.Host) step {
+	c := h.Cluster
 	base := c.Name + "." + c.BaseDNSDomain
 	domains := []domainName{{"api." + base}, {"api-int." + base}, {"console-openshift-console.apps." + base},
 		{"validateNoWildcardDNS." + base + "."}, {"validateNoWildcardDNS." + base}}
-	if !c.isDay2() {
+	if !c.IsDay2() {
 		registry, _, _ := strings.Cut(c.OcpReleaseImage, "/")
 		domains = append(domains, domainName{registry})
 	}
-	return s.step(stepDomains, inString(map[string]any{"domains": domains}))
+	return s.step(stepDomains, model.InString(map[string]any{"domains": domains}))
 }
 
 // peer is another host of the cluster, as the connectivity step names it.
@@ -201,18 +202,18 @@ type peerNIC struct {
 }
 
 // connectivityStep tells a host whom to look for; none while it is alone.
-func (s *Service) connectivityStep(h *host) []step {
+func (s *Service) connectivityStep(h *model.Host) []step {
 	var peers []peer
-	for _, other := range h.cluster.hosts {
-		if other == h || other.inv == nil || oneOf(other.state, hostDiscovering, hostDisconnected, hostInstalled) && h.Kind != kindAddedHost || other.Kind == kindAddedHost {
+	for _, other := range h.Cluster.Hosts {
+		if other == h || other.Inv == nil || model.OneOf(other.State, model.HostDiscovering, model.HostDisconnected, model.HostInstalled) && h.Kind != model.KindAddedHost || other.Kind == model.KindAddedHost {
 			continue
 		}
 		p := peer{HostID: other.ID}
-		for i, n := range other.inv.Interfaces {
+		for i, n := range other.Inv.Interfaces {
 			var ips []string
-			for _, a := range other.inv.addresses {
-				if a.nic == i {
-					ips = append(ips, a.prefix.Addr().String())
+			for _, a := range other.Inv.Addresses {
+				if a.NIC == i {
+					ips = append(ips, a.Prefix.Addr().String())
 				}
 			}
 			if len(ips) > 0 {
@@ -224,17 +225,17 @@ func (s *Service) connectivityStep(h *host) []step {
 	if len(peers) == 0 {
 		return nil
 	}
-	return []step{s.step(stepConnectivity, inString(peers))}
+	return []step{s.step(stepConnectivity, model.InString(peers))}
 }
 
 // ipv4Networks lists the networks in which the host may look for free addresses.
-func (h *host) ipv4Networks() []string {
+func ipv4Networks(h *model.Host) []string {
 	var list []string
-	if h.inv == nil {
+	if h.Inv == nil {
 		return nil
 	}
-	for _, a := range h.inv.addresses {
-		network := a.prefix.Masked()
+	for _, a := range h.Inv.Addresses {
+		network := a.Prefix.Masked()
 		if network.Addr().Is4() && network.Bits() >= 22 && !slices.Contains(list, network.String()) {
 			list = append(list, network.String())
 		}
@@ -247,7 +248,7 @@ type vipQuestion struct {
 	Type string `json:"vip_type"`
 }
 
-func vipQuestions(c *cluster) []vipQuestion {
+func vipQuestions(c *model.Cluster) []vipQuestion {
 	var list []vipQuestion
 	for _, v := range c.APIVips {
 		list = append(list, vipQuestion{v.IP, "api"})
@@ -271,27 +272,27 @@ type labelHeader struct {
 }
 
 // apiVipRequest is where a host to be added finds its ignition.
-func (s *Service) apiVipRequest(h *host) apiVipRequest {
-	c := h.cluster
+func (s *Service) apiVipRequest(h *model.Host) apiVipRequest {
+	c := h.Cluster
 	pool := h.MachineConfigPool
 	if pool == "" {
 		pool = h.Role
 	}
-	r := apiVipRequest{Token: h.token}
-	if h.headers != "" {
-		_ = json.Unmarshal([]byte(h.headers), &r.RequestHeaders) // it was encoded here
+	r := apiVipRequest{Token: h.Token}
+	if h.Headers != "" {
+		_ = json.Unmarshal([]byte(h.Headers), &r.RequestHeaders) // it was encoded here
 	}
 	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
 		r.URL = strings.TrimSuffix(c.IgnitionEndpoint.URL, "/") + "/" + pool
 		r.CACertificate = c.IgnitionEndpoint.CACertificate
 		return r
 	}
-	r.URL = fmt.Sprintf("http://%s:22624/config/%s", c.apiAddress(), pool)
+	r.URL = fmt.Sprintf("http://%s:22624/config/%s", apiAddress(c), pool)
 	return r
 }
 
 // apiAddress is where the API of an installed cluster is reached.
-func (c *cluster) apiAddress() string {
+func apiAddress(c *model.Cluster) string {
 	if c.APIVipDNSName != "" {
 		return c.APIVipDNSName
 	}
@@ -311,25 +312,25 @@ func stockPatience() patience { return patience{8 * time.Minute, 16 * time.Minut
 func (p patience) host() time.Duration    { return p.images + time.Minute }
 func (p patience) cluster() time.Duration { return p.images + 2*time.Minute }
 
-func (s *Service) preparationSteps(h *host) []step {
-	if h.Kind == kindAddedHost {
+func (s *Service) preparationSteps(h *model.Host) []step {
+	if h.Kind == model.KindAddedHost {
 		return nil
 	}
 	var steps []step
-	if !h.diskTested || h.diskPath != h.InstallationDiskID {
-		steps = append(steps, s.step(stepDiskSpeed, inString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.patience.disk.Seconds())))
+	if !h.DiskTested || h.DiskPath != h.InstallationDiskID {
+		steps = append(steps, s.step(stepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.patience.disk.Seconds())))
 	}
-	if len(h.imageResults) == 0 {
-		steps = append(steps, s.step(stepImages, inString(struct {
+	if len(h.ImageResults) == 0 {
+		steps = append(steps, s.step(stepImages, model.InString(struct {
 			Images  []string `json:"images"`
 			Timeout int      `json:"timeout"`
-		}{imagesFor(h.cluster), int(s.patience.images.Seconds())})))
+		}{imagesFor(h.Cluster), int(s.patience.images.Seconds())})))
 	}
 	return steps
 }
 
 // imagesFor lists the images that a host pulls before the installation.
-func imagesFor(c *cluster) []string {
+func imagesFor(c *model.Cluster) []string {
 	mco, gather := payloadImages(c)
 	return []string{c.OcpReleaseImage, mco, gather, versions.InstallerImage}
 }

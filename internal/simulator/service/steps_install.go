@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -39,7 +40,7 @@ type installProxy struct {
 }
 
 // payloadImages are the two images of the cluster's release that agents pull.
-func payloadImages(c *cluster) (mco, mustGather string) {
+func payloadImages(c *model.Cluster) (mco, mustGather string) {
 	release, found := versions.ReleaseByURL(c.OcpReleaseImage)
 	if !found {
 		return "", ""
@@ -48,34 +49,34 @@ func payloadImages(c *cluster) (mco, mustGather string) {
 	return p.MachineConfigOperator, p.MustGather
 }
 
-func (s *Service) installStep(h *host) step {
-	c := h.cluster
+func (s *Service) installStep(h *model.Host) step {
+	c := h.Cluster
 	r := installRequest{
 		BootDevice: h.InstallationDiskID, ClusterID: c.ID, ControlPlaneCount: c.ControlPlaneCount,
-		ControllerImage: versions.ControllerImage, DisksToFormat: h.disksToFormat(), SkipMCOReboot: c.OpenshiftVersion != "",
-		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: h.installerArgs(), InstallerImage: versions.InstallerImage,
+		ControllerImage: versions.ControllerImage, DisksToFormat: disksToFormat(h), SkipMCOReboot: c.OpenshiftVersion != "",
+		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: installerArgs(h), InstallerImage: versions.InstallerImage,
 		NotifyReboots: true, Role: h.Role,
 	}
 	if !s.cfg.Release.Has(countsSince) {
 		r.ControlPlaneCount, r.HighAvailability = 0, c.HighAvailabilityMode
 	}
 	if h.Bootstrap {
-		r.Role = roleBootstrap
+		r.Role = model.RoleBootstrap
 	}
-	if h.Kind != kindAddedHost {
+	if h.Kind != model.KindAddedHost {
 		r.MCOImage, r.MustGatherImage = payloadImages(c)
 		r.OpenshiftVersion = c.OpenshiftVersion
 	}
 	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
-		r.Proxy = &installProxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: c.directlyReachedByInstaller()}
+		r.Proxy = &installProxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: directlyReachedByInstaller(c)}
 	}
 	h.InstallerVersion = versions.InstallerImage
-	return s.step(stepInstall, inString(r))
+	return s.step(stepInstall, model.InString(r))
 }
 
 // directlyReachedByInstaller is the user's list of what needs no proxy, and what the
 // installer on a host has to reach itself.
-func (c *cluster) directlyReachedByInstaller() string {
+func directlyReachedByInstaller(c *model.Cluster) string {
 	asked := strings.TrimSpace(c.NoProxy)
 	if asked == "*" {
 		return asked
@@ -92,15 +93,15 @@ func (c *cluster) directlyReachedByInstaller() string {
 
 // disksToFormat lists the bootable disks other than the one installed on: they
 // are wiped, so that the machine boots what was installed.
-func (h *host) disksToFormat() []string {
+func disksToFormat(h *model.Host) []string {
 	list := []string{}
-	if h.inv == nil {
+	if h.Inv == nil {
 		return list
 	}
-	for i := range h.inv.Disks {
-		d := &h.inv.Disks[i]
-		id := d.identifier()
-		if d.Bootable && !d.Removable && !d.IsInstallationMedia && id != h.InstallationDiskID && !slices.Contains(h.skipDisks, id) {
+	for i := range h.Inv.Disks {
+		d := &h.Inv.Disks[i]
+		id := d.Identifier()
+		if d.Bootable && !d.Removable && !d.IsInstallationMedia && id != h.InstallationDiskID && !slices.Contains(h.SkipDisks, id) {
 			list = append(list, id)
 		}
 	}
@@ -109,54 +110,54 @@ func (h *host) disksToFormat() []string {
 
 // installerArgs are the flags for coreos-installer: the user's own, with what the
 // host's network needs to come up after the reboot.
-func (h *host) installerArgs() string {
+func installerArgs(h *model.Host) string {
 	args := stringList(h.InstallerArgs)
-	if len(h.infraEnv.static) > 0 {
+	if len(h.InfraEnv.Static) > 0 {
 		if !slices.Contains(args, "--copy-network") {
 			args = append(args, "--copy-network")
 		}
-		return inString(args)
+		return model.InString(args)
 	}
 	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "ip=") }) {
-		return inString(args)
+		return model.InString(args)
 	}
-	if karg := h.ipArgument(); karg != "" {
+	if karg := ipArgument(h); karg != "" {
 		args = append(args, "--append-karg", karg)
 	}
 	if len(args) == 0 {
 		return ""
 	}
-	return inString(args)
+	return model.InString(args)
 }
 
 // ipArgument asks the initrd to configure the card in the machine network; an
 // address is bound to the card, not to its name, because names may differ.
-func (h *host) ipArgument() string {
-	if h.inv == nil || h.cluster.Imported { // an imported cluster's networks are not known
+func ipArgument(h *model.Host) string {
+	if h.Inv == nil || h.Cluster.Imported { // an imported cluster's networks are not known
 		return ""
 	}
 	i := -1
-	for _, n := range h.cluster.MachineNetworks {
+	for _, n := range h.Cluster.MachineNetworks {
 		network, err := netip.ParsePrefix(n.CIDR)
 		if err != nil {
 			continue
 		}
-		if a, in := h.inv.in(network); in {
-			i = a.nic
+		if a, in := h.Inv.In(network); in {
+			i = a.NIC
 			break
 		}
 	}
 	if i < 0 {
-		r := h.inv.defaultRoute()
+		r := h.Inv.DefaultRoute()
 		if r == nil {
 			return ""
 		}
-		i = slices.IndexFunc(h.inv.Interfaces, func(n nic) bool { return n.Name == r.Interface })
+		i = slices.IndexFunc(h.Inv.Interfaces, func(n model.NIC) bool { return n.Name == r.Interface })
 	}
 	if i < 0 {
 		return ""
 	}
-	n := h.inv.Interfaces[i]
+	n := h.Inv.Interfaces[i]
 	mac := strings.ReplaceAll(strings.ToLower(n.MacAddress), ":", "-")
 	switch {
 	case len(n.IPV4Addresses) > 0 && len(n.IPV6Addresses) > 0:
@@ -177,18 +178,18 @@ type logsRequest struct {
 }
 
 // logsStep asks for logs; the bootstrap collects the other masters' as well.
-func (s *Service) logsStep(h *host) step {
+func (s *Service) logsStep(h *model.Host) step {
 	r := logsRequest{Bootstrap: h.Bootstrap, ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerGather: true}
-	if h.Bootstrap && h.cluster != nil {
-		for _, other := range h.cluster.hosts {
-			if other == h || other.Role != roleMaster || other.inv == nil {
+	if h.Bootstrap && h.Cluster != nil {
+		for _, other := range h.Cluster.Hosts {
+			if other == h || other.Role != model.RoleMaster || other.Inv == nil {
 				continue
 			}
-			for _, a := range other.inv.addresses {
-				r.MasterIPs = append(r.MasterIPs, a.prefix.Addr().String())
+			for _, a := range other.Inv.Addresses {
+				r.MasterIPs = append(r.MasterIPs, a.Prefix.Addr().String())
 			}
 		}
 		slices.Sort(r.MasterIPs)
 	}
-	return s.step(stepLogs, inString(r))
+	return s.step(stepLogs, model.InString(r))
 }

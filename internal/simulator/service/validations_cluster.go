@@ -10,22 +10,23 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // clusterCheck is the evaluation of one cluster.
 type clusterCheck struct {
 	report
 	s *Service
-	c *cluster
+	c *model.Cluster
 	// machine is the cluster's machine networks as the tick found them.
-	machine []machineNetwork
+	machine []model.MachineNetwork
 	found   bool // some host has an inventory
 }
 
-func (s *Service) evaluateCluster(c *cluster) []check {
+func (s *Service) evaluateCluster(c *model.Cluster) []model.Check {
 	e := &clusterCheck{s: s, c: c, machine: c.MachineNetworks}
-	e.found = slices.ContainsFunc(c.hosts, func(h *host) bool { return h.inv != nil })
-	e.list = make([]check, 0, 48)
+	e.found = slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv != nil })
+	e.list = make([]model.Check, 0, 48)
 	e.configuration()
 	e.hostsData()
 	e.network()
@@ -36,23 +37,23 @@ func (s *Service) evaluateCluster(c *cluster) []check {
 func (e *clusterCheck) configuration() {
 	e.in(catConfiguration)("platform-requirements-satisfied")(e.platform())
 	if e.c.PullSecretSet {
-		e.add(catConfiguration, "pull-secret-set", passed, "The pull secret is set.")
+		e.add(catConfiguration, "pull-secret-set", model.Passed, "The pull secret is set.")
 		return
 	}
-	e.add(catConfiguration, "pull-secret-set", failed, "The pull secret is not set.")
+	e.add(catConfiguration, "pull-secret-set", model.Failed, "The pull secret is not set.")
 }
 
 func (e *clusterCheck) hostsData() {
-	ready := passed
-	for _, h := range e.c.hosts {
-		if !oneOf(h.state, hostKnown, hostPreparing, hostPrepared) {
-			ready = failed
+	ready := model.Passed
+	for _, h := range e.c.Hosts {
+		if !model.OneOf(h.State, model.HostKnown, model.HostPreparing, model.HostPrepared) {
+			ready = model.Failed
 		}
 	}
-	if ready == passed {
-		e.add(catHostsData, "all-hosts-are-ready-to-install", passed, "All hosts in the cluster are ready to install.")
+	if ready == model.Passed {
+		e.add(catHostsData, "all-hosts-are-ready-to-install", model.Passed, "All hosts in the cluster are ready to install.")
 	} else {
-		e.add(catHostsData, "all-hosts-are-ready-to-install", failed, "The cluster has hosts that are not ready to install.")
+		e.add(catHostsData, "all-hosts-are-ready-to-install", model.Failed, "The cluster has hosts that are not ready to install.")
 	}
 	status, message := e.masters()
 	e.add(catHostsData, "sufficient-masters-count", status, message)
@@ -62,18 +63,18 @@ func (e *clusterCheck) hostsData() {
 // without a role fill it up.
 func (e *clusterCheck) masters() (string, string) {
 	const exact = "The cluster has the exact amount of dedicated control plane nodes."
-	masters, arbiters, workers := e.c.castRoles()
+	masters, arbiters, workers := castRoles(e.c)
 	want := int(e.c.ControlPlaneCount)
-	if e.c.isSingle() {
+	if e.c.IsSingle() {
 		if masters == 1 && workers == 0 {
-			return passed, exact
+			return model.Passed, exact
 		}
-		return failed, "Single-node clusters must have a single control plane node and no workers."
+		return model.Failed, "Single-node clusters must have a single control plane node and no workers."
 	}
 	suffix := ""
 	if want == 2 && arbiters == 0 {
 		fenced := 0
-		for _, h := range e.c.hosts {
+		for _, h := range e.c.Hosts {
 			if h.FencingCredentials != "" {
 				fenced++
 			}
@@ -83,21 +84,21 @@ func (e *clusterCheck) masters() (string, string) {
 		}
 	}
 	if masters != want || suffix != "" {
-		return failed, fmt.Sprintf("The cluster must have exactly %d dedicated control plane nodes%s. Add or remove hosts, or change their roles configurations to meet the requirement.", want, suffix)
+		return model.Failed, fmt.Sprintf("The cluster must have exactly %d dedicated control plane nodes%s. Add or remove hosts, or change their roles configurations to meet the requirement.", want, suffix)
 	}
-	return passed, exact
+	return model.Passed, exact
 }
 
 // castRoles counts the hosts by role, where open ones fill up the control plane, then an
 // arbiter where one is needed, if they are strong enough; the others are workers.
-func (c *cluster) castRoles() (masters, arbiters, workers int) {
-	masters, arbiters, workers, _ = c.countRoles()
-	for _, h := range c.hosts {
+func castRoles(c *model.Cluster) (masters, arbiters, workers int) {
+	masters, arbiters, workers, _ = countRoles(c)
+	for _, h := range c.Hosts {
 		switch {
-		case h.role() != roleAuto:
-		case masters < int(c.ControlPlaneCount) && c.strongEnough(h, roleMaster):
+		case h.EffectiveRole() != model.RoleAuto:
+		case masters < int(c.ControlPlaneCount) && strongEnough(c, h, model.RoleMaster):
 			masters++
-		case c.ControlPlaneCount == 2 && arbiters == 0 && c.strongEnough(h, roleArbiter):
+		case c.ControlPlaneCount == 2 && arbiters == 0 && strongEnough(c, h, model.RoleArbiter):
 			arbiters++
 		default:
 			workers++
@@ -107,14 +108,14 @@ func (c *cluster) castRoles() (masters, arbiters, workers int) {
 }
 
 // countRoles counts the hosts by role; open ones have none yet.
-func (c *cluster) countRoles() (masters, arbiters, workers, open int) {
-	for _, h := range c.hosts {
-		switch h.role() {
-		case roleMaster, roleBootstrap:
+func countRoles(c *model.Cluster) (masters, arbiters, workers, open int) {
+	for _, h := range c.Hosts {
+		switch h.EffectiveRole() {
+		case model.RoleMaster, model.RoleBootstrap:
 			masters++
-		case roleArbiter:
+		case model.RoleArbiter:
 			arbiters++
-		case roleWorker:
+		case model.RoleWorker:
 			workers++
 		default:
 			open++
@@ -135,7 +136,7 @@ func (e *clusterCheck) network() {
 	add("machine-cidr-defined")(e.machineDefined())
 	add("machine-cidr-equals-to-calculated-cidr")(e.machineCalculated())
 	add("network-prefix-valid")(e.prefixValid())
-	add("network-type-valid")(passed, "The cluster has a valid network type")
+	add("network-type-valid")(model.Passed, "The cluster has a valid network type")
 	add("networks-same-address-families")(e.sameFamilies())
 	add("no-cidrs-overlapping")(e.noOverlap())
 	add("ntp-server-configured")(e.clocks())
@@ -144,17 +145,17 @@ func (e *clusterCheck) network() {
 
 func definedOr(ok bool, good, bad string) (string, string) {
 	if ok {
-		return passed, good
+		return model.Passed, good
 	}
-	return failed, bad
+	return model.Failed, bad
 }
 
 // platform asks for the manifests that one platform cannot do without.
 func (e *clusterCheck) platform() (string, string) {
-	if p := e.c.Platform; p != nil && p.Type == "external" && p.External != nil && p.External.PlatformName == "oci" && !e.c.makesUseOf("Custom manifest") {
-		return failed, "The custom manifest required for Oracle Cloud Infrastructure platform integration has not been added. Add a custom manifest to continue."
+	if p := e.c.Platform; p != nil && p.Type == "external" && p.External != nil && p.External.PlatformName == "oci" && !e.c.MakesUseOf("Custom manifest") {
+		return model.Failed, "The custom manifest required for Oracle Cloud Infrastructure platform integration has not been added. Add a custom manifest to continue."
 	}
-	return passed, "Platform requirements satisfied"
+	return model.Passed, "Platform requirements satisfied"
 }
 
 // manifests asks for those of a network that OpenShift does not bring.
@@ -165,44 +166,44 @@ func (e *clusterCheck) manifests() (string, string) {
 		kind = cmp.Or(overrides.Networking.NetworkType, kind)
 	}
 	switch {
-	case !oneOf(kind, "Cilium", "Calico", "CiscoACI", "None"):
-		return passed, "No custom manifests are required"
-	case e.c.makesUseOf("Custom manifest"):
-		return passed, "Custom manifests are uploaded"
+	case !model.OneOf(kind, "Cilium", "Calico", "CiscoACI", "None"):
+		return model.Passed, "No custom manifests are required"
+	case e.c.MakesUseOf("Custom manifest"):
+		return model.Passed, "Custom manifests are uploaded"
 	}
-	return failed, fmt.Sprintf("Custom manifests are required for: %s network type. Please upload manifests via the custom manifests API.", kind)
+	return model.Failed, fmt.Sprintf("Custom manifests are required for: %s network type. Please upload manifests via the custom manifests API.", kind)
 }
 
 func (e *clusterCheck) machineDefined() (string, string) {
 	switch {
-	case e.c.userManaged() && !e.c.isSingle():
-		return passed, "No Machine Network CIDR needed: User Managed Networking"
+	case e.c.UserManaged() && !e.c.IsSingle():
+		return model.Passed, "No Machine Network CIDR needed: User Managed Networking"
 	case len(e.machine) > 0:
-		return passed, "The Machine Network CIDR is defined."
+		return model.Passed, "The Machine Network CIDR is defined."
 	case !e.found:
-		return pending, "Hosts have not been discovered yet"
+		return model.Pending, "Hosts have not been discovered yet"
 	case e.c.VipDHCPAllocation != nil && *e.c.VipDHCPAllocation:
-		return failed, "The Machine Network CIDR is undefined; setting the Machine Network CIDR initiates the VIPs DHCP lease allocation."
-	case e.c.isSingle():
-		return failed, "The Machine Network CIDR is undefined; Setting Machine Network CIDR is required for single node cluster"
+		return model.Failed, "The Machine Network CIDR is undefined; setting the Machine Network CIDR initiates the VIPs DHCP lease allocation."
+	case e.c.IsSingle():
+		return model.Failed, "The Machine Network CIDR is undefined; Setting Machine Network CIDR is required for single node cluster"
 	}
-	return failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."
+	return model.Failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."
 }
 
 func (e *clusterCheck) machineCalculated() (string, string) {
 	switch {
-	case e.c.userManaged():
-		return passed, "The Cluster Machine CIDR is not required: User Managed Networking"
-	case e.c.userBalanced():
-		return passed, "Calculating machine network CIDR is not enabled: User Managed Load Balancer"
+	case e.c.UserManaged():
+		return model.Passed, "The Cluster Machine CIDR is not required: User Managed Networking"
+	case e.c.UserBalanced():
+		return model.Passed, "Calculating machine network CIDR is not enabled: User Managed Load Balancer"
 	case len(e.c.APIVips) == 0 && len(e.c.IngressVips) == 0:
-		return pending, "The Machine Network CIDR, API virtual IPs, or Ingress virtual IPs are undefined."
+		return model.Pending, "The Machine Network CIDR, API virtual IPs, or Ingress virtual IPs are undefined."
 	case !e.found:
-		return pending, "Hosts have not been discovered yet"
+		return model.Pending, "Hosts have not been discovered yet"
 	}
 	var problems []string
 	for i, v := range e.c.APIVips {
-		calculated := e.c.networkOfVip(v.IP)
+		calculated := networkOfVip(e.c, v.IP)
 		switch {
 		case calculated == "":
 			problems = append(problems, "No suitable matching CIDR found for VIP "+v.IP)
@@ -211,18 +212,18 @@ func (e *clusterCheck) machineCalculated() (string, string) {
 		}
 	}
 	if len(problems) > 0 {
-		return failed, listed(problems...)
+		return model.Failed, listed(problems...)
 	}
-	return passed, "The Cluster Machine CIDR is equivalent to the calculated CIDR."
+	return model.Passed, "The Cluster Machine CIDR is equivalent to the calculated CIDR."
 }
 
 func (e *clusterCheck) prefixValid() (string, string) {
 	if len(e.c.ClusterNetworks) == 0 {
-		return pending, "The Cluster Network CIDR is undefined."
+		return model.Pending, "The Cluster Network CIDR is undefined."
 	}
 	for _, n := range e.c.ClusterNetworks {
 		if n.HostPrefix <= 0 {
-			return failed, fmt.Sprintf("Invalid Cluster Network prefix: Host prefix, now %d, must be a positive integer.", n.HostPrefix)
+			return model.Failed, fmt.Sprintf("Invalid Cluster Network prefix: Host prefix, now %d, must be a positive integer.", n.HostPrefix)
 		}
 		network, err := netip.ParsePrefix(n.CIDR)
 		if err != nil {
@@ -230,19 +231,19 @@ func (e *clusterCheck) prefixValid() (string, string) {
 		}
 		width := network.Addr().BitLen()
 		if int(n.HostPrefix) > width-7 {
-			return failed, fmt.Sprintf("Host prefix, now %d, must be less than or equal to %d to allow at least 128 addresses", n.HostPrefix, width-7)
+			return model.Failed, fmt.Sprintf("Host prefix, now %d, must be less than or equal to %d to allow at least 128 addresses", n.HostPrefix, width-7)
 		}
-		if room := int(n.HostPrefix) - network.Bits(); room < 0 || room < 31 && 1<<room < max(4, len(e.c.hosts)) {
-			return failed, fmt.Sprintf("Cluster network CIDR prefix %d does not contain enough addresses for %d hosts each one with %d prefix (%d addresses)",
-				network.Bits(), max(4, len(e.c.hosts)), n.HostPrefix, 1<<min(62, width-int(n.HostPrefix)))
+		if room := int(n.HostPrefix) - network.Bits(); room < 0 || room < 31 && 1<<room < max(4, len(e.c.Hosts)) {
+			return model.Failed, fmt.Sprintf("Cluster network CIDR prefix %d does not contain enough addresses for %d hosts each one with %d prefix (%d addresses)",
+				network.Bits(), max(4, len(e.c.Hosts)), n.HostPrefix, 1<<min(62, width-int(n.HostPrefix)))
 		}
 	}
-	return passed, "The Cluster Network prefix is valid."
+	return model.Passed, "The Cluster Network prefix is valid."
 }
 
 // undefinedNetworks is the pending answer while a network is missing.
 func (e *clusterCheck) undefinedNetworks() (string, bool) {
-	machineNeeded := !e.c.userManaged() || e.c.isSingle()
+	machineNeeded := !e.c.UserManaged() || e.c.IsSingle()
 	if len(e.c.ClusterNetworks) > 0 && len(e.c.ServiceNetworks) > 0 && (!machineNeeded || len(e.machine) > 0) {
 		return "", false
 	}
@@ -262,44 +263,31 @@ func families(cidrs []string) []bool {
 	return list
 }
 
-func (c *cluster) cidrs() (machine, clusterNets, services []string) {
-	for _, n := range c.MachineNetworks {
-		machine = append(machine, n.CIDR)
-	}
-	for _, n := range c.ClusterNetworks {
-		clusterNets = append(clusterNets, n.CIDR)
-	}
-	for _, n := range c.ServiceNetworks {
-		services = append(services, n.CIDR)
-	}
-	return machine, clusterNets, services
-}
-
 func (e *clusterCheck) sameFamilies() (string, string) {
 	if text, missing := e.undefinedNetworks(); missing {
-		return pending, text
+		return model.Pending, text
 	}
-	machine, clusterNets, services := e.c.cidrs()
+	machine, clusterNets, services := e.c.CIDRs()
 	if !slices.Equal(families(services), families(clusterNets)) {
-		return failed, "Address families of networks (ServiceNetworks, ClusterNetworks) are not the same."
+		return model.Failed, "Address families of networks (ServiceNetworks, ClusterNetworks) are not the same."
 	}
-	if (!e.c.userManaged() || e.c.isSingle()) && !slices.Equal(families(services), families(machine)) {
-		return failed, "Address families of networks (MachineNetworks, ServiceNetworks, ClusterNetworks) are not the same."
+	if (!e.c.UserManaged() || e.c.IsSingle()) && !slices.Equal(families(services), families(machine)) {
+		return model.Failed, "Address families of networks (MachineNetworks, ServiceNetworks, ClusterNetworks) are not the same."
 	}
-	return passed, "Same address families for all networks."
+	return model.Passed, "Same address families for all networks."
 }
 
 func (e *clusterCheck) noOverlap() (string, string) {
 	if text, missing := e.undefinedNetworks(); missing {
-		if e.c.userManaged() {
+		if e.c.UserManaged() {
 			text = "At least one of the CIDRs (Cluster Network, Service Network) is undefined."
 		}
-		return pending, text
+		return model.Pending, text
 	}
 	if len(e.c.ClusterNetworks) != len(e.c.ServiceNetworks) {
-		return errored, "A mismatch between the number of Cluster and Service networks"
+		return model.Errored, "A mismatch between the number of Cluster and Service networks"
 	}
-	machine, clusterNets, services := e.c.cidrs()
+	machine, clusterNets, services := e.c.CIDRs()
 	own := "" // the last one goes with all families that come after it
 	for i := range clusterNets {
 		if i < len(machine) {
@@ -310,17 +298,17 @@ func (e *clusterCheck) noOverlap() (string, string) {
 			{"MachineNetworkCIDR and ClusterNetworkCidr", own, clusterNets[i]},
 			{"ServiceNetworkCidr and ClusterNetworkCidr", services[i], clusterNets[i]},
 		} {
-			if pair.a == own && e.c.userManaged() && !e.c.isSingle() {
+			if pair.a == own && e.c.UserManaged() && !e.c.IsSingle() {
 				continue
 			}
 			x, err := netip.ParsePrefix(pair.a)
 			y, err2 := netip.ParsePrefix(pair.b)
 			if err == nil && err2 == nil && x.Overlaps(y) {
-				return failed, fmt.Sprintf("CIDRS Overlapping: %s: CIDRS %s and %s overlap.", pair.names, pair.a, pair.b)
+				return model.Failed, fmt.Sprintf("CIDRS Overlapping: %s: CIDRS %s and %s overlap.", pair.names, pair.a, pair.b)
 			}
 		}
 	}
-	return passed, "No CIDRS are overlapping."
+	return model.Passed, "No CIDRS are overlapping."
 }
 
 // timeLimit is how far apart the clocks of two hosts may be.
@@ -330,8 +318,8 @@ const timeLimit = 4 * time.Minute
 func (e *clusterCheck) clocks() (string, string) {
 	var least, most time.Duration
 	first := true
-	for _, h := range e.c.hosts {
-		if h.Timestamp == 0 || !oneOf(h.state, hostDiscovering, hostPendingInput, hostInsufficient, hostKnown) {
+	for _, h := range e.c.Hosts {
+		if h.Timestamp == 0 || !model.OneOf(h.State, model.HostDiscovering, model.HostPendingInput, model.HostInsufficient, model.HostKnown) {
 			continue
 		}
 		ahead := time.Unix(h.Timestamp, 0).Sub(time.Time(h.CheckedInAt))
@@ -341,7 +329,7 @@ func (e *clusterCheck) clocks() (string, string) {
 		least, most = min(least, ahead), max(most, ahead)
 	}
 	if most-least > timeLimit {
-		return failed, fmt.Sprintf("Hosts' clocks are not synchronized (there's more than a %d minutes gap between clocks), please configure an NTP server via DHCP or set clocks manually.", int(timeLimit.Minutes()))
+		return model.Failed, fmt.Sprintf("Hosts' clocks are not synchronized (there's more than a %d minutes gap between clocks), please configure an NTP server via DHCP or set clocks manually.", int(timeLimit.Minutes()))
 	}
-	return passed, "No ntp problems found"
+	return model.Passed, "No ntp problems found"
 }

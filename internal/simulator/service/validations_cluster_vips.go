@@ -5,64 +5,66 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // vipless says why a cluster needs no virtual addresses; empty if it does.
 func (e *clusterCheck) vipless() string {
 	switch {
-	case e.c.userManaged():
+	case e.c.UserManaged():
 		return "User Managed Networking"
-	case e.c.isSingle():
+	case e.c.IsSingle():
 		return "SNO"
 	}
 	return ""
 }
 
-func (e *clusterCheck) vipsDefined(name string, list []vip) (string, string) {
+func (e *clusterCheck) vipsDefined(name string, list []model.VIP) (string, string) {
 	if why := e.vipless(); why != "" {
-		return passed, fmt.Sprintf("%s virtual IPs are not required: %s", name, why)
+		return model.Passed, fmt.Sprintf("%s virtual IPs are not required: %s", name, why)
 	}
 	if len(list) > 0 {
-		return passed, name + " virtual IPs are defined."
+		return model.Passed, name + " virtual IPs are defined."
 	}
-	return failed, name + " virtual IPs are undefined and must be provided."
+	return model.Failed, name + " virtual IPs are undefined and must be provided."
 }
 
-func (e *clusterCheck) vipsValid(name string, list []vip) (string, string) {
+func (e *clusterCheck) vipsValid(name string, list []model.VIP) (string, string) {
 	if why := e.vipless(); why != "" {
-		return passed, fmt.Sprintf("%s virtual IPs are not required: %s", name, why)
+		return model.Passed, fmt.Sprintf("%s virtual IPs are not required: %s", name, why)
 	}
 	if len(list) == 0 {
-		return pending, name + " virtual IPs are undefined."
+		return model.Pending, name + " virtual IPs are undefined."
 	}
 	if !e.found || len(e.machine) == 0 {
-		return pending, "Hosts have not been discovered yet"
+		return model.Pending, "Hosts have not been discovered yet"
 	}
-	if e.c.userBalanced() {
+	if e.c.UserBalanced() {
 		label, first := strings.ToLower(name)+" vip", list[0].IP
 		if !inAny(first, e.machine) {
-			return failed, elsewhere(label, first, e.machine)
+			return model.Failed, elsewhere(label, first, e.machine)
 		}
-		return passed, fmt.Sprintf("%s %s is valid", label, first)
+		return model.Passed, fmt.Sprintf("%s %s is valid", label, first)
 	}
 	label := strings.ToLower(name) + " vips"
 	var texts, problems []string
 	for _, v := range list {
 		texts = append(texts, v.IP)
 		network := e.machineNetworkOf(v.IP)
-		switch verdict := e.c.vipVerdict(v, network); {
+		switch verdict := vipVerdict(e.c, v, network); {
 		case network == "":
 			problems = append(problems, fmt.Sprintf("%s <%s> does not belong to machine-network-cidr <%s>", label, v.IP, e.machine[0].CIDR))
 		case verdict == vipInUse:
-			problems = append(problems, e.c.inUse(label, v.IP, network))
+			problems = append(problems, vipInUseAs(e.c, label, v.IP, network))
 		case verdict != vipFree:
 			problems = append(problems, fmt.Sprintf("%s <%s> are not verified yet.", label, v.IP))
 		}
 	}
 	if len(problems) > 0 {
-		return failed, strings.Join(problems, ";")
+		return model.Failed, strings.Join(problems, ";")
 	}
-	return passed, fmt.Sprintf("%s %s belongs to the Machine CIDR and is not in use.", label, strings.Join(texts, ", "))
+	return model.Passed, fmt.Sprintf("%s %s belongs to the Machine CIDR and is not in use.", label, strings.Join(texts, ", "))
 }
 
 // What is known of a virtual address, beside nothing.
@@ -73,20 +75,20 @@ const (
 
 // vipVerdict is what hosts found out about an address of a network: that it is free,
 // in use, or nothing yet.
-func (c *cluster) vipVerdict(v vip, network string) string {
+func vipVerdict(c *model.Cluster, v model.VIP, network string) string {
 	if v.Verification == vipFree || v.Verification == vipInUse {
 		return v.Verification
 	}
-	return c.listedAsFree(v.IP, network)
+	return listedAsFree(c, v.IP, network)
 }
 
 // listedAsFree tells, by the hosts' lists of free addresses of a network, whether an
 // address is free or in use. An address has to be in all of them; where they have none
 // in common they prove nothing.
-func (c *cluster) listedAsFree(ip, network string) string {
+func listedAsFree(c *model.Cluster, ip, network string) string {
 	var lists [][]string
-	for _, h := range c.hosts {
-		if list, ok := h.freeNetworks[network]; ok {
+	for _, h := range c.Hosts {
+		if list, ok := h.FreeNetworks[network]; ok {
 			lists = append(lists, list)
 		}
 	}
@@ -104,11 +106,11 @@ func (c *cluster) listedAsFree(ip, network string) string {
 	return ""
 }
 
-// inUse says that an address is not free, and whether its network is too small at all
+// vipInUseAs says that an address is not free, and whether its network is too small at all
 // for the hosts and the virtual addresses.
-func (c *cluster) inUse(name, ip, network string) string {
+func vipInUseAs(c *model.Cluster, name, ip, network string) string {
 	text := fmt.Sprintf("%s <%s> is already in use in cidr %s", name, ip, network)
-	if !c.fits(network) {
+	if !fits(c, network) {
 		text += ". The machine network range is too small for the cluster. Please redefine the network."
 	}
 	return text
@@ -116,16 +118,16 @@ func (c *cluster) inUse(name, ip, network string) string {
 
 // fits tells whether a network has addresses for the cluster's hosts, its two virtual
 // addresses and the network's own two.
-func (c *cluster) fits(network string) bool {
+func fits(c *model.Cluster, network string) bool {
 	p, err := netip.ParsePrefix(network)
 	if err != nil {
 		return true
 	}
 	bits := p.Addr().BitLen() - p.Bits()
-	if len(c.hosts) == 1 {
+	if len(c.Hosts) == 1 {
 		return bits >= 1
 	}
-	return bits >= 32 || 1<<bits >= len(c.hosts)+4
+	return bits >= 32 || 1<<bits >= len(c.Hosts)+4
 }
 
 func (e *clusterCheck) machineNetworkOf(ip string) string {

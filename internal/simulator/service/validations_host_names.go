@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // domains judges the names that a cluster without its own load balancer needs.
@@ -22,54 +24,54 @@ func (e *hostCheck) domains(add adder) {
 func (e *hostCheck) resolves(lookup, shown, target string) (string, string) {
 	fine := fmt.Sprintf("Domain name resolution for the %s domain was successful or not required", shown)
 	if e.c.Imported {
-		if !slices.ContainsFunc(e.c.hosts, func(h *host) bool { return h.apiCheck != nil && h.apiCheck.IsSuccess }) {
-			return pending, fmt.Sprintf("DNS validation for the %s domain cannot be completed at the moment. This could be due to other validations", shown)
+		if !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.APICheck != nil && h.APICheck.IsSuccess }) {
+			return model.Pending, fmt.Sprintf("DNS validation for the %s domain cannot be completed at the moment. This could be due to other validations", shown)
 		}
-	} else if !e.c.userManaged() && !e.c.userBalanced() {
-		return passed, fine
+	} else if !e.c.UserManaged() && !e.c.UserBalanced() {
+		return model.Passed, fine
 	}
-	if e.c.isSingle() && !e.c.isDay2() {
-		return passed, fine // the node brings its own name server
+	if e.c.IsSingle() && !e.c.IsDay2() {
+		return model.Passed, fine // the node brings its own name server
 	}
 	if e.c.BaseDNSDomain == "" {
-		return errored, fmt.Sprintf("DNS validation for the %s domain cannot be completed because the cluster does not have base_dns_domain set. Please update the cluster with the correct base_dns_domain", target)
+		return model.Errored, fmt.Sprintf("DNS validation for the %s domain cannot be completed because the cluster does not have base_dns_domain set. Please update the cluster with the correct base_dns_domain", target)
 	}
-	if e.h.resolutions == nil {
-		return errored, "Error while evaluating DNS resolution on this host"
+	if e.h.Resolutions == nil {
+		return model.Errored, "Error while evaluating DNS resolution on this host"
 	}
-	r, found := e.h.resolution(lookup)
+	r, found := resolutionOf(e.h, lookup)
 	if !found || len(r.IPv4)+len(r.IPv6) == 0 {
-		return failed, fmt.Sprintf("Couldn't resolve domain name %s on the host. To continue installation, create the necessary DNS entries to resolve this domain name to your cluster's %s IP address", shown, target)
+		return model.Failed, fmt.Sprintf("Couldn't resolve domain name %s on the host. To continue installation, create the necessary DNS entries to resolve this domain name to your cluster's %s IP address", shown, target)
 	}
-	return passed, fine
+	return model.Passed, fine
 }
 
-func (h *host) resolution(name string) (resolution, bool) {
-	for _, r := range h.resolutions {
+func resolutionOf(h *model.Host, name string) (model.Resolution, bool) {
+	for _, r := range h.Resolutions {
 		if r.DomainName == name {
 			return r, true
 		}
 	}
-	return resolution{}, false
+	return model.Resolution{}, false
 }
 
 func (e *hostCheck) wildcard() (string, string) {
-	if e.c.isDay2() {
-		return passed, "DNS wildcard check is not required for day2"
+	if e.c.IsDay2() {
+		return model.Passed, "DNS wildcard check is not required for day2"
 	}
-	if e.h.resolutions == nil {
-		return pending, "DNS wildcard check cannot be performed yet because the host has not yet performed DNS resolution"
+	if e.h.Resolutions == nil {
+		return model.Pending, "DNS wildcard check cannot be performed yet because the host has not yet performed DNS resolution"
 	}
 	base := "validateNoWildcardDNS." + e.c.Name + "." + e.c.BaseDNSDomain
 	for _, name := range []string{base, base + "."} {
-		r, found := e.h.resolution(name)
+		r, found := resolutionOf(e.h, name)
 		if !found {
-			return errored, "Internal error - DNS wildcard check cannot be performed because the DNS validation result doesn't contain the wildcard domain"
+			return model.Errored, "Internal error - DNS wildcard check cannot be performed because the DNS validation result doesn't contain the wildcard domain"
 		}
 		if all := slices.Concat(r.IPv4, r.IPv6); len(all) > 0 {
-			return failed, fmt.Sprintf("DNS wildcard configuration was detected for domain *.%s.%s - the installation will not be able to complete while this record exists. Please remove it to proceed. The domain resolves to addresses %s",
+			return model.Failed, fmt.Sprintf("DNS wildcard configuration was detected for domain *.%s.%s - the installation will not be able to complete while this record exists. Please remove it to proceed. The domain resolves to addresses %s",
 				e.c.Name, e.c.BaseDNSDomain, strings.Join(all, ", "))
 		}
 	}
-	return passed, "DNS wildcard check was successful"
+	return model.Passed, "DNS wildcard check was successful"
 }

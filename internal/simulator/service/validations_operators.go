@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // What the validations of the operators need.
@@ -18,14 +20,14 @@ const (
 // says nothing.
 func (e *clusterCheck) operators() {
 	for _, o := range operatorChecks() {
-		if !e.c.hasOperator(o.name) {
-			e.add(catOperators, o.id, passed, o.name+" is disabled")
+		if !e.c.HasOperator(o.name) {
+			e.add(catOperators, o.id, model.Passed, o.name+" is disabled")
 			continue
 		}
 		status, message := e.operator(o.name)
 		e.add(catOperators, o.id, status, message)
 		if o.name == "openshift-ai" {
-			e.add(catOperators, "openshift-ai-gpu-requirements-satisfied", passed, e.c.vendorOfGPUs())
+			e.add(catOperators, "openshift-ai-gpu-requirements-satisfied", model.Passed, vendorOfGPUs(e.c))
 		}
 	}
 }
@@ -33,23 +35,23 @@ func (e *clusterCheck) operators() {
 func (e *clusterCheck) operator(name string) (string, string) {
 	switch name {
 	case "odf":
-		return e.c.storage()
+		return storageVerdict(e.c)
 	case "openshift-ai":
-		_, _, workers, _ := e.c.countRoles()
-		if !e.c.isSingle() && workers < minAIWorkers {
-			return failed, fmt.Sprintf("OpenShift AI requires at least %d worker nodes, but the cluster has %d.", minAIWorkers, workers)
+		_, _, workers, _ := countRoles(e.c)
+		if !e.c.IsSingle() && workers < minAIWorkers {
+			return model.Failed, fmt.Sprintf("OpenShift AI requires at least %d worker nodes, but the cluster has %d.", minAIWorkers, workers)
 		}
 	case "amd-gpu", "nvidia-gpu":
 		vendor, _, _ := strings.Cut(strings.ToUpper(name), "-")
-		if !slices.ContainsFunc(e.c.hosts, func(h *host) bool { return h.inv != nil && len(h.inv.GPUs) > 0 }) {
-			return failed, fmt.Sprintf("The %s GPU operator requires at least one supported %s GPU, but there is none in the discovered hosts.", vendor, vendor)
+		if !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.Inv != nil && len(h.Inv.GPUs) > 0 }) {
+			return model.Failed, fmt.Sprintf("The %s GPU operator requires at least one supported %s GPU, but there is none in the discovered hosts.", vendor, vendor)
 		}
 	}
-	return passed, ""
+	return model.Passed, ""
 }
 
-func (c *cluster) vendorOfGPUs() string {
-	if c.hasOperator("nvidia-gpu") || c.hasOperator("amd-gpu") {
+func vendorOfGPUs(c *model.Cluster) string {
+	if c.HasOperator("nvidia-gpu") || c.HasOperator("amd-gpu") {
 		return ""
 	}
 	return "No GPU vendor selected - OpenShift AI will be installed without GPU support"
@@ -57,11 +59,11 @@ func (c *cluster) vendorOfGPUs() string {
 
 // storageMode tells on which hosts OpenShift Data Foundation runs: on the control
 // plane in compact mode, on the workers in standard mode; none while that is open.
-func (c *cluster) storageMode() string {
-	masters, arbiters, workers, _ := c.countRoles()
+func storageMode(c *model.Cluster) string {
+	masters, arbiters, workers, _ := countRoles(c)
 	plane := masters >= 3 || masters >= 2 && arbiters > 0
 	switch {
-	case plane && workers == 0, len(c.hosts) == storageHosts:
+	case plane && workers == 0, len(c.Hosts) == storageHosts:
 		return "Compact"
 	case plane && workers >= storageHosts:
 		return "Standard"
@@ -72,40 +74,40 @@ func (c *cluster) storageMode() string {
 // storesData tells whether a host of the role keeps data in the mode.
 func storesData(mode, role string) bool {
 	if mode == "Standard" {
-		return role == roleWorker
+		return role == model.RoleWorker
 	}
-	return mode == "Compact" && role != roleWorker
+	return mode == "Compact" && role != model.RoleWorker
 }
 
-func (c *cluster) storage() (string, string) {
-	mode := c.storageMode()
+func storageVerdict(c *model.Cluster) (string, string) {
+	mode := storageMode(c)
 	if mode == "" {
-		return failed, "The cluster must either have no dedicated worker nodes or at least three. Add or remove hosts, or change their roles configurations to meet the requirement."
+		return model.Failed, "The cluster must either have no dedicated worker nodes or at least three. Add or remove hosts, or change their roles configurations to meet the requirement."
 	}
 	with := 0
-	for _, h := range c.hosts {
-		if !storesData(mode, h.role()) {
+	for _, h := range c.Hosts {
+		if !storesData(mode, h.EffectiveRole()) {
 			continue
 		}
-		if h.inv == nil {
-			return pending, "Missing Inventory in some of the hosts"
+		if h.Inv == nil {
+			return model.Pending, "Missing Inventory in some of the hosts"
 		}
-		if h.spareDisks(storageDiskGB) > 0 {
+		if spareDisks(h, storageDiskGB) > 0 {
 			with++
 		}
 	}
 	if with < storageHosts {
-		return failed, fmt.Sprintf("Insufficient resources to deploy ODF in %s mode. ODF requires a minimum of %d hosts. Each host must have at least 1 additional disk of %d GB minimum and an installation disk.",
+		return model.Failed, fmt.Sprintf("Insufficient resources to deploy ODF in %s mode. ODF requires a minimum of %d hosts. Each host must have at least 1 additional disk of %d GB minimum and an installation disk.",
 			strings.ToLower(mode), storageHosts, storageDiskGB)
 	}
-	return passed, fmt.Sprintf("ODF Requirements for %s Deployment are satisfied.", mode)
+	return model.Passed, fmt.Sprintf("ODF Requirements for %s Deployment are satisfied.", mode)
 }
 
 // spareDisks counts the disks that nothing is installed on.
-func (h *host) spareDisks(minimumGB int64) int {
+func spareDisks(h *model.Host, minimumGB int64) int {
 	n := 0
-	for _, d := range h.inv.Disks {
-		if oneOf(d.DriveType, "HDD", "SSD") && d.identifier() != h.InstallationDiskID && d.SizeBytes > 0 && d.SizeBytes >= minimumGB*1_000_000_000 {
+	for _, d := range h.Inv.Disks {
+		if model.OneOf(d.DriveType, "HDD", "SSD") && d.Identifier() != h.InstallationDiskID && d.SizeBytes > 0 && d.SizeBytes >= minimumGB*1_000_000_000 {
 			n++
 		}
 	}
@@ -114,62 +116,62 @@ func (h *host) spareDisks(minimumGB int64) int {
 
 // operator judges what one operator needs of the host.
 func (e *hostCheck) operator(o operatorCheck) (string, string) {
-	if !e.c.hasOperator(o.name) {
-		return passed, o.name + " is disabled"
+	if !e.c.HasOperator(o.name) {
+		return model.Passed, o.name + " is disabled"
 	}
-	inv := e.h.inv
+	inv := e.h.Inv
 	switch o.name {
 	case "lvm":
-		_, _, workers, _ := e.c.countRoles()
-		schedulable := e.c.isSingle() || workers == 0
+		_, _, workers, _ := countRoles(e.c)
+		schedulable := e.c.IsSingle() || workers == 0
 		switch {
 		case inv == nil:
-			return pending, "Missing Inventory in the host"
-		case (e.h.role() == roleWorker || schedulable && e.h.role() != roleArbiter) && e.h.spareDisks(0) == 0:
-			return failed, "Logical Volume Manager requires at least one non-installation HDD/SSD disk on the host"
-		case e.h.role() == roleAuto && !schedulable:
-			return failed, "For Logical Volume Manager Standard Mode, host role must be assigned to master or worker."
+			return model.Pending, "Missing Inventory in the host"
+		case (e.h.EffectiveRole() == model.RoleWorker || schedulable && e.h.EffectiveRole() != model.RoleArbiter) && spareDisks(e.h, 0) == 0:
+			return model.Failed, "Logical Volume Manager requires at least one non-installation HDD/SSD disk on the host"
+		case e.h.EffectiveRole() == model.RoleAuto && !schedulable:
+			return model.Failed, "For Logical Volume Manager Standard Mode, host role must be assigned to master or worker."
 		}
 	case "cnv":
 		switch {
 		case inv == nil:
-			return pending, "Missing Inventory in some of the hosts"
+			return model.Pending, "Missing Inventory in some of the hosts"
 		case inv.CPU == nil || !slices.Contains(inv.CPU.Flags, "vmx") && !slices.Contains(inv.CPU.Flags, "svm"):
-			return failed, "CPU does not have virtualization support"
-		case e.h.role() == roleAuto:
-			return failed, "All host roles must be assigned to enable OpenShift Virtualization"
+			return model.Failed, "CPU does not have virtualization support"
+		case e.h.EffectiveRole() == model.RoleAuto:
+			return model.Failed, "All host roles must be assigned to enable OpenShift Virtualization"
 		}
 		return e.virtualization()
 	case "odf":
 		return e.storage()
 	}
-	return passed, ""
+	return model.Passed, ""
 }
 
 // virtualization compares the host with what OpenShift Virtualization alone needs.
 func (e *hostCheck) virtualization() (string, string) {
-	need := added(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.role()), "cnv")
-	switch inv := e.h.inv; {
+	need := added(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.EffectiveRole()), "cnv")
+	switch inv := e.h.Inv; {
 	case inv.CPU.Count < need.CPUCores:
-		return failed, fmt.Sprintf("Insufficient CPU to deploy OpenShift Virtualization. Required CPU count is %d but found %d ", need.CPUCores, inv.CPU.Count)
+		return model.Failed, fmt.Sprintf("Insufficient CPU to deploy OpenShift Virtualization. Required CPU count is %d but found %d ", need.CPUCores, inv.CPU.Count)
 	case inv.Memory != nil && inv.Memory.UsableBytes < need.RAMMiB<<20:
-		return failed, fmt.Sprintf("Insufficient memory to deploy OpenShift Virtualization. Required memory is %d MiB but found %d MiB", need.RAMMiB, inv.Memory.UsableBytes>>20)
+		return model.Failed, fmt.Sprintf("Insufficient memory to deploy OpenShift Virtualization. Required memory is %d MiB but found %d MiB", need.RAMMiB, inv.Memory.UsableBytes>>20)
 	}
-	return passed, ""
+	return model.Passed, ""
 }
 
 func (e *hostCheck) storage() (string, string) {
-	if e.h.Role == roleAuto && len(e.c.hosts) != storageHosts {
-		return pending, storageRolesOpen
+	if e.h.Role == model.RoleAuto && len(e.c.Hosts) != storageHosts {
+		return model.Pending, storageRolesOpen
 	}
-	mode := e.c.storageMode()
+	mode := storageMode(e.c)
 	switch {
 	case !storesData(mode, e.h.Role):
-		return passed, ""
-	case e.h.inv == nil:
-		return pending, "Missing Inventory in the host."
-	case e.h.spareDisks(storageDiskGB) == 0:
-		return failed, fmt.Sprintf("Insufficient disks, ODF requires at least one non-installation SSD or HDD disk on each host in %s mode.", strings.ToLower(mode))
+		return model.Passed, ""
+	case e.h.Inv == nil:
+		return model.Pending, "Missing Inventory in the host."
+	case spareDisks(e.h, storageDiskGB) == 0:
+		return model.Failed, fmt.Sprintf("Insufficient disks, ODF requires at least one non-installation SSD or HDD disk on each host in %s mode.", strings.ToLower(mode))
 	}
-	return passed, ""
+	return model.Passed, ""
 }

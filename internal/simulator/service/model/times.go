@@ -1,24 +1,22 @@
-package service
+package model
 
-import (
-	"time"
-)
+import "time"
 
-// millis is a time as the API's date-time fields print it: milliseconds, UTC,
+// Millis is a time as the API's date-time fields print it: milliseconds, UTC,
 // and year 1 for "never".
-type millis time.Time
+type Millis time.Time
 
 // MarshalJSON implements json.Marshaler.
-func (t millis) MarshalJSON() ([]byte, error) {
+func (t Millis) MarshalJSON() ([]byte, error) {
 	return time.Time(t).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
 }
 
-// micros is a time as the fields that come straight from the database print it:
+// Micros is a time as the fields that come straight from the database print it:
 // up to microseconds, without trailing zeros.
-type micros time.Time
+type Micros time.Time
 
 // MarshalJSON implements json.Marshaler.
-func (t micros) MarshalJSON() ([]byte, error) {
+func (t Micros) MarshalJSON() ([]byte, error) {
 	at := time.Time(t).UTC().Truncate(time.Microsecond)
 	return at.AppendFormat(nil, `"`+time.RFC3339Nano+`"`), nil
 }

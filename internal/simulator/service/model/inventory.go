@@ -1,4 +1,4 @@
-package service
+package model
 
 import (
 	"encoding/json"
@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// inventory is what an agent posts about its machine. Keys are in the order in
+// Inventory is what an agent posts about its machine. Keys are in the order in
 // which the service prints them; unknown ones are dropped.
-type inventory struct {
-	BmcAddress   string       `json:"bmc_address,omitempty"`
-	BmcV6address string       `json:"bmc_v6address,omitempty"`
-	Boot         *bootInfo    `json:"boot,omitempty"`
-	CPU          *cpuInfo     `json:"cpu,omitempty"`
-	Disks        []disk       `json:"disks"`
-	GPUs         []any        `json:"gpus"`
-	Hostname     string       `json:"hostname,omitempty"`
-	Interfaces   []nic        `json:"interfaces"`
-	Memory       *memoryInfo  `json:"memory,omitempty"`
-	Routes       []route      `json:"routes"`
-	SystemVendor *vendorInfo  `json:"system_vendor,omitempty"`
-	Timestamp    int64        `json:"timestamp,omitempty"`
-	TpmVersion   string       `json:"tpm_version,omitempty"`
-	addresses    []netAddress // of all interfaces, parsed once
-	virtual      []string     // types of the interfaces that were dropped
+type Inventory struct {
+	BmcAddress   string      `json:"bmc_address,omitempty"`
+	BmcV6address string      `json:"bmc_v6address,omitempty"`
+	Boot         *bootInfo   `json:"boot,omitempty"`
+	CPU          *CPUInfo    `json:"cpu,omitempty"`
+	Disks        []Disk      `json:"disks"`
+	GPUs         []any       `json:"gpus"`
+	Hostname     string      `json:"hostname,omitempty"`
+	Interfaces   []NIC       `json:"interfaces"`
+	Memory       *MemoryInfo `json:"memory,omitempty"`
+	Routes       []Route     `json:"routes"`
+	SystemVendor *vendorInfo `json:"system_vendor,omitempty"`
+	Timestamp    int64       `json:"timestamp,omitempty"`
+	TpmVersion   string      `json:"tpm_version,omitempty"`
+	Addresses    []Address   `json:"-"` // of all interfaces, parsed once
+	Virtual      []string    `json:"-"` // types of the interfaces that were dropped
 }
 
 type bootInfo struct {
@@ -37,7 +37,8 @@ type bootInfo struct {
 	SecureBootState string `json:"secure_boot_state,omitempty"`
 }
 
-type cpuInfo struct {
+// CPUInfo is what a machine computes with.
+type CPUInfo struct {
 	Architecture string   `json:"architecture,omitempty"`
 	Count        int64    `json:"count,omitempty"`
 	Flags        []string `json:"flags"`
@@ -45,7 +46,8 @@ type cpuInfo struct {
 	ModelName    string   `json:"model_name,omitempty"`
 }
 
-type memoryInfo struct {
+// MemoryInfo is how much memory a machine has.
+type MemoryInfo struct {
 	PhysicalBytes       int64  `json:"physical_bytes,omitempty"`
 	PhysicalBytesMethod string `json:"physical_bytes_method,omitempty"`
 	UsableBytes         int64  `json:"usable_bytes,omitempty"`
@@ -58,7 +60,8 @@ type vendorInfo struct {
 	Virtual      bool   `json:"virtual,omitempty"`
 }
 
-type disk struct {
+// Disk is a disk with the verdict on it.
+type Disk struct {
 	Bootable                bool            `json:"bootable,omitempty"`
 	ByID                    string          `json:"by_id,omitempty"`
 	ByPath                  string          `json:"by_path,omitempty"`
@@ -68,7 +71,7 @@ type disk struct {
 	Holders                 string          `json:"holders,omitempty"`
 	ID                      string          `json:"id,omitempty"`
 	InstallationEligibility eligibility     `json:"installation_eligibility"`
-	IoPerf                  *ioPerf         `json:"io_perf,omitempty"`
+	IoPerf                  *IOPerf         `json:"io_perf,omitempty"`
 	IsInstallationMedia     bool            `json:"is_installation_media,omitempty"`
 	Iscsi                   json.RawMessage `json:"iscsi,omitempty"`
 	Model                   string          `json:"model,omitempty"`
@@ -82,7 +85,8 @@ type disk struct {
 	Wwn                     string          `json:"wwn,omitempty"`
 }
 
-type ioPerf struct {
+// IOPerf is how fast a disk writes.
+type IOPerf struct {
 	SyncDuration int64 `json:"sync_duration,omitempty"`
 }
 
@@ -91,7 +95,8 @@ type eligibility struct {
 	NotEligibleReasons []string `json:"not_eligible_reasons"`
 }
 
-type nic struct {
+// NIC is a network card.
+type NIC struct {
 	Biosdevname   string   `json:"biosdevname,omitempty"`
 	ClientID      string   `json:"client_id,omitempty"`
 	Flags         []string `json:"flags"`
@@ -107,7 +112,8 @@ type nic struct {
 	Vendor        string   `json:"vendor,omitempty"`
 }
 
-type route struct {
+// Route is an entry of the table of routes.
+type Route struct {
 	Destination string `json:"destination,omitempty"`
 	Family      int    `json:"family,omitempty"`
 	Gateway     string `json:"gateway,omitempty"`
@@ -115,44 +121,44 @@ type route struct {
 	Metric      int    `json:"metric,omitempty"`
 }
 
-// netAddress is an address of a machine and the interface that has it.
-type netAddress struct {
-	prefix netip.Prefix // address and length as posted, not masked
-	nic    int
+// Address is an address of a machine and the interface that has it.
+type Address struct {
+	Prefix netip.Prefix // address and length as posted, not masked
+	NIC    int
 }
 
-// parseInventory reads what an agent posted, and drops the interfaces that are no
+// ParseInventory reads what an agent posted, and drops the interfaces that are no
 // machine's own.
-func parseInventory(text string) (*inventory, error) {
-	inv := &inventory{}
+func ParseInventory(text string) (*Inventory, error) {
+	inv := &Inventory{}
 	if err := json.Unmarshal([]byte(text), inv); err != nil {
 		return nil, fmt.Errorf("reading the inventory: %w", err)
 	}
-	inv.Interfaces = slices.DeleteFunc(inv.Interfaces, func(n nic) bool {
-		virtual := !oneOf(n.Type, "", "physical", "vlan", "bond")
+	inv.Interfaces = slices.DeleteFunc(inv.Interfaces, func(n NIC) bool {
+		virtual := !OneOf(n.Type, "", "physical", "vlan", "bond")
 		if virtual {
-			inv.virtual = append(inv.virtual, n.Type)
+			inv.Virtual = append(inv.Virtual, n.Type)
 		}
 		return virtual
 	})
 	for i, n := range inv.Interfaces {
 		for _, text := range slices.Concat(n.IPV4Addresses, n.IPV6Addresses) {
 			if p, err := netip.ParsePrefix(text); err == nil {
-				inv.addresses = append(inv.addresses, netAddress{p, i})
+				inv.Addresses = append(inv.Addresses, Address{p, i})
 			}
 		}
 	}
 	return inv, nil
 }
 
-// in is the machine's address within the network.
-func (inv *inventory) in(network netip.Prefix) (netAddress, bool) {
-	for _, a := range inv.addresses {
-		if network.Contains(a.prefix.Addr()) {
+// In is the machine's address within the network.
+func (inv *Inventory) In(network netip.Prefix) (Address, bool) {
+	for _, a := range inv.Addresses {
+		if network.Contains(a.Prefix.Addr()) {
 			return a, true
 		}
 	}
-	return netAddress{}, false
+	return Address{}, false
 }
 
 // serviceReasons are the starts of the reasons that the service itself gives: they
@@ -173,9 +179,9 @@ func validDriveTypes(arch string) []string {
 	return types
 }
 
-// judgeDisks decides which disks can be installed on. An agent's own reasons
+// JudgeDisks decides which disks can be installed on. An agent's own reasons
 // stand; a disk that the agent did not judge is left to the service.
-func (inv *inventory) judgeDisks(minGB int64) {
+func (inv *Inventory) JudgeDisks(minGB int64) {
 	arch := ""
 	if inv.CPU != nil {
 		arch = inv.CPU.Architecture
@@ -197,13 +203,13 @@ func (inv *inventory) judgeDisks(minGB int64) {
 		}
 		d.InstallationEligibility = eligibility{Eligible: len(reasons) == 0, NotEligibleReasons: reasons}
 		if d.ID == "" {
-			d.ID = d.identifier()
+			d.ID = d.Identifier()
 		}
 	}
 }
 
-// identifier is how the disk is named: the most lasting of its names.
-func (d *disk) identifier() string {
+// Identifier is how the disk is named: the most lasting of its names.
+func (d *Disk) Identifier() string {
 	switch {
 	case d.ID != "":
 		return d.ID
@@ -231,8 +237,8 @@ func humanBytes(n int64) string {
 	return fmt.Sprintf("%.0f %s", v, units[unit])
 }
 
-// binaryBytes prints a size in binary units.
-func binaryBytes(n int64) string {
+// BinaryBytes prints a size in binary units.
+func BinaryBytes(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	v, unit := float64(n), 0
 	for v >= 1024 && unit < len(units)-1 {
@@ -245,17 +251,17 @@ func binaryBytes(n int64) string {
 	return fmt.Sprintf("%.2f %s", v, units[unit])
 }
 
-// eligibleDisks lists the disks that can be installed on, the best one first:
+// EligibleDisks lists the disks that can be installed on, the best one first:
 // bootable before others, slow and small before fast and large, so that the fast
 // and large ones stay free for workloads.
-func (inv *inventory) eligibleDisks() []*disk {
-	var list []*disk
+func (inv *Inventory) EligibleDisks() []*Disk {
+	var list []*Disk
 	for i := range inv.Disks {
 		if inv.Disks[i].InstallationEligibility.Eligible {
 			list = append(list, &inv.Disks[i])
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *disk) int {
+	slices.SortStableFunc(list, func(a, b *Disk) int {
 		for _, c := range []int{
 			falseLast(a.Bootable, b.Bootable),
 			-falseLast(a.isNVMe(), b.isNVMe()),
@@ -271,7 +277,7 @@ func (inv *inventory) eligibleDisks() []*disk {
 	return list
 }
 
-func (d *disk) isNVMe() bool { return strings.HasPrefix(d.Name, "nvme") }
+func (d *Disk) isNVMe() bool { return strings.HasPrefix(d.Name, "nvme") }
 
 func falseLast(a, b bool) int {
 	switch {
@@ -293,17 +299,47 @@ func compareInt(a, b int64) int {
 	return 0
 }
 
-// findDisk finds a disk by any of its names.
-func (inv *inventory) findDisk(name string) *disk {
+// FindDisk finds a disk by any of its names.
+func (inv *Inventory) FindDisk(name string) *Disk {
 	for i := range inv.Disks {
-		if d := &inv.Disks[i]; name != "" && (d.identifier() == name || d.Path == name || d.ByID == name || d.ByPath == name) {
+		if d := &inv.Disks[i]; name != "" && (d.Identifier() == name || d.Path == name || d.ByID == name || d.ByPath == name) {
 			return d
 		}
 	}
 	return nil
 }
 
-// ofVMware tells a virtual machine of vSphere, in whatever cluster it is.
-func (inv *inventory) ofVMware() bool {
+// OfVMware tells a virtual machine of vSphere, in whatever cluster it is.
+func (inv *Inventory) OfVMware() bool {
 	return inv.SystemVendor != nil && inv.SystemVendor.Manufacturer == "VMware, Inc."
+}
+
+// Weight counts a core, ten GiB of memory and 250 GiB of disks the same.
+func (inv *Inventory) Weight() float64 {
+	weight := 0.0
+	if inv.CPU != nil {
+		weight += float64(inv.CPU.Count)
+	}
+	if inv.Memory != nil {
+		weight += 0.1 * float64(inv.Memory.UsableBytes>>30)
+	}
+	for _, d := range inv.EligibleDisks() {
+		weight += 0.004 * float64(d.SizeBytes>>30)
+	}
+	return weight
+}
+
+// DefaultRoute is the first route to everywhere; nil where there is none.
+func (inv *Inventory) DefaultRoute() *Route {
+	for i := range inv.Routes {
+		r := &inv.Routes[i]
+		to, err := netip.ParseAddr(r.Destination)
+		if err != nil || !to.IsUnspecified() || r.Interface == "" {
+			continue
+		}
+		if gw, err := netip.ParseAddr(r.Gateway); err == nil && !gw.IsUnspecified() {
+			return r
+		}
+	}
+	return nil
 }

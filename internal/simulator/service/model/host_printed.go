@@ -1,15 +1,15 @@
-package service
+package model
 
-// wireHost is a host as the API prints it.
-type wireHost struct {
+// PrintedHost is a host as the API prints it.
+type PrintedHost struct {
 	APIVipConnectivity    string         `json:"api_vip_connectivity,omitempty"`
 	Bootstrap             bool           `json:"bootstrap,omitempty"`
-	CheckedInAt           millis         `json:"checked_in_at"`
+	CheckedInAt           Millis         `json:"checked_in_at"`
 	ClusterID             string         `json:"cluster_id,omitempty"`
 	ConnectionTimedOut    bool           `json:"connection_timed_out,omitempty"`
 	Connectivity          string         `json:"connectivity,omitempty"`
-	CreatedAt             micros         `json:"created_at"`
-	DeletedAt             *micros        `json:"deleted_at"`
+	CreatedAt             Micros         `json:"created_at"`
+	DeletedAt             *Micros        `json:"deleted_at"`
 	AgentVersion          string         `json:"discovery_agent_version,omitempty"`
 	DisksInfo             string         `json:"disks_info,omitempty"`
 	DisksToBeFormatted    string         `json:"disks_to_be_formatted,omitempty"`
@@ -28,43 +28,44 @@ type wireHost struct {
 	InstallerVersion      string         `json:"installer_version,omitempty"`
 	Inventory             string         `json:"inventory,omitempty"`
 	Kind                  string         `json:"kind"`
-	LogsCollectedAt       millis         `json:"logs_collected_at"`
+	LogsCollectedAt       Millis         `json:"logs_collected_at"`
 	LogsInfo              string         `json:"logs_info,omitempty"`
-	LogsStartedAt         millis         `json:"logs_started_at"`
+	LogsStartedAt         Millis         `json:"logs_started_at"`
 	MachineConfigPool     string         `json:"machine_config_pool_name,omitempty"`
 	MediaStatus           string         `json:"media_status,omitempty"`
 	NodeLabels            string         `json:"node_labels,omitempty"`
 	NtpSources            string         `json:"ntp_sources,omitempty"`
-	Progress              *hostProgress  `json:"progress,omitempty"`
+	Progress              *HostProgress  `json:"progress,omitempty"`
 	ProgressStages        []string       `json:"progress_stages"`
-	RegisteredAt          millis         `json:"registered_at"`
+	RegisteredAt          Millis         `json:"registered_at"`
 	RequestedHostname     string         `json:"requested_hostname,omitempty"`
 	Role                  string         `json:"role,omitempty"`
 	SkipFormattingDisks   string         `json:"skip_formatting_disks,omitempty"`
-	StageStartedAt        millis         `json:"stage_started_at"`
-	StageUpdatedAt        millis         `json:"stage_updated_at"`
+	StageStartedAt        Millis         `json:"stage_started_at"`
+	StageUpdatedAt        Millis         `json:"stage_updated_at"`
 	Status                *string        `json:"status"`
 	StatusInfo            *string        `json:"status_info"`
-	StatusUpdatedAt       millis         `json:"status_updated_at"`
+	StatusUpdatedAt       Millis         `json:"status_updated_at"`
 	SuggestedRole         string         `json:"suggested_role,omitempty"`
 	TangConnectivity      string         `json:"tang_connectivity,omitempty"`
 	Timestamp             int64          `json:"timestamp,omitempty"`
-	UpdatedAt             micros         `json:"updated_at"`
+	UpdatedAt             Micros         `json:"updated_at"`
 	UserName              string         `json:"user_name,omitempty"`
 	ValidationsInfo       string         `json:"validations_info,omitempty"`
-	NextStepRunner        *runnerCommand `json:"next_step_runner_command,omitempty"`
+	NextStepRunner        *RunnerCommand `json:"next_step_runner_command,omitempty"`
 }
 
-type hostProgress struct {
+// HostProgress is how far a host's installation is.
+type HostProgress struct {
 	CurrentStage   string `json:"current_stage,omitempty"`
 	Percentage     int    `json:"installation_percentage,omitempty"`
 	ProgressInfo   string `json:"progress_info,omitempty"`
-	StageStartedAt millis `json:"stage_started_at"`
-	StageUpdatedAt millis `json:"stage_updated_at"`
+	StageStartedAt Millis `json:"stage_started_at"`
+	StageUpdatedAt Millis `json:"stage_updated_at"`
 }
 
-// runnerCommand tells a freshly registered agent how to run its next-step loop.
-type runnerCommand struct {
+// RunnerCommand tells a freshly registered agent how to run its next-step loop.
+type RunnerCommand struct {
 	Args    []string `json:"args"`
 	Command string   `json:"command,omitempty"`
 }
