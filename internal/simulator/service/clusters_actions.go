@@ -10,6 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // stale prints a cluster as it was before an action, but for its new state: that
@@ -20,10 +21,10 @@ func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
 
 // installCluster starts the preparation, which leads to the installation. The roles that
 // were left to the service are given for good before anything is refused.
-func (s *Service) installCluster(c *call) (reply, error) {
+func (s *Service) installCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	chosen := s.settleRoles(cl)
 	forceSchedulable(cl)
@@ -34,11 +35,11 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	cl.RecordUse(chosen && len(cl.Hosts) > 3, "auto assign role", nil)
 	if chosen {
 		if err := s.refreshForInstall(cl); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	if cl.Status != model.ClusterReady {
-		return reply{}, conflict("Cluster is not ready for installation, %s validation_info=%s", cl.StatusInfo, cl.ValidationsInfo)
+		return wire.Reply{}, wire.Conflict("Cluster is not ready for installation, %s validation_info=%s", cl.StatusInfo, cl.ValidationsInfo)
 	}
 	now := s.now()
 	s.chooseBootstrap(cl)
@@ -47,7 +48,7 @@ func (s *Service) installCluster(c *call) (reply, error) {
 	cl.LastPreparation = notPrepared()
 	s.setCluster(cl, model.ClusterPreparing, model.InfoPreparing)
 	s.note(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
-	return accepted(s.stale(cl))
+	return wire.Accepted(s.stale(cl))
 }
 
 func notPrepared() model.LastPreparation {
@@ -82,7 +83,7 @@ func (s *Service) refreshForInstall(c *model.Cluster) error {
 	names := c.Hostnames()
 	for _, h := range c.Hosts {
 		if h.State != model.HostKnown && h.Kind == model.KindHost {
-			return badRequest("Host %s is in status %s and not ready for install", h.Name(), h.State)
+			return wire.BadRequest("Host %s is in status %s and not ready for install", h.Name(), h.State)
 		}
 		s.tickHost(h, names)
 	}
@@ -121,12 +122,12 @@ func hostCancelledTo(state string) (to string, can bool) {
 
 // cancelCluster stops an installation. One that is still being prepared is as
 // if it had not been asked for.
-func (s *Service) cancelCluster(c *call) (reply, error) {
+func (s *Service) cancelCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	refused := conflict("no condition found to run transition")
+	refused := wire.Conflict("no condition found to run transition")
 	var state string
 	switch cl.Status {
 	case model.ClusterPreparing:
@@ -135,12 +136,12 @@ func (s *Service) cancelCluster(c *call) (reply, error) {
 		state = model.ClusterCancelled
 	default:
 		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
-		return reply{}, refused
+		return wire.Reply{}, refused
 	}
 	for _, h := range cl.Hosts {
 		if _, can := hostCancelledTo(h.State); !can {
 			s.noteHost(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.Name(), refused)
-			return reply{}, refused
+			return wire.Reply{}, refused
 		}
 	}
 	before := s.stale(cl)
@@ -158,20 +159,20 @@ func (s *Service) cancelCluster(c *call) (reply, error) {
 		s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.Name())
 		before.PrintedHosts[i].Status = new(to)
 	}
-	return accepted(before)
+	return wire.Accepted(before)
 }
 
 // resetCluster takes an installation back to its beginning. The machines have to
 // be booted from the discovery image again.
-func (s *Service) resetCluster(c *call) (reply, error) {
+func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError, model.ClusterCancelled, model.ClusterFinalizing) {
-		err := conflict("no condition found to run transition")
+		err := wire.Conflict("no condition found to run transition")
 		s.note(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	before := s.printCluster(cl, clusterDetail{plain: true, hosts: true, named: true})
 	before.Status = model.ClusterInsufficient
@@ -198,17 +199,17 @@ func (s *Service) resetCluster(c *call) (reply, error) {
 		cl.APIVips, cl.IngressVips = []model.VIP{}, []model.VIP{}
 	}
 	s.setCluster(cl, model.ClusterInsufficient, model.InfoReset)
-	return accepted(before)
+	return wire.Accepted(before)
 }
 
 // allowAddHosts makes an installed cluster one that takes further hosts.
-func (s *Service) allowAddHosts(c *call) (reply, error) {
+func (s *Service) allowAddHosts(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if cl.Status != model.ClusterInstalled {
-		return reply{}, badRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
+		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
 	}
 	info := cl.StatusInfo
 	cl.Kind = model.KindAddHosts
@@ -218,7 +219,7 @@ func (s *Service) allowAddHosts(c *call) (reply, error) {
 	w := s.printCluster(cl, clusterDetail{hosts: true})
 	w.StatusInfo = info
 	w.OperatorBundles = nil
-	return accepted(w)
+	return wire.Accepted(w)
 }
 
 // finalizingReport is what the controller says of its stage.
@@ -227,27 +228,27 @@ type finalizingReport struct {
 }
 
 // reportFinalizing takes the controller's stage.
-func (s *Service) reportFinalizing(c *call) (reply, error) {
-	p := taken[finalizingReport](c)
+func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[finalizingReport](c)
 	at := model.FinalizingIndex(p.FinalizingStage)
 	if at < 0 {
-		return reply{}, badRequest("invalid finaling stage '%s'", p.FinalizingStage)
+		return wire.Reply{}, wire.BadRequest("invalid finaling stage '%s'", p.FinalizingStage)
 	}
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if states := []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterPendingUser}; !slices.Contains(states, cl.Status) {
-		return reply{}, badRequest("cluster is %s, not in one of allowed statuses: %v", cl.Status, states)
+		return wire.Reply{}, wire.BadRequest("cluster is %s, not in one of allowed statuses: %v", cl.Status, states)
 	}
 	if cl.Progress.FinalizingStage == p.FinalizingStage {
-		return reply{status: 200}, nil
+		return wire.Reply{Status: 200}, nil
 	}
 	progress := *cl.Progress
 	progress.FinalizingStage, progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
 	cl.Progress = &progress
 	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
-	return reply{status: 200}, nil
+	return wire.Reply{Status: 200}, nil
 }
 
 // operatorReport is where a controller that gives up says how the operators are doing.
@@ -255,18 +256,18 @@ const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
 // completeInstallation takes the controller's verdict, which decides nothing: the
 // operators' states do, and the time. Of a bad one the operators that failed are told.
-func (s *Service) completeInstallation(c *call) (reply, error) {
+func (s *Service) completeInstallation(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.CompletionParams](c)
+	p := wire.Taken[models.CompletionParams](c)
 	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
 			s.note(cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "))
 		}
 	}
-	return accepted(s.stale(cl))
+	return wire.Accepted(s.stale(cl))
 }
 
 // failedOperators names those of a report that failed.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -34,7 +35,7 @@ func checkName(name, platform string) error {
 		shape = dottedShape
 	}
 	if !shape.MatchString(name) {
-		return badRequest("Cluster name format is not valid: '%s'. Name must start and end with either a letter or number and consist of lower-case letters, numbers, and hyphens. Subdomains in cluster names are only valid with none platform.", name)
+		return wire.BadRequest("Cluster name format is not valid: '%s'. Name must start and end with either a letter or number and consist of lower-case letters, numbers, and hyphens. Subdomains in cluster names are only valid with none platform.", name)
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func checkPullSecret(text string) error {
 func checkSSHKeys(keys string) error {
 	for line := range strings.SplitSeq(strings.TrimSpace(keys), "\n") {
 		if line = strings.TrimSpace(line); line != "" && !sshShape.MatchString(line) {
-			return badRequest("SSH key: %s does not match any supported type: ssh-rsa, ssh-ed25519, ecdsa-[VARIANT]", keys)
+			return wire.BadRequest("SSH key: %s does not match any supported type: ssh-rsa, ssh-ed25519, ecdsa-[VARIANT]", keys)
 		}
 	}
 	return nil
@@ -79,21 +80,21 @@ func checkSSHKeys(keys string) error {
 
 func checkDomain(name string) error {
 	if !domainShape.MatchString(name) || dottedDigits.MatchString(name) || len(name) > 255 {
-		return badRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and not be in dotted decimal format (##.##.##.##)", name, domainShape)
+		return wire.BadRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and not be in dotted decimal format (##.##.##.##)", name, domainShape)
 	}
 	return nil
 }
 
 func checkTags(tags string) error {
 	if tags != "" && !tagsShape.MatchString(tags) {
-		return badRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
+		return wire.BadRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
 	}
 	return nil
 }
 
 func checkNetworkType(kind, version string) error {
 	if kind == "OpenShiftSDN" && versions.AtLeast(version, "4.15") {
-		return badRequest("Openshift version %s is not supported for OpenShiftSDN NetworkType", version)
+		return wire.BadRequest("Openshift version %s is not supported for OpenShiftSDN NetworkType", version)
 	}
 	return nil
 }
@@ -110,10 +111,10 @@ func checkProxies(plain, secure, none *string, version string) error {
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme == "" {
-			return badRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
+			return wire.BadRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
 		}
 		if !slices.Contains(p.schemes, u.Scheme) {
-			return badRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
+			return wire.BadRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
 		}
 	}
 	for part := range strings.SplitSeq(model.Value(none), ",") {
@@ -124,7 +125,7 @@ func checkProxies(plain, secure, none *string, version string) error {
 		if _, err := netip.ParsePrefix(part); err == nil || net.ParseIP(part) != nil || hostShape.MatchString(part) {
 			continue
 		}
-		return badRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
+		return wire.BadRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func checkNtpSources(list string) error {
 	}
 	for source := range strings.SplitSeq(list, ",") {
 		if net.ParseIP(source) == nil && !hostShape.MatchString(source) {
-			return badRequest("Invalid NTP source: %s", list)
+			return wire.BadRequest("Invalid NTP source: %s", list)
 		}
 	}
 	return nil
@@ -143,7 +144,7 @@ func checkNtpSources(list string) error {
 
 // problem is one error in the list that the service makes of several.
 func problem(format string, args ...any) error {
-	return badRequest("%s", listed(fmt.Sprintf(format, args...)))
+	return wire.BadRequest("%s", wire.Problems(fmt.Sprintf(format, args...)))
 }
 
 // checkVips refuses virtual addresses that do not fit the cluster or each other.
@@ -152,10 +153,10 @@ func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 		return nil
 	}
 	if c.UserManaged() {
-		return badRequest("API VIPs cannot be set with User Managed Networking")
+		return wire.BadRequest("API VIPs cannot be set with User Managed Networking")
 	}
 	if c.VipDHCPAllocation != nil && *c.VipDHCPAllocation {
-		return badRequest("Setting API VIPs is forbidden when cluster is in vip-dhcp-allocation mode")
+		return wire.BadRequest("Setting API VIPs is forbidden when cluster is in vip-dhcp-allocation mode")
 	}
 	if len(api) != len(ingress) {
 		return problem("configuration must include the same number of apiVIPs (got %d) and ingressVIPs (got %d)", len(api), len(ingress))
@@ -179,21 +180,12 @@ func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 				continue
 			}
 			if c.UserBalanced() {
-				return badRequest("%s", elsewhere(v.name, v.ip, c.MachineNetworks))
+				return wire.BadRequest("%s", elsewhere(v.name, v.ip, c.MachineNetworks))
 			}
 			return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
 		}
 	}
 	return nil
-}
-
-// listed is how the service says several problems at once.
-func listed(problems ...string) string {
-	noun := "errors"
-	if len(problems) == 1 {
-		noun = "error"
-	}
-	return fmt.Sprintf("%d %s occurred:\n\t* %s\n\n", len(problems), noun, strings.Join(problems, "\n\t* "))
 }
 
 // elsewhere says that a virtual address of somebody's own load balancer lies in no
@@ -213,7 +205,7 @@ func checkFamilies(name string, vips []model.VIP) error {
 		addr, err := netip.ParseAddr(v.IP)
 		switch {
 		case err != nil:
-			return badRequest("Could not parse VIP ip %s", v.IP)
+			return wire.BadRequest("Could not parse VIP ip %s", v.IP)
 		case addr.Is4():
 			v4++
 		default:
@@ -224,9 +216,9 @@ func checkFamilies(name string, vips []model.VIP) error {
 	case len(vips) > 2:
 		return problem("%s supports at most 2 addresses, got %d", name, len(vips))
 	case len(vips) == 2 && v6 == 0:
-		return badRequest("dual-stack %s must include exactly one IPv6 address", name)
+		return wire.BadRequest("dual-stack %s must include exactly one IPv6 address", name)
 	case len(vips) == 2 && v4 == 0:
-		return badRequest("dual-stack %s must include exactly one IPv4 address", name)
+		return wire.BadRequest("dual-stack %s must include exactly one IPv4 address", name)
 	}
 	return nil
 }
@@ -245,7 +237,7 @@ func inAny(ip string, networks []model.MachineNetwork) bool {
 // arbiterAllowed refuses arbiters where the version has none.
 func arbiterAllowed(c *model.Cluster) error {
 	if !versions.AtLeast(c.OpenshiftVersion, "4.19") {
-		return badRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
+		return wire.BadRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
 	}
 	return nil
 }

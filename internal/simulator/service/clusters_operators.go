@@ -7,6 +7,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -26,7 +27,7 @@ func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bun
 	for _, choice := range bundles {
 		b, found := versions.BundleByID(choice.ID)
 		if !found {
-			return refuse(500, "bundle '%s' is not supported", choice.ID)
+			return wire.Refuse(500, "bundle '%s' is not supported", choice.ID)
 		}
 		chosen = append(chosen, b.ID)
 		for _, name := range append(slices.Clone(b.Operators), choice.Operators...) {
@@ -40,7 +41,7 @@ func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bun
 	}
 	all, missing := versions.WithDependencies(names, c.IsSingle())
 	if missing != "" {
-		return badRequest("%s", versions.UnsupportedOperator(missing))
+		return wire.BadRequest("%s", versions.UnsupportedOperator(missing))
 	}
 	for _, o := range all {
 		list = append(list, model.Operator{
@@ -53,37 +54,37 @@ func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bun
 	return nil
 }
 
-func (s *Service) readOperators(c *call) (reply, error) {
+func (s *Service) readOperators(c *wire.Call) (wire.Reply, error) {
 	cl := s.clusters[c.PathValue("cluster_id")]
 	if cl == nil {
-		return ok([]model.Operator{})
+		return wire.OK([]model.Operator{})
 	}
 	name := c.URL.Query().Get("operator_name")
 	if name == "" {
-		return ok(slices.Clone(cl.MonitoredOperators))
+		return wire.OK(slices.Clone(cl.MonitoredOperators))
 	}
 	for _, o := range cl.MonitoredOperators {
 		if o.Name == name {
-			return ok([]model.Operator{o})
+			return wire.OK([]model.Operator{o})
 		}
 	}
-	return reply{}, notFound("operator %s not found", name)
+	return wire.Reply{}, wire.NotFound("operator %s not found", name)
 }
 
 // reportOperator takes what the controller sees of an operator.
-func (s *Service) reportOperator(c *call) (reply, error) {
-	p := taken[models.OperatorMonitorReport](c)
+func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[models.OperatorMonitorReport](c)
 	if p.Name == "" {
-		return reply{}, badRequest("empty operator name is not allowed")
+		return wire.Reply{}, wire.BadRequest("empty operator name is not allowed")
 	}
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	list := slices.Clone(cl.MonitoredOperators)
 	i := slices.IndexFunc(list, func(o model.Operator) bool { return o.Name == p.Name })
 	if i < 0 {
-		return reply{}, notFound("operator %s not found", p.Name)
+		return wire.Reply{}, wire.NotFound("operator %s not found", p.Name)
 	}
 	o := &list[i]
 	o.Status, o.StatusInfo, o.Version = cmp.Or(string(p.Status), o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
@@ -91,7 +92,7 @@ func (s *Service) reportOperator(c *call) (reply, error) {
 	cl.MonitoredOperators = list
 	s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
 	measureFinalizing(cl)
-	return reply{status: 200}, nil
+	return wire.Reply{Status: 200}, nil
 }
 
 // measureFinalizing works out how many operators are done. What went wrong with one on

@@ -4,6 +4,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 func fillPlatform(c *model.Cluster, p *clusterCreate) error {
@@ -21,7 +22,7 @@ func platformFrom(p *models.Platform) (*model.Platform, error) {
 	}
 	want := &model.Platform{Type: string(*p.Type), External: &model.ExternalPlatform{}}
 	if want.Type == "external" && (p.External == nil || model.Value(p.External.PlatformName) == "") {
-		return nil, badRequest("External setting must be set when using platform type external")
+		return nil, wire.BadRequest("External setting must be set when using platform type external")
 	}
 	if p.External != nil {
 		want.External = &model.ExternalPlatform{PlatformName: model.Value(p.External.PlatformName),
@@ -43,20 +44,20 @@ func choosePlatform(c *model.Cluster, want *model.Platform, umn *bool) error {
 	switch want.Type {
 	case model.PlatformBaremetal:
 		if single {
-			return badRequest("Can't set baremetal platform on single node OpenShift")
+			return wire.BadRequest("Can't set baremetal platform on single node OpenShift")
 		}
 		if umn != nil && *umn {
-			return badRequest("Can't set baremetal platform with user-managed-networking enabled")
+			return wire.BadRequest("Can't set baremetal platform with user-managed-networking enabled")
 		}
 		c.UserManagedNetworking = new(false)
 	case model.PlatformNone, "external":
 		if umn != nil && !*umn && !single {
-			return badRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
+			return wire.BadRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
 		}
 		c.UserManagedNetworking = new(true)
 	default:
 		if single {
-			return badRequest("Can't set %s platform on single node OpenShift", want.Type)
+			return wire.BadRequest("Can't set %s platform on single node OpenShift", want.Type)
 		}
 		c.UserManagedNetworking = umn
 	}

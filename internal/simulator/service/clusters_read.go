@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // clusterDetail says how a cluster is printed.
@@ -51,27 +52,27 @@ func (s *Service) printCluster(c *model.Cluster, d clusterDetail) model.PrintedC
 	return w
 }
 
-func (s *Service) readCluster(c *call) (reply, error) {
+func (s *Service) readCluster(c *wire.Call) (wire.Reply, error) {
 	id := c.PathValue("cluster_id")
-	if gone := s.gone[id]; gone != nil && c.unregisteredToo() {
-		return ok(gone)
+	if gone := s.gone[id]; gone != nil && unregisteredToo(c) {
+		return wire.OK(gone)
 	}
 	cl, err := s.storedCluster(id, "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if c.URL.Query().Get("exclude-hosts") == "true" {
 		w := s.printCluster(cl, clusterDetail{noCounts: true})
 		w.PrintedHosts, w.HostNetworks = nil, []model.HostNetwork{}
-		return ok(w)
+		return wire.OK(w)
 	}
-	return ok(s.printCluster(cl, clusterDetail{hosts: true}))
+	return wire.OK(s.printCluster(cl, clusterDetail{hosts: true}))
 }
 
 // unregisteredToo tells that the caller also wants clusters that were deleted.
-func (c *call) unregisteredToo() bool { return c.Header.Get("get_unregistered_clusters") == "true" }
+func unregisteredToo(c *wire.Call) bool { return c.Header.Get("get_unregistered_clusters") == "true" }
 
-func (s *Service) listClusters(c *call) (reply, error) {
+func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
 	withHosts := q.Get("with_hosts") == "true"
 	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
@@ -88,17 +89,17 @@ func (s *Service) listClusters(c *call) (reply, error) {
 		}
 		list = append(list, w)
 	}
-	if c.unregisteredToo() {
+	if unregisteredToo(c) {
 		list = append(list, s.goneInOrder(withHosts)...)
 	}
 	list = slices.DeleteFunc(list, func(w model.PrintedCluster) bool {
-		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.sees(w.UserName) ||
+		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.Sees(w.UserName) ||
 			q.Has("ams_subscription_ids") && !slices.Contains(strings.Split(q.Get("ams_subscription_ids"), ","), w.AMSSubscriptionID)
 	})
 	for i := range list {
 		list[i].OperatorBundles = nil
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
 // goneInOrder are the clusters that were deleted, as they were last.
@@ -119,15 +120,15 @@ func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
 
 // deleteCluster forgets a cluster with the hosts of the infra-envs bound to it;
 // other hosts go back to the pool. The infra-envs stay.
-func (s *Service) deleteCluster(c *call) (reply, error) {
+func (s *Service) deleteCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if cl.Status == model.ClusterInstalling {
-		err := conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
+		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
 		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	last := s.printCluster(cl, clusterDetail{hosts: true})
 	last.DeletedAt = new(model.Micros(s.now()))
@@ -152,38 +153,38 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 			break
 		}
 	}
-	return noContent()
+	return wire.NoContent()
 }
 
-func (s *Service) readUISettings(c *call) (reply, error) {
+func (s *Service) readUISettings(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return reply{status: http.StatusOK, body: []byte(cl.UISettings), rawType: "application/json"}, nil
+	return wire.Reply{Status: http.StatusOK, Body: []byte(cl.UISettings), RawType: "application/json"}, nil
 }
 
-func (s *Service) setUISettings(c *call) (reply, error) {
+func (s *Service) setUISettings(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	text := taken[string](c)
+	text := wire.Taken[string](c)
 	cl.UISettings = text
-	return reply{status: http.StatusOK, body: []byte(text), rawType: "application/json"}, nil
+	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
 }
 
-func (s *Service) listDomains(*call) (reply, error) {
-	return ok([]struct{}{})
+func (s *Service) listDomains(*wire.Call) (wire.Reply, error) {
+	return wire.OK([]struct{}{})
 }
 
-func (s *Service) defaultConfig(*call) (reply, error) {
+func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 	type network struct {
 		CIDR       string `json:"cidr"`
 		HostPrefix int    `json:"host_prefix,omitempty"`
 	}
 	four, six := network{"10.128.0.0/14", 23}, network{"fd01::/48", 64}
-	return ok(map[string]any{
+	return wire.OK(map[string]any{
 		"cluster_network_cidr": "10.128.0.0/14", "cluster_network_host_prefix": 23,
 		"cluster_networks_dualstack": []network{four, six}, "cluster_networks_ipv4": []network{four},
 		"forbidden_hostnames": forbiddenHostnames(), "inactive_deletion_hours": 480, "ntp_source": "",

@@ -6,6 +6,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -38,7 +39,7 @@ type encryptionChoice struct {
 // models do not know well enough.
 func checkChoices(network, hyperthreading *string, d *encryptionChoice) error {
 	if network != nil {
-		if err := bodyEnum("network_type", *network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"); err != nil {
+		if err := wire.BodyEnum("network_type", *network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"); err != nil {
 			return err
 		}
 	}
@@ -54,7 +55,7 @@ func checkChoices(network, hyperthreading *string, d *encryptionChoice) error {
 			}
 		}
 		if d.Mode != nil {
-			return bodyEnum("disk_encryption.mode", *d.Mode, "tpmv2", "tang")
+			return wire.BodyEnum("disk_encryption.mode", *d.Mode, "tpmv2", "tang")
 		}
 	}
 	return nil
@@ -63,17 +64,17 @@ func checkChoices(network, hyperthreading *string, d *encryptionChoice) error {
 // roleChoice takes all, none, or a combination of roles.
 func roleChoice(name, value string) error {
 	all := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
-	return bodyEnum(name, value, all...)
+	return wire.BodyEnum(name, value, all...)
 }
 
-func (s *Service) registerCluster(c *call) (reply, error) {
-	p := taken[clusterCreate](c)
+func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[clusterCreate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	cl := s.newCluster(c.owner())
+	cl := s.newCluster(c.Owner())
 	if err := s.fill(cl, &p); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if s.cfg.Subscriptions {
 		cl.AMSSubscriptionID = s.newID()
@@ -82,7 +83,7 @@ func (s *Service) registerCluster(c *call) (reply, error) {
 	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	w := s.printCluster(cl, clusterDetail{hosts: true})
 	w.Progress = &model.ClusterProgress{}
-	return created(w)
+	return wire.Created(w)
 }
 
 // newCluster is a cluster that nothing is known of yet.
@@ -123,14 +124,14 @@ func fillVersion(c *model.Cluster, p *clusterCreate) error {
 	if p.OcpReleaseImage != "" {
 		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
 		if !found {
-			return badRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
+			return wire.BadRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
 		}
 		c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 		return nil
 	}
 	release, err := versions.Resolve(*p.OpenshiftVersion, arch)
 	if err != nil {
-		return badRequest("%s", err)
+		return wire.BadRequest("%s", err)
 	}
 	c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 	return nil
@@ -164,21 +165,21 @@ func fillTopology(c *model.Cluster, p *clusterCreate) error {
 func checkTopology(count int64, ha, version string) error {
 	if ha == "None" {
 		if count != 1 {
-			return badRequest("single-node clusters must have a single control plane node")
+			return wire.BadRequest("single-node clusters must have a single control plane node")
 		}
 		return nil
 	}
 	switch {
 	case versions.AtLeast(version, "4.19"):
 		if count < 2 || count > 5 {
-			return badRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
+			return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
 		}
 	case versions.AtLeast(version, "4.18"):
 		if count < 3 || count > 5 {
-			return badRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
+			return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
 		}
 	case count != 3:
-		return badRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
+		return wire.BadRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
 	}
 	return nil
 }
@@ -188,7 +189,7 @@ func fillIdentity(c *model.Cluster, p *clusterCreate) error {
 		return err
 	}
 	if err := checkPullSecret(*p.PullSecret); err != nil {
-		return badRequest("pull secret for new cluster is invalid: %s", err)
+		return wire.BadRequest("pull secret for new cluster is invalid: %s", err)
 	}
 	if err := checkSSHKeys(p.SSHPublicKey); err != nil {
 		return err
@@ -262,7 +263,7 @@ func fillProxy(c *model.Cluster, p *clusterCreate) error {
 		return err
 	}
 	if besides != "" && only != "" {
-		return badRequest("ntp_sources and additional_ntp_source are mutually exclusive")
+		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
 	}
 	if err := checkNtpSources(only); err != nil {
 		return err
@@ -305,21 +306,21 @@ func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
 	d.TangServers = p.TangServers
 	if d.Mode == "tang" {
 		if d.TangServers == "" {
-			return nil, badRequest("Setting Tang mode but tang_servers isn't set")
+			return nil, wire.BadRequest("Setting Tang mode but tang_servers isn't set")
 		}
 		var list []struct {
 			URL        string `json:"url"`
 			Thumbprint string `json:"thumbprint"`
 		}
 		if err := unmarshal(d.TangServers, &list); err != nil {
-			return nil, badRequest("%s", err)
+			return nil, wire.BadRequest("%s", err)
 		}
 		for _, server := range list {
 			if _, err := url.ParseRequestURI(server.URL); err != nil {
-				return nil, badRequest("Tang URL isn't valid: %s", err)
+				return nil, wire.BadRequest("Tang URL isn't valid: %s", err)
 			}
 			if server.Thumbprint == "" {
-				return nil, badRequest("Tang thumbprint isn't set")
+				return nil, wire.BadRequest("Tang thumbprint isn't set")
 			}
 		}
 	}

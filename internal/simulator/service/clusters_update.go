@@ -7,6 +7,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -24,17 +25,17 @@ type clusterUpdate struct {
 }
 
 // updateCluster changes a cluster: all that is asked for, or nothing.
-func (s *Service) updateCluster(c *call) (reply, error) {
+func (s *Service) updateCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[clusterUpdate](c)
+	p := wire.Taken[clusterUpdate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if !clusterUpdatable(cl) {
-		return reply{}, conflict("%s", notUpdatable(cl))
+		return wire.Reply{}, wire.Conflict("%s", notUpdatable(cl))
 	}
 	changed := *cl
 	for _, change := range []func(*model.Cluster, *clusterUpdate) error{
@@ -42,14 +43,14 @@ func (s *Service) updateCluster(c *call) (reply, error) {
 		s.changeOptions, s.changeOperators,
 	} {
 		if err := change(&changed, &p); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	*cl = changed
 	recordChangedUses(cl, &p)
 	cl.UpdatedAt = model.Micros(s.now())
 	s.refreshClusterNow(cl)
-	return created(s.printCluster(cl, clusterDetail{hosts: true}))
+	return wire.Created(s.printCluster(cl, clusterDetail{hosts: true}))
 }
 
 // updatableStates are those in which a cluster takes changes.
@@ -81,7 +82,7 @@ func (s *Service) refreshClusterNow(c *model.Cluster) {
 func (s *Service) changeIdentity(c *model.Cluster, p *clusterUpdate) error {
 	if p.PullSecret != nil {
 		if err := checkPullSecret(*p.PullSecret); err != nil {
-			return badRequest("%s", err)
+			return wire.BadRequest("%s", err)
 		}
 		c.PullSecret, c.PullSecretSet = *p.PullSecret, true
 	}
@@ -113,7 +114,7 @@ func (s *Service) changeIdentity(c *model.Cluster, p *clusterUpdate) error {
 	}
 	if p.APIVipDNSName != nil {
 		if !c.IsDay2() {
-			return badRequest("Can't update api vip to %s for day1 cluster %s", *p.APIVipDNSName, c.ID)
+			return wire.BadRequest("Can't update api vip to %s for day1 cluster %s", *p.APIVipDNSName, c.ID)
 		}
 		c.APIVipDNSName = *p.APIVipDNSName
 	}
@@ -147,7 +148,7 @@ func (s *Service) changePlatform(c *model.Cluster, p *clusterUpdate) error {
 	}
 	was := c.UserManaged()
 	if want == nil && *p.UserManagedNetworking && !was && len(c.APIVips) > 0 && len(p.APIVips) == 0 && p.APIVips == nil {
-		return badRequest("User Managed Networking cannot be set with API VIPs")
+		return wire.BadRequest("User Managed Networking cannot be set with API VIPs")
 	}
 	if err := choosePlatform(c, want, p.UserManagedNetworking); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (s *Service) changeClusterNetworks(c *model.Cluster, p *clusterUpdate) erro
 	if p.VipDhcpAllocation != nil {
 		if *p.VipDhcpAllocation {
 			if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.PlatformType()}); reason != "" {
-				return badRequest("%s", reason)
+				return wire.BadRequest("%s", reason)
 			}
 		}
 		c.VipDHCPAllocation = p.VipDhcpAllocation
@@ -203,7 +204,7 @@ func (s *Service) changeMachineNetworks(c *model.Cluster, p *clusterUpdate) erro
 		return err
 	}
 	if len(list) > 0 && calculatesNetworks(&changed) && !s.cfg.KubeAPI { // whose operator may
-		return badRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
+		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
 	}
 	c.MachineNetworks = list
 	return nil
@@ -237,7 +238,7 @@ func (s *Service) changeVips(c *model.Cluster, p *clusterUpdate) error {
 		}
 		network := networkOfVip(&changed, first)
 		if network == "" {
-			return badRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
+			return wire.BadRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
 		}
 		setMachineNetworks(&changed, []string{network})
 	}
@@ -263,7 +264,7 @@ func (s *Service) checkVipsAreFree(c *model.Cluster) error {
 		}
 		for _, v := range []struct{ name, ip string }{{"api-vip", c.APIVips[i].IP}, {"ingress-vip", c.IngressVips[i].IP}} {
 			if listedAsFree(c, v.ip, network.CIDR) == vipInUse {
-				return badRequest("%s", vipInUseAs(c, v.name, v.ip, network.CIDR))
+				return wire.BadRequest("%s", vipInUseAs(c, v.name, v.ip, network.CIDR))
 			}
 		}
 	}
@@ -296,7 +297,7 @@ func (s *Service) changeProxy(c *model.Cluster, p *clusterUpdate) error {
 	}
 	besides, only := cmp.Or(p.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(p.NtpSources, &c.NtpSources)
 	if *besides != "" && *only != "" {
-		return badRequest("ntp_sources and additional_ntp_source are mutually exclusive")
+		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
 	}
 	for list, into := range map[*string]*string{p.AdditionalNtpSource: &c.AdditionalNtpSource, p.NtpSources: &c.NtpSources} {
 		if list == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // makeCredentials makes what the installer would make for a new cluster. The
@@ -113,75 +114,75 @@ func downloadStates() []string {
 // downloadable refuses files of a cluster that is not that far.
 func downloadable(c *model.Cluster) error {
 	if !model.OneOf(c.Status, downloadStates()...) {
-		return conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())
+		return wire.Conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())
 	}
 	return nil
 }
 
-func (s *Service) readCredentials(c *call) (reply, error) {
+func (s *Service) readCredentials(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	console := false
 	for _, o := range cl.MonitoredOperators {
 		console = console || o.Name == "console" && o.Status == "available"
 	}
 	if !console || cl.Credentials == nil {
-		return reply{}, conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage")
+		return wire.Reply{}, wire.Conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage")
 	}
-	return ok(map[string]string{
+	return wire.OK(map[string]string{
 		"console_url": "https://console-openshift-console.apps." + cl.Name + "." + cl.BaseDNSDomain,
 		"password":    cl.Credentials.Password, "username": "kubeadmin",
 	})
 }
 
-func (s *Service) downloadCredentials(c *call) (reply, error) {
+func (s *Service) downloadCredentials(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	missing := conflict("object %s/%s was not found", cl.ID, name)
+	missing := wire.Conflict("object %s/%s was not found", cl.ID, name)
 	if cl.Credentials == nil {
-		return reply{}, missing
+		return wire.Reply{}, missing
 	}
 	switch name {
 	case "kubeadmin-password":
-		return file(name, []byte(cl.Credentials.Password))
+		return wire.File(name, []byte(cl.Credentials.Password))
 	case "kubeconfig-noingress":
-		return file(name, kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, ""))
+		return wire.File(name, kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, ""))
 	}
 	if cl.IngressCert == "" {
-		return reply{}, missing
+		return wire.Reply{}, missing
 	}
-	return file(name, kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, cl.IngressCert))
+	return wire.File(name, kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, cl.IngressCert))
 }
 
 // presigned answers what a service that keeps its files on disk answers, whatever
 // the cluster.
-func (s *Service) presigned(*call) (reply, error) {
-	return reply{}, badRequest("Failed to generate presigned URL: invalid backend")
+func (s *Service) presigned(*wire.Call) (wire.Reply, error) {
+	return wire.Reply{}, wire.BadRequest("Failed to generate presigned URL: invalid backend")
 }
 
 // uploadIngressCert takes the certificate that makes the kubeconfig complete.
-func (s *Service) uploadIngressCert(c *call) (reply, error) {
+func (s *Service) uploadIngressCert(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	cert := string(taken[models.IngressCertParams](c))
+	cert := string(wire.Taken[models.IngressCertParams](c))
 	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
-		return reply{}, badRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)
+		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)
 	}
 	if block, _ := pem.Decode([]byte(cert)); block == nil {
-		return reply{}, refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")
 	}
 	if cl.IngressCert == "" {
 		cl.IngressCert = cert
 	}
-	return reply{status: http.StatusCreated}, nil
+	return wire.Reply{Status: http.StatusCreated}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -165,7 +166,7 @@ func mergeIgnition(base, over string) (string, error) {
 	}
 	child, _, err := ignition.ParseCompatibleVersion([]byte(over))
 	if err != nil {
-		return "", badRequest("%s", err)
+		return "", wire.BadRequest("%s", err)
 	}
 	merged := ignition.Merge(parent, child)
 	merged.Ignition.Version = max(discoverySpec, versionOf(over)) // 3.1.0 to 3.6.0, so by letter

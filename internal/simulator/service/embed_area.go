@@ -3,6 +3,7 @@ package service
 import (
 	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // embedArea is how many bytes of compressed Ignition a live image has room for.
@@ -19,7 +20,7 @@ func (s *Service) checkEmbedArea(e *model.InfraEnv) error {
 	}
 	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
 	if size := len(isowriter.Gzip(isowriter.Archive(config).Bytes())); size > embedArea {
-		return badRequest("The ignition archive size (%d KiB) is over the maximum allowable size (%d KiB)", size/1024, embedArea/1024)
+		return wire.BadRequest("The ignition archive size (%d KiB) is over the maximum allowable size (%d KiB)", size/1024, embedArea/1024)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // event is one line of the log that GET /v2/events prints.
@@ -100,13 +101,13 @@ func parseEventQuery(q url.Values) (eventQuery, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return e, malformed("%s in query must be of type int64: %q", name, text)
+			return e, wire.Malformed("%s in query must be of type int64: %q", name, text)
 		}
 		*into = n
 	}
 	for i, severity := range e.severities {
 		name := fmt.Sprintf("severities.%d", i)
-		if err := oneOfQuery(name, severity, []string{severityInfo, severityWarning, severityError, severityCritical}); err != nil {
+		if err := wire.OneOfQuery(name, severity, []string{severityInfo, severityWarning, severityError, severityCritical}); err != nil {
 			return e, err
 		}
 	}
@@ -165,10 +166,10 @@ func (q eventQuery) host(e *event) bool {
 	return true
 }
 
-func (s *Service) listEvents(c *call) (reply, error) {
+func (s *Service) listEvents(c *wire.Call) (wire.Reply, error) {
 	q, err := parseEventQuery(c.URL.Query())
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	counts := map[string]int{}
 	var found []event
@@ -199,7 +200,7 @@ func (s *Service) listEvents(c *call) (reply, error) {
 	if found == nil {
 		found = []event{}
 	}
-	return reply{status: http.StatusOK, body: found, header: map[string]string{
+	return wire.Reply{Status: http.StatusOK, Body: found, Header: map[string]string{
 		"Event-Count":             strconv.Itoa(total),
 		"Severity-Count-Info":     strconv.Itoa(counts[severityInfo]),
 		"Severity-Count-Warning":  strconv.Itoa(counts[severityWarning]),
@@ -209,8 +210,8 @@ func (s *Service) listEvents(c *call) (reply, error) {
 }
 
 // triggerEvent writes an event that a client brings.
-func (s *Service) triggerEvent(c *call) (reply, error) {
-	p := taken[models.Event](c)
+func (s *Service) triggerEvent(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[models.Event](c)
 	e := event{Name: p.Name, Message: *p.Message, Severity: *p.Severity, Props: p.Props, metrics: p.Category == models.EventCategoryMetrics}
 	for id, into := range map[*strfmt.UUID]*string{p.ClusterID: &e.ClusterID, p.HostID: &e.HostID, p.InfraEnvID: &e.InfraEnvID} {
 		if id != nil {
@@ -218,7 +219,7 @@ func (s *Service) triggerEvent(c *call) (reply, error) {
 		}
 	}
 	s.record(e)
-	return reply{status: http.StatusCreated}, nil
+	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
 // setCluster moves a cluster to a state. The event is written, and the time of

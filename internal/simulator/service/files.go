@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // ignite makes the files that the installation starts from.
@@ -109,7 +110,7 @@ func configServer(c *model.Cluster, pool string) string {
 func (s *Service) hostIgnition(h *model.Host) (string, error) {
 	c := h.Cluster
 	if c == nil {
-		return "", conflict("host %s is not bound to a cluster", h.ID)
+		return "", wire.Conflict("host %s is not bound to a cluster", h.ID)
 	}
 	if err := downloadable(c); err != nil {
 		return "", err
@@ -137,7 +138,7 @@ func mergeJSON(base, over string) (string, error) {
 		return "", fmt.Errorf("reading the generated text: %w", err)
 	}
 	if err := json.Unmarshal([]byte(over), &b); err != nil {
-		return "", badRequest("%s", err)
+		return "", wire.BadRequest("%s", err)
 	}
 	return model.InString(overlay(a, b)), nil
 }
@@ -154,20 +155,20 @@ func overlay(a, b any) any {
 	return x
 }
 
-func (s *Service) downloadFile(c *call) (reply, error) {
+func (s *Service) downloadFile(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	content, found := cl.Objects[name]
 	if !found {
-		return reply{}, conflict("object %s/%s was not found", cl.ID, name)
+		return wire.Reply{}, wire.Conflict("object %s/%s was not found", cl.ID, name)
 	}
-	return file(name, content)
+	return wire.File(name, content)
 }
 
 // clusterFiles are the files of an installation that can be downloaded.

@@ -6,43 +6,44 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // bindHost gives a host of the pool to a cluster. The agent has to start anew
 // for it.
-func (s *Service) bindHost(c *call) (reply, error) {
+func (s *Service) bindHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.BindHostParams](c)
+	p := wire.Taken[models.BindHostParams](c)
 	if h.Cluster != nil {
-		return reply{}, conflict("Host %s is already bound to cluster %s", h.ID, h.ClusterID)
+		return wire.Reply{}, wire.Conflict("Host %s is already bound to cluster %s", h.ID, h.ClusterID)
 	}
 	cl := s.clusters[p.ClusterID.String()]
 	if cl == nil {
-		return reply{}, badRequest("Failed to find cluster %s", p.ClusterID)
+		return wire.Reply{}, wire.BadRequest("Failed to find cluster %s", p.ClusterID)
 	}
 	if !model.OneOf(cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts) {
-		return reply{}, s.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of [%s %s %s %s]",
+		return wire.Reply{}, s.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of [%s %s %s %s]",
 			cl.ID, cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts)
 	}
 	if a := h.InfraEnv.CPUArchitecture; cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && a != cl.CPUArchitecture {
-		return reply{}, badRequest("InfraEnv's CPU architecture (%s) doesn't match the cluster (%s)", a, cl.CPUArchitecture)
+		return wire.Reply{}, wire.BadRequest("InfraEnv's CPU architecture (%s) doesn't match the cluster (%s)", a, cl.CPUArchitecture)
 	}
 	if h.State != model.HostKnownUnbound {
-		return reply{}, s.bindFailed(h, cl.ID, "no condition found to run transition")
+		return wire.Reply{}, s.bindFailed(h, cl.ID, "no condition found to run transition")
 	}
 	before := s.printHost(h, detail{})
 	h.Join(cl)
 	h.Forget()
 	s.setHost(h, model.HostBinding, model.InfoBinding)
 	s.noteHost(h, "host_bind_succeeded", severityInfo, "Host %s: Successfully bound to cluster %s", h.Name(), cl.ID)
-	return ok(s.printMoved(h, &before))
+	return wire.OK(s.printMoved(h, &before))
 }
 
 func (s *Service) bindFailed(h *model.Host, clusterID, format string, args ...any) error {
-	err := conflict(format, args...)
+	err := wire.Conflict(format, args...)
 	s.noteHost(h, "host_bind_failed", severityError, "Failed to bind host %s to cluster %s: %s", h.ID, clusterID, err)
 	return err
 }
@@ -73,21 +74,21 @@ func (s *Service) rebind(h *model.Host) {
 }
 
 // unbindHost gives a host back to the pool.
-func (s *Service) unbindHost(c *call) (reply, error) {
+func (s *Service) unbindHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	before, left := s.printHost(h, detail{}), h.Cluster
 	if !s.cfg.KubeAPI && model.OneOf(h.State, model.HostPreparing, model.HostPreparationFailed, model.HostPrepared, model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
-		return reply{}, conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID) // which a hub's operator does not ask
+		return wire.Reply{}, wire.Conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID) // which a hub's operator does not ask
 	}
 	if err := s.unbind(h, s.reclaims(c)); err != nil {
 		s.noteHost(h, "host_unbind_failed", severityError, "Failed to unbind host %s to cluster: %s", h.ID, err)
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	s.hostLeft(left)
-	return ok(s.printMoved(h, &before))
+	return wire.OK(s.printMoved(h, &before))
 }
 
 // hostLeft looks at a cluster that one of its hosts has left. A hub's operators leave that to
@@ -105,17 +106,17 @@ func (s *Service) hostLeft(c *model.Cluster) {
 // unbind moves a host out of its cluster, where its state allows that.
 func (s *Service) unbind(h *model.Host, reclaim bool) error {
 	if h.Cluster == nil {
-		return conflict("Host %s is already unbound", h.ID)
+		return wire.Conflict("Host %s is already unbound", h.ID)
 	}
 	if h.InfraEnv.ClusterID != "" {
-		return conflict("Cannot unbind Host %s. InfraEnv %s is bound to Cluster %s", h.ID, h.InfraEnvID, h.InfraEnv.ClusterID)
+		return wire.Conflict("Cannot unbind Host %s. InfraEnv %s is bound to Cluster %s", h.ID, h.InfraEnvID, h.InfraEnv.ClusterID)
 	}
 	state := stateOnLeaving(h)
 	switch {
 	case reclaim && model.OneOf(h.State, model.HostInstalled, model.HostAdded):
 		state = model.HostReclaiming
 	case state == "":
-		return refuse(http.StatusInternalServerError, "no condition found to run transition")
+		return wire.Refuse(http.StatusInternalServerError, "no condition found to run transition")
 	}
 	h.Release()
 	s.setHost(h, state, model.InfoUnbinding)
@@ -137,21 +138,21 @@ func stateOnLeaving(h *model.Host) string {
 // reclaims tells whether the operator of a hub has put an agent on the node of a host that
 // is unbound, to boot it into the discovery image. It says so by a parameter of its own:
 // the real operator and service are one process.
-func (s *Service) reclaims(c *call) bool {
+func (s *Service) reclaims(c *wire.Call) bool {
 	return s.cfg.KubeAPI && c.URL.Query().Get("reclaim") == "true"
 }
 
 // installHost starts the installation of a host to be added to a cluster.
-func (s *Service) installHost(c *call) (reply, error) {
+func (s *Service) installHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if h.Kind != model.KindAddedHost {
-		return reply{}, conflict("method only allowed when adding hosts to an existing cluster")
+		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
 	}
 	if h.State != model.HostKnown {
-		return reply{}, conflict("cannot install host in state %s", h.State)
+		return wire.Reply{}, wire.Conflict("cannot install host in state %s", h.State)
 	}
 	if h.Role == model.RoleAuto {
 		h.Role = model.RoleWorker
@@ -160,26 +161,26 @@ func (s *Service) installHost(c *call) (reply, error) {
 	s.noteHost(h, "host_installation_started", severityInfo, "Host %s starting installation as a worker node", h.Name())
 	s.setHost(h, model.HostInstalling, model.InfoInstallingHost)
 	before.Status = new(model.HostInstalling)
-	return accepted(before)
+	return wire.Accepted(before)
 }
 
 // resetHost puts a host to be added back to where it can be booted again.
-func (s *Service) resetHost(c *call) (reply, error) {
+func (s *Service) resetHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if h.Kind != model.KindAddedHost {
-		return reply{}, conflict("method only allowed when adding hosts to an existing cluster")
+		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
 	}
 	if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress, model.HostInstalled, model.HostError, model.HostCancelled, model.HostAdded, model.HostPendingUser) {
-		return reply{}, conflict("no condition found to run transition")
+		return wire.Reply{}, wire.Conflict("no condition found to run transition")
 	}
 	before := s.printHost(h, detail{plain: true})
 	s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
 	s.awaitReset(h)
 	before.Status = new(model.HostResettingPending)
-	return ok(before)
+	return wire.OK(before)
 }
 
 // awaitReset leaves a host waiting to be booted from the discovery image.
@@ -189,10 +190,10 @@ func (s *Service) awaitReset(h *model.Host) {
 }
 
 // resetValidation forgets a measurement, so that it is made again.
-func (s *Service) resetValidation(c *call) (reply, error) {
+func (s *Service) resetValidation(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	switch id := c.PathValue("validation_id"); id {
 	case "sufficient-installation-disk-speed":
@@ -200,21 +201,21 @@ func (s *Service) resetValidation(c *call) (reply, error) {
 	case "container-images-available":
 		h.ImageResults, h.ImagesStatus = nil, ""
 	default:
-		return reply{}, badRequest("Validation \"%s\" cannot be reset or does not exist", id)
+		return wire.Reply{}, wire.BadRequest("Validation \"%s\" cannot be reset or does not exist", id)
 	}
-	return reply{status: 200}, nil
+	return wire.Reply{Status: 200}, nil
 }
 
 // deleteHost forgets a host. A machine whose agent still runs registers again.
-func (s *Service) deleteHost(c *call) (reply, error) {
+func (s *Service) deleteHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, refuse(http.StatusInternalServerError, "%s", err)
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "%s", err)
 	}
 	left := h.Cluster
 	s.forgetHost(h)
 	s.hostLeft(left)
-	return noContent()
+	return wire.NoContent()
 }
 
 // forgetHost drops a host and marks its events as those of a host that is gone.

@@ -10,6 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // mediaUnreadable is the exit code by which an agent says that it cannot read
@@ -17,26 +18,26 @@ import (
 const mediaUnreadable = 256
 
 // stepReply takes an agent's answer to a step.
-func (s *Service) stepReply(c *call) (reply, error) {
+func (s *Service) stepReply(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.StepReply](c)
+	p := wire.Taken[models.StepReply](c)
 	if p.ExitCode != 0 {
 		if err := s.stepFailed(h, &p); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		return noContent()
+		return wire.NoContent()
 	}
 	if p.Output == "" {
-		return noContent()
+		return wire.NoContent()
 	}
 	if err := s.takeReply(h, string(p.StepType), p.Output); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	h.UpdatedAt = model.Micros(s.now())
-	return noContent()
+	return wire.NoContent()
 }
 
 // stepFailed reacts to a step that did not succeed.
@@ -60,7 +61,7 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 		if p.ExitCode == alreadyRunning && strings.Contains(p.Error, "already in use") {
 			return nil
 		}
-		s.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", firstLine(p.Error)))
+		s.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", wire.FirstLine(p.Error)))
 	case stepDiskSpeed:
 		h.DiskTested, h.DiskFailed, h.DiskPath = true, true, h.InstallationDiskID
 		h.DisksInfo = model.InString(map[string]any{h.InstallationDiskID: map[string]any{
@@ -73,15 +74,10 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	return nil
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
-}
-
 // takeReply keeps what a successful step found out.
 func (s *Service) takeReply(h *model.Host, kind, output string) error {
 	unreadable := func(err error) error {
-		return refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
+		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
 	}
 	switch kind {
 	case stepInventory:
@@ -175,12 +171,12 @@ func (s *Service) takeMeasurement(h *model.Host, kind, output string, unreadable
 // one to install on.
 func (s *Service) takeInventory(h *model.Host, output string) error {
 	if !model.HostEvaluated(h.State) {
-		return refuse(http.StatusInternalServerError,
+		return wire.Refuse(http.StatusInternalServerError,
 			"Host is in %s state, host can be updated only in one of %s states", h.State, model.InString(inventoryStates()))
 	}
 	inv, err := model.ParseInventory(output)
 	if err != nil {
-		return refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
+		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
 	}
 	inv.Timestamp = 0 // the time counts that it asks for its steps with
 	need := requirementsFor(h.Cluster, h.EffectiveRole())

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // stageReport is what a host says of its stage.
@@ -14,22 +15,22 @@ type stageReport struct {
 }
 
 // reportProgress takes a stage that a host has reached.
-func (s *Service) reportProgress(c *call) (reply, error) {
+func (s *Service) reportProgress(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[stageReport](c)
+	p := wire.Taken[stageReport](c)
 	stage := p.CurrentStage
-	if err := bodyEnum("current_stage", stage, model.AllStages()...); err != nil {
-		return reply{}, err
+	if err := wire.BodyEnum("current_stage", stage, model.AllStages()...); err != nil {
+		return wire.Reply{}, err
 	}
 	if h.Stage() == stage {
 		s.sameStage(h, p.ProgressInfo)
-		return reply{status: 200}, nil
+		return wire.Reply{Status: 200}, nil
 	}
 	if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
-		return reply{}, conflict("Can't set progress <%s> to host in status <%s>", stage, h.State)
+		return wire.Reply{}, wire.Conflict("Can't set progress <%s> to host in status <%s>", stage, h.State)
 	}
 	if stage == model.StageFailed {
 		info := model.StageFailed
@@ -37,18 +38,18 @@ func (s *Service) reportProgress(c *call) (reply, error) {
 			info += " - " + p.ProgressInfo
 		}
 		s.setHost(h, model.HostError, info)
-		return reply{status: 200}, nil
+		return wire.Reply{Status: 200}, nil
 	}
 	stages := s.stagesOf(h, h.Cluster != nil && h.Cluster.IsSingle())
 	at := slices.Index(stages, stage)
 	if at < 0 {
-		return reply{}, conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
+		return wire.Reply{}, wire.Conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
 	}
 	if was := slices.Index(stages, h.Stage()); was > at {
-		return reply{}, conflict("Can't assign lower stage \"%s\" after host has been in stage \"%s\"", stage, h.Stage())
+		return wire.Reply{}, wire.Conflict("Can't assign lower stage \"%s\" after host has been in stage \"%s\"", stage, h.Stage())
 	}
 	s.advance(h, stage, p.ProgressInfo, (at+1)*100/len(stages))
-	return reply{status: 200}, nil
+	return wire.Reply{Status: 200}, nil
 }
 
 // sameStage keeps how far a host is within its stage.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // detail says how a host is printed.
@@ -40,31 +41,31 @@ func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
 	return w
 }
 
-func (s *Service) readHost(c *call) (reply, error) {
+func (s *Service) readHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(s.printHost(h, detail{}))
+	return wire.OK(s.printHost(h, detail{}))
 }
 
-func (s *Service) listHosts(c *call) (reply, error) {
+func (s *Service) listHosts(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	list := []model.PrintedHost{}
 	for _, h := range s.hostsOfInfraEnv(e.ID) {
 		list = append(list, s.printHost(h, detail{roleOnly: true}))
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
 // listClusterHosts answers GET /v2/clusters/{id}/hosts.
-func (s *Service) listClusterHosts(c *call) (reply, error) {
+func (s *Service) listClusterHosts(c *wire.Call) (wire.Reply, error) {
 	cl := s.clusters[c.PathValue("cluster_id")]
 	if cl == nil {
-		return ok([]model.PrintedHost{})
+		return wire.OK([]model.PrintedHost{})
 	}
 	q := c.URL.Query()
 	role, status := q.Get("role"), q.Get("status")
@@ -83,7 +84,7 @@ func (s *Service) listClusterHosts(c *call) (reply, error) {
 		}
 		list = append(list, w)
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
 // stringList reads a JSON list of strings out of a string.

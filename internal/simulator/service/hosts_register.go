@@ -8,16 +8,17 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // registerHost lets an agent in: a new machine, or a known one that was booted
 // into the discovery image again.
-func (s *Service) registerHost(c *call) (reply, error) {
+func (s *Service) registerHost(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.HostCreateParams](c)
+	p := wire.Taken[models.HostCreateParams](c)
 	id := strings.ToLower(p.HostID.String())
 	if h := s.hosts[e.ID+"/"+id]; h != nil {
 		return s.registerAgain(h, p.DiscoveryAgentVersion)
@@ -25,7 +26,7 @@ func (s *Service) registerHost(c *call) (reply, error) {
 	cl := s.clusters[e.ClusterID]
 	if err := s.mayJoin(e, cl); err != nil {
 		s.record(event{ClusterID: e.ClusterID, HostID: id, InfraEnvID: e.ID, Name: "host_registration_failed", Severity: severityError, Message: err.Error()})
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	s.takeFromOtherInfraEnv(e.ID, id)
 	h := s.newHost(e, cl, id, p.DiscoveryAgentVersion)
@@ -33,7 +34,7 @@ func (s *Service) registerHost(c *call) (reply, error) {
 	w := s.printHost(h, detail{})
 	w.CreatedAt, w.UpdatedAt, w.Progress = model.Micros{}, model.Micros{}, nil
 	w.NextStepRunner = runner(h)
-	return created(w)
+	return wire.Created(w)
 }
 
 // mayJoin refuses new hosts while the cluster is being installed, and then until it is
@@ -41,15 +42,15 @@ func (s *Service) registerHost(c *call) (reply, error) {
 func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
 	if cl == nil {
 		if e.ClusterID != "" {
-			return notFound("Failed to get cluster %s: record not found", e.ClusterID)
+			return wire.NotFound("Failed to get cluster %s: record not found", e.ClusterID)
 		}
 		return nil
 	}
 	if cl.Status == model.ClusterInstalled {
-		return conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
+		return wire.Conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
 	}
 	if !model.OneOf(cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts) {
-		return conflict("Host can register only in one of the following states: %v",
+		return wire.Conflict("Host can register only in one of the following states: %v",
 			[]string{model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts})
 	}
 	return nil
@@ -102,14 +103,14 @@ func runner(h *model.Host) *model.RunnerCommand {
 
 // registerAgain answers a machine that the service knows. What it means depends
 // on how far the machine was.
-func (s *Service) registerAgain(h *model.Host, agent string) (reply, error) {
+func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error) {
 	now := s.now()
 	h.CheckedInAt, h.AgentVersion = model.Millis(now), agent
 	switch h.State {
 	case model.HostInstalled, model.HostAdded:
-		return reply{}, conflict("Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
+		return wire.Reply{}, wire.Conflict("Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
 	case model.HostPendingUser:
-		return reply{}, refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
+		return wire.Reply{}, wire.Refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
 	case model.HostInProgress, model.HostInstalling:
 		if h.State == model.HostInProgress && model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined) {
 			s.setHost(h, model.HostPendingUser, wrongBoot(h))
@@ -133,7 +134,7 @@ func (s *Service) registerAgain(h *model.Host, agent string) (reply, error) {
 		}
 		s.setHost(h, state, model.InfoDiscovering)
 	}
-	return created(s.registrationOf(h, now))
+	return wire.Created(s.registrationOf(h, now))
 }
 
 // registrationOf is what a machine that the service knows is answered: hardly

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // hostUpdate is what PATCH host takes: the known parameters and the newer ones.
@@ -36,38 +37,31 @@ func (p *hostUpdate) check() error {
 	}
 	for name, v := range map[string]*string{"address": f.Address, "username": f.Username, "password": f.Password} {
 		if v == nil {
-			return malformed("fencing_credentials.%s in body is required", name)
+			return wire.Malformed("fencing_credentials.%s in body is required", name)
 		}
 	}
 	if f.CertificateVerification != "" {
-		return bodyEnum("fencing_credentials.certificate_verification", f.CertificateVerification, "Enabled", "Disabled")
+		return wire.BodyEnum("fencing_credentials.certificate_verification", f.CertificateVerification, "Enabled", "Disabled")
 	}
 	return nil
 }
 
-func bodyEnum(name, value string, allowed ...string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return malformed("%s in body should be one of [%s]", name, strings.Join(allowed, " "))
-}
-
 // updateHost changes what a user may choose about a host: all of it or nothing.
-func (s *Service) updateHost(c *call) (reply, error) {
+func (s *Service) updateHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[hostUpdate](c)
+	p := wire.Taken[hostUpdate](c)
 	if err := p.check(); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
 	for _, change := range []func(*model.Host, *hostUpdate) error{
 		s.changeRole, s.changeHostname, s.changeDisk, s.changeSkipped, s.changePool, s.changeLabels, s.changeEndpoint, s.changeFencing,
 	} {
 		if err := change(&changed, &p); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	role, suggested := h.Role, h.SuggestedRole
@@ -77,7 +71,7 @@ func (s *Service) updateHost(c *call) (reply, error) {
 	}
 	h.UpdatedAt = model.Micros(s.now())
 	s.refreshChangedHost(h, role, suggested)
-	return created(s.printHost(h, detail{keepAddresses: true}))
+	return wire.Created(s.printHost(h, detail{keepAddresses: true}))
 }
 
 // refreshChangedHost judges a host that was changed by the role that it had before: by the
@@ -133,7 +127,7 @@ func (s *Service) changeDisk(h *model.Host, p *hostUpdate) error {
 			continue
 		}
 		if id != "" {
-			return conflict("duplicate setting of installation path by the user")
+			return wire.Conflict("duplicate setting of installation path by the user")
 		}
 		id = *d.ID
 	}
@@ -150,7 +144,7 @@ func (s *Service) changeDisk(h *model.Host, p *hostUpdate) error {
 		}
 	}
 	if found == nil {
-		return conflict("Requested installation disk is not part of the host's valid disks")
+		return wire.Conflict("Requested installation disk is not part of the host's valid disks")
 	}
 	h.ChosenDisk = found.Identifier()
 	h.InstallationDiskID, h.InstallationDiskPath = found.Identifier(), found.Path
@@ -164,14 +158,14 @@ func (s *Service) changeSkipped(h *model.Host, p *hostUpdate) error {
 	skip := slices.Clone(h.SkipDisks)
 	for _, d := range p.DisksSkipFormatting {
 		if h.Inv == nil {
-			return refuse(http.StatusInternalServerError, "inventory unmarshal failed: unexpected end of JSON input")
+			return wire.Refuse(http.StatusInternalServerError, "inventory unmarshal failed: unexpected end of JSON input")
 		}
 		if h.Inv.FindDisk(*d.DiskID) == nil && *d.SkipFormatting {
 			var known []string
 			for i := range h.Inv.Disks {
 				known = append(known, h.Inv.Disks[i].Identifier())
 			}
-			return badRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
+			return wire.BadRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
 		}
 		skip = slices.DeleteFunc(skip, func(id string) bool { return id == *d.DiskID })
 		if *d.SkipFormatting {
@@ -197,10 +191,10 @@ func (s *Service) changeLabels(h *model.Host, p *hostUpdate) error {
 	labels := make(map[string]string, len(p.NodeLabels))
 	for _, l := range p.NodeLabels {
 		if problems := validation.IsQualifiedName(*l.Key); len(problems) > 0 {
-			return badRequest("node_labels: Invalid value: %q: %s", *l.Key, problems[0])
+			return wire.BadRequest("node_labels: Invalid value: %q: %s", *l.Key, problems[0])
 		}
 		if problems := validation.IsValidLabelValue(*l.Value); len(problems) > 0 {
-			return badRequest("node_labels: Invalid value: %q: %s", *l.Value, problems[0])
+			return wire.BadRequest("node_labels: Invalid value: %q: %s", *l.Value, problems[0])
 		}
 		labels[*l.Key] = *l.Value
 	}
@@ -240,7 +234,7 @@ func checkSettable(h *model.Host, what string, status int) error {
 	if model.HostChangeable(h.State) {
 		return nil
 	}
-	return refuse(status, "Host is in %s state, %s can be set only in one of %v states", h.State, what,
+	return wire.Refuse(status, "Host is in %s state, %s can be set only in one of %v states", h.State, what,
 		[]string{model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput})
 }
 
@@ -250,15 +244,15 @@ func installerFlags() []string {
 		"--save-partindex", "--image-url", "--image-file"}
 }
 
-func (s *Service) updateInstallerArgs(c *call) (reply, error) {
+func (s *Service) updateInstallerArgs(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.InstallerArgsParams](c)
+	p := wire.Taken[models.InstallerArgsParams](c)
 	for _, a := range p.Args {
 		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
-			return reply{}, badRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
+			return wire.Reply{}, wire.BadRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
 		}
 	}
 	if p.Args == nil {
@@ -267,19 +261,19 @@ func (s *Service) updateInstallerArgs(c *call) (reply, error) {
 	h.InstallerArgs = model.InString(p.Args)
 	h.UpdatedAt = model.Micros(s.now())
 	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
-	return created(s.printHost(h, detail{}))
+	return wire.Created(s.printHost(h, detail{}))
 }
 
 // updateHostIgnition sets or clears the override of the host's pointer ignition.
-func (s *Service) updateHostIgnition(c *call) (reply, error) {
+func (s *Service) updateHostIgnition(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.HostIgnitionParams](c)
+	p := wire.Taken[models.HostIgnitionParams](c)
 	if p.Config != "" {
 		if err := checkIgnition(p.Config); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
 	}
@@ -287,7 +281,7 @@ func (s *Service) updateHostIgnition(c *call) (reply, error) {
 	if h.Cluster != nil {
 		useIgnition(h.Cluster, "host", p.Config != "")
 	}
-	return reply{status: 201}, nil
+	return wire.Reply{Status: 201}, nil
 }
 
 // checkIgnition refuses what is neither version 3.2 of Ignition nor 3.1, whatever
@@ -297,32 +291,32 @@ func checkIgnition(text string) error {
 		return nil
 	}
 	if _, report, err := v3_1.Parse([]byte(text)); err != nil {
-		return badRequest("error parsing ignition: %s, error report: %s", err, report.String())
+		return wire.BadRequest("error parsing ignition: %s, error report: %s", err, report.String())
 	}
 	return nil
 }
 
-func (s *Service) readHostIgnition(c *call) (reply, error) {
+func (s *Service) readHostIgnition(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	text, err := s.hostIgnition(h)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(models.HostIgnitionParams{Config: text})
+	return wire.OK(models.HostIgnitionParams{Config: text})
 }
 
 // downloadHostIgnition serves the pointer ignition that is written to the disk.
-func (s *Service) downloadHostIgnition(c *call) (reply, error) {
+func (s *Service) downloadHostIgnition(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	text, err := s.hostIgnition(h)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return file(h.Role+"-"+h.ID+".ign", []byte(text))
+	return wire.File(h.Role+"-"+h.ID+".ign", []byte(text))
 }

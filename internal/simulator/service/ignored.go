@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // wireIgnored is how ignored validations are given and read.
@@ -42,12 +43,12 @@ func ignoresCluster(c *model.Cluster, id string) bool {
 	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
 }
 
-func (s *Service) readIgnored(c *call) (reply, error) {
+func (s *Service) readIgnored(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(ignoredValidations(cl))
+	return wire.OK(ignoredValidations(cl))
 }
 
 func ignoredValidations(c *model.Cluster) wireIgnored {
@@ -62,23 +63,23 @@ func ignoredValidations(c *model.Cluster) wireIgnored {
 }
 
 // setIgnored replaces the lists of validations that are not to hinder.
-func (s *Service) setIgnored(c *call) (reply, error) {
-	p, id := taken[wireIgnored](c), c.PathValue("cluster_id")
+func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
+	p, id := wire.Taken[wireIgnored](c), c.PathValue("cluster_id")
 	cl := s.clusters[id]
 	if cl == nil {
-		return reply{}, refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
 	}
 	if !clusterUpdatable(cl) {
-		return reply{}, badRequest("%s", notUpdatable(cl))
+		return wire.Reply{}, wire.BadRequest("%s", notUpdatable(cl))
 	}
 	problems := append(
 		ignoredProblems("cluster", model.Value(p.ClusterIDs), clusterValidationIDs(), neverIgnoredCluster()),
 		ignoredProblems("host", model.Value(p.HostIDs), hostValidationIDs(), neverIgnoredHost())...)
 	if len(problems) > 0 {
-		return reply{}, badRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
+		return wire.Reply{}, wire.BadRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
 	}
 	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = model.Value(p.HostIDs), model.Value(p.ClusterIDs)
-	return created(ignoredValidations(cl))
+	return wire.Created(ignoredValidations(cl))
 }
 
 // ignoredProblems is all that is wrong with a list.

@@ -11,43 +11,44 @@ import (
 
 	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than
 // the image.
-func (s *Service) infraEnvFile(c *call) (reply, error) {
+func (s *Service) infraEnvFile(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	q := c.URL.Query()
 	isoType := q.Get("discovery_iso_type")
 	name := q.Get("file_name")
 	if q.Has("ipxe_script_type") && name != "ipxe-script" {
-		return reply{}, badRequest(`"ipxe_script_type"" can be set only for "ipxe-script"`)
+		return wire.Reply{}, wire.BadRequest(`"ipxe_script_type"" can be set only for "ipxe-script"`)
 	}
 	switch name {
 	case "discovery.ign":
 		text, err := s.discoveryIgnition(e, isoType)
 		if err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		return file(name, []byte(text))
+		return wire.File(name, []byte(text))
 	case "ipxe-script":
 		script, err := s.ipxeScript(e, q)
 		if err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		return file(e.ID+"-"+name, []byte(script))
+		return wire.File(e.ID+"-"+name, []byte(script))
 	}
 	if len(e.Static) == 0 {
-		return file("", []byte{})
+		return wire.File("", []byte{})
 	}
 	archive, err := staticArchive(e)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return file(e.ID+"-"+name+".tar", archive)
+	return wire.File(e.ID+"-"+name+".tar", archive)
 }
 
 // ipxeScript boots a machine over the network. With boot-order-control it asks
@@ -116,14 +117,14 @@ func staticArchive(e *model.InfraEnv) ([]byte, error) {
 }
 
 // infraEnvPresigned gives an address that needs no header.
-func (s *Service) infraEnvPresigned(c *call) (reply, error) {
+func (s *Service) infraEnvPresigned(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	asked, carried, expires := c.URL.Query(), url.Values{}, time.Time{}
 	if asked.Has("ipxe_script_type") && asked.Get("file_name") != "ipxe-script" {
-		return reply{}, badRequest(`ipxe_script_type can be set only for "ipxe-script"`)
+		return wire.Reply{}, wire.BadRequest(`ipxe_script_type can be set only for "ipxe-script"`)
 	}
 	if s.cfg.FileAccess != nil {
 		carried, expires = s.cfg.FileAccess(e.ID)
@@ -133,21 +134,21 @@ func (s *Service) infraEnvPresigned(c *call) (reply, error) {
 		carried.Set("ipxe_script_type", kind)
 	}
 	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?%s", s.cfg.PublicURL(), Base, e.ID, carried.Encode())
-	return ok(presignedURL{ExpiresAt: model.Millis(expires), URL: address})
+	return wire.OK(presignedURL{ExpiresAt: model.Millis(expires), URL: address})
 }
 
 // minimalInitrd is what a minimal image has to be told before it has a network:
 // nothing, or the static configuration and the proxy.
-func (s *Service) minimalInitrd(c *call) (reply, error) {
+func (s *Service) minimalInitrd(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	packed := minimalArchive(e)
 	if packed == nil {
-		return noContent()
+		return wire.NoContent()
 	}
-	return reply{status: http.StatusOK, body: packed, rawType: "application/octet-stream"}, nil
+	return wire.Reply{Status: http.StatusOK, Body: packed, RawType: "application/octet-stream"}, nil
 }
 
 // minimalArchive packs the static configuration and the proxy; nil if there is

@@ -13,6 +13,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -35,23 +36,23 @@ type infraEnvUpdate struct {
 	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
 }
 
-func (s *Service) registerInfraEnv(c *call) (reply, error) {
-	p := taken[infraEnvCreate](c)
+func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[infraEnvCreate](c)
 	if err := checkImageType(p.ImageType); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	now := s.now()
 	e := &model.InfraEnv{}
 	e.ID = s.newID()
-	e.Kind, e.Href, e.UserName, e.EmailDomain = "InfraEnv", Base+"/v2/infra-envs/"+e.ID, c.owner(), "Unknown"
+	e.Kind, e.Href, e.UserName, e.EmailDomain = "InfraEnv", Base+"/v2/infra-envs/"+e.ID, c.Owner(), "Unknown"
 	e.CreatedAt, e.UpdatedAt = model.Micros(now), model.Micros(now)
 	e.Name, e.Proxy, e.SigningKey = *p.Name, &model.Proxy{}, s.newSecret()
 	if err := s.fillInfraEnv(e, &p); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if p.IgnitionConfigOverride != "" {
 		if err := s.checkEmbedArea(e); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	s.infraEnvs[e.ID] = e
@@ -64,19 +65,19 @@ func (s *Service) registerInfraEnv(c *call) (reply, error) {
 	}
 	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
 	s.renewImage(e)
-	return created(e.PrintedInfraEnv)
+	return wire.Created(e.PrintedInfraEnv)
 }
 
 func checkImageType(kind string) error {
 	if kind == "" {
 		return nil
 	}
-	return bodyEnum("image_type", kind, fullISO, minimalISO, disconnectedISO)
+	return wire.BodyEnum("image_type", kind, fullISO, minimalISO, disconnectedISO)
 }
 
 func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 	if err := checkPullSecret(*p.PullSecret); err != nil {
-		return badRequest("pull secret for new infraEnv is invalid: %s", err)
+		return wire.BadRequest("pull secret for new infraEnv is invalid: %s", err)
 	}
 	e.PullSecret, e.PullSecretSet = *p.PullSecret, true
 	if err := s.bindInfraEnv(e, p); err != nil {
@@ -84,7 +85,7 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 	}
 	image, err := versions.OSImageFor(p.OpenshiftVersion, e.CPUArchitecture)
 	if err != nil {
-		return badRequest("No OS image for Openshift version %s and architecture %s: %s", p.OpenshiftVersion, e.CPUArchitecture, err)
+		return wire.BadRequest("No OS image for Openshift version %s and architecture %s: %s", p.OpenshiftVersion, e.CPUArchitecture, err)
 	}
 	e.OpenshiftVersion = image.OpenshiftVersion
 	e.Type = p.ImageType
@@ -109,7 +110,7 @@ func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	if cl == nil || e.Type != fullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {
 		return nil
 	}
-	return badRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
+	return wire.BadRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
 }
 
 // bindInfraEnv ties the infra-env to its cluster and settles its architecture.
@@ -121,7 +122,7 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 	if p.ClusterID != nil {
 		cl := s.clusters[p.ClusterID.String()]
 		if cl == nil {
-			return notFound("Cluster ID %s not found", p.ClusterID)
+			return wire.NotFound("Cluster ID %s not found", p.ClusterID)
 		}
 		e.ClusterID = cl.ID
 		if arch == "" && cl.CPUArchitecture != "multi" {
@@ -131,7 +132,7 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 			arch = versions.X86
 		}
 		if cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && cl.CPUArchitecture != arch {
-			return badRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", arch, cl.CPUArchitecture)
+			return wire.BadRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", arch, cl.CPUArchitecture)
 		}
 	}
 	if arch == "" {
@@ -145,7 +146,7 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 func changeInfraEnv(e *model.InfraEnv, p *infraEnvUpdate) error {
 	if model.Value(p.SSHAuthorizedKey) != "" { // once set, it cannot be taken away
 		if checkSSHKeys(*p.SSHAuthorizedKey) != nil {
-			return badRequest("SSH key is not valid")
+			return wire.BadRequest("SSH key is not valid")
 		}
 		e.SSHAuthorizedKey = *p.SSHAuthorizedKey
 	}
@@ -156,7 +157,7 @@ func changeInfraEnv(e *model.InfraEnv, p *infraEnvUpdate) error {
 	}
 	if model.Value(p.NtpSources) != "" && (model.Value(p.AdditionalNtpSources) != "" || p.AdditionalNtpSources == nil && e.AdditionalNtpSources != "") ||
 		model.Value(p.AdditionalNtpSources) != "" && p.NtpSources == nil && e.NtpSources != "" {
-		return badRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
+		return wire.BadRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
 	for list, into := range map[*string]*string{p.AdditionalNtpSources: &e.AdditionalNtpSources, p.NtpSources: &e.NtpSources} {
 		if list == nil {
@@ -179,7 +180,7 @@ func changeInfraEnv(e *model.InfraEnv, p *infraEnvUpdate) error {
 	if p.AdditionalTrustBundle != nil {
 		if text := *p.AdditionalTrustBundle; text != "" {
 			if err := checkTrustBundle(text); err != nil {
-				return badRequest("%s", err)
+				return wire.BadRequest("%s", err)
 			}
 		}
 		e.AdditionalTrustBundle = *p.AdditionalTrustBundle
@@ -191,13 +192,13 @@ func changeInfraEnv(e *model.InfraEnv, p *infraEnvUpdate) error {
 	}
 	if p.NetworkDiscoveryDelay != nil {
 		if *p.NetworkDiscoveryDelay < 0 {
-			return malformed("network_discovery_delay_seconds in body should be greater than or equal to 0")
+			return wire.Malformed("network_discovery_delay_seconds in body should be greater than or equal to 0")
 		}
 		e.NetworkDiscoveryDelay = p.NetworkDiscoveryDelay
 	}
 	if p.RendezvousIP != nil {
 		if e.Type != disconnectedISO {
-			return badRequest("RendezvousIP is only supported for disconnected ISO infra-envs")
+			return wire.BadRequest("RendezvousIP is only supported for disconnected ISO infra-envs")
 		}
 		e.RendezvousIP = *p.RendezvousIP
 	}
@@ -231,7 +232,7 @@ func changeKernelArguments(e *model.InfraEnv, args models.KernelArguments) error
 	}
 	for _, a := range args {
 		if a.Operation != models.KernelArgumentOperationAppend {
-			return badRequest("Only kernel argument operation append is supported.  Got %s", a.Operation)
+			return wire.BadRequest("Only kernel argument operation append is supported.  Got %s", a.Operation)
 		}
 	}
 	e.KernelArguments = nil
@@ -265,49 +266,49 @@ func imageOf(e *model.InfraEnv) ImageRequest {
 	return ImageRequest{InfraEnvID: e.ID, Version: version, Arch: e.CPUArchitecture, Type: e.Type, SigningKey: e.SigningKey}
 }
 
-func (s *Service) listInfraEnvs(c *call) (reply, error) {
+func (s *Service) listInfraEnvs(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
 	list := []model.PrintedInfraEnv{}
 	for _, e := range s.infraEnvsInOrder() {
 		if id := q.Get("cluster_id"); id != "" && e.ClusterID != id {
 			continue
 		}
-		if owner := q.Get("owner"); !c.sees(e.UserName) || owner != "" && e.UserName != owner {
+		if owner := q.Get("owner"); !c.Sees(e.UserName) || owner != "" && e.UserName != owner {
 			continue
 		}
 		list = append(list, e.PrintedInfraEnv)
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
-func (s *Service) readInfraEnv(c *call) (reply, error) {
+func (s *Service) readInfraEnv(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(e.PrintedInfraEnv)
+	return wire.OK(e.PrintedInfraEnv)
 }
 
-func (s *Service) updateInfraEnv(c *call) (reply, error) {
+func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[infraEnvUpdate](c)
+	p := wire.Taken[infraEnvUpdate](c)
 	if err := checkImageType(p.ImageType); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	changed := *e
 	if p.PullSecret != "" {
 		if err := checkPullSecret(p.PullSecret); err != nil {
-			return reply{}, badRequest("pull secret for new infraEnv is invalid: %s", err)
+			return wire.Reply{}, wire.BadRequest("pull secret for new infraEnv is invalid: %s", err)
 		}
 		changed.PullSecret = p.PullSecret
 	}
 	if model.Value(p.OpenshiftVersion) != "" {
 		image, err := versions.OSImageFor(*p.OpenshiftVersion, e.CPUArchitecture)
 		if err != nil {
-			return reply{}, badRequest("%s", err)
+			return wire.Reply{}, wire.BadRequest("%s", err)
 		}
 		changed.OpenshiftVersion = image.OpenshiftVersion
 	}
@@ -315,11 +316,11 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 		changed.Type = p.ImageType
 	}
 	if err := changeInfraEnv(&changed, &p); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if p.IgnitionConfigOverride != "" && p.IgnitionConfigOverride != e.IgnitionConfigOverride {
 		if err := s.checkEmbedArea(&changed); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	if cl := s.clusters[e.ClusterID]; cl != nil {
@@ -336,18 +337,18 @@ func (s *Service) updateInfraEnv(c *call) (reply, error) {
 	changed.UpdatedAt = model.Micros(s.now())
 	*e = changed
 	s.renewImage(e)
-	return created(e.PrintedInfraEnv)
+	return wire.Created(e.PrintedInfraEnv)
 }
 
-func (s *Service) deleteInfraEnv(c *call) (reply, error) {
+func (s *Service) deleteInfraEnv(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if n := len(s.hostsOfInfraEnv(e.ID)); n > 0 {
-		err := badRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
+		err := wire.BadRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
 		s.noteInfraEnv(e, "infra_env_deregister_failed", severityError, "Failed to deregister infra env. Error: %s", err)
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	s.noteInfraEnv(e, "infra_env_deregistered", severityInfo, "Deregistered infra env")
 	delete(s.infraEnvs, e.ID)
@@ -357,19 +358,19 @@ func (s *Service) deleteInfraEnv(c *call) (reply, error) {
 			break
 		}
 	}
-	return noContent()
+	return wire.NoContent()
 }
 
 // imageURL gives a fresh address of the image.
-func (s *Service) imageURL(c *call) (reply, error) {
+func (s *Service) imageURL(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	url, expires := s.cfg.ImageURL(imageOf(e))
 	// Keeping it is a change of the record, though not of the image.
 	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, model.Millis(expires), model.Micros(s.now())
-	return ok(presignedURL{ExpiresAt: model.Millis(expires), URL: url})
+	return wire.OK(presignedURL{ExpiresAt: model.Millis(expires), URL: url})
 }
 
 type presignedURL struct {
@@ -378,13 +379,13 @@ type presignedURL struct {
 }
 
 // regenerateSigningKey makes the addresses given out so far invalid.
-func (s *Service) regenerateSigningKey(c *call) (reply, error) {
+func (s *Service) regenerateSigningKey(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	e.SigningKey = s.newSecret()
-	return noContent()
+	return wire.NoContent()
 }
 
 // changeStatic replaces the hosts' network configuration.
@@ -394,14 +395,14 @@ func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) err
 		h := model.StaticHost{NetworkYAML: l.NetworkYaml}
 		for j, m := range l.MacInterfaceMap {
 			if !macPattern.MatchString(m.MacAddress) {
-				return malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, macPattern)
+				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, macPattern)
 			}
 			h.Map = append(h.Map, model.MACName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
 		hosts = append(hosts, h)
 	}
 	if problems := staticProblems(hosts); len(problems) > 0 {
-		return badRequest("%s", listed(problems...))
+		return wire.BadRequest("%s", wire.Problems(problems...))
 	}
 	for i := range hosts {
 		hosts[i].Policy = nmpolicy(&hosts[i])

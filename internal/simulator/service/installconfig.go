@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // generatedConfig is the install-config before the user's changes.
@@ -209,36 +210,36 @@ func installConfigWith(c *model.Cluster, overrides string) (*installcfg.Installe
 	return ic, d.Decode(ic)
 }
 
-func (s *Service) readInstallConfig(c *call) (reply, error) {
+func (s *Service) readInstallConfig(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	text, err := installConfig(cl)
 	if err != nil {
-		return reply{}, refuse(http.StatusInternalServerError, "Failed to get cluster %s install config: %s", cl.ID, err)
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "Failed to get cluster %s install config: %s", cl.ID, err)
 	}
-	return ok(text)
+	return wire.OK(text)
 }
 
 // updateInstallConfig replaces the user's changes. The body is JSON in a JSON
 // string; the answer is empty.
-func (s *Service) updateInstallConfig(c *call) (reply, error) {
+func (s *Service) updateInstallConfig(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	text := taken[string](c)
+	text := wire.Taken[string](c)
 	ic, err := installConfigWith(cl, text)
 	if err == nil && ic.AdditionalTrustBundle != "" {
 		err = checkTrustBundle(ic.AdditionalTrustBundle)
 	}
 	if err != nil {
-		return reply{}, badRequest("%s", err)
+		return wire.Reply{}, wire.BadRequest("%s", err)
 	}
 	cl.InstallConfigOverrides = text
 	useOverrides(cl)
 	cl.UpdatedAt = model.Micros(s.now())
 	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
-	return reply{status: http.StatusCreated}, nil
+	return wire.Reply{Status: http.StatusCreated}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // wireManifest is how a manifest is listed.
@@ -40,10 +41,10 @@ func printManifest(key string, m model.Manifest) wireManifest {
 	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
 }
 
-func (s *Service) listManifests(c *call) (reply, error) {
+func (s *Service) listManifests(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	all := c.URL.Query().Get("include_system_generated") == "true"
 	list := []wireManifest{}
@@ -52,24 +53,24 @@ func (s *Service) listManifests(c *call) (reply, error) {
 			list = append(list, printManifest(key, m))
 		}
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
 func checkManifestName(field, name string) error {
 	if !manifestShape.MatchString(name) {
-		return malformed("%s in body should match '%s'", field, manifestPattern)
+		return wire.Malformed("%s in body should match '%s'", field, manifestPattern)
 	}
 	return nil
 }
 
-func (s *Service) createManifest(c *call) (reply, error) {
+func (s *Service) createManifest(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.CreateManifestParams](c)
+	p := wire.Taken[models.CreateManifestParams](c)
 	if err := checkManifestName("file_name", *p.FileName); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	folder := model.Value(p.Folder)
 	if folder == "" {
@@ -77,25 +78,25 @@ func (s *Service) createManifest(c *call) (reply, error) {
 	}
 	content, err := manifestContent(cl, folder, *p.FileName, *p.Content)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	key := folder + "/" + *p.FileName
 	cl.Manifests[key] = model.Manifest{Content: content}
 	cl.RecordUse(true, "Custom manifest", nil)
-	return created(printManifest(key, cl.Manifests[key]))
+	return wire.Created(printManifest(key, cl.Manifests[key]))
 }
 
 // manifestContent decodes and checks a manifest.
 func manifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, error) {
 	if strings.ContainsRune(name, ' ') {
-		return nil, refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
+		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
 	}
 	content, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, badRequest("failed to base64-decode cluster manifest content for cluster %s", c.ID)
+		return nil, wire.BadRequest("failed to base64-decode cluster manifest content for cluster %s", c.ID)
 	}
 	if len(content) > maxManifest {
-		return nil, badRequest("Manifest content of file %s/%s for cluster ID %s exceeds the maximum file size of 1MiB", folder, name, c.ID)
+		return nil, wire.BadRequest("Manifest content of file %s/%s for cluster ID %s exceeds the maximum file size of 1MiB", folder, name, c.ID)
 	}
 	where := folder + "/" + name
 	switch {
@@ -103,11 +104,11 @@ func manifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, er
 		return content, checkPatch(c, where, content)
 	case path.Ext(name) == ".json":
 		if !json.Valid(content) {
-			return nil, badRequest("Manifest content of file %s for cluster ID %s has an illegal JSON format", where, c.ID)
+			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an illegal JSON format", where, c.ID)
 		}
 	default:
 		if err := yaml.Unmarshal(content, new(any)); err != nil {
-			return nil, badRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID, yamlProblem(err))
+			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID, yamlProblem(err))
 		}
 	}
 	return content, nil
@@ -117,10 +118,10 @@ func manifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, er
 func checkPatch(c *model.Cluster, where string, content []byte) error {
 	var patch any
 	if err := yaml.Unmarshal(content, &patch); err != nil {
-		return badRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
+		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
 	}
 	if list, ok := patch.([]any); !ok || len(list) == 0 {
-		return badRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!map into yamlpatch.Patch", where, c.ID)
+		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!map into yamlpatch.Patch", where, c.ID)
 	}
 	return nil
 }
@@ -130,19 +131,19 @@ func yamlProblem(err error) string {
 	if strings.Contains(err.Error(), "map") {
 		return "mapping values are not allowed in this context"
 	}
-	return firstLine(err.Error())
+	return wire.FirstLine(err.Error())
 }
 
-func (s *Service) updateManifest(c *call) (reply, error) {
+func (s *Service) updateManifest(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.UpdateManifestParams](c)
+	p := wire.Taken[models.UpdateManifestParams](c)
 	key := p.Folder + "/" + p.FileName
 	m, found := cl.Manifests[key]
 	if !found {
-		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
+		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
 	}
 	folder, name := p.Folder, p.FileName
 	if p.UpdatedFolder != nil {
@@ -151,46 +152,46 @@ func (s *Service) updateManifest(c *call) (reply, error) {
 	if p.UpdatedFileName != nil {
 		name = *p.UpdatedFileName
 		if err := checkManifestName("updated_file_name", name); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	content := m.Content
 	if p.UpdatedContent != nil {
 		if content, err = manifestContent(cl, folder, name, *p.UpdatedContent); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	delete(cl.Manifests, key)
 	key = folder + "/" + name
 	cl.Manifests[key] = model.Manifest{Content: content}
-	return ok(printManifest(key, cl.Manifests[key]))
+	return wire.OK(printManifest(key, cl.Manifests[key]))
 }
 
-func (s *Service) deleteManifest(c *call) (reply, error) {
+func (s *Service) deleteManifest(c *wire.Call) (wire.Reply, error) {
 	cl, key, err := s.manifestOf(c)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	delete(cl.Manifests, key)
 	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.Manifests)), func(m model.Manifest) bool { return !m.System })
 	cl.RecordUse(own, "Custom manifest", nil)
-	return reply{status: http.StatusOK}, nil
+	return wire.Reply{Status: http.StatusOK}, nil
 }
 
-func (s *Service) readManifest(c *call) (reply, error) {
+func (s *Service) readManifest(c *wire.Call) (wire.Reply, error) {
 	cl, key, err := s.manifestOf(c)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	m, found := cl.Manifests[key]
 	if !found {
-		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
+		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
 	}
-	return file(path.Base(key), m.Content)
+	return wire.File(path.Base(key), m.Content)
 }
 
 // manifestOf reads which manifest the query names.
-func (s *Service) manifestOf(c *call) (*model.Cluster, string, error) {
+func (s *Service) manifestOf(c *wire.Call) (*model.Cluster, string, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
 		return nil, "", err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -41,7 +42,7 @@ func (s *Service) unknown(pattern string, req *http.Request, body []byte) error 
 		return nil
 	}
 	if !s.cfg.Release.Has(o.since) {
-		return &frameError{status: http.StatusNotFound, message: "path " + req.URL.Path + " was not found"}
+		return &wire.FrameError{Status: http.StatusNotFound, Message: "path " + req.URL.Path + " was not found"}
 	}
 	var sent map[string]json.RawMessage
 	_ = json.Unmarshal(body, &sent) // who reads the body says what is wrong with it
@@ -53,9 +54,9 @@ func (s *Service) unknown(pattern string, req *http.Request, body []byte) error 
 		var text string
 		switch {
 		case field.Known == nil:
-			return malformed("parsing %s body from \"\" failed, because json: unknown field %q", o.param, field.Name)
+			return wire.Malformed("parsing %s body from \"\" failed, because json: unknown field %q", o.param, field.Name)
 		case json.Unmarshal(value, &text) == nil && !slices.Contains(field.Known, text):
-			return bodyEnum(field.Name, text, field.Known...)
+			return wire.BodyEnum(field.Name, text, field.Known...)
 		}
 	}
 	return nil

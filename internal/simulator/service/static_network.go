@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // The types of an infra-env's image.
@@ -36,7 +37,7 @@ func staticProblems(hosts []model.StaticHost) []string {
 		}
 		state, err := read(h)
 		if err != nil {
-			return append(list, fmt.Sprintf("failed to validate network yaml for host %d, %s", i, firstLine(err.Error())))
+			return append(list, fmt.Sprintf("failed to validate network yaml for host %d, %s", i, wire.FirstLine(err.Error())))
 		}
 		if text := nameProblem(h, state); text != "" {
 			list = append(list, text)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -48,10 +49,10 @@ type instructions struct {
 }
 
 // nextSteps answers an agent's poll, which is also its heartbeat.
-func (s *Service) nextSteps(c *call) (reply, error) {
+func (s *Service) nextSteps(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	now := s.now()
 	h.CheckedInAt = model.Millis(now)
@@ -65,7 +66,7 @@ func (s *Service) nextSteps(c *call) (reply, error) {
 	}
 	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage && !model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
 		s.noteHost(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(), versions.AgentImage)
-		return ok(instructions{PostAction: "continue", NextSeconds: 60,
+		return wire.OK(instructions{PostAction: "continue", NextSeconds: 60,
 			Instructions: []step{s.step(stepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))}})
 	}
 	answer := instructions{PostAction: "continue", NextSeconds: 60}
@@ -76,7 +77,7 @@ func (s *Service) nextSteps(c *call) (reply, error) {
 		answer.NextSeconds = 120
 	}
 	answer.Instructions = s.stepsFor(h)
-	return reply{status: http.StatusOK, body: answer}, nil
+	return wire.Reply{Status: http.StatusOK, Body: answer}, nil
 }
 
 // stepsFor lists what a host has to do in its state.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // getCluster finds a cluster or says that it is not there.
@@ -11,7 +12,7 @@ func (s *Service) getCluster(id string) (*model.Cluster, error) {
 	if c := s.clusters[id]; c != nil {
 		return c, nil
 	}
-	return nil, notFound("Failed to get cluster %s: record not found", id)
+	return nil, wire.NotFound("Failed to get cluster %s: record not found", id)
 }
 
 // storedCluster is getCluster for those operations that tell of the database what it
@@ -20,21 +21,21 @@ func (s *Service) storedCluster(id, refusal string) (*model.Cluster, error) {
 	if c := s.clusters[id]; c != nil {
 		return c, nil
 	}
-	return nil, notFound("%s", refusal)
+	return nil, wire.NotFound("%s", refusal)
 }
 
 func (s *Service) getInfraEnv(id string) (*model.InfraEnv, error) {
 	if e := s.infraEnvs[id]; e != nil {
 		return e, nil
 	}
-	return nil, notFound("record not found")
+	return nil, wire.NotFound("record not found")
 }
 
 func (s *Service) getHost(infraEnvID, id string) (*model.Host, error) {
 	if h := s.hosts[infraEnvID+"/"+id]; h != nil {
 		return h, nil
 	}
-	return nil, notFound("failed to get host %s in infra_env %s: record not found", id, infraEnvID)
+	return nil, wire.NotFound("failed to get host %s in infra_env %s: record not found", id, infraEnvID)
 }
 
 // clustersInOrder lists the clusters in the order in which they were made.

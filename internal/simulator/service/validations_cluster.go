@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // clusterCheck is the evaluation of one cluster.
@@ -212,7 +213,7 @@ func (e *clusterCheck) machineCalculated() (string, string) {
 		}
 	}
 	if len(problems) > 0 {
-		return model.Failed, listed(problems...)
+		return model.Failed, wire.Problems(problems...)
 	}
 	return model.Passed, "The Cluster Machine CIDR is equivalent to the calculated CIDR."
 }

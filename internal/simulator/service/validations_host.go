@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -169,10 +170,10 @@ var hostnameShape = regexp.MustCompile(hostnamePattern)
 // checkHostname refuses a name in the words of PATCH host.
 func checkHostname(name string) error {
 	if slices.Contains(forbiddenHostnames(), name) {
-		return badRequest("The host name %s is forbidden", name)
+		return wire.BadRequest("The host name %s is forbidden", name)
 	}
 	if !hostnameShape.MatchString(name) {
-		return badRequest("Hostname does not pass required regex validation: %s. Hostname: %s", hostnamePattern, name)
+		return wire.BadRequest("Hostname does not pass required regex validation: %s. Hostname: %s", hostnamePattern, name)
 	}
 	return nil
 }

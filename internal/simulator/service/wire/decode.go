@@ -1,4 +1,4 @@
-package service
+package wire
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ type validatable interface {
 // real service does by default. param is the framework's name of the body.
 func decode(body []byte, param string, v any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return malformed("%s in body is required", param)
+		return Malformed("%s in body is required", param)
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -34,7 +34,7 @@ func decode(body []byte, param string, v any) error {
 			mistyped.Struct = serviceType(mistyped.Struct)
 			mistyped.Field = strings.TrimPrefix(mistyped.Field, mistyped.Struct+".")
 		}
-		return malformed("parsing %s body from \"\" failed, because %s", param, err)
+		return Malformed("parsing %s body from \"\" failed, because %s", param, err)
 	}
 	return validate(v)
 }
@@ -65,7 +65,7 @@ func validate(v any) error {
 		return nil
 	}
 	if err := checked.Validate(strfmt.Default); err != nil {
-		return malformed("%s", flatten(err))
+		return Malformed("%s", flatten(err))
 	}
 	return nil
 }
