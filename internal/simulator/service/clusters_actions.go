@@ -10,6 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -78,7 +79,7 @@ func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
 // refreshForInstall looks at all hosts and the cluster anew, since their roles are new,
 // and refuses hosts that are not ready.
 func (s *Service) refreshForInstall(c *model.Cluster) error {
-	updateGroupsAndCollisions(c)
+	validate.UpdateGroupsAndCollisions(c)
 	rememberState(c)
 	names := c.Hostnames()
 	for _, h := range c.Hosts {

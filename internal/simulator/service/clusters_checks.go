@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -176,26 +177,16 @@ func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 			}
 		}
 		for _, v := range []struct{ name, ip string }{{"api-vip", a.IP}, {"ingress-vip", ingress[i].IP}} {
-			if len(c.MachineNetworks) == 0 || inAny(v.ip, c.MachineNetworks) {
+			if len(c.MachineNetworks) == 0 || validate.InAny(v.ip, c.MachineNetworks) {
 				continue
 			}
 			if c.UserBalanced() {
-				return wire.BadRequest("%s", elsewhere(v.name, v.ip, c.MachineNetworks))
+				return wire.BadRequest("%s", validate.Elsewhere(v.name, v.ip, c.MachineNetworks))
 			}
 			return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
 		}
 	}
 	return nil
-}
-
-// elsewhere says that a virtual address of somebody's own load balancer lies in no
-// machine network.
-func elsewhere(name, ip string, networks []model.MachineNetwork) string {
-	var tried []string
-	for _, n := range networks {
-		tried = append(tried, fmt.Sprintf("machine network CIDR <%s> verification failed: %s <%s> does not belong to machine-network-cidr <%s>", n.CIDR, name, ip, n.CIDR))
-	}
-	return fmt.Sprintf("%s '%s' failed verification: none of the machine networks is satisfying the requirements, description: %s", name, ip, strings.Join(tried, "; "))
 }
 
 // checkFamilies allows one address, or one of each family.
@@ -221,17 +212,6 @@ func checkFamilies(name string, vips []model.VIP) error {
 		return wire.BadRequest("dual-stack %s must include exactly one IPv4 address", name)
 	}
 	return nil
-}
-
-func inAny(ip string, networks []model.MachineNetwork) bool {
-	addr, err := netip.ParseAddr(ip)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(networks, func(n model.MachineNetwork) bool {
-		p, err := netip.ParsePrefix(n.CIDR)
-		return err == nil && p.Contains(addr)
-	})
 }
 
 // arbiterAllowed refuses arbiters where the version has none.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -48,7 +49,7 @@ func (s *Service) printCluster(c *model.Cluster, d clusterDetail) model.PrintedC
 		w.OperatorBundles = nil
 		return w
 	}
-	w.HostNetworks = hostNetworks(c)
+	w.HostNetworks = validate.HostNetworks(c)
 	return w
 }
 
@@ -187,7 +188,7 @@ func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 	return wire.OK(map[string]any{
 		"cluster_network_cidr": "10.128.0.0/14", "cluster_network_host_prefix": 23,
 		"cluster_networks_dualstack": []network{four, six}, "cluster_networks_ipv4": []network{four},
-		"forbidden_hostnames": forbiddenHostnames(), "inactive_deletion_hours": 480, "ntp_source": "",
+		"forbidden_hostnames": validate.ForbiddenHostnames(), "inactive_deletion_hours": 480, "ntp_source": "",
 		"service_network_cidr":       "172.30.0.0/16",
 		"service_networks_dualstack": []network{{CIDR: "172.30.0.0/16"}, {CIDR: "fd02::/112"}},
 		"service_networks_ipv4":      []network{{CIDR: "172.30.0.0/16"}},

@@ -7,6 +7,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -70,7 +71,7 @@ func (s *Service) refreshClusterNow(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput) {
 		return
 	}
-	updateGroupsAndCollisions(c)
+	validate.UpdateGroupsAndCollisions(c)
 	rememberState(c)
 	names := c.Hostnames()
 	for _, h := range c.Hosts {
@@ -203,7 +204,7 @@ func (s *Service) changeMachineNetworks(c *model.Cluster, p *clusterUpdate) erro
 	if err := checkVips(&changed, api, ingress); err != nil {
 		return err
 	}
-	if len(list) > 0 && calculatesNetworks(&changed) && !s.cfg.KubeAPI { // whose operator may
+	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !s.cfg.KubeAPI { // whose operator may
 		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
 	}
 	c.MachineNetworks = list
@@ -231,16 +232,16 @@ func (s *Service) changeVips(c *model.Cluster, p *clusterUpdate) error {
 	api, ingress := vipsWanted(c, p)
 	changed := *c
 	changed.APIVips, changed.IngressVips = api, ingress
-	if first := changed.VipAt(0); first != "" && calculatesNetworks(c) && !s.cfg.KubeAPI {
+	if first := changed.VipAt(0); first != "" && validate.CalculatesNetworks(c) && !s.cfg.KubeAPI {
 		changed.MachineNetworks = nil // those of before do not count
 		if err := checkVips(&changed, api, ingress); err != nil {
 			return err
 		}
-		network := networkOfVip(&changed, first)
+		network := validate.NetworkOfVip(&changed, first)
 		if network == "" {
 			return wire.BadRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
 		}
-		setMachineNetworks(&changed, []string{network})
+		validate.SetMachineNetworks(&changed, []string{network})
 	}
 	if err := checkVips(&changed, api, ingress); err != nil {
 		return err
@@ -263,8 +264,8 @@ func (s *Service) checkVipsAreFree(c *model.Cluster) error {
 			break
 		}
 		for _, v := range []struct{ name, ip string }{{"api-vip", c.APIVips[i].IP}, {"ingress-vip", c.IngressVips[i].IP}} {
-			if listedAsFree(c, v.ip, network.CIDR) == vipInUse {
-				return wire.BadRequest("%s", vipInUseAs(c, v.name, v.ip, network.CIDR))
+			if validate.ListedAsFree(c, v.ip, network.CIDR) == validate.VipInUse {
+				return wire.BadRequest("%s", validate.VipInUseAs(c, v.name, v.ip, network.CIDR))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // recordFirstUses notes what a new cluster makes use of. The service looks at the proxy
@@ -41,7 +42,7 @@ func useSettings(c *model.Cluster) {
 	for kind, name := range map[string]string{"OVNKubernetes": "OVN", "OpenShiftSDN": "SDN", "CiscoACI": "CiscoACI", "Cilium": "Cilium", "Calico": "Calico", "None": "None"} {
 		c.RecordUse(c.NetworkType == kind, name+" network type", nil)
 	}
-	c.RecordUse(dualStack(c), "Dual-stack", nil)
+	c.RecordUse(validate.DualStack(c), "Dual-stack", nil)
 	c.RecordUse(len(c.APIVips) > 1, "Dual-stack VIPs", nil)
 	c.RecordUse(c.UserManaged() && c.ControlPlaneCount >= 3, "User Managed Networking With Multi Node", nil)
 	if e := c.DiskEncryption; e != nil && e.EnableOn != "none" && e.EnableOn != "" {

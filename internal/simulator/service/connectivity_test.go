@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // TestGroupsFollowWhatTheyRestOn changes, after connectivity was reported, each thing
@@ -66,42 +65,9 @@ func TestGroupsStandStill(t *testing.T) {
 		model.ClusterPreparing: false, model.ClusterInstalling: false, model.ClusterAddingHosts: false,
 	} {
 		c.Status, c.ConnectivityGroups = state, ""
-		updateGroupsAndCollisions(c)
+		validate.UpdateGroupsAndCollisions(c)
 		if got := c.ConnectivityGroups != ""; got != looked {
 			t.Errorf("%s: looked at %t", state, got)
-		}
-	}
-}
-
-// TestCollisions are those that a single host sees behind one of its network cards.
-func TestCollisions(t *testing.T) {
-	sees := func(id string, answers ...model.L2Result) *model.Host {
-		h := &model.Host{Peers: map[string]model.RemoteHost{}}
-		h.ID, h.Connectivity = id, "reported"
-		for i, a := range answers {
-			h.Peers[string(rune('x'+i))] = model.RemoteHost{L2: []model.L2Result{a}}
-		}
-		return h
-	}
-	answer := func(nic, mac string) model.L2Result {
-		return model.L2Result{OutgoingNIC: nic, RemoteIP: "10.0.0.1", RemoteMAC: mac}
-	}
-	collision := map[string][]string{"10.0.0.1": {"m1", "m2"}}
-	for name, tc := range map[string]struct {
-		hosts []*model.Host
-		want  map[string][]string
-	}{
-		"two cards answer":            {[]*model.Host{sees("a", answer("eth0", "m2"), answer("eth0", "m1"))}, collision},
-		"one answers twice":           {[]*model.Host{sees("a", answer("eth0", "m1"), answer("eth0", "m1"))}, map[string][]string{}},
-		"in two networks":             {[]*model.Host{sees("a", answer("eth0", "m1"), answer("eth1", "m2"))}, map[string][]string{}},
-		"two hosts see one each":      {[]*model.Host{sees("a", answer("eth0", "m1")), sees("b", answer("eth0", "m2"))}, map[string][]string{}},
-		"only the first host sees":    {[]*model.Host{sees("a", answer("eth0", "m1"), answer("eth0", "m2")), sees("b", answer("eth0", "m1"))}, map[string][]string{}},
-		"the last one has not spoken": {[]*model.Host{sees("a", answer("eth0", "m1"), answer("eth0", "m2")), {}}, collision},
-	} {
-		c := &model.Cluster{Hosts: tc.hosts}
-		findCollisions(c)
-		if diff := cmp.Diff(tc.want, c.Collisions); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -179,7 +180,7 @@ func (s *Service) takeInventory(h *model.Host, output string) error {
 		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
 	}
 	inv.Timestamp = 0 // the time counts that it asks for its steps with
-	need := requirementsFor(h.Cluster, h.EffectiveRole())
+	need := validate.Requirements(h.Cluster, h.EffectiveRole())
 	inv.JudgeDisks(need.DiskGB)
 	s.countInterfaces(h, inv)
 	h.Inv, h.Inventory = inv, model.InString(inv)
@@ -234,7 +235,7 @@ func (s *Service) chooseDisk(h *model.Host) {
 // takeDiskSpeed keeps a measurement. A slow disk is worth an event; only a
 // measurement that fails hinders the installation.
 func (s *Service) takeDiskSpeed(h *model.Host, r model.DiskSpeedReply) {
-	limit := requirementsFor(h.Cluster, h.EffectiveRole()).DiskSpeedMs
+	limit := validate.Requirements(h.Cluster, h.EffectiveRole()).DiskSpeedMs
 	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.SyncDuration
 	h.DiskFailed = false
 	h.DisksInfo = model.InString(map[string]any{r.Path: map[string]any{

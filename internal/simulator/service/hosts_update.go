@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -110,7 +111,7 @@ func (s *Service) changeHostname(h *model.Host, p *hostUpdate) error {
 	if p.HostName == nil {
 		return nil
 	}
-	if err := checkHostname(*p.HostName); err != nil {
+	if err := validate.CheckHostname(*p.HostName); err != nil {
 		return err
 	}
 	h.Hostname = *p.HostName

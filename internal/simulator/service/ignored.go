@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -124,8 +125,8 @@ func hostValidationIDs() []string {
 // operatorValidationIDs are also those of an operator by its former name.
 func operatorValidationIDs() []string {
 	ids := []string{"ocs-requirements-satisfied"}
-	for _, o := range operatorChecks() {
-		ids = append(ids, o.id)
+	for _, o := range validate.Operators() {
+		ids = append(ids, o.ID)
 	}
 	return ids
 }

@@ -11,12 +11,13 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // generatedConfig is the install-config before the user's changes.
 func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, error) {
-	masters, arbiters, workers, _ := countRoles(c)
+	masters, arbiters, workers, _ := validate.CountRoles(c)
 	pool := func(role string, n int) installcfg.Pool {
 		state := "Disabled"
 		if on := c.Hyperthreading; on == "all" || strings.Contains(","+on+",", ","+role+"s,") {

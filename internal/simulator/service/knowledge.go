@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -128,12 +129,12 @@ func (s *Service) preflight(c *wire.Call) (wire.Reply, error) {
 			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
 				asked = master
 			}
-			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: added(cl.OpenshiftVersion, asked, name)}
+			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: validate.OperatorHardware(cl.OpenshiftVersion, asked, name)}
 		}
 		needs = append(needs, entry)
 	}
 	control, worker := versions.RoleHardware(cl.OpenshiftVersion, master), workerNeeds(cl.OpenshiftVersion)
-	control.TPM, worker.TPM = needsTPM(cl, model.RoleMaster), needsTPM(cl, model.RoleWorker)
+	control.TPM, worker.TPM = validate.NeedsTPM(cl, model.RoleMaster), validate.NeedsTPM(cl, model.RoleWorker)
 	return wire.OK(map[string]any{
 		"ocp":       map[string]roleNeeds{versions.Master: {Quantitative: control}, versions.Worker: {Quantitative: worker}},
 		"operators": needs,
@@ -146,10 +147,4 @@ func workerNeeds(version string) versions.Hardware {
 	h := versions.RoleHardware(version, versions.Worker)
 	h.DiskSpeedMs = versions.RoleHardware(version, versions.Master).DiskSpeedMs
 	return h
-}
-
-// added is what one operator needs on top of the role's own needs.
-func added(version, role, operator string) versions.Hardware {
-	with, without := versions.HostHardware(version, role, []string{operator}), versions.RoleHardware(version, role)
-	return versions.Hardware{CPUCores: with.CPUCores - without.CPUCores, RAMMiB: with.RAMMiB - without.RAMMiB, DiskGB: with.DiskGB - without.DiskGB}
 }

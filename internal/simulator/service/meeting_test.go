@@ -10,72 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// meeting is a cluster of hosts with an address of each family, of which some have
-// reported what they see of the others.
-func meeting(n int) *model.Cluster {
-	c := &model.Cluster{PrintedCluster: model.PrintedCluster{ControlPlaneCount: 3}}
-	for i := range n {
-		id := string(rune('a' + i))
-		h := &model.Host{PrintedHost: model.PrintedHost{ID: id}, Peers: map[string]model.RemoteHost{}, Inv: &model.Inventory{}}
-		for _, text := range []string{"10.0.0.1" + id2(i) + "/24", "2001:db8::1" + id2(i) + "/64"} {
-			h.Inv.Addresses = append(h.Inv.Addresses, model.Address{Prefix: netip.MustParsePrefix(text)})
-		}
-		c.Hosts = append(c.Hosts, h)
-	}
-	return c
-}
-
-func id2(i int) string { return string(rune('0' + i)) }
-
-// pings has the first n hosts reach each other at the addresses that answer.
-func pings(c *model.Cluster, n int, answers func(netip.Addr) bool) {
-	for _, a := range c.Hosts[:n] {
-		for _, b := range c.Hosts[:n] {
-			if a == b {
-				continue
-			}
-			seen := model.RemoteHost{HostID: b.ID}
-			for _, own := range b.Inv.Addresses {
-				addr := own.Prefix.Addr()
-				seen.L3 = append(seen.L3, model.L3Result{RemoteIP: addr.String(), Successful: answers(addr)})
-			}
-			a.Peers[b.ID] = seen
-		}
-	}
-}
-
-// TestMajorityGroups holds what makes a group: three hosts that see each other, however
-// many there are besides; every address of a family; and in an IPv6 network a ping.
-func TestMajorityGroups(t *testing.T) {
-	all := func(netip.Addr) bool { return true }
-	for name, tc := range map[string]struct {
-		hosts, meet int
-		answers     func(netip.Addr) bool
-		v4, v6, l2  int // sizes of the groups; l2 is that of the IPv6 network
-		reached     int // hosts whose addresses all others reach
-	}{
-		"all of three":                {3, 3, all, 3, 3, 3, 3},
-		"three of seven":              {7, 3, all, 3, 3, 3, 0},
-		"two of three are no group":   {3, 2, all, 0, 0, 0, 0},
-		"one family answers":          {3, 3, netip.Addr.Is4, 3, 0, 0, 3},
-		"one address does not answer": {4, 4, func(a netip.Addr) bool { return a.String() != "10.0.0.13" }, 3, 4, 4, 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := meeting(tc.hosts)
-			pings(c, tc.meet, tc.answers)
-			updateGroups(c)
-			groups := c.Groups.Networks
-			got := [4]int{len(groups["IPv4"]), len(groups["IPv6"]), len(groups["2001:db8::/64"]), len(c.Groups.L3)}
-			if want := [4]int{tc.v4, tc.v6, tc.l2, tc.reached}; got != want {
-				t.Errorf("groups of %v hosts, want %v: %s", got, want, c.ConnectivityGroups)
-			}
-			if len(groups["10.0.0.0/24"]) != 0 {
-				t.Error("a ping alone makes a group in an IPv4 network")
-			}
-		})
-	}
-}
-
 // TestHostsThatWereNotLookedAt registers a host between two looks of the monitor: the
 // others are told of it when the monitor has seen it.
 func TestHostsThatWereNotLookedAt(t *testing.T) {
@@ -124,27 +58,17 @@ func TestUnjudgedIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestMemoryIsMeasuredWithPatience takes a machine with a little less memory than asked
-// for, and tells how much a smaller one has.
-func TestMemoryIsMeasuredWithPatience(t *testing.T) {
-	judge := func(mib int64) (string, string) {
-		e := &hostCheck{c: &model.Cluster{}, h: &model.Host{PrintedHost: model.PrintedHost{Role: model.RoleMaster}, Inv: &model.Inventory{Memory: &model.MemoryInfo{PhysicalBytes: mib << 20}}}}
-		e.need.RAMMiB = 16 << 10
-		return e.memoryForRole()
-	}
-	if status, message := judge(16<<10 - 100); status != model.Passed {
-		t.Errorf("%s: %s", status, message)
-	}
-	const want = "Require at least 16.00 GiB RAM for role master, found only 8.00 GiB"
-	if status, message := judge(8 << 10); status != model.Failed || message != want {
-		t.Errorf("%s: %s", status, message)
-	}
-}
-
 // TestNetworksWithoutAPlatform reads the install-config of a cluster that names no
 // machine network: those of its bootstrap host are in it.
 func TestNetworksWithoutAPlatform(t *testing.T) {
-	c := meeting(2)
+	c := &model.Cluster{PrintedCluster: model.PrintedCluster{ControlPlaneCount: 3}}
+	for _, own := range []string{"10.0.0.10/24 2001:db8::10/64", "10.0.0.11/24 2001:db8::11/64"} {
+		h := &model.Host{Inv: &model.Inventory{}}
+		for text := range strings.FieldsSeq(own) {
+			h.Inv.Addresses = append(h.Inv.Addresses, model.Address{Prefix: netip.MustParsePrefix(text)})
+		}
+		c.Hosts = append(c.Hosts, h)
+	}
 	c.Platform = nil
 	c.UserManagedNetworking = new(true)
 	c.Hosts[1].Bootstrap = true

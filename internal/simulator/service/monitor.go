@@ -1,10 +1,10 @@
 package service
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // tick evaluates every cluster and host once. What a tick decides about hosts
@@ -75,8 +75,8 @@ func (s *Service) suggestRoles(c *model.Cluster) {
 	if c.IsDay2() || !slices.ContainsFunc(c.Hosts, (*model.Host).RoleOpen) || slices.ContainsFunc(c.Hosts, unknown) {
 		return
 	}
-	masters, arbiters, _, _ := countRoles(c)
-	for _, h := range lightestFirst(c.Hosts) {
+	masters, arbiters, _, _ := validate.CountRoles(c)
+	for _, h := range validate.LightestFirst(c.Hosts) {
 		if !h.RoleOpen() || !model.OneOf(h.State, model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput) {
 			continue
 		}
@@ -84,9 +84,9 @@ func (s *Service) suggestRoles(c *model.Cluster) {
 		arbiters -= one(h.SuggestedRole == model.RoleArbiter)
 		role := model.RoleWorker
 		switch {
-		case masters < int(c.ControlPlaneCount) && strongEnough(c, h, model.RoleMaster):
+		case masters < int(c.ControlPlaneCount) && validate.StrongEnough(c, h, model.RoleMaster):
 			role = model.RoleMaster
-		case c.ControlPlaneCount == 2 && arbiters == 0 && strongEnough(c, h, model.RoleArbiter):
+		case c.ControlPlaneCount == 2 && arbiters == 0 && validate.StrongEnough(c, h, model.RoleArbiter):
 			role = model.RoleArbiter
 		}
 		masters += one(role == model.RoleMaster)
@@ -96,21 +96,4 @@ func (s *Service) suggestRoles(c *model.Cluster) {
 			s.noteHost(h, "host_role_updated", severityInfo, "Host %s: calculated role is %s", h.Name(), role)
 		}
 	}
-}
-
-// strongEnough tells whether a host has what the role needs.
-func strongEnough(c *model.Cluster, h *model.Host, role string) bool {
-	need := requirementsFor(c, role)
-	return h.Inv != nil && h.Inv.CPU != nil && h.Inv.Memory != nil && h.Inv.CPU.Count >= need.CPUCores &&
-		h.Inv.Memory.PhysicalBytes >= (need.RAMMiB-memoryTolerance)<<20
-}
-
-// lightestFirst orders hosts by how much they have of everything, those with graphics
-// cards last.
-func lightestFirst(hosts []*model.Host) []*model.Host {
-	sorted := slices.Clone(hosts)
-	slices.SortStableFunc(sorted, func(a, b *model.Host) int {
-		return cmp.Or(cmp.Compare(one(len(a.Inv.GPUs) > 0), one(len(b.Inv.GPUs) > 0)), cmp.Compare(a.Inv.Weight(), b.Inv.Weight()))
-	})
-	return sorted
 }

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // tickCluster judges a cluster anew and moves it on.
 func (s *Service) tickCluster(c *model.Cluster) {
 	if model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady, model.ClusterPreparing) {
 		s.judgeCluster(c)
-		assignMachineNetworks(c)
-		updateGroupsAndCollisions(c)
+		validate.AssignMachineNetworks(c)
+		validate.UpdateGroupsAndCollisions(c)
 		forceSchedulable(c)
 	}
 	switch c.Status {
@@ -31,7 +32,7 @@ func (s *Service) tickCluster(c *model.Cluster) {
 
 // judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *model.Cluster) {
-	broken, fixed := c.Checks.Set(s.made(s.evaluateCluster(c)))
+	broken, fixed := c.Checks.Set(s.made(validate.Cluster(c)))
 	for _, o := range broken {
 		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.How())
 	}
@@ -45,13 +46,7 @@ func (s *Service) judgeCluster(c *model.Cluster) {
 // want of workers. The service does so when hosts come and go, at an install and at each
 // look of its monitor, not when a host gets another role.
 func forceSchedulable(c *model.Cluster) {
-	c.SchedulableMastersForced = new(c.ControlPlaneCount != 0 && workersAsked(c) < 2)
-}
-
-// workersAsked counts the workers, chosen or suggested.
-func workersAsked(c *model.Cluster) int {
-	_, _, workers, _ := countRoles(c)
-	return workers
+	c.SchedulableMastersForced = new(c.ControlPlaneCount != 0 && validate.WorkersAsked(c) < 2)
 }
 
 // inputChecks are the validations that only the user's input can fulfil.
@@ -136,7 +131,7 @@ func startInstalling(c *model.Cluster) {
 	c.Progress = &progress
 	measureTotal(c)
 	if c.IsSingle() { // the node itself is where the API will be
-		if address := nodeAddress(c); address != "" {
+		if address := validate.NodeAddress(c); address != "" {
 			c.APIVips = []model.VIP{{ClusterID: c.ID, IP: address}}
 			c.IngressVips = []model.VIP{{ClusterID: c.ID, IP: address}}
 		}

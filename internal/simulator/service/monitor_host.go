@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // tickHost judges a host anew and moves it on.
@@ -62,7 +63,7 @@ func (s *Service) judgeIdle(c *model.Cluster) {
 }
 
 func (s *Service) judgeHost(h *model.Host, names map[string]int) {
-	broken, fixed := h.Checks.Set(s.made(s.evaluateHost(h, names)))
+	broken, fixed := h.Checks.Set(s.made(validate.Host(h, names, s.now())))
 	for _, o := range broken {
 		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' %s", h.Name(), o.ID, o.How())
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -128,8 +129,8 @@ func unmadeChecks(release versions.ServiceRelease) map[string]bool {
 	for _, id := range release.LaterValidations() {
 		unmade[id] = true
 	}
-	for _, o := range operatorChecks() {
-		unmade[o.id] = !release.HasOperator(o.name)
+	for _, o := range validate.Operators() {
+		unmade[o.ID] = !release.HasOperator(o.Name)
 	}
 	return unmade
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -117,7 +118,7 @@ func (s *Service) day1Steps(h *model.Host, inv step) []step {
 		steps = append(steps, inv)
 	}
 	steps = append(steps, s.connectivityStep(h)...)
-	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && encryptsRole(e.EnableOn, h.EffectiveRole()) {
+	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && validate.EncryptsRole(e.EnableOn, h.EffectiveRole()) {
 		steps = append(steps, s.step(stepTang, model.InString(map[string]string{"tang_servers": c.DiskEncryption.TangServers})))
 	}
 	if networks := ipv4Networks(h); len(networks) > 0 {

@@ -1,4 +1,4 @@
-package service
+package validate
 
 import (
 	"cmp"
@@ -17,15 +17,15 @@ import (
 // clusterCheck is the evaluation of one cluster.
 type clusterCheck struct {
 	report
-	s *Service
 	c *model.Cluster
 	// machine is the cluster's machine networks as the tick found them.
 	machine []model.MachineNetwork
 	found   bool // some host has an inventory
 }
 
-func (s *Service) evaluateCluster(c *model.Cluster) []model.Check {
-	e := &clusterCheck{s: s, c: c, machine: c.MachineNetworks}
+// Cluster judges a cluster.
+func Cluster(c *model.Cluster) []model.Check {
+	e := &clusterCheck{c: c, machine: c.MachineNetworks}
 	e.found = slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv != nil })
 	e.list = make([]model.Check, 0, 48)
 	e.configuration()
@@ -93,13 +93,13 @@ func (e *clusterCheck) masters() (string, string) {
 // castRoles counts the hosts by role, where open ones fill up the control plane, then an
 // arbiter where one is needed, if they are strong enough; the others are workers.
 func castRoles(c *model.Cluster) (masters, arbiters, workers int) {
-	masters, arbiters, workers, _ = countRoles(c)
+	masters, arbiters, workers, _ = CountRoles(c)
 	for _, h := range c.Hosts {
 		switch {
 		case h.EffectiveRole() != model.RoleAuto:
-		case masters < int(c.ControlPlaneCount) && strongEnough(c, h, model.RoleMaster):
+		case masters < int(c.ControlPlaneCount) && StrongEnough(c, h, model.RoleMaster):
 			masters++
-		case c.ControlPlaneCount == 2 && arbiters == 0 && strongEnough(c, h, model.RoleArbiter):
+		case c.ControlPlaneCount == 2 && arbiters == 0 && StrongEnough(c, h, model.RoleArbiter):
 			arbiters++
 		default:
 			workers++
@@ -108,8 +108,8 @@ func castRoles(c *model.Cluster) (masters, arbiters, workers int) {
 	return masters, arbiters, workers
 }
 
-// countRoles counts the hosts by role; open ones have none yet.
-func countRoles(c *model.Cluster) (masters, arbiters, workers, open int) {
+// CountRoles counts the hosts by role; open ones have none yet.
+func CountRoles(c *model.Cluster) (masters, arbiters, workers, open int) {
 	for _, h := range c.Hosts {
 		switch h.EffectiveRole() {
 		case model.RoleMaster, model.RoleBootstrap:
@@ -204,7 +204,7 @@ func (e *clusterCheck) machineCalculated() (string, string) {
 	}
 	var problems []string
 	for i, v := range e.c.APIVips {
-		calculated := networkOfVip(e.c, v.IP)
+		calculated := NetworkOfVip(e.c, v.IP)
 		switch {
 		case calculated == "":
 			problems = append(problems, "No suitable matching CIDR found for VIP "+v.IP)

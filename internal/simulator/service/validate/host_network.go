@@ -1,4 +1,4 @@
-package service
+package validate
 
 import (
 	"fmt"
@@ -170,7 +170,7 @@ func (e *hostCheck) mtu() (string, string) {
 	}
 	for _, remote := range e.h.Peers {
 		for _, m := range remote.MTU {
-			if !m.Successful && (e.c.UserManaged() || inAny(m.RemoteIP, e.c.Before.Machine)) {
+			if !m.Successful && (e.c.UserManaged() || InAny(m.RemoteIP, e.c.Before.Machine)) {
 				return model.Failed, fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNIC, m.RemoteIP)
 			}
 		}

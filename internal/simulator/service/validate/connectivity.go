@@ -1,4 +1,4 @@
-package service
+package validate
 
 import (
 	"maps"
@@ -17,9 +17,9 @@ func reachabilityOf(c *model.Cluster) model.Reachability {
 	return r
 }
 
-// updateGroupsAndCollisions computes both before an install, if anything that they depend
+// UpdateGroupsAndCollisions computes both before an install, if anything that they depend
 // on has changed.
-func updateGroupsAndCollisions(c *model.Cluster) {
+func UpdateGroupsAndCollisions(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady) {
 		return
 	}
@@ -34,7 +34,7 @@ func updateGroupsAndCollisions(c *model.Cluster) {
 
 func updateGroups(c *model.Cluster) {
 	g := model.Majority{Networks: map[string][]string{}, L3: map[string][]string{}}
-	for _, n := range hostNetworks(c) {
+	for _, n := range HostNetworks(c) {
 		g.Networks[n.CIDR] = l2Group(c, n)
 	}
 	for _, h := range c.Hosts {
@@ -171,9 +171,9 @@ func reachedAddresses(c *model.Cluster, h *model.Host) []string {
 	return reached
 }
 
-// hostNetworks lists the networks that the cluster's hosts sit in, each with its
+// HostNetworks lists the networks that the cluster's hosts sit in, each with its
 // hosts.
-func hostNetworks(c *model.Cluster) []model.HostNetwork {
+func HostNetworks(c *model.Cluster) []model.HostNetwork {
 	list := []model.HostNetwork{}
 	index := map[netip.Prefix]int{}
 	for _, h := range c.Hosts {

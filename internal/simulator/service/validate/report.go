@@ -1,4 +1,4 @@
-package service
+package validate
 
 import "github.com/oaictl/oaictl/internal/simulator/service/model"
 
@@ -31,22 +31,22 @@ func (r *report) add(category, id, status, message string) {
 	r.list = append(r.list, model.Check{Category: category, ID: id, Status: status, Message: message})
 }
 
-// operatorCheck pairs a validation's id with the name that its message uses.
-type operatorCheck struct{ id, name string }
+// OperatorCheck pairs a validation's id with the name that its message uses.
+type OperatorCheck struct{ ID, Name string }
 
-// operatorChecks lists the operators' validations in printing order.
-func operatorChecks() []operatorCheck {
+// Operators lists the operators' validations in printing order.
+func Operators() []OperatorCheck {
 	names := []string{"amd-gpu", "authorino", "cluster-observability", "cnv", "fence-agents-remediation", "kmm",
 		"kube-descheduler", "loki", "lso", "lvm", "mce", "metallb", "mtv", "nmstate", "node-feature-discovery",
 		"node-healthcheck", "node-maintenance", "numaresources", "nvidia-gpu", "oadp", "odf", "openshift-ai",
 		"openshift-logging", "osc", "pipelines", "self-node-remediation", "serverless", "servicemesh"}
-	list := make([]operatorCheck, 0, len(names))
+	list := make([]OperatorCheck, 0, len(names))
 	for _, n := range names {
 		id := n
 		if n == "numaresources" {
 			id = "numa-resources"
 		}
-		list = append(list, operatorCheck{id + "-requirements-satisfied", n})
+		list = append(list, OperatorCheck{id + "-requirements-satisfied", n})
 	}
 	return list
 }

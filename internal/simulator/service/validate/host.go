@@ -1,4 +1,4 @@
-package service
+package validate
 
 import (
 	"fmt"
@@ -15,14 +15,14 @@ import (
 // hostnamePattern is what the service takes as a host name.
 const hostnamePattern = "^[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*$"
 
-func forbiddenHostnames() []string {
+// ForbiddenHostnames are names that no host may have.
+func ForbiddenHostnames() []string {
 	return []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 }
 
 // hostCheck is the evaluation of one host.
 type hostCheck struct {
 	report
-	s     *Service
 	h     *model.Host
 	c     *model.Cluster // nil for a host of the pool
 	need  versions.Hardware
@@ -34,18 +34,18 @@ type hostCheck struct {
 	early bool
 }
 
-// evaluateHost judges a host. names counts the host names of its cluster.
-func (s *Service) evaluateHost(h *model.Host, names map[string]int) []model.Check {
-	e := &hostCheck{s: s, h: h, c: h.Cluster, need: requirementsFor(h.Cluster, h.EffectiveRole()), names: names, now: s.now()}
+// Host judges a host. names counts the host names of its cluster.
+func Host(h *model.Host, names map[string]int, now time.Time) []model.Check {
+	e := &hostCheck{h: h, c: h.Cluster, need: Requirements(h.Cluster, h.EffectiveRole()), names: names, now: now}
 	e.live = !model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined, model.StageDone)
 	e.early = !model.OneOf(h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError, model.HostCancelled)
 	e.list = make([]model.Check, 0, 72)
 	e.hardware()
 	e.network()
 	if e.c != nil {
-		for _, o := range operatorChecks() {
+		for _, o := range Operators() {
 			status, message := e.operator(o)
-			e.add(catOperators, o.id, status, message)
+			e.add(catOperators, o.ID, status, message)
 		}
 	}
 	return e.list
@@ -85,7 +85,7 @@ func ifInventory(inv *model.Inventory, message string) (string, string) {
 }
 
 func (e *hostCheck) minimumHardware(add adder) {
-	inv, least := e.h.Inv, minimum()
+	inv, least := e.h.Inv, minimumHardware()
 	if inv == nil || inv.CPU == nil || inv.Memory == nil {
 		add("has-min-cpu-cores")(model.Pending, "Missing inventory")
 		add("has-min-memory")(model.Pending, "Missing inventory")
@@ -155,8 +155,8 @@ func (e *hostCheck) hostnameValid() (string, string) {
 	if e.h.Inv == nil {
 		return model.Failed, "Missing inventory"
 	}
-	if err := checkHostname(e.h.Name()); err != nil {
-		if slices.Contains(forbiddenHostnames(), e.h.Name()) {
+	if err := CheckHostname(e.h.Name()); err != nil {
+		if slices.Contains(ForbiddenHostnames(), e.h.Name()) {
 			return model.Failed, err.Error()
 		}
 		return model.Failed, fmt.Sprintf("Hostname %s is forbidden, hostname should match pattern %s", e.h.Name(), hostnamePattern)
@@ -167,9 +167,9 @@ func (e *hostCheck) hostnameValid() (string, string) {
 // hostnameShape is compiled once: it is asked for every host on every tick.
 var hostnameShape = regexp.MustCompile(hostnamePattern)
 
-// checkHostname refuses a name in the words of PATCH host.
-func checkHostname(name string) error {
-	if slices.Contains(forbiddenHostnames(), name) {
+// CheckHostname refuses a name in the words of PATCH host.
+func CheckHostname(name string) error {
+	if slices.Contains(ForbiddenHostnames(), name) {
 		return wire.BadRequest("The host name %s is forbidden", name)
 	}
 	if !hostnameShape.MatchString(name) {
@@ -224,18 +224,18 @@ func (e *hostCheck) vsphereDisks() (string, string) {
 	return model.Passed, "VSphere disk.EnableUUID is enabled for this virtual machine"
 }
 
-// encryptsRole tells whether disk encryption is on for a role.
-func encryptsRole(enableOn, role string) bool {
+// EncryptsRole tells whether disk encryption is on for a role.
+func EncryptsRole(enableOn, role string) bool {
 	if enableOn == "" || enableOn == "none" || role == model.RoleAuto {
 		return false
 	}
 	return enableOn == "all" || strings.Contains(","+enableOn+",", ","+role+"s,")
 }
 
-// needsTPM tells whether machines of a role keep the key of their disk in a TPM.
-func needsTPM(c *model.Cluster, role string) bool {
+// NeedsTPM tells whether machines of a role keep the key of their disk in a TPM.
+func NeedsTPM(c *model.Cluster, role string) bool {
 	e := c.DiskEncryption
-	return e != nil && e.Mode == "tpmv2" && encryptsRole(e.EnableOn, role)
+	return e != nil && e.Mode == "tpmv2" && EncryptsRole(e.EnableOn, role)
 }
 
 func (e *hostCheck) encryption() (string, string) {
@@ -248,7 +248,7 @@ func (e *hostCheck) encryption() (string, string) {
 	if e.h.EffectiveRole() == model.RoleAuto {
 		return model.Pending, "Missing role assignment"
 	}
-	if !encryptsRole(e.c.DiskEncryption.EnableOn, e.h.EffectiveRole()) {
+	if !EncryptsRole(e.c.DiskEncryption.EnableOn, e.h.EffectiveRole()) {
 		return model.Hidden, ""
 	}
 	if e.c.DiskEncryption.Mode == "tang" {
@@ -299,7 +299,7 @@ func (e *hostCheck) timeSynced() (string, string) {
 		return model.Pending, "Missing host time, can't determine synchronization between host and service"
 	}
 	const advice = "please configure an NTP server via DHCP. Service time: %s"
-	now := e.s.now()
+	now := e.now
 	behind := now.Sub(time.Unix(e.h.Timestamp, 0))
 	switch {
 	case behind > mostBehind:

@@ -1,4 +1,4 @@
-package service
+package validate
 
 import (
 	"fmt"
@@ -42,8 +42,8 @@ func (e *clusterCheck) vipsValid(name string, list []model.VIP) (string, string)
 	}
 	if e.c.UserBalanced() {
 		label, first := strings.ToLower(name)+" vip", list[0].IP
-		if !inAny(first, e.machine) {
-			return model.Failed, elsewhere(label, first, e.machine)
+		if !InAny(first, e.machine) {
+			return model.Failed, Elsewhere(label, first, e.machine)
 		}
 		return model.Passed, fmt.Sprintf("%s %s is valid", label, first)
 	}
@@ -55,8 +55,8 @@ func (e *clusterCheck) vipsValid(name string, list []model.VIP) (string, string)
 		switch verdict := vipVerdict(e.c, v, network); {
 		case network == "":
 			problems = append(problems, fmt.Sprintf("%s <%s> does not belong to machine-network-cidr <%s>", label, v.IP, e.machine[0].CIDR))
-		case verdict == vipInUse:
-			problems = append(problems, vipInUseAs(e.c, label, v.IP, network))
+		case verdict == VipInUse:
+			problems = append(problems, VipInUseAs(e.c, label, v.IP, network))
 		case verdict != vipFree:
 			problems = append(problems, fmt.Sprintf("%s <%s> are not verified yet.", label, v.IP))
 		}
@@ -70,22 +70,22 @@ func (e *clusterCheck) vipsValid(name string, list []model.VIP) (string, string)
 // What is known of a virtual address, beside nothing.
 const (
 	vipFree  = "succeeded"
-	vipInUse = "failed"
+	VipInUse = "failed"
 )
 
 // vipVerdict is what hosts found out about an address of a network: that it is free,
 // in use, or nothing yet.
 func vipVerdict(c *model.Cluster, v model.VIP, network string) string {
-	if v.Verification == vipFree || v.Verification == vipInUse {
+	if v.Verification == vipFree || v.Verification == VipInUse {
 		return v.Verification
 	}
-	return listedAsFree(c, v.IP, network)
+	return ListedAsFree(c, v.IP, network)
 }
 
-// listedAsFree tells, by the hosts' lists of free addresses of a network, whether an
+// ListedAsFree tells, by the hosts' lists of free addresses of a network, whether an
 // address is free or in use. An address has to be in all of them; where they have none
 // in common they prove nothing.
-func listedAsFree(c *model.Cluster, ip, network string) string {
+func ListedAsFree(c *model.Cluster, ip, network string) string {
 	var lists [][]string
 	for _, h := range c.Hosts {
 		if list, ok := h.FreeNetworks[network]; ok {
@@ -101,14 +101,14 @@ func listedAsFree(c *model.Cluster, ip, network string) string {
 	case inAll(ip):
 		return vipFree
 	case slices.ContainsFunc(lists[0], inAll):
-		return vipInUse
+		return VipInUse
 	}
 	return ""
 }
 
-// vipInUseAs says that an address is not free, and whether its network is too small at all
+// VipInUseAs says that an address is not free, and whether its network is too small at all
 // for the hosts and the virtual addresses.
-func vipInUseAs(c *model.Cluster, name, ip, network string) string {
+func VipInUseAs(c *model.Cluster, name, ip, network string) string {
 	text := fmt.Sprintf("%s <%s> is already in use in cidr %s", name, ip, network)
 	if !fits(c, network) {
 		text += ". The machine network range is too small for the cluster. Please redefine the network."

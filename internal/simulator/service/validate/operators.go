@@ -1,4 +1,4 @@
-package service
+package validate
 
 import (
 	"fmt"
@@ -19,14 +19,14 @@ const (
 // operators judges what each operator needs of the cluster. A need that is met
 // says nothing.
 func (e *clusterCheck) operators() {
-	for _, o := range operatorChecks() {
-		if !e.c.HasOperator(o.name) {
-			e.add(catOperators, o.id, model.Passed, o.name+" is disabled")
+	for _, o := range Operators() {
+		if !e.c.HasOperator(o.Name) {
+			e.add(catOperators, o.ID, model.Passed, o.Name+" is disabled")
 			continue
 		}
-		status, message := e.operator(o.name)
-		e.add(catOperators, o.id, status, message)
-		if o.name == "openshift-ai" {
+		status, message := e.operator(o.Name)
+		e.add(catOperators, o.ID, status, message)
+		if o.Name == "openshift-ai" {
 			e.add(catOperators, "openshift-ai-gpu-requirements-satisfied", model.Passed, vendorOfGPUs(e.c))
 		}
 	}
@@ -37,7 +37,7 @@ func (e *clusterCheck) operator(name string) (string, string) {
 	case "odf":
 		return storageVerdict(e.c)
 	case "openshift-ai":
-		_, _, workers, _ := countRoles(e.c)
+		_, _, workers, _ := CountRoles(e.c)
 		if !e.c.IsSingle() && workers < minAIWorkers {
 			return model.Failed, fmt.Sprintf("OpenShift AI requires at least %d worker nodes, but the cluster has %d.", minAIWorkers, workers)
 		}
@@ -60,7 +60,7 @@ func vendorOfGPUs(c *model.Cluster) string {
 // storageMode tells on which hosts OpenShift Data Foundation runs: on the control
 // plane in compact mode, on the workers in standard mode; none while that is open.
 func storageMode(c *model.Cluster) string {
-	masters, arbiters, workers, _ := countRoles(c)
+	masters, arbiters, workers, _ := CountRoles(c)
 	plane := masters >= 3 || masters >= 2 && arbiters > 0
 	switch {
 	case plane && workers == 0, len(c.Hosts) == storageHosts:
@@ -115,14 +115,14 @@ func spareDisks(h *model.Host, minimumGB int64) int {
 }
 
 // operator judges what one operator needs of the host.
-func (e *hostCheck) operator(o operatorCheck) (string, string) {
-	if !e.c.HasOperator(o.name) {
-		return model.Passed, o.name + " is disabled"
+func (e *hostCheck) operator(o OperatorCheck) (string, string) {
+	if !e.c.HasOperator(o.Name) {
+		return model.Passed, o.Name + " is disabled"
 	}
 	inv := e.h.Inv
-	switch o.name {
+	switch o.Name {
 	case "lvm":
-		_, _, workers, _ := countRoles(e.c)
+		_, _, workers, _ := CountRoles(e.c)
 		schedulable := e.c.IsSingle() || workers == 0
 		switch {
 		case inv == nil:
@@ -150,7 +150,7 @@ func (e *hostCheck) operator(o operatorCheck) (string, string) {
 
 // virtualization compares the host with what OpenShift Virtualization alone needs.
 func (e *hostCheck) virtualization() (string, string) {
-	need := added(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.EffectiveRole()), "cnv")
+	need := OperatorHardware(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.EffectiveRole()), "cnv")
 	switch inv := e.h.Inv; {
 	case inv.CPU.Count < need.CPUCores:
 		return model.Failed, fmt.Sprintf("Insufficient CPU to deploy OpenShift Virtualization. Required CPU count is %d but found %d ", need.CPUCores, inv.CPU.Count)
