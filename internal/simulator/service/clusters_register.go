@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"net/url"
 
 	"github.com/openshift/assisted-service/models"
@@ -312,7 +313,7 @@ func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
 			URL        string `json:"url"`
 			Thumbprint string `json:"thumbprint"`
 		}
-		if err := unmarshal(d.TangServers, &list); err != nil {
+		if err := json.Unmarshal([]byte(d.TangServers), &list); err != nil {
 			return nil, wire.BadRequest("%s", err)
 		}
 		for _, server := range list {

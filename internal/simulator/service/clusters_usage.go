@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -129,7 +130,7 @@ func useIgnition(c *model.Cluster, level string, overridden bool) {
 func useOverrides(c *model.Cluster) {
 	const name = "Install Config Overrides"
 	var overrides map[string]any
-	if unmarshal(c.InstallConfigOverrides, &overrides) != nil || len(overrides) == 0 {
+	if json.Unmarshal([]byte(c.InstallConfigOverrides), &overrides) != nil || len(overrides) == 0 {
 		return
 	}
 	parts := maps.Clone(c.Uses[name].Data)

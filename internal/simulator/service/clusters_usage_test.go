@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
@@ -14,7 +15,7 @@ import (
 func (b *bench) usage() map[string]any {
 	b.t.Helper()
 	var uses map[string]model.FeatureUse
-	if err := unmarshal(b.get()["feature_usage"].(string), &uses); err != nil {
+	if err := json.Unmarshal([]byte(b.get()["feature_usage"].(string)), &uses); err != nil {
 		b.t.Fatal(err)
 	}
 	names := map[string]any{}

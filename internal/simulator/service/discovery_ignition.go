@@ -21,11 +21,16 @@ const discoverySpec = "3.1.0"
 
 // discoveryFile is a file of the live system.
 type discoveryFile struct {
-	Path      string         `json:"path"`
-	Mode      int            `json:"mode"`
-	Overwrite bool           `json:"overwrite"`
-	User      map[string]any `json:"user"`
-	Contents  ignitionSource `json:"contents"`
+	Path      string          `json:"path"`
+	Mode      int             `json:"mode"`
+	Overwrite bool            `json:"overwrite"`
+	User      map[string]any  `json:"user"`
+	Contents  discoverySource `json:"contents"`
+}
+
+// discoverySource is where the content of a file stands.
+type discoverySource struct {
+	Source string `json:"source"`
 }
 
 // discoveryUnit is a unit of the live system's service manager.
@@ -43,9 +48,15 @@ type discoveryProxy struct {
 	No    []string `json:"noProxy,omitempty"`
 }
 
+// discoveryAgent is what an agent is started with.
+type discoveryAgent struct {
+	service string // its address
+	token   string // what the agent identifies itself with
+}
+
 // discoveryIgnition configures the live system: it runs the agent. isoType is that
 // of the image it is for, "" for the infra-env's own.
-func (s *Service) discoveryIgnition(e *model.InfraEnv, isoType string) (string, error) {
+func discoveryIgnition(e *model.InfraEnv, isoType string, agent discoveryAgent) (string, error) {
 	static := cmp.Or(isoType, e.Type) == fullISO && len(e.Static) > 0
 	about := map[string]any{"version": discoverySpec}
 	if plain, secure, none := e.Proxy.Texts(); !e.Proxy.None() {
@@ -55,7 +66,7 @@ func (s *Service) discoveryIgnition(e *model.InfraEnv, isoType string) (string, 
 		"ignition": about,
 		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
 		"storage":  map[string]any{"files": discoveryFiles(e, static)},
-		"systemd":  map[string]any{"units": s.discoveryUnits(e, static)},
+		"systemd":  map[string]any{"units": discoveryUnits(e, static, agent)},
 	})
 	if e.IgnitionConfigOverride == "" {
 		return text, nil
@@ -64,13 +75,9 @@ func (s *Service) discoveryIgnition(e *model.InfraEnv, isoType string) (string, 
 }
 
 // discoveryUnits are the agent, and what it needs before.
-func (s *Service) discoveryUnits(e *model.InfraEnv, static bool) []discoveryUnit {
-	token := ""
-	if s.cfg.AgentToken != nil {
-		token = s.cfg.AgentToken(e.ID, cloudSecret(e.PullSecret))
-	}
+func discoveryUnits(e *model.InfraEnv, static bool, agent discoveryAgent) []discoveryUnit {
 	plain, secure, none := e.Proxy.Texts()
-	agent := fmt.Sprintf(`[Service]
+	text := fmt.Sprintf(`[Service]
 Type=simple
 Restart=always
 RestartSec=3
@@ -93,9 +100,9 @@ After=network-online.target
 
 [Install]
 WantedBy=multi-user.target
-`, plain, secure, none, token, versions.AgentImage, s.cfg.PublicURL(), e.ID)
+`, plain, secure, none, agent.token, versions.AgentImage, agent.service, e.ID)
 	units := []discoveryUnit{
-		{"agent.service", true, agent},
+		{"agent.service", true, text},
 		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
 	}
 	if static {
@@ -109,7 +116,7 @@ func discoveryFiles(e *model.InfraEnv, static bool) []discoveryFile {
 	plain := func(path string, mode int, text string) discoveryFile {
 		return discoveryFile{
 			Path: path, Mode: mode, Overwrite: true, User: map[string]any{"name": "root"},
-			Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))},
+			Contents: discoverySource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))},
 		}
 	}
 	files := []discoveryFile{
@@ -184,6 +191,6 @@ func versionOf(config string) string {
 			Version string `json:"version"`
 		} `json:"ignition"`
 	}
-	_ = unmarshal(config, &about) // it has been read before
+	_ = json.Unmarshal([]byte(config), &about) // it has been read before
 	return cmp.Or(about.Ignition.Version, discoverySpec)
 }

@@ -14,13 +14,18 @@ const embedArea = 256 << 10
 // (bminventory, validateDiscoveryIgnitionImageSize); otherwise it is the image
 // service that fails, when the image is asked for.
 func (s *Service) checkEmbedArea(e *model.InfraEnv) error {
-	text, err := s.discoveryIgnition(e, "")
+	text, err := s.ignitionOf(e, "")
 	if err != nil {
 		return err
 	}
-	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
-	if size := len(isowriter.Gzip(isowriter.Archive(config).Bytes())); size > embedArea {
+	if size := ignitionArchiveSize(text); size > embedArea {
 		return wire.BadRequest("The ignition archive size (%d KiB) is over the maximum allowable size (%d KiB)", size/1024, embedArea/1024)
 	}
 	return nil
+}
+
+// ignitionArchiveSize is how many bytes a config takes in an image.
+func ignitionArchiveSize(text string) int {
+	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
+	return len(isowriter.Gzip(isowriter.Archive(config).Bytes()))
 }

@@ -25,6 +25,12 @@ func (s *Service) ignite(c *model.Cluster) {
 	}
 	c.Credentials = creds
 	c.OpenshiftClusterID = s.newID()
+	addInstallFiles(c, text)
+	c.LastPreparation = model.LastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
+}
+
+// addInstallFiles makes the files of an installation with this install-config.
+func addInstallFiles(c *model.Cluster, text string) {
 	config, err := yaml.JSONToYAML([]byte(text))
 	if err != nil {
 		config = []byte(text)
@@ -45,7 +51,6 @@ func (s *Service) ignite(c *model.Cluster) {
 		c.Objects[role+".ign"] = pointerIgnition(configServer(c, role), "")
 	}
 	addSystemManifests(c, roles)
-	c.LastPreparation = model.LastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
 // The part of an Ignition config that is needed here.

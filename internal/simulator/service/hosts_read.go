@@ -93,10 +93,8 @@ func stringList(text string) []string {
 	if text == "" {
 		return nil
 	}
-	if err := unmarshal(text, &list); err != nil {
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return nil
 	}
 	return slices.Clip(list)
 }
-
-func unmarshal(text string, v any) error { return json.Unmarshal([]byte(text), v) }

@@ -3,6 +3,7 @@ package service
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -29,7 +30,7 @@ func (s *Service) infraEnvFile(c *wire.Call) (wire.Reply, error) {
 	}
 	switch name {
 	case "discovery.ign":
-		text, err := s.discoveryIgnition(e, isoType)
+		text, err := s.ignitionOf(e, isoType)
 		if err != nil {
 			return wire.Reply{}, err
 		}
@@ -88,7 +89,7 @@ func kernelArguments(e *model.InfraEnv) []string {
 	var args []struct {
 		Value string `json:"value"`
 	}
-	if unmarshal(*e.KernelArguments, &args) != nil {
+	if json.Unmarshal([]byte(*e.KernelArguments), &args) != nil {
 		return nil
 	}
 	list := make([]string, 0, len(args))

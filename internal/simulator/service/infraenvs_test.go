@@ -3,6 +3,7 @@ package service
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -236,7 +237,7 @@ func TestInstallConfigOverrides(t *testing.T) {
 	path := "/clusters/" + b.cluster + "/install-config"
 	b.must("PATCH", path, model.InString(`{"networking":{"networkType":"Calico"},"fips":true}`))
 	var text string
-	if err := unmarshal(b.must("GET", path, nil).text, &text); err != nil {
+	if err := json.Unmarshal([]byte(b.must("GET", path, nil).text), &text); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text, `"networkType":"Calico"`) || !strings.Contains(text, `"fips":true`) || !strings.Contains(text, "10.128.0.0/14") {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"crypto/subtle"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -34,20 +35,29 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if e == nil {
 		return Media{}, false
 	}
-	full, err := s.discoveryIgnition(e, fullISO)
+	full, err := s.ignitionOf(e, fullISO)
 	if err != nil {
 		return Media{}, false
 	}
-	minimal, err := s.discoveryIgnition(e, minimalISO)
+	minimal, err := s.ignitionOf(e, minimalISO)
 	if err != nil {
 		return Media{}, false
 	}
-	netboot, err := s.discoveryIgnition(e, "")
+	netboot, err := s.ignitionOf(e, "")
 	if err != nil {
 		return Media{}, false
 	}
 	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: kernelArguments(e), StaticNetwork: minimalArchive(e),
 		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt)}, true
+}
+
+// ignitionOf is the discovery Ignition of an infra-env.
+func (s *Service) ignitionOf(e *model.InfraEnv, isoType string) (string, error) {
+	agent := discoveryAgent{service: s.cfg.PublicURL()}
+	if s.cfg.AgentToken != nil {
+		agent.token = s.cfg.AgentToken(e.ID, cloudSecret(e.PullSecret))
+	}
+	return discoveryIgnition(e, isoType, agent)
 }
 
 // KnowsAgentSecret tells whether a secret is the cloud.openshift.com entry of a
@@ -86,7 +96,7 @@ func cloudSecret(text string) string {
 			Auth string `json:"auth"`
 		} `json:"auths"`
 	}
-	if unmarshal(text, &secret) != nil {
+	if json.Unmarshal([]byte(text), &secret) != nil {
 		return ""
 	}
 	return secret.Auths["cloud.openshift.com"].Auth

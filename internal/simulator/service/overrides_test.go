@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ func TestOverridesTaken(t *testing.T) {
 		}
 	}
 	var text string
-	if err := unmarshal(b.must("GET", path, nil).text, &text); err != nil || !strings.Contains(text, model.InString(pullSecret)) {
+	if err := json.Unmarshal([]byte(b.must("GET", path, nil).text), &text); err != nil || !strings.Contains(text, model.InString(pullSecret)) {
 		t.Errorf("the install-config is no text with the pull secret: %v", err)
 	}
 	b.must("PATCH", path, model.InString(""))

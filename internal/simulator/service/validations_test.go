@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func outcomes(t *testing.T, object map[string]any) map[string][2]string {
 	t.Helper()
 	var categories map[string][]struct{ ID, Status, Message string }
 	text, _ := object["validations_info"].(string)
-	if err := unmarshal(text, &categories); err != nil {
+	if err := json.Unmarshal([]byte(text), &categories); err != nil {
 		t.Fatalf("%v in %q", err, text)
 	}
 	all := map[string][2]string{}
@@ -148,7 +149,7 @@ func TestDiskChoice(t *testing.T) {
 		t.Errorf("the user's choice became %v", got)
 	}
 	var inv model.Inventory
-	if err := unmarshal(m.get()["inventory"].(string), &inv); err != nil {
+	if err := json.Unmarshal([]byte(m.get()["inventory"].(string)), &inv); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}
