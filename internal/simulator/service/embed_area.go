@@ -1,7 +1,7 @@
 package service
 
 import (
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
@@ -18,14 +18,8 @@ func (s *Service) checkEmbedArea(e *model.InfraEnv) error {
 	if err != nil {
 		return err
 	}
-	if size := ignitionArchiveSize(text); size > embedArea {
+	if size := discovery.ArchiveSize(text); size > embedArea {
 		return wire.BadRequest("The ignition archive size (%d KiB) is over the maximum allowable size (%d KiB)", size/1024, embedArea/1024)
 	}
 	return nil
-}
-
-// ignitionArchiveSize is how many bytes a config takes in an image.
-func ignitionArchiveSize(text string) int {
-	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
-	return len(isowriter.Gzip(isowriter.Archive(config).Bytes()))
 }

@@ -1,16 +1,12 @@
 package service
 
 import (
-	"archive/tar"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
@@ -45,7 +41,7 @@ func (s *Service) infraEnvFile(c *wire.Call) (wire.Reply, error) {
 	if len(e.Static) == 0 {
 		return wire.File("", []byte{})
 	}
-	archive, err := staticArchive(e)
+	archive, err := discovery.StaticArchive(e)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -74,47 +70,11 @@ func (s *Service) ipxeScript(e *model.InfraEnv, q url.Values) (string, error) {
 	server := image.Scheme + "://" + image.Host
 	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, imageOf(e).Version)
 	kargs := ""
-	for _, a := range kernelArguments(e) {
+	for _, a := range discovery.KernelArguments(e) {
 		kargs += " " + a
 	}
 	return fmt.Sprintf("#!ipxe\ninitrd --name initrd %s/images/%s/pxe-initrd?%s\nkernel %s/boot-artifacts/kernel?%s initrd=initrd coreos.live.rootfs_url=%s/boot-artifacts/rootfs?%s random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"%s\nboot\n",
 		server, e.ID, query, server, query, server, query, kargs), nil
-}
-
-// kernelArguments are the user's arguments for the live system.
-func kernelArguments(e *model.InfraEnv) []string {
-	if e.KernelArguments == nil {
-		return nil
-	}
-	var args []struct {
-		Value string `json:"value"`
-	}
-	if json.Unmarshal([]byte(*e.KernelArguments), &args) != nil {
-		return nil
-	}
-	list := make([]string, 0, len(args))
-	for _, a := range args {
-		list = append(list, a.Value)
-	}
-	return list
-}
-
-// staticArchive is the hosts' network configuration as the live system reads it.
-func staticArchive(e *model.InfraEnv) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, f := range networkFiles(e) {
-		if err := w.WriteHeader(&tar.Header{Name: f.path, Mode: int64(f.mode), Size: int64(len(f.text))}); err != nil {
-			return nil, fmt.Errorf("packing the network configuration: %w", err)
-		}
-		if _, err := w.Write([]byte(f.text)); err != nil {
-			return nil, fmt.Errorf("packing the network configuration: %w", err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("packing the network configuration: %w", err)
-	}
-	return out.Bytes(), nil
 }
 
 // infraEnvPresigned gives an address that needs no header.
@@ -145,33 +105,9 @@ func (s *Service) minimalInitrd(c *wire.Call) (wire.Reply, error) {
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	packed := minimalArchive(e)
+	packed := discovery.MinimalArchive(e)
 	if packed == nil {
 		return wire.NoContent()
 	}
 	return wire.Reply{Status: http.StatusOK, Body: packed, RawType: "application/octet-stream"}, nil
-}
-
-// minimalArchive packs the static configuration and the proxy; nil if there is
-// neither.
-func minimalArchive(e *model.InfraEnv) []byte {
-	if len(e.Static) == 0 && e.Proxy.None() {
-		return nil
-	}
-	var members []isowriter.Member
-	add := func(name string, mode uint32, content []byte) {
-		members = append(members, isowriter.Member{Name: name, Mode: mode, Data: isowriter.BytesOf(content)})
-	}
-	if len(e.Static) > 0 {
-		for _, f := range slices.Concat(networkFiles(e), networkScripts()) {
-			add(f.path, isowriter.ModeFile|uint32(f.mode), []byte(f.text))
-		}
-		add("/etc/systemd/system/"+networkUnit, isowriter.ModeFile|0o644, []byte(networkUnitText))
-		add("/etc/systemd/system/initrd.target.wants/"+networkUnit, isowriter.ModeLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
-	}
-	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
-		add("/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", isowriter.ModeFile|0o644,
-			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
-	}
-	return isowriter.Gzip(isowriter.Archive(members...).Bytes())
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
@@ -72,7 +73,7 @@ func checkImageType(kind string) error {
 	if kind == "" {
 		return nil
 	}
-	return wire.BodyEnum("image_type", kind, fullISO, minimalISO, disconnectedISO)
+	return wire.BodyEnum("image_type", kind, discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO)
 }
 
 func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
@@ -90,7 +91,7 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 	e.OpenshiftVersion = image.OpenshiftVersion
 	e.Type = p.ImageType
 	if e.Type == "" {
-		e.Type = fullISO
+		e.Type = discovery.FullISO
 	}
 	if err := s.fitsPlatform(e); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 // not start from.
 func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	cl := s.clusters[e.ClusterID]
-	if cl == nil || e.Type != fullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {
+	if cl == nil || e.Type != discovery.FullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {
 		return nil
 	}
 	return wire.BadRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
@@ -197,7 +198,7 @@ func changeInfraEnv(e *model.InfraEnv, p *infraEnvUpdate) error {
 		e.NetworkDiscoveryDelay = p.NetworkDiscoveryDelay
 	}
 	if p.RendezvousIP != nil {
-		if e.Type != disconnectedISO {
+		if e.Type != discovery.DisconnectedISO {
 			return wire.BadRequest("RendezvousIP is only supported for disconnected ISO infra-envs")
 		}
 		e.RendezvousIP = *p.RendezvousIP
@@ -394,18 +395,18 @@ func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) err
 	for i, l := range list {
 		h := model.StaticHost{NetworkYAML: l.NetworkYaml}
 		for j, m := range l.MacInterfaceMap {
-			if !macPattern.MatchString(m.MacAddress) {
-				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, macPattern)
+			if !discovery.MacPattern.MatchString(m.MacAddress) {
+				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, discovery.MacPattern)
 			}
 			h.Map = append(h.Map, model.MACName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
 		hosts = append(hosts, h)
 	}
-	if problems := staticProblems(hosts); len(problems) > 0 {
+	if problems := discovery.StaticProblems(hosts); len(problems) > 0 {
 		return wire.BadRequest("%s", wire.Problems(problems...))
 	}
 	for i := range hosts {
-		hosts[i].Policy = nmpolicy(&hosts[i])
+		hosts[i].Policy = discovery.NMPolicy(&hosts[i])
 	}
 	slices.SortStableFunc(hosts, func(a, b model.StaticHost) int { return cmp.Compare(a.NetworkYAML, b.NetworkYAML) })
 	e.Static, e.StaticNetworkConfig = hosts, ""

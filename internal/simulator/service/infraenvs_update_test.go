@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
@@ -163,7 +164,7 @@ func TestMinimalInitrd(t *testing.T) {
 		b.make(nil)
 		path := "/infra-envs/" + b.infraEnv
 		b.must("PATCH", path, tc.set)
-		for _, kind := range []string{minimalISO, fullISO} {
+		for _, kind := range []string{discovery.MinimalISO, discovery.FullISO} {
 			b.must("PATCH", path, fields{"image_type": kind})
 			if a := b.call("GET", path+"/downloads/minimal-initrd", nil); a.status != tc.status || (tc.status == 204) != (a.text == "") {
 				t.Errorf("%s, %s: %d with %d bytes", name, kind, a.status, len(a.text))
@@ -196,7 +197,7 @@ func TestNetworkBootScript(t *testing.T) {
 	if got := ask(control + "&mac=52:54:00:c8:00:01"); got != always {
 		t.Errorf("the script of a machine that nobody knows is\n%s", got)
 	}
-	for kind, end := range map[string]string{minimalISO: "/minimal.iso", fullISO: "/full.iso"} {
+	for kind, end := range map[string]string{discovery.MinimalISO: "/minimal.iso", discovery.FullISO: "/full.iso"} {
 		link := b.must("PATCH", path, fields{"image_type": kind}).object()["download_url"].(string)
 		if at, err := url.Parse(link); err != nil || !strings.HasSuffix(at.Path, end) {
 			t.Errorf("a %s is at %s", kind, link)

@@ -2,10 +2,10 @@ package service
 
 import (
 	"crypto/subtle"
-	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
@@ -35,11 +35,11 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if e == nil {
 		return Media{}, false
 	}
-	full, err := s.ignitionOf(e, fullISO)
+	full, err := s.ignitionOf(e, discovery.FullISO)
 	if err != nil {
 		return Media{}, false
 	}
-	minimal, err := s.ignitionOf(e, minimalISO)
+	minimal, err := s.ignitionOf(e, discovery.MinimalISO)
 	if err != nil {
 		return Media{}, false
 	}
@@ -47,17 +47,17 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if err != nil {
 		return Media{}, false
 	}
-	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: kernelArguments(e), StaticNetwork: minimalArchive(e),
+	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: discovery.KernelArguments(e), StaticNetwork: discovery.MinimalArchive(e),
 		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt)}, true
 }
 
 // ignitionOf is the discovery Ignition of an infra-env.
 func (s *Service) ignitionOf(e *model.InfraEnv, isoType string) (string, error) {
-	agent := discoveryAgent{service: s.cfg.PublicURL()}
+	agent := discovery.Agent{Service: s.cfg.PublicURL()}
 	if s.cfg.AgentToken != nil {
-		agent.token = s.cfg.AgentToken(e.ID, cloudSecret(e.PullSecret))
+		agent.Token = s.cfg.AgentToken(e.ID, discovery.CloudSecret(e.PullSecret))
 	}
-	return discoveryIgnition(e, isoType, agent)
+	return discovery.Ignition(e, isoType, agent)
 }
 
 // KnowsAgentSecret tells whether a secret is the cloud.openshift.com entry of a
@@ -67,12 +67,12 @@ func (s *Service) KnowsAgentSecret(secret string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.infraEnvs {
-		if known := cloudSecret(e.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if known := discovery.CloudSecret(e.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
 			return true
 		}
 	}
 	for _, c := range s.clusters {
-		if known := cloudSecret(c.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if known := discovery.CloudSecret(c.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
 			return true
 		}
 	}
@@ -87,19 +87,6 @@ func (s *Service) HasHosts(infraEnvID string, hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(id string) bool {
 		return !slices.ContainsFunc(known, func(h *model.Host) bool { return h.ID == id })
 	})
-}
-
-// cloudSecret is the cloud.openshift.com entry of a pull secret.
-func cloudSecret(text string) string {
-	var secret struct {
-		Auths map[string]struct {
-			Auth string `json:"auth"`
-		} `json:"auths"`
-	}
-	if json.Unmarshal([]byte(text), &secret) != nil {
-		return ""
-	}
-	return secret.Auths["cloud.openshift.com"].Auth
 }
 
 // newSecret makes a key from the service's own source of chance.

@@ -8,6 +8,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
@@ -92,7 +93,7 @@ func (s *Service) infraEnvRoutes(r *router) {
 	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.updateInfraEnv, wire.Body[infraEnvUpdate]("infra-env-update-params"))
 	r.on("DELETE /v2/infra-envs/{infra_env_id}", s.deleteInfraEnv)
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/image-url", s.imageURL)
-	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files", s.infraEnvFile, wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script, wire.Choice("discovery_iso_type", fullISO, minimalISO, disconnectedISO))
+	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files", s.infraEnvFile, wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script, wire.Choice("discovery_iso_type", discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO))
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files-presigned", s.infraEnvPresigned, wire.Required("file_name", "discovery.ign", "ipxe-script"), script)
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/minimal-initrd", s.minimalInitrd)
 	r.on("POST /v2/infra-envs/{infra_env_id}/regenerate-signing-key", s.regenerateSigningKey)

@@ -1,4 +1,4 @@
-package service
+package installfiles
 
 import (
 	"encoding/base64"

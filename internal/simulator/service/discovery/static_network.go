@@ -1,4 +1,4 @@
-package service
+package discovery
 
 import (
 	"encoding/json"
@@ -15,20 +15,20 @@ import (
 
 // The types of an infra-env's image.
 const (
-	fullISO         = "full-iso"
-	minimalISO      = "minimal-iso"
-	disconnectedISO = "disconnected-iso"
+	FullISO         = "full-iso"
+	MinimalISO      = "minimal-iso"
+	DisconnectedISO = "disconnected-iso"
 )
 
 var (
-	macPattern = regexp.MustCompile(`^([0-9A-Fa-f]{2}[:]){5}([0-9A-Fa-f]{2})$`)
+	MacPattern = regexp.MustCompile(`^([0-9A-Fa-f]{2}[:]){5}([0-9A-Fa-f]{2})$`)
 	// ownName is how the live system names a card by where it is.
 	ownName = regexp.MustCompile("^en[PsvxXbucaipod]")
 )
 
-// staticProblems lists what keeps configurations from being applied. What cannot be
+// StaticProblems lists what keeps configurations from being applied. What cannot be
 // read ends the list.
-func staticProblems(hosts []model.StaticHost) []string {
+func StaticProblems(hosts []model.StaticHost) []string {
 	var list []string
 	for i := range hosts {
 		h := &hosts[i]

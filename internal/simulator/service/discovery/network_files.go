@@ -1,4 +1,4 @@
-package service
+package discovery
 
 import (
 	"encoding/json"
@@ -56,10 +56,10 @@ func pairs(h *model.StaticHost) string {
 	return strings.Join(lines, "\n")
 }
 
-// nmpolicy is the configuration with each card found by its MAC address, as the live
+// NMPolicy is the configuration with each card found by its MAC address, as the live
 // system reads it from OpenShift 4.18 on. It is empty where the configuration is no
 // YAML, which is refused elsewhere.
-func nmpolicy(h *model.StaticHost) string {
+func NMPolicy(h *model.StaticHost) string {
 	var state map[string]any
 	if yaml.Unmarshal([]byte(h.NetworkYAML), &state) != nil {
 		return ""

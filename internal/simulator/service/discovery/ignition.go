@@ -1,4 +1,4 @@
-package service
+package discovery
 
 import (
 	"cmp"
@@ -11,62 +11,63 @@ import (
 	ignition "github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// discoverySpec is the version of Ignition's format that the service writes.
-const discoverySpec = "3.1.0"
+// specVersion is the version of Ignition's format that the service writes.
+const specVersion = "3.1.0"
 
-// discoveryFile is a file of the live system.
-type discoveryFile struct {
-	Path      string          `json:"path"`
-	Mode      int             `json:"mode"`
-	Overwrite bool            `json:"overwrite"`
-	User      map[string]any  `json:"user"`
-	Contents  discoverySource `json:"contents"`
+// liveFile is a file of the live system.
+type liveFile struct {
+	Path      string         `json:"path"`
+	Mode      int            `json:"mode"`
+	Overwrite bool           `json:"overwrite"`
+	User      map[string]any `json:"user"`
+	Contents  source         `json:"contents"`
 }
 
-// discoverySource is where the content of a file stands.
-type discoverySource struct {
+// source is where the content of a file stands.
+type source struct {
 	Source string `json:"source"`
 }
 
-// discoveryUnit is a unit of the live system's service manager.
-type discoveryUnit struct {
+// liveUnit is a unit of the live system's service manager.
+type liveUnit struct {
 	Name     string `json:"name"`
 	Enabled  bool   `json:"enabled"`
 	Contents string `json:"contents"`
 }
 
-// discoveryProxy is what Ignition itself fetches through. The format takes no empty
+// liveProxy is what Ignition itself fetches through. The format takes no empty
 // address.
-type discoveryProxy struct {
+type liveProxy struct {
 	HTTP  string   `json:"httpProxy,omitempty"`
 	HTTPS string   `json:"httpsProxy,omitempty"`
 	No    []string `json:"noProxy,omitempty"`
 }
 
-// discoveryAgent is what an agent is started with.
-type discoveryAgent struct {
-	service string // its address
-	token   string // what the agent identifies itself with
+// Agent is what an agent is started with.
+type Agent struct {
+	Service string // its address
+	Token   string // what the agent identifies itself with
 }
 
-// discoveryIgnition configures the live system: it runs the agent. isoType is that
+// Ignition configures the live system: it runs the agent. isoType is that
 // of the image it is for, "" for the infra-env's own.
-func discoveryIgnition(e *model.InfraEnv, isoType string, agent discoveryAgent) (string, error) {
-	static := cmp.Or(isoType, e.Type) == fullISO && len(e.Static) > 0
-	about := map[string]any{"version": discoverySpec}
+func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
+	static := cmp.Or(isoType, e.Type) == FullISO && len(e.Static) > 0
+	about := map[string]any{"version": specVersion}
 	if plain, secure, none := e.Proxy.Texts(); !e.Proxy.None() {
-		about["proxy"] = discoveryProxy{plain, secure, splitNames(none)}
+		about["proxy"] = liveProxy{plain, secure, splitNames(none)}
 	}
 	text := model.InString(map[string]any{
 		"ignition": about,
 		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
-		"storage":  map[string]any{"files": discoveryFiles(e, static)},
-		"systemd":  map[string]any{"units": discoveryUnits(e, static, agent)},
+		"storage":  map[string]any{"files": liveFiles(e, static)},
+		"systemd":  map[string]any{"units": liveUnits(e, static, agent)},
 	})
 	if e.IgnitionConfigOverride == "" {
 		return text, nil
@@ -74,8 +75,8 @@ func discoveryIgnition(e *model.InfraEnv, isoType string, agent discoveryAgent) 
 	return mergeIgnition(text, e.IgnitionConfigOverride)
 }
 
-// discoveryUnits are the agent, and what it needs before.
-func discoveryUnits(e *model.InfraEnv, static bool, agent discoveryAgent) []discoveryUnit {
+// liveUnits are the agent, and what it needs before.
+func liveUnits(e *model.InfraEnv, static bool, agent Agent) []liveUnit {
 	plain, secure, none := e.Proxy.Texts()
 	text := fmt.Sprintf(`[Service]
 Type=simple
@@ -100,26 +101,26 @@ After=network-online.target
 
 [Install]
 WantedBy=multi-user.target
-`, plain, secure, none, agent.token, versions.AgentImage, agent.service, e.ID)
-	units := []discoveryUnit{
+`, plain, secure, none, agent.Token, versions.AgentImage, agent.Service, e.ID)
+	units := []liveUnit{
 		{"agent.service", true, text},
 		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
 	}
 	if static {
-		units = append(units, discoveryUnit{networkUnit, true, networkUnitText})
+		units = append(units, liveUnit{networkUnit, true, networkUnitText})
 	}
 	return units
 }
 
-// discoveryFiles are what the agent needs, and, with static, its network.
-func discoveryFiles(e *model.InfraEnv, static bool) []discoveryFile {
-	plain := func(path string, mode int, text string) discoveryFile {
-		return discoveryFile{
+// liveFiles are what the agent needs, and, with static, its network.
+func liveFiles(e *model.InfraEnv, static bool) []liveFile {
+	plain := func(path string, mode int, text string) liveFile {
+		return liveFile{
 			Path: path, Mode: mode, Overwrite: true, User: map[string]any{"name": "root"},
-			Contents: discoverySource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))},
+			Contents: source{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))},
 		}
 	}
-	files := []discoveryFile{
+	files := []liveFile{
 		plain("/usr/local/bin/agent-fix-bz1964591", 0o755, "#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
 		plain("/etc/motd", 0o644, "This is a host that is being installed by the Assisted Installer.\nThe primary service is agent.service: journalctl -u agent.service\n"),
 		plain("/etc/NetworkManager/conf.d/01-ipv6.conf", 0o644, "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n"),
@@ -176,7 +177,7 @@ func mergeIgnition(base, over string) (string, error) {
 		return "", wire.BadRequest("%s", err)
 	}
 	merged := ignition.Merge(parent, child)
-	merged.Ignition.Version = max(discoverySpec, versionOf(over)) // 3.1.0 to 3.6.0, so by letter
+	merged.Ignition.Version = max(specVersion, versionOf(over)) // 3.1.0 to 3.6.0, so by letter
 	text, err := json.Marshal(merged)
 	if err != nil {
 		return "", fmt.Errorf("writing the merged Ignition: %w", err)
@@ -192,5 +193,24 @@ func versionOf(config string) string {
 		} `json:"ignition"`
 	}
 	_ = json.Unmarshal([]byte(config), &about) // it has been read before
-	return cmp.Or(about.Ignition.Version, discoverySpec)
+	return cmp.Or(about.Ignition.Version, specVersion)
+}
+
+// ArchiveSize is how many bytes a config takes in an image.
+func ArchiveSize(text string) int {
+	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
+	return len(isowriter.Gzip(isowriter.Archive(config).Bytes()))
+}
+
+// CloudSecret is the cloud.openshift.com entry of a pull secret.
+func CloudSecret(text string) string {
+	var secret struct {
+		Auths map[string]struct {
+			Auth string `json:"auth"`
+		} `json:"auths"`
+	}
+	if json.Unmarshal([]byte(text), &secret) != nil {
+		return ""
+	}
+	return secret.Auths["cloud.openshift.com"].Auth
 }
