@@ -10,6 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
@@ -214,7 +215,7 @@ func (s *Service) allowAddHosts(c *wire.Call) (wire.Reply, error) {
 	}
 	info := cl.StatusInfo
 	cl.Kind = model.KindAddHosts
-	cl.APIVipDNSName = apiAddress(cl)
+	cl.APIVipDNSName = steps.APIAddress(cl)
 	s.setCluster(cl, model.ClusterAddingHosts, cl.StatusInfo)
 	// The answer carries the hosts with their stages, and the old text.
 	w := s.printCluster(cl, clusterDetail{hosts: true})

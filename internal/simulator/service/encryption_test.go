@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 const encryptionCheck = "disk-encryption-requirements-satisfied"
@@ -66,11 +67,11 @@ func TestTangIsAskedForWhereDisksAreEncrypted(t *testing.T) {
 	for _, role := range []string{"master", "worker"} {
 		b.must("PATCH", m.path(), fields{"host_role": role})
 		text := b.must("GET", m.path()+"/instructions", nil).text
-		if got := strings.Contains(text, stepTang); got != (role == model.RoleWorker) {
+		if got := strings.Contains(text, steps.StepTang); got != (role == model.RoleWorker) {
 			t.Errorf("%s is asked to reach the Tang servers: %v", role, got)
 		}
 	}
-	b.must("POST", m.path()+"/instructions", fields{"step_id": "tang-connectivity-check-1", "step_type": stepTang, "exit_code": 1, "error": "no route"})
+	b.must("POST", m.path()+"/instructions", fields{"step_id": "tang-connectivity-check-1", "step_type": steps.StepTang, "exit_code": 1, "error": "no route"})
 	b.pass(10 * time.Second)
 	got := m.get()
 	want := [2]string{model.Failed, "Could not validate that all Tang servers are reachable and working: no route"}

@@ -3,6 +3,7 @@ package service
 import (
 	"github.com/oaictl/oaictl/internal/simulator/service/installfiles"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -39,7 +40,7 @@ func (s *Service) hostIgnition(h *model.Host) (string, error) {
 	}
 	url := installfiles.ConfigServer(c, pool)
 	if h.Kind == model.KindAddedHost {
-		url = s.apiVipRequest(h).URL
+		url = steps.IgnitionRequest(h).URL
 	}
 	text := string(installfiles.PointerIgnition(url, h.Name()))
 	if h.IgnitionOverrides == "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -179,10 +180,10 @@ func (m *machine) poll() {
 		return
 	}
 	for _, s := range next.Instructions {
-		if s.Type == stepInstall {
+		if s.Type == steps.StepInstall {
 			m.installs++
 		}
-		if s.Type == stepDiskSpeed && m.badDisk {
+		if s.Type == steps.StepDiskSpeed && m.badDisk {
 			m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 1, "error": "input/output error"})
 			continue
 		}
@@ -197,17 +198,17 @@ func (m *machine) poll() {
 	}
 }
 
-func (m *machine) output(s step) string {
+func (m *machine) output(s steps.Step) string {
 	switch s.Type {
-	case stepInventory:
+	case steps.StepInventory:
 		return m.inventory()
-	case stepNTP:
+	case steps.StepNTP:
 		if m.unsynced {
 			return `{"ntp_sources":[{"source_name":"clock","source_state":"unreachable"}]}`
 		}
 		return `{"ntp_sources":[{"source_name":"clock","source_state":"synced"}]}`
-	case stepDomains:
-		var asked struct{ Domains []domainName }
+	case steps.StepDomains:
+		var asked struct{ Domains []steps.DomainName }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
 		r := struct {
 			Resolutions []model.Resolution `json:"resolutions"`
@@ -220,20 +221,20 @@ func (m *machine) output(s step) string {
 			r.Resolutions = append(r.Resolutions, one)
 		}
 		return model.InString(r)
-	case stepVips:
+	case steps.StepVips:
 		return strings.ReplaceAll(s.Args[0], `"}`, `","verification":"succeeded"}`)
-	case stepDiskSpeed:
+	case steps.StepDiskSpeed:
 		return fmt.Sprintf(`{"io_sync_duration":%d,"path":"/dev/disk/by-id/a"}`, m.diskMs)
-	case stepAPIVip:
+	case steps.StepAPIVip:
 		return `{"is_success":true,"ignition":"{}","url":"http://x"}`
 	}
 	return m.measured(s)
 }
 
-func (m *machine) measured(s step) string {
+func (m *machine) measured(s steps.Step) string {
 	switch s.Type {
-	case stepConnectivity:
-		var peers []peer
+	case steps.StepConnectivity:
+		var peers []steps.Peer
 		_ = json.Unmarshal([]byte(s.Args[0]), &peers) // the service's own encoding
 		var r model.ConnectivityReport
 		for _, p := range peers {
@@ -248,7 +249,7 @@ func (m *machine) measured(s step) string {
 			r.RemoteHosts = append(r.RemoteHosts, remote)
 		}
 		return model.InString(r)
-	case stepImages:
+	case steps.StepImages:
 		var asked struct{ Images []string }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
 		var results []model.ImageResult

@@ -10,6 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
@@ -57,19 +58,19 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 		return nil
 	}
 	switch string(p.StepType) {
-	case stepInstall:
+	case steps.StepInstall:
 		const alreadyRunning = 125
 		if p.ExitCode == alreadyRunning && strings.Contains(p.Error, "already in use") {
 			return nil
 		}
 		s.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", wire.FirstLine(p.Error)))
-	case stepDiskSpeed:
+	case steps.StepDiskSpeed:
 		h.DiskTested, h.DiskFailed, h.DiskPath = true, true, h.InstallationDiskID
 		h.DisksInfo = model.InString(map[string]any{h.InstallationDiskID: map[string]any{
 			"disk_speed": map[string]any{"exit_code": p.ExitCode, "tested": true}, "path": h.InstallationDiskID}})
-	case stepTang:
+	case steps.StepTang:
 		h.Tang, h.TangConnectivity = &model.TangReply{}, p.Error
-	case stepUpgrade:
+	case steps.StepUpgrade:
 		s.noteHost(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.Name(), "")
 	}
 	return nil
@@ -81,13 +82,13 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
 	}
 	switch kind {
-	case stepInventory:
+	case steps.StepInventory:
 		return s.takeInventory(h, output)
-	case stepConnectivity:
+	case steps.StepConnectivity:
 		if err := h.SetConnectivity(output); err != nil {
 			return unreadable(err)
 		}
-	case stepNTP:
+	case steps.StepNTP:
 		var r struct {
 			Sources []model.NTPSource `json:"ntp_sources"`
 		}
@@ -95,7 +96,7 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 			return unreadable(err)
 		}
 		h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
-	case stepDomains:
+	case steps.StepDomains:
 		var r struct {
 			Resolutions []model.Resolution `json:"resolutions"`
 		}
@@ -103,7 +104,7 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 			return unreadable(err)
 		}
 		h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
-	case stepFreeAddress:
+	case steps.StepFreeAddress:
 		var r []model.FreeNetwork
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
@@ -113,13 +114,13 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 		for _, n := range r {
 			h.FreeNetworks[n.Network] = n.FreeAddresses
 		}
-	case stepAPIVip:
+	case steps.StepAPIVip:
 		var r model.APICheckReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
 		h.APICheck, h.APIVipConnectivity = &r, model.InString(r)
-	case stepTang:
+	case steps.StepTang:
 		var r model.TangReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
@@ -134,13 +135,13 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 // takeMeasurement keeps the answers that are verdicts.
 func (s *Service) takeMeasurement(h *model.Host, kind, output string, unreadable func(error) error) error {
 	switch kind {
-	case stepDiskSpeed:
+	case steps.StepDiskSpeed:
 		var r model.DiskSpeedReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
 		s.takeDiskSpeed(h, r)
-	case stepImages:
+	case steps.StepImages:
 		var r struct {
 			Images []model.ImageResult `json:"images"`
 		}
@@ -148,7 +149,7 @@ func (s *Service) takeMeasurement(h *model.Host, kind, output string, unreadable
 			return unreadable(err)
 		}
 		s.takeImages(h, r.Images)
-	case stepVips:
+	case steps.StepVips:
 		var r []model.VipReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
@@ -156,7 +157,7 @@ func (s *Service) takeMeasurement(h *model.Host, kind, output string, unreadable
 		if h.Cluster != nil {
 			takeVips(h.Cluster, r)
 		}
-	case stepUpgrade:
+	case steps.StepUpgrade:
 		var r model.UpgradeReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)

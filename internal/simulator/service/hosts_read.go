@@ -1,9 +1,6 @@
 package service
 
 import (
-	"encoding/json"
-	"slices"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
@@ -85,16 +82,4 @@ func (s *Service) listClusterHosts(c *wire.Call) (wire.Reply, error) {
 		list = append(list, w)
 	}
 	return wire.OK(list)
-}
-
-// stringList reads a JSON list of strings out of a string.
-func stringList(text string) []string {
-	var list []string
-	if text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil
-	}
-	return slices.Clip(list)
 }

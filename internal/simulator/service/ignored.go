@@ -32,7 +32,7 @@ func ignores(list, id string, never []string) bool {
 	if list == "" || list == "[]" || slices.Contains(never, id) {
 		return false
 	}
-	ids := stringList(list)
+	ids := model.StringList(list)
 	return slices.Contains(ids, id) || slices.Contains(ids, "all")
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 func TestInfraEnvs(t *testing.T) {
@@ -162,7 +163,7 @@ func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
 	m := b.boot()
 	b.install()
 	h := b.s.hosts[b.infraEnv+"/"+m.id]
-	if got := installerArgs(h); got != `["--copy-network"]` {
+	if got := steps.InstallerArgs(h); got != `["--copy-network"]` {
 		t.Errorf("installer args %s", got)
 	}
 }

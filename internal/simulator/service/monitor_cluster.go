@@ -96,7 +96,7 @@ func (s *Service) movePreparation(c *model.Cluster) {
 	}
 	known := count[model.HostPreparing] + count[model.HostPrepared] + count[model.HostPreparationFailed] + count[model.HostKnown]
 	switch {
-	case s.since(c.StatusUpdatedAt) > s.patience.cluster() && count[model.HostPreparationFailed] == 0:
+	case s.since(c.StatusUpdatedAt) > s.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
 		c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
 		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
 		s.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)

@@ -197,7 +197,7 @@ func (s *Service) movePreparing(h *model.Host) {
 		s.setHost(h, model.HostPreparationFailed, model.InfoPreparationFailed+failingChecks(h))
 	case h.DiskTested && len(h.ImageResults) > 0:
 		s.setHost(h, model.HostPrepared, model.InfoPrepared)
-	case s.since(h.StatusUpdatedAt) > s.patience.host():
+	case s.since(h.StatusUpdatedAt) > s.steps.Patience.Host():
 		var open []string
 		if !h.DiskTested {
 			open = append(open, "the installation disk speed check did not complete within the timeout.")

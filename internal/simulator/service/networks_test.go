@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // cidrs are the machine networks that the cluster shows now.
@@ -95,7 +96,7 @@ func TestVipsHaveToBeFree(t *testing.T) {
 			second.poll()
 			b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.5", "10.0.0.6")) // nobody has looked yet
 			for m, free := range map[*machine]string{first: `"10.0.0.7","10.0.0.8","10.0.0.9"`, second: `"10.0.0.7","10.0.0.8"`} {
-				b.must("POST", m.path()+"/instructions", fields{"step_id": "free-network-addresses-1", "step_type": stepFreeAddress, "exit_code": 0,
+				b.must("POST", m.path()+"/instructions", fields{"step_id": "free-network-addresses-1", "step_type": steps.StepFreeAddress, "exit_code": 0,
 					"output": `[{"network":"10.0.0.0/24","free_addresses":[` + free + `]}]`})
 			}
 			b.refuses("api-vip <10.0.0.9> is already in use in cidr 10.0.0.0/24", one4("10.0.0.9", "10.0.0.8"))

@@ -99,7 +99,7 @@ func (b *bench) disks(n int) {
 // bundles.
 func TestOperatorsTaken(t *testing.T) {
 	b := newBench(t, nil)
-	list := stringList(b.must("GET", "/supported-operators", nil).text)
+	list := model.StringList(b.must("GET", "/supported-operators", nil).text)
 	if len(list) != 28 {
 		t.Errorf("%d operators", len(list))
 	}

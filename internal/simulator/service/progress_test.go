@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // TestWaysToReadAHost differ in what they show.
@@ -165,7 +166,7 @@ func TestSlowAnswersOfPreparation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range next.Instructions {
-			if s.Type == stepImages {
+			if s.Type == steps.StepImages {
 				again++
 				b.must("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 1, "error": "no podman"})
 			}

@@ -137,7 +137,3 @@ func unmadeChecks(release versions.ServiceRelease) map[string]bool {
 
 // copiesSince is the release whose machines also copy the data of a registry.
 const copiesSince = "2.16"
-
-// countsSince is the release that tells the installer how many control plane
-// machines there are; before, it says whether there is one or are several.
-const countsSince = "2.14"

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // handClock is a clock that stands still until it is moved.
@@ -188,7 +189,7 @@ func (r *replay) run() *replay {
 			r.begin(x)
 		}
 		if strings.Contains(x.Note, impatient) {
-			r.s.patience = patience{5 * time.Second, 5 * time.Second}
+			r.s.steps.Patience = steps.Patience{Disk: 5 * time.Second, Images: 5 * time.Second}
 		}
 		r.pass(i, x.at)
 		r.peek(i, x.at, false)

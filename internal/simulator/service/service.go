@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -100,7 +101,7 @@ type Service struct {
 	// hostsLater has a tick look at hosts once it is through with the clusters. The
 	// real service looks at both at once, and either may be first.
 	hostsLater bool
-	patience   patience
+	steps      steps.Maker
 }
 
 // New makes a service that knows no clusters yet.
@@ -127,7 +128,7 @@ func New(cfg Config) *Service {
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
 		clusters: map[string]*model.Cluster{}, gone: map[string]*model.PrintedCluster{}, infraEnvs: map[string]*model.InfraEnv{}, hosts: map[string]*model.Host{},
 		pickBootstrap: func(masters []*model.Host) *model.Host { return masters[0] },
-		patience:      stockPatience(), unmade: unmadeChecks(cfg.Release),
+		steps:         steps.Maker{Release: cfg.Release, Entropy: source, Patience: steps.StockPatience()}, unmade: unmadeChecks(cfg.Release),
 	}
 	s.faults = newFaults(cfg.Scenario)
 	s.handler = s.routes()

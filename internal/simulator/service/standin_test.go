@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // standIn plays a host whose own words are not in the recording: it tells what
@@ -58,7 +59,7 @@ func (m *standIn) act() {
 		return
 	}
 	for _, s := range todo.Instructions {
-		if m.answers[s.Type] || s.Type == stepDiskSpeed && m.r.clock.at.Before(m.spoke) {
+		if m.answers[s.Type] || s.Type == steps.StepDiskSpeed && m.r.clock.at.Before(m.spoke) {
 			continue // its answer is in the recording, or came after another that is
 		}
 		if output := m.answer(s); output != "" {
@@ -91,27 +92,27 @@ func (m *standIn) known(field string) string {
 }
 
 // answer is what the recorded host must have answered to a step.
-func (m *standIn) answer(s step) string {
+func (m *standIn) answer(s steps.Step) string {
 	switch s.Type {
-	case stepInventory:
+	case steps.StepInventory:
 		return m.inventory()
-	case stepConnectivity:
+	case steps.StepConnectivity:
 		return m.known("connectivity")
-	case stepNTP:
+	case steps.StepNTP:
 		return `{"ntp_sources":` + m.known("ntp_sources") + `}`
-	case stepDomains:
+	case steps.StepDomains:
 		return m.known("domain_name_resolutions")
-	case stepFreeAddress:
+	case steps.StepFreeAddress:
 		return m.known("free_addresses")
-	case stepVips:
+	case steps.StepVips:
 		return strings.ReplaceAll(s.Args[0], `"}`, `","verification":"succeeded"}`)
-	case stepAPIVip:
+	case steps.StepAPIVip:
 		return m.known("api_vip_connectivity")
-	case stepTang:
+	case steps.StepTang:
 		return m.known("tang_connectivity")
-	case stepDiskSpeed:
+	case steps.StepDiskSpeed:
 		return m.diskSpeed()
-	case stepImages:
+	case steps.StepImages:
 		return m.images(s)
 	}
 	return ""
@@ -135,7 +136,7 @@ func (m *standIn) diskSpeed() string {
 	return model.InString(fields{"path": m.known("installation_disk_id"), "io_sync_duration": 5})
 }
 
-func (m *standIn) images(s step) string {
+func (m *standIn) images(s steps.Step) string {
 	var asked struct{ Images []string }
 	if json.Unmarshal([]byte(s.Args[0]), &asked) != nil {
 		return ""

@@ -1,4 +1,4 @@
-package service
+package steps
 
 import (
 	"net/netip"
@@ -49,15 +49,15 @@ func payloadImages(c *model.Cluster) (mco, mustGather string) {
 	return p.MachineConfigOperator, p.MustGather
 }
 
-func (s *Service) installStep(h *model.Host) step {
+func (s Maker) installStep(h *model.Host) Step {
 	c := h.Cluster
 	r := installRequest{
 		BootDevice: h.InstallationDiskID, ClusterID: c.ID, ControlPlaneCount: c.ControlPlaneCount,
 		ControllerImage: versions.ControllerImage, DisksToFormat: disksToFormat(h), SkipMCOReboot: c.OpenshiftVersion != "",
-		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: installerArgs(h), InstallerImage: versions.InstallerImage,
+		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: InstallerArgs(h), InstallerImage: versions.InstallerImage,
 		NotifyReboots: true, Role: h.Role,
 	}
-	if !s.cfg.Release.Has(countsSince) {
+	if !s.Release.Has(countsSince) {
 		r.ControlPlaneCount, r.HighAvailability = 0, c.HighAvailabilityMode
 	}
 	if h.Bootstrap {
@@ -71,7 +71,7 @@ func (s *Service) installStep(h *model.Host) step {
 		r.Proxy = &installProxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: directlyReachedByInstaller(c)}
 	}
 	h.InstallerVersion = versions.InstallerImage
-	return s.step(stepInstall, model.InString(r))
+	return s.Step(StepInstall, model.InString(r))
 }
 
 // directlyReachedByInstaller is the user's list of what needs no proxy, and what the
@@ -108,10 +108,10 @@ func disksToFormat(h *model.Host) []string {
 	return list
 }
 
-// installerArgs are the flags for coreos-installer: the user's own, with what the
+// InstallerArgs are the flags for coreos-installer: the user's own, with what the
 // host's network needs to come up after the reboot.
-func installerArgs(h *model.Host) string {
-	args := stringList(h.InstallerArgs)
+func InstallerArgs(h *model.Host) string {
+	args := model.StringList(h.InstallerArgs)
 	if len(h.InfraEnv.Static) > 0 {
 		if !slices.Contains(args, "--copy-network") {
 			args = append(args, "--copy-network")
@@ -178,7 +178,7 @@ type logsRequest struct {
 }
 
 // logsStep asks for logs; the bootstrap collects the other masters' as well.
-func (s *Service) logsStep(h *model.Host) step {
+func (s Maker) logsStep(h *model.Host) Step {
 	r := logsRequest{Bootstrap: h.Bootstrap, ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerGather: true}
 	if h.Bootstrap && h.Cluster != nil {
 		for _, other := range h.Cluster.Hosts {
@@ -191,5 +191,9 @@ func (s *Service) logsStep(h *model.Host) step {
 		}
 		slices.Sort(r.MasterIPs)
 	}
-	return s.step(stepLogs, model.InString(r))
+	return s.Step(stepLogs, model.InString(r))
 }
+
+// countsSince is the release that tells the installer how many control plane
+// machines there are; before, it says whether there is one or are several.
+const countsSince = "2.14"
