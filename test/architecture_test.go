@@ -158,6 +158,11 @@ func walls() []wall {
 			breach: [2]string{"pkg/install", "pkg/iso"},
 		},
 		{
+			name:    "what media are tested with is not what makes them",
+			imports: []string{"internal/isowriter"}, onlyIn: []string{"internal/simulator/...", "pkg/iso/internal/isotest/..."},
+			breach: [2]string{"pkg/iso", "internal/isowriter"},
+		},
+		{
 			name:    "the simulator is reached over HTTP",
 			imports: []string{"internal/simulator/..."}, onlyIn: []string{"internal/simulator/...", "internal/cli/...", "cmd/..."},
 			breach: [2]string{"pkg/install/rest", "internal/simulator/service"},

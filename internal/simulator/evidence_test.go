@@ -88,38 +88,41 @@ func readEvidence(text string) (table map[string]map[string]string, problems []s
 }
 
 // evidenceArea is a section of EVIDENCE.md and how its behaviours are found in
-// the source files that match the pattern.
+// the source files that match the patterns.
 type evidenceArea struct {
 	title string
-	files string
+	files []string
 	find  func(*sourceFile) []string
 }
 
 func evidenceAreas() []evidenceArea {
+	service := func(files string) []string { return []string{"service/" + files, "service/*/" + files} }
 	return []evidenceArea{
-		{"Operations of the service", "service/*.go", called(0, "on")},
-		{"States, steps, stages and their texts", "service/*.go", constants("cluster", "host", "info", "step", "stage", "finalizing")},
-		{"Moves of clusters and hosts", "service/*.go", moves},
-		{"Events of the service", "service/*.go", both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
-		{"Refusals of the service", "service/*.go", both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
-		{"Checks and their texts", "service/validations*.go", literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
-		{"Conditions on a hub", "hub/conditions*.go", literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
-		{"Webhooks on a hub", "hub/admission*.go", literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
-		{"Habits of BMCs", "bmc/flavour.go", habits},
+		{"Operations of the service", service("*.go"), called(0, "on")},
+		{"States, steps, stages and their texts", service("*.go"), constants("cluster", "host", "info", "step", "stage", "finalizing")},
+		{"Moves of clusters and hosts", service("*.go"), moves},
+		{"Events of the service", service("*.go"), both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
+		{"Refusals of the service", service("*.go"), both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
+		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Conditions on a hub", []string{"hub/conditions*.go"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Webhooks on a hub", []string{"hub/admission*.go"}, literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
+		{"Habits of BMCs", []string{"bmc/flavour.go"}, habits},
 	}
 }
 
 // behaviours are those of an area, each once.
 func (a evidenceArea) behaviours(t *testing.T, read sources) []string {
 	t.Helper()
-	paths, err := filepath.Glob(a.files)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for _, path := range paths {
-		if !strings.HasSuffix(path, "_test.go") {
-			all = append(all, a.find(read.file(t, path))...)
+	for _, pattern := range a.files {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if !strings.HasSuffix(path, "_test.go") {
+				all = append(all, a.find(read.file(t, path))...)
+			}
 		}
 	}
 	slices.Sort(all)
@@ -165,6 +168,7 @@ func (s sources) parse(t *testing.T, folder string) {
 				maps.Copy(shared, stringConstants(g))
 			}
 		}
+		maps.Copy(shared, s.imported(t, f))
 		s[path] = &sourceFile{File: f}
 		parsed = append(parsed, s[path])
 	}
@@ -172,6 +176,32 @@ func (s sources) parse(t *testing.T, folder string) {
 		f.constants = maps.Clone(shared)
 		maps.Copy(f.constants, stringConstants(f.File))
 	}
+}
+
+// imported are the constants of the simulator's packages that a file imports, as it
+// names them.
+func (s sources) imported(t *testing.T, f *ast.File) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, spec := range f.Imports {
+		folder, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "github.com/oaictl/oaictl/internal/simulator/")
+		if !ours {
+			continue
+		}
+		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			for name, value := range stringConstants(s.file(t, path).File) {
+				found[filepath.Base(folder)+"."+name] = value
+			}
+		}
+	}
+	return found
 }
 
 // stringConstants are the constants that are declared as literals in a part of a file.
@@ -202,6 +232,9 @@ func (s *sourceFile) text(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.Ident:
 		text, ok := s.constants[e.Name]
+		return text, ok
+	case *ast.SelectorExpr:
+		text, ok := s.constants[fmt.Sprintf("%s.%s", e.X, e.Sel)]
 		return text, ok
 	case *ast.BinaryExpr:
 		left, leftOK := s.text(e.X)
@@ -235,11 +268,11 @@ func (s *sourceFile) calls(names ...string) []*ast.CallExpr {
 		if c, ok := n.(*ast.CallExpr); ok {
 			switch f := c.Fun.(type) {
 			case *ast.Ident:
-				if slices.Contains(names, f.Name) {
+				if slices.Contains(names, unexported(f.Name)) {
 					found = append(found, c)
 				}
 			case *ast.SelectorExpr:
-				if slices.Contains(names, f.Sel.Name) {
+				if slices.Contains(names, unexported(f.Sel.Name)) {
 					found = append(found, c)
 				}
 			}
@@ -248,6 +281,9 @@ func (s *sourceFile) calls(names ...string) []*ast.CallExpr {
 	})
 	return found
 }
+
+// unexported is a name as it is within its own package.
+func unexported(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
 // called finds what is given at a place to functions of these names.
 func called(place int, names ...string) func(*sourceFile) []string {
@@ -326,7 +362,7 @@ func constants(prefixes ...string) func(*sourceFile) []string {
 		var found []string
 		for name, value := range stringConstants(s.File) {
 			for _, prefix := range prefixes {
-				if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
+				if rest, ok := strings.CutPrefix(unexported(name), prefix); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
 					found = append(found, prefix+": "+value)
 				}
 			}

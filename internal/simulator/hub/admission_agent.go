@@ -3,6 +3,7 @@ package hub
 import (
 	"strings"
 
+	"github.com/itchyny/gojq"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	specfield "k8s.io/apimachinery/pkg/util/validation/field"
@@ -96,7 +97,7 @@ func validateClassification(old, now *object) error {
 	if strings.HasPrefix(spec.LabelValue, queryErrorPrefix) {
 		problems = append(problems, specfield.Invalid(path, spec.LabelValue, "label must not start with "+queryErrorPrefix+" as this is reserved"))
 	}
-	if _, err := parseQuery(spec.Query); err != nil {
+	if _, err := gojq.Parse(spec.Query); err != nil {
 		problems = append(problems, specfield.Invalid(path, spec.Query, err.Error()))
 	}
 	if len(problems) > 0 {

@@ -138,7 +138,8 @@ func TestOtherRules(t *testing.T) {
 
 		"reserved label":   {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: QUERYERROR-x, query: .cpu}", verdict{400, "QUERYERROR"}},
 		"no label":         {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: '-', query: .cpu}", verdict{400, "spec: Invalid value: \"-\""}},
-		"no query":         {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: '.cpu |'}", verdict{400, "spec: Invalid value"}},
+		"no query":         {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: '.cpu |'}", verdict{400, "spec: Invalid value: \".cpu |\": unexpected EOF"}},
+		"unknown function": {kindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: nonsense(.cpu)}", ok},
 		"label changed":    {kindClassification, "UPDATE", "spec: {labelKey: a, labelValue: b, query: .}", "spec: {labelKey: a, labelValue: c, query: .}", verdict{400, "Label modified"}},
 		"a classification": {kindClassification, "CREATE", "", "spec: {labelKey: size, labelValue: big, query: '.cpu.count > 8'}", ok},
 

@@ -2,8 +2,12 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/itchyny/gojq"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -11,7 +15,7 @@ import (
 )
 
 // reconcileClassification labels the Agents of a namespace whose inventory a
-// query matches, and counts them.
+// query matches, and counts them. One that is being deleted takes its labels away.
 func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	class := h.store.get(kindClassification, k.space, k.id)
 	if class == nil {
@@ -21,34 +25,36 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	if err != nil {
 		return err
 	}
-	if class.GetDeletionTimestamp() != nil {
-		return h.releaseClassification(ctx, class, hubapi.LabelClassificationPrefix+spec.LabelKey)
-	}
-	if addFinalizer(class, hubapi.FinalizerAgentClassification) {
+	deleting := class.GetDeletionTimestamp() != nil
+	if !deleting && addFinalizer(class, hubapi.FinalizerAgentClassification) {
 		if class, err = h.store.update(ctx, kindClassification, class); err != nil {
 			return err
 		}
 	}
-	matched, failed := int64(0), int64(0)
-	for _, agent := range h.store.list(kindAgent, k.space) {
-		want := classify(&spec, agent)
-		switch want {
-		case spec.LabelValue:
-			matched++
-		case queryErrorPrefix + "-" + spec.LabelValue:
-			failed++
+	agents := h.store.list(kindAgent, k.space)
+	for _, agent := range agents {
+		if !classify(ctx, agent, &spec, deleting) {
+			continue
 		}
-		if err := h.setClass(ctx, agent, &spec, want); err != nil {
+		if _, err := h.store.update(ctx, kindAgent, agent); err != nil {
 			return err
 		}
+	}
+	if deleting {
+		if !dropFinalizer(class, hubapi.FinalizerAgentClassification) {
+			return nil
+		}
+		_, err := h.store.update(ctx, kindClassification, class)
+		return err
 	}
 	status := statusOf(class)
 	delete(status, "matchedCount")
 	delete(status, "errorCount")
+	matched, failed := countClassified(agents, &spec)
 	if matched > 0 {
 		status["matchedCount"] = matched
 	}
-	problem := condition{hubapi.ConditionQueryErrors, no, "NoQueryErrors", "No errors encountered when applying the query"}
+	problem := condition{hubapi.ConditionQueryErrors, no, "NoQueryErrors", "No Agents failed to apply the classification"}
 	if failed > 0 {
 		status["errorCount"] = failed
 		problem = condition{hubapi.ConditionQueryErrors, yes, "HasQueryErrors", fmt.Sprintf("%d Agents failed to apply the classification", failed)}
@@ -58,68 +64,69 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	return h.writeStatus(ctx, kindClassification, class, status)
 }
 
-// classify gives the label that an Agent is to have; "" for none.
-func classify(spec *agentinstall.AgentClassificationSpec, agent *object) string {
-	inventory, found, _ := unstructured.NestedMap(agent.Object, "status", "inventory")
-	if !found {
-		return ""
+// classify gives an Agent the label that it is to have, or takes away one that is
+// this classification's own. It tells whether anything changed.
+func classify(ctx context.Context, agent *object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
+	name, failed := hubapi.LabelClassificationPrefix+spec.LabelKey, queryErrorPrefix+"-"+spec.LabelValue
+	matches, err := false, error(nil)
+	if !deleting {
+		inventory, _, _ := unstructured.NestedMap(agent.Object, "status", "inventory")
+		matches, err = queryMatches(ctx, spec.Query, inventory)
 	}
-	broken := queryErrorPrefix + "-" + spec.LabelValue
-	q, err := parseQuery(spec.Query)
-	if err != nil {
-		return broken
-	}
-	out, err := q(inventory)
-	if err != nil || len(out) != 1 {
-		return broken
-	}
-	verdict, ok := out[0].(bool)
-	switch {
-	case !ok:
-		return broken
-	case verdict:
-		return spec.LabelValue
-	}
-	return ""
-}
-
-// setClass gives an Agent its label, or takes away one that is this
-// classification's own.
-func (h *hub) setClass(ctx context.Context, agent *object, spec *agentinstall.AgentClassificationSpec, want string) error {
-	name := hubapi.LabelClassificationPrefix + spec.LabelKey
-	labels := agent.GetLabels()
-	have, there := labels[name]
-	own := have == spec.LabelValue || have == queryErrorPrefix+"-"+spec.LabelValue
-	switch {
-	case have == want || want == "" && !own || agent.GetDeletionTimestamp() != nil:
-		return nil
-	case want == "" && there:
+	labels, changed := agent.GetLabels(), false
+	switch have, there := labels[name]; {
+	case err != nil:
+		labels, changed = setMark(labels, name, failed)
+	case matches:
+		labels, changed = setMark(labels, name, spec.LabelValue)
+	case there && (have == spec.LabelValue || have == failed):
 		delete(labels, name)
-	default:
-		labels, _ = setMark(labels, name, want)
+		changed = true
 	}
 	agent.SetLabels(labels)
-	_, err := h.store.update(ctx, kindAgent, agent)
-	return err
+	return changed
 }
 
-// releaseClassification lets go once no Agent has the label any more; it takes
-// the labels away itself.
-func (h *hub) releaseClassification(ctx context.Context, class *object, name string) error {
-	for _, agent := range h.store.list(kindAgent, class.GetNamespace()) {
-		labels := agent.GetLabels()
-		if _, there := labels[name]; !there {
-			continue
-		}
-		delete(labels, name)
-		agent.SetLabels(labels)
-		if _, err := h.store.update(ctx, kindAgent, agent); err != nil {
-			return err
+// queryMatches tells whether a query answers an inventory with true. A query must
+// give exactly one value; one that is not a boolean does not match.
+func queryMatches(ctx context.Context, text string, inventory map[string]any) (bool, error) {
+	query, err := gojq.Parse(text)
+	if err != nil {
+		return false, fmt.Errorf("parsing the query %q: %w", text, err)
+	}
+	var input map[string]any // with the types of numbers that gojq takes
+	data, err := json.Marshal(inventory)
+	if err == nil {
+		err = json.Unmarshal(data, &input)
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the inventory: %w", err)
+	}
+	answers := query.RunWithContext(ctx, input)
+	answer, some := answers.Next()
+	if !some {
+		return false, errors.New("the query gives no value")
+	}
+	if err, failed := answer.(error); failed {
+		return false, fmt.Errorf("running the query %q: %w", text, err)
+	}
+	if _, more := answers.Next(); more {
+		return false, errors.New("the query gives more than one value")
+	}
+	return answer == true, nil
+}
+
+// countClassified counts the Agents with the label of a classification, and those
+// with the mark of a query that failed.
+func countClassified(agents []*object, spec *agentinstall.AgentClassificationSpec) (matched, failed int64) {
+	for _, agent := range agents {
+		label, there := agent.GetLabels()[hubapi.LabelClassificationPrefix+spec.LabelKey]
+		switch {
+		case there && label == spec.LabelValue:
+			matched++
+		case strings.HasPrefix(label, queryErrorPrefix):
+			failed++
 		}
 	}
-	if !dropFinalizer(class, hubapi.FinalizerAgentClassification) {
-		return nil
-	}
-	_, err := h.store.update(ctx, kindClassification, class)
-	return err
+	return matched, failed
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/isowriter"
 )
 
 // Handler serves the media, the netboot artefacts and the service's health.
@@ -91,8 +93,8 @@ func (s *Service) sendISO(w http.ResponseWriter, r *http.Request, id string, sou
 	if err != nil {
 		return err
 	}
-	digest := iso.digest()
-	send(w, r, id+"-discovery.iso", source.Updated, digest[:], iso.reader())
+	digest := iso.Digest()
+	send(w, r, id+"-discovery.iso", source.Updated, digest[:], iso.Reader())
 	return nil
 }
 
@@ -171,7 +173,7 @@ func (s *Service) serveInitrdAddress(w http.ResponseWriter, r *http.Request) err
 	}
 	answer := addressLength(length)
 	digest := sha256.Sum256(answer)
-	send(w, r, "initrd.addrsize", source.Updated, digest[:], bytesOf(answer).reader())
+	send(w, r, "initrd.addrsize", source.Updated, digest[:], isowriter.BytesOf(answer).Reader())
 	return nil
 }
 
@@ -180,7 +182,7 @@ func (s *Service) serveArtifact(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	name, content := "", (*sparse)(nil)
+	name, content := "", (*isowriter.Sparse)(nil)
 	switch artifact := r.PathValue("artifact"); artifact {
 	case "kernel":
 		name, content = "vmlinuz", made.kernel
@@ -190,12 +192,12 @@ func (s *Service) serveArtifact(w http.ResponseWriter, r *http.Request) error {
 		if made.instructions == nil {
 			return &httpError{http.StatusBadRequest, "only s390x images have an ins-file"}
 		}
-		name, content = "generic.ins", bytesOf(made.instructions)
+		name, content = "generic.ins", isowriter.BytesOf(made.instructions)
 	default:
 		return &httpError{http.StatusNotFound, fmt.Sprintf("no boot artifact is called %q", artifact)}
 	}
-	digest := content.digest()
-	send(w, r, name, time.Time{}, digest[:], content.reader())
+	digest := content.Digest()
+	send(w, r, name, time.Time{}, digest[:], content.Reader())
 	return nil
 }
 

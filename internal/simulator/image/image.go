@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/auth/jwt"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -129,7 +130,7 @@ type httpError struct {
 func (e *httpError) Error() string { return e.message }
 
 // personal is an image with a source written into it.
-func (l *live) personal(source Source, rootfsURL string) (*sparse, error) {
+func (l *live) personal(source Source, rootfsURL string) (*isowriter.Sparse, error) {
 	config := source.Ignition
 	if l.minimal {
 		config = source.MinimalIgnition
@@ -139,13 +140,13 @@ func (l *live) personal(source Source, rootfsURL string) (*sparse, error) {
 		return nil, &httpError{http.StatusInternalServerError,
 			fmt.Sprintf("content length (%d) exceeds embed area size (%d)", len(archive), l.ignition.length)}
 	}
-	patches := []part{{l.ignition.at, archive}}
+	patches := []isowriter.Part{{At: l.ignition.at, Data: archive}}
 	if l.extra.length > 0 && len(source.StaticNetwork) > 0 {
 		if int64(len(source.StaticNetwork)) > l.extra.length {
 			return nil, &httpError{http.StatusInternalServerError,
 				fmt.Sprintf("content length (%d) exceeds embed area size (%d)", len(source.StaticNetwork), l.extra.length)}
 		}
-		patches = append(patches, part{l.extra.at, source.StaticNetwork})
+		patches = append(patches, isowriter.Part{At: l.extra.at, Data: source.StaticNetwork})
 	}
 	arguments := source.KernelArguments
 	if l.minimal {
@@ -155,16 +156,16 @@ func (l *live) personal(source Source, rootfsURL string) (*sparse, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.iso.with(append(patches, more...)...), nil
+	return l.iso.With(append(patches, more...)...), nil
 }
 
 // patch writes the original arguments and further ones into every area.
-func (k kernelArguments) patch(more []string) ([]part, error) {
+func (k kernelArguments) patch(more []string) ([]isowriter.Part, error) {
 	if len(more) == 0 {
 		return nil, nil
 	}
 	text := k.original + " " + strings.Join(more, " ")
-	var parts []part
+	var parts []isowriter.Part
 	for _, a := range k.areas {
 		if int64(len(text)) >= a.length {
 			return nil, &httpError{http.StatusInternalServerError,
@@ -174,7 +175,7 @@ func (k kernelArguments) patch(more []string) ([]part, error) {
 		for int64(len(content)) < a.length {
 			content = append(content, k.pad)
 		}
-		parts = append(parts, part{a.at, content})
+		parts = append(parts, isowriter.Part{At: a.at, Data: content})
 	}
 	return parts, nil
 }
@@ -182,11 +183,11 @@ func (k kernelArguments) patch(more []string) ([]part, error) {
 // netboot is the one initrd of a machine that boots from the network: the live
 // image's own, the Ignition, and the network files.
 func (l *live) netboot(source Source) io.ReadSeeker {
-	initrd := l.initrd.with()
-	initrd.append(ignitionArchive(source.NetbootIgnition))
+	initrd := l.initrd.With()
+	initrd.Append(ignitionArchive(source.NetbootIgnition))
 	if len(source.StaticNetwork) > 0 {
-		initrd.pad(4)
-		initrd.append(source.StaticNetwork)
+		initrd.Pad(4)
+		initrd.Append(source.StaticNetwork)
 	}
-	return initrd.reader()
+	return initrd.Reader()
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/auth/jwt"
 )
 
@@ -151,7 +152,7 @@ func TestDiscoveryImage(t *testing.T) {
 	if again := f.iso(t); !bytes.Equal(iso, again) {
 		t.Error("the same infra-env has another image")
 	}
-	pristine := liveFor(t, "4.21", "x86_64", false).iso.bytes()
+	pristine := liveFor(t, "4.21", "x86_64", false).iso.Bytes()
 	if len(pristine) != len(iso) || bytes.Equal(pristine, iso) {
 		t.Error("the image is not the live image with something written into it")
 	}
@@ -164,7 +165,7 @@ func TestDiscoveryImage(t *testing.T) {
 func TestMinimalImage(t *testing.T) {
 	f := newFixture(t, ByID)
 	f.link.Type = "minimal-iso"
-	f.source.StaticNetwork = compressed(cpio(archiveFile{"etc/assisted/network/host0/eth0.nmconnection", cpioSecret, bytesOf([]byte("[ipv4]"))}).bytes())
+	f.source.StaticNetwork = isowriter.Gzip(isowriter.Archive(isowriter.Member{Name: "etc/assisted/network/host0/eth0.nmconnection", Mode: isowriter.ModeFile | 0o600, Data: isowriter.BytesOf([]byte("[ipv4]"))}).Bytes())
 	iso := f.iso(t)
 	files := readISO(t, iso)
 	if _, ok := files[rootfsPath]; ok {
@@ -212,13 +213,13 @@ func TestMainframeImage(t *testing.T) {
 
 func TestNetboot(t *testing.T) {
 	f := newFixture(t, ByID)
-	f.source.StaticNetwork = compressed(cpio(archiveFile{"etc/assisted/x", cpioSecret, bytesOf([]byte("n"))}).bytes())
+	f.source.StaticNetwork = isowriter.Gzip(isowriter.Archive(isowriter.Member{Name: "etc/assisted/x", Mode: isowriter.ModeFile | 0o600, Data: isowriter.BytesOf([]byte("n"))}).Bytes())
 	address, _, err := f.InitrdURL(f.link)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := f.get(t, "GET", address).Body.Bytes()
-	base := liveFor(t, "4.21", "x86_64", false).initrd.bytes()
+	base := liveFor(t, "4.21", "x86_64", false).initrd.Bytes()
 	if !bytes.HasPrefix(got, base) {
 		t.Fatal("the live image's initrd is not first")
 	}
@@ -286,29 +287,6 @@ func TestRanges(t *testing.T) {
 	f.source.Ignition = []byte(`{"ignition":{"version":"3.2.0"}}`)
 	if changed := f.get(t, "HEAD", address).Header().Get("ETag"); changed == tag {
 		t.Error("other content has the same ETag")
-	}
-}
-
-func TestSparse(t *testing.T) {
-	s := zeros(10)
-	s.put(2, []byte("abcd"))
-	patched := s.with(part{4, []byte("XY")}, part{9, []byte("Z!")})
-	if got := string(s.bytes()); got != "\x00\x00abcd\x00\x00\x00\x00" {
-		t.Errorf("original %q", got)
-	}
-	if got := string(patched.bytes()); got != "\x00\x00abXY\x00\x00\x00Z!" {
-		t.Errorf("patched %q", got)
-	}
-	if s.digest() == patched.digest() {
-		t.Error("a patch leaves the digest")
-	}
-	into := []byte("garbage")
-	n, err := patched.ReadAt(into, 8)
-	if n != 3 || err != io.EOF || string(into[:n]) != "\x00Z!" {
-		t.Errorf("ReadAt = %d, %v, %q", n, err, into[:n])
-	}
-	if n, err := patched.ReadAt(into, 11); n != 0 || err != io.EOF {
-		t.Errorf("ReadAt the end = %d, %v", n, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -23,6 +24,7 @@ const (
 	zBootPath    = "images/cdboot.img"
 	insPath      = "generic.ins"
 	addrsizePath = "images/initrd.addrsize"
+	catalogPath  = "boot.cat"
 )
 
 const (
@@ -49,13 +51,13 @@ type kernelArguments struct {
 // live is one live image before anybody's configuration is in it. It is shared
 // by all requests and never changed.
 type live struct {
-	iso      *sparse
+	iso      *isowriter.Sparse
 	ignition area
 	extra    area // zero length where there is none
 	kargs    kernelArguments
 	// minimal images leave the root file system out and fetch it by URL.
 	minimal                           bool
-	kernel, initrd, rootfs            *sparse
+	kernel, initrd, rootfs            *isowriter.Sparse
 	instructions, initrdAddressLength []byte // only of s390x
 }
 
@@ -79,14 +81,14 @@ func newLive(os versions.OSImage, minimal bool) (*live, error) {
 	if minimal {
 		l.kargs.original = "ignition.firstboot ignition.platform.id=metal"
 	}
-	files := []isoFile{
-		{kernelPath, l.kernel}, {initrdPath, l.initrd},
-		{"coreos/features.json", jsonFile(map[string]any{
+	files := []isowriter.File{
+		{Path: kernelPath, Data: l.kernel}, {Path: initrdPath, Data: l.initrd},
+		{Path: "coreos/features.json", Data: jsonFile(map[string]any{
 			"installer-config": true, "live-initrd-network": true,
 		})},
 	}
 	if !minimal {
-		files = append(files, isoFile{rootfsPath, l.rootfs})
+		files = append(files, isowriter.File{Path: rootfsPath, Data: l.rootfs})
 	}
 	var err error
 	if os.CPUArchitecture == versions.Z {
@@ -101,51 +103,51 @@ func newLive(os versions.OSImage, minimal bool) (*live, error) {
 }
 
 // layOut writes the image of every architecture that boots from a menu.
-func (l *live) layOut(arch, volume string, files []isoFile) error {
+func (l *live) layOut(arch, volume string, files []isowriter.File) error {
 	initrds := []string{"/" + initrdPath, "/" + ignitionPath}
-	files = append(files, isoFile{ignitionPath, zeros(ignitionSize)})
+	files = append(files, isowriter.File{Path: ignitionPath, Data: isowriter.Zeros(ignitionSize)})
 	if l.minimal {
 		initrds = append(initrds, "/"+extraPath)
-		files = append(files, isoFile{extraPath, zeros(extraSize)})
+		files = append(files, isowriter.File{Path: extraPath, Data: isowriter.Zeros(extraSize)})
 	}
 	grub := grubMenu(l.kargs.original, initrds)
-	menus := []isoFile{{"EFI/redhat/grub.cfg", bytesOf(grub)}}
-	boot := []bootEntry{{platformEFI, efiPath}}
+	menus := []isowriter.File{{Path: "EFI/redhat/grub.cfg", Data: isowriter.BytesOf(grub)}}
+	boot := []isowriter.BootFile{{Path: efiPath, Platform: isowriter.PlatformUEFI}}
 	switch arch {
 	case versions.X86:
-		menus = append(menus, isoFile{"isolinux/isolinux.cfg", bytesOf(isolinuxMenu(l.kargs.original, initrds))})
-		files = append(files, isoFile{biosPath, bytesOf(bootSector())}, isoFile{efiPath, bytesOf(emptyFAT("EFI-SYSTEM"))})
-		boot = []bootEntry{{platformBIOS, biosPath}, {platformEFI, efiPath}}
+		menus = append(menus, isowriter.File{Path: "isolinux/isolinux.cfg", Data: isowriter.BytesOf(isolinuxMenu(l.kargs.original, initrds))})
+		files = append(files, isowriter.File{Path: biosPath, Data: isowriter.BytesOf(bootSector())}, isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))})
+		boot = append([]isowriter.BootFile{{Path: biosPath, Platform: isowriter.PlatformBIOS, Load: 4}}, boot...)
 	case versions.ARM:
-		files = append(files, isoFile{efiPath, bytesOf(emptyFAT("EFI-SYSTEM"))})
+		files = append(files, isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))})
 	case versions.Power:
-		menus[0].path, boot = "boot/grub/grub.cfg", nil // its firmware reads the menu by name
+		menus[0].Path, boot = "boot/grub/grub.cfg", nil // its firmware reads the menu by name
 	}
 	kargsJSON := map[string]any{"default": l.kargs.original}
 	var entries []kargsFile
 	var size int64
 	for _, menu := range menus {
-		text := menu.data.bytes()
+		text := menu.Data.Bytes()
 		at := int64(bytes.Index(text, []byte(l.kargs.original)))
 		size = int64(bytes.Index(text, []byte(kargsMarker))) - at
-		entries = append(entries, kargsFile{Path: menu.path, Offset: at, Pad: string(l.kargs.pad), End: string(l.kargs.end)})
+		entries = append(entries, kargsFile{Path: menu.Path, Offset: at, Pad: string(l.kargs.pad), End: string(l.kargs.end)})
 	}
 	kargsJSON["files"], kargsJSON["size"] = entries, size
 	files = append(files, menus...)
 	files = append(files,
-		isoFile{"coreos/igninfo.json", jsonFile(map[string]any{"file": ignitionPath})},
-		isoFile{"coreos/kargs.json", jsonFile(kargsJSON)})
+		isowriter.File{Path: "coreos/igninfo.json", Data: jsonFile(map[string]any{"file": ignitionPath})},
+		isowriter.File{Path: "coreos/kargs.json", Data: jsonFile(kargsJSON)})
 	written, err := writeISO(volume, files, boot)
 	if err != nil {
 		return err
 	}
-	l.iso = written.sparse
-	l.ignition = area{written.places[ignitionPath], ignitionSize}
+	l.iso = written.Sparse
+	l.ignition = area{written.Place(ignitionPath), ignitionSize}
 	if l.minimal {
-		l.extra = area{written.places[extraPath], extraSize}
+		l.extra = area{written.Place(extraPath), extraSize}
 	}
 	for _, entry := range entries {
-		l.kargs.areas = append(l.kargs.areas, area{written.places[entry.Path] + entry.Offset, size})
+		l.kargs.areas = append(l.kargs.areas, area{written.Place(entry.Path) + entry.Offset, size})
 	}
 	return nil
 }
@@ -161,39 +163,46 @@ const (
 
 // layOutMainframe writes the image of s390x, which boots one file that holds
 // kernel, arguments, initrd and embed area.
-func (l *live) layOutMainframe(volume string, files []isoFile) error {
+func (l *live) layOutMainframe(volume string, files []isowriter.File) error {
 	l.kargs.end, l.kargs.pad = 0, 0
-	boot := &sparse{}
-	boot.putAll(0, l.kernel)
-	boot.put(zInitrdPointer, binary.BigEndian.AppendUint64(nil, zInitrdAt))
-	boot.put(zInitrdPointer+8, binary.BigEndian.AppendUint64(nil, uint64(l.initrd.size)))
-	boot.put(zKargsAt, []byte(l.kargs.original))
-	boot.putAll(zInitrdAt, l.initrd)
-	ignitionAt := boot.size
-	boot.size += ignitionSize
-	l.initrdAddressLength = addressLength(l.initrd.size)
+	boot := &isowriter.Sparse{}
+	boot.PutAll(0, l.kernel)
+	boot.Put(zInitrdPointer, binary.BigEndian.AppendUint64(nil, zInitrdAt))
+	boot.Put(zInitrdPointer+8, binary.BigEndian.AppendUint64(nil, uint64(l.initrd.Size())))
+	boot.Put(zKargsAt, []byte(l.kargs.original))
+	boot.PutAll(zInitrdAt, l.initrd)
+	ignitionAt := boot.Size()
+	boot.Grow(ignitionSize)
+	l.initrdAddressLength = addressLength(l.initrd.Size())
 	l.instructions = []byte("* generated by the simulator\n" + kernelPath + " 0x00000000\n" + initrdPath +
 		" 0x02000000\nimages/genericdvd.prm 0x00010480\n" + addrsizePath + " 0x00010408\n")
 	files = append(files,
-		isoFile{zBootPath, boot}, isoFile{insPath, bytesOf(l.instructions)},
-		isoFile{addrsizePath, bytesOf(l.initrdAddressLength)},
-		isoFile{"images/genericdvd.prm", bytesOf([]byte(l.kargs.original + "\n"))},
-		isoFile{"coreos/igninfo.json", jsonFile(map[string]any{
+		isowriter.File{Path: zBootPath, Data: boot}, isowriter.File{Path: insPath, Data: isowriter.BytesOf(l.instructions)},
+		isowriter.File{Path: addrsizePath, Data: isowriter.BytesOf(l.initrdAddressLength)},
+		isowriter.File{Path: "images/genericdvd.prm", Data: isowriter.BytesOf([]byte(l.kargs.original + "\n"))},
+		isowriter.File{Path: "coreos/igninfo.json", Data: jsonFile(map[string]any{
 			"file": zBootPath, "offset": ignitionAt, "length": ignitionSize,
 		})},
-		isoFile{"coreos/kargs.json", jsonFile(map[string]any{
+		isowriter.File{Path: "coreos/kargs.json", Data: jsonFile(map[string]any{
 			"default": l.kargs.original, "size": zKargsSize,
 			"files": []kargsFile{{Path: zBootPath, Offset: zKargsAt, Pad: "\x00", End: "\x00"}},
 		})})
-	written, err := writeISO(volume, files, []bootEntry{{platformBIOS, zBootPath}})
+	written, err := writeISO(volume, files, []isowriter.BootFile{{Path: zBootPath, Platform: isowriter.PlatformBIOS}})
 	if err != nil {
 		return err
 	}
-	start := written.places[zBootPath]
-	l.iso = written.sparse
+	start := written.Place(zBootPath)
+	l.iso = written.Sparse
 	l.ignition = area{start + ignitionAt, ignitionSize}
 	l.kargs.areas = []area{{start + zKargsAt, zKargsSize}}
 	return nil
+}
+
+// writeISO writes the file system, whose names are real ones by Rock Ridge.
+func writeISO(volume string, files []isowriter.File, boot []isowriter.BootFile) (*isowriter.Image, error) {
+	return isowriter.Volume{
+		ID: volume, Application: "OAICTL SIMULATOR", RockRidge: true, Files: files, Boot: boot, Catalog: catalogPath,
+	}.Write()
 }
 
 // addressLength tells a mainframe's loader where an initrd goes: 16 bytes,
@@ -205,9 +214,9 @@ func addressLength(length int64) []byte {
 	return out
 }
 
-func jsonFile(value any) *sparse {
+func jsonFile(value any) *isowriter.Sparse {
 	text, _ := json.MarshalIndent(value, "", "  ") // maps and structs of plain values encode
-	return bytesOf(append(text, '\n'))
+	return isowriter.BytesOf(append(text, '\n'))
 }
 
 // kargsMarker ends the room for kernel arguments in a boot menu.
@@ -230,7 +239,7 @@ func isolinuxMenu(kargs string, initrds []string) []byte {
 
 // bootSector is a loader's first bytes: it halts, since nothing is to be run.
 func bootSector() []byte {
-	code := make([]byte, sector)
+	code := make([]byte, isowriter.SectorSize)
 	copy(code, "\xfa\xf4\xeb\xfd") // cli; hlt; jmp to hlt
 	code[510], code[511] = 0x55, 0xaa
 	return code
@@ -262,54 +271,62 @@ func emptyFAT(label string) []byte {
 }
 
 // kernelFor is something with a kernel's signature for its architecture.
-func kernelFor(os versions.OSImage) *sparse {
-	image := zeros(64 << 10)
+func kernelFor(os versions.OSImage) *isowriter.Sparse {
+	image := isowriter.Zeros(64 << 10)
 	name := os.Version + " (simulated) " + os.CPUArchitecture
 	switch os.CPUArchitecture {
 	case versions.X86:
-		image.put(0, []byte("MZ"))
-		image.put(510, []byte("\x55\xaa"))
-		image.put(514, []byte("HdrS\x0f\x02"))
-		image.put(526, []byte{0x00, 0x04}) // where the name stands, from 0x200
-		image.put(0x600, []byte(name+"\x00"))
+		image.Put(0, []byte("MZ"))
+		image.Put(510, []byte("\x55\xaa"))
+		image.Put(514, []byte("HdrS\x0f\x02"))
+		image.Put(526, []byte{0x00, 0x04}) // where the name stands, from 0x200
+		image.Put(0x600, []byte(name+"\x00"))
 	case versions.ARM:
 		plain := make([]byte, 64<<10)
 		copy(plain, "MZ")
 		copy(plain[56:], "ARM\x64")
 		copy(plain[0x600:], name)
-		return bytesOf(compressed(plain))
+		return isowriter.BytesOf(isowriter.Gzip(plain))
 	default:
-		image.put(0, []byte("\x7fELF"))
-		image.put(0x600, []byte(name+"\x00"))
+		image.Put(0, []byte("\x7fELF"))
+		image.Put(0x600, []byte(name+"\x00"))
 	}
 	return image
 }
 
 // rootfsFor is the archive that the live system mounts: its first member is the
 // file system, whose content starts at byte 124.
-func rootfsFor(os versions.OSImage) *sparse {
-	squash := zeros(rootfsSize)
-	squash.put(0, []byte("hsqs"))
-	return cpio(
-		archiveFile{name: "root.squashfs", mode: cpioFile, data: squash},
-		archiveFile{name: "etc/coreos-live-rootfs", mode: cpioFile, data: bytesOf([]byte(os.Version + "\n"))},
-	)
+func rootfsFor(os versions.OSImage) *isowriter.Sparse {
+	squash := isowriter.Zeros(rootfsSize)
+	squash.Put(0, []byte("hsqs"))
+	return isowriter.Archive(member("root.squashfs", squash), member("etc/coreos-live-rootfs", isowriter.BytesOf([]byte(os.Version+"\n"))))
 }
 
 // initrdFor is the first initrd, which knows the hashes of its root file system
 // in chunks of 2 MiB.
-func initrdFor(os versions.OSImage, rootfs *sparse) *sparse {
+func initrdFor(os versions.OSImage, rootfs *isowriter.Sparse) *isowriter.Sparse {
 	const chunk = 2 << 20
 	var want strings.Builder
 	fmt.Fprintf(&want, "stream-hash sha256 %d\n", chunk)
-	for all := rootfs.bytes(); len(all) > 0; all = all[min(chunk, len(all)):] {
+	for all := rootfs.Bytes(); len(all) > 0; all = all[min(chunk, len(all)):] {
 		fmt.Fprintf(&want, "%x\n", sha256.Sum256(all[:min(chunk, len(all))]))
 	}
-	archive := cpio(
-		archiveFile{name: "etc/coreos-live-initramfs", mode: cpioFile, data: bytesOf([]byte(os.Version + "\n"))},
-		archiveFile{name: "etc/coreos-live-want-rootfs", mode: cpioFile, data: bytesOf([]byte(want.String()))},
+	archive := isowriter.Archive(
+		member("etc/coreos-live-initramfs", isowriter.BytesOf([]byte(os.Version+"\n"))),
+		member("etc/coreos-live-want-rootfs", isowriter.BytesOf([]byte(want.String()))),
 	)
-	initrd := bytesOf(compressed(archive.bytes()))
-	initrd.pad(4)
+	initrd := isowriter.BytesOf(isowriter.Gzip(archive.Bytes()))
+	initrd.Pad(4)
 	return initrd
+}
+
+// member is a plain file of an archive.
+func member(name string, data *isowriter.Sparse) isowriter.Member {
+	return isowriter.Member{Name: name, Mode: isowriter.ModeFile | 0o644, Data: data}
+}
+
+// ignitionArchive is what goes into the embed area: a compressed archive whose
+// one member is the config.
+func ignitionArchive(config []byte) []byte {
+	return isowriter.Gzip(isowriter.Archive(member("config.ign", isowriter.BytesOf(config))).Bytes())
 }

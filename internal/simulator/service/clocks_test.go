@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // TestClockLimits shows the service hosts whose clocks differ from its own.
@@ -40,7 +42,7 @@ func TestClockOfAnInventoryTellsNothing(t *testing.T) {
 	m := b.machines[0]
 	m.unclean = func(inventory map[string]any) { inventory["timestamp"] = b.clock.at.Add(-time.Hour).Unix() }
 	b.pass(time.Minute)
-	if got := outcomes(t, m.get())["time-synced-between-host-and-service"]; got[0] != passed {
+	if got := outcomes(t, m.get())["time-synced-between-host-and-service"]; got[0] != model.Passed {
 		t.Errorf("%q", got)
 	}
 }

@@ -8,63 +8,68 @@ import (
 	"time"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // stale prints a cluster as it was before an action, but for its new state: that
 // is what the service answers to actions.
-func (s *Service) stale(c *cluster) wireCluster {
+func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
 	return s.printCluster(c, clusterDetail{plain: true, hosts: true})
 }
 
 // installCluster starts the preparation, which leads to the installation. The roles that
 // were left to the service are given for good before anything is refused.
-func (s *Service) installCluster(c *call) (reply, error) {
+func (s *Service) installCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	chosen := s.settleRoles(cl)
-	cl.forceSchedulable()
+	forceSchedulable(cl)
 	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
 		s.note(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
-		cl.use(true, "Validations have been ignored for this cluster", nil)
+		cl.RecordUse(true, "Validations have been ignored for this cluster", nil)
 	}
-	cl.use(chosen && len(cl.hosts) > 3, "auto assign role", nil)
+	cl.RecordUse(chosen && len(cl.Hosts) > 3, "auto assign role", nil)
 	if chosen {
 		if err := s.refreshForInstall(cl); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
-	if cl.Status != clusterReady {
-		return reply{}, conflict("Cluster is not ready for installation, %s validation_info=%s", cl.StatusInfo, cl.ValidationsInfo)
+	if cl.Status != model.ClusterReady {
+		return wire.Reply{}, wire.Conflict("Cluster is not ready for installation, %s validation_info=%s", cl.StatusInfo, cl.ValidationsInfo)
 	}
 	now := s.now()
 	s.chooseBootstrap(cl)
-	cl.InstallStartedAt, cl.InstallCompletedAt = millis(now), millis{}
-	cl.preparedAt = now
+	cl.InstallStartedAt, cl.InstallCompletedAt = model.Millis(now), model.Millis{}
+	cl.PreparedAt = now
 	cl.LastPreparation = notPrepared()
-	s.setCluster(cl, clusterPreparing, infoPreparing)
+	s.setCluster(cl, model.ClusterPreparing, model.InfoPreparing)
 	s.note(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
-	return accepted(s.stale(cl))
+	return wire.Accepted(s.stale(cl))
 }
 
-func notPrepared() lastPreparation {
-	return lastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
+func notPrepared() model.LastPreparation {
+	return model.LastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
 // settleRoles makes suggestions final, once all hosts have said what they are. It tells
 // whether some role was left to the service.
-func (s *Service) settleRoles(c *cluster) (chosen bool) {
-	if slices.ContainsFunc(c.hosts, func(h *host) bool { return h.inv == nil }) {
+func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
+	if slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv == nil }) {
 		return false
 	}
 	s.suggestRoles(c)
-	for _, h := range c.hosts {
-		if h.open() {
+	for _, h := range c.Hosts {
+		if h.RoleOpen() {
 			chosen = true
-			h.Role = h.role()
-			if h.open() {
-				h.Role = roleWorker
+			h.Role = h.EffectiveRole()
+			if h.RoleOpen() {
+				h.Role = model.RoleWorker
 			}
 			h.SuggestedRole = h.Role
 		}
@@ -74,13 +79,13 @@ func (s *Service) settleRoles(c *cluster) (chosen bool) {
 
 // refreshForInstall looks at all hosts and the cluster anew, since their roles are new,
 // and refuses hosts that are not ready.
-func (s *Service) refreshForInstall(c *cluster) error {
-	c.updateGroupsAndCollisions()
-	c.remember()
-	names := c.hostnames()
-	for _, h := range c.hosts {
-		if h.state != hostKnown && h.Kind == kindHost {
-			return badRequest("Host %s is in status %s and not ready for install", h.name(), h.state)
+func (s *Service) refreshForInstall(c *model.Cluster) error {
+	validate.UpdateGroupsAndCollisions(c)
+	rememberState(c)
+	names := c.Hostnames()
+	for _, h := range c.Hosts {
+		if h.State != model.HostKnown && h.Kind == model.KindHost {
+			return wire.BadRequest("Host %s is in status %s and not ready for install", h.Name(), h.State)
 		}
 		s.tickHost(h, names)
 	}
@@ -89,134 +94,134 @@ func (s *Service) refreshForInstall(c *cluster) error {
 }
 
 // chooseBootstrap makes a control plane host the bootstrap, if none is yet.
-func (s *Service) chooseBootstrap(c *cluster) {
-	var masters []*host
-	for _, h := range c.hosts {
+func (s *Service) chooseBootstrap(c *model.Cluster) {
+	var masters []*model.Host
+	for _, h := range c.Hosts {
 		h.SuggestedRole = h.Role
-		if h.Role == roleMaster {
+		if h.Role == model.RoleMaster {
 			masters = append(masters, h)
 		}
 	}
-	if len(masters) == 0 || slices.ContainsFunc(masters, func(h *host) bool { return h.Bootstrap }) {
+	if len(masters) == 0 || slices.ContainsFunc(masters, func(h *model.Host) bool { return h.Bootstrap }) {
 		return
 	}
 	b := s.pickBootstrap(masters)
 	b.Bootstrap = true
-	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.name())
+	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.Name())
 }
 
 // hostCancelledTo is what a cancel makes of a host in a state, and whether it can be
 // cancelled at all: a host of which nothing has been written yet is as it was.
 func hostCancelledTo(state string) (to string, can bool) {
 	switch state {
-	case hostKnown, hostPreparing, hostPrepared:
-		return hostKnown, true
-	case hostPendingUser, hostInstalling, hostInProgress, hostInstalled, hostError:
-		return hostCancelled, true
+	case model.HostKnown, model.HostPreparing, model.HostPrepared:
+		return model.HostKnown, true
+	case model.HostPendingUser, model.HostInstalling, model.HostInProgress, model.HostInstalled, model.HostError:
+		return model.HostCancelled, true
 	}
 	return "", false
 }
 
 // cancelCluster stops an installation. One that is still being prepared is as
 // if it had not been asked for.
-func (s *Service) cancelCluster(c *call) (reply, error) {
+func (s *Service) cancelCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	refused := conflict("no condition found to run transition")
+	refused := wire.Conflict("no condition found to run transition")
 	var state string
 	switch cl.Status {
-	case clusterPreparing:
-		state = clusterReady
-	case clusterInstalling, clusterFinalizing, clusterPendingUser, clusterError:
-		state = clusterCancelled
+	case model.ClusterPreparing:
+		state = model.ClusterReady
+	case model.ClusterInstalling, model.ClusterFinalizing, model.ClusterPendingUser, model.ClusterError:
+		state = model.ClusterCancelled
 	default:
 		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
-		return reply{}, refused
+		return wire.Reply{}, refused
 	}
-	for _, h := range cl.hosts {
-		if _, can := hostCancelledTo(h.state); !can {
-			s.noteHost(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.name(), refused)
-			return reply{}, refused
+	for _, h := range cl.Hosts {
+		if _, can := hostCancelledTo(h.State); !can {
+			s.noteHost(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.Name(), refused)
+			return wire.Reply{}, refused
 		}
 	}
 	before := s.stale(cl)
 	before.Status = state
-	if state == clusterCancelled {
-		cl.InstallCompletedAt = millis(s.now())
+	if state == model.ClusterCancelled {
+		cl.InstallCompletedAt = model.Millis(s.now())
 	}
-	s.setCluster(cl, state, infoCancelled)
+	s.setCluster(cl, state, model.InfoCancelled)
 	s.note(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
-	for i, h := range cl.hosts {
-		to, _ := hostCancelledTo(h.state)
-		if h.state != to {
-			s.setHost(h, to, infoHostCancelled)
+	for i, h := range cl.Hosts {
+		to, _ := hostCancelledTo(h.State)
+		if h.State != to {
+			s.setHost(h, to, model.InfoHostCancelled)
 		}
-		s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.name())
-		before.Hosts[i].Status = ptr(to)
+		s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.Name())
+		before.PrintedHosts[i].Status = new(to)
 	}
-	return accepted(before)
+	return wire.Accepted(before)
 }
 
 // resetCluster takes an installation back to its beginning. The machines have to
 // be booted from the discovery image again.
-func (s *Service) resetCluster(c *call) (reply, error) {
+func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	if !oneOf(cl.Status, clusterPreparing, clusterInstalling, clusterPendingUser, clusterError, clusterCancelled, clusterFinalizing) {
-		err := conflict("no condition found to run transition")
+	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError, model.ClusterCancelled, model.ClusterFinalizing) {
+		err := wire.Conflict("no condition found to run transition")
 		s.note(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	before := s.printCluster(cl, clusterDetail{plain: true, hosts: true, named: true})
-	before.Status = clusterInsufficient
+	before.Status = model.ClusterInsufficient
 	s.note(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
-	for i, h := range cl.hosts {
-		s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.name())
+	for i, h := range cl.Hosts {
+		s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
 		s.awaitReset(h)
-		before.Hosts[i].Status = ptr(hostResettingPending)
+		before.PrintedHosts[i].Status = new(model.HostResettingPending)
 	}
 	cl.OpenshiftClusterID = ""
-	cl.Progress = &clusterProgress{}
-	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", millis{}, millis{}
+	cl.Progress = &model.ClusterProgress{}
+	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", model.Millis{}, model.Millis{}
 	cl.LastPreparation = notPrepared()
-	cl.preparedAt = time.Time{}
-	cl.ingressCert = ""
-	cl.objects, cl.credentials = map[string][]byte{}, nil
-	maps.DeleteFunc(cl.manifests, func(_ string, m manifest) bool { return m.system })
+	cl.PreparedAt = time.Time{}
+	cl.IngressCert = ""
+	cl.Objects, cl.Credentials = map[string][]byte{}, nil
+	maps.DeleteFunc(cl.Manifests, func(_ string, m model.Manifest) bool { return m.System })
 	for i := range cl.MonitoredOperators {
 		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
 		o := &cl.MonitoredOperators[i]
-		o.Status, o.StatusInfo, o.StatusUpdatedAt, o.Version = "", "", millis{}, ""
+		o.Status, o.StatusInfo, o.StatusUpdatedAt, o.Version = "", "", model.Millis{}, ""
 	}
-	if cl.isSingle() {
-		cl.APIVips, cl.IngressVips = []vip{}, []vip{}
+	if cl.IsSingle() {
+		cl.APIVips, cl.IngressVips = []model.VIP{}, []model.VIP{}
 	}
-	s.setCluster(cl, clusterInsufficient, infoReset)
-	return accepted(before)
+	s.setCluster(cl, model.ClusterInsufficient, model.InfoReset)
+	return wire.Accepted(before)
 }
 
 // allowAddHosts makes an installed cluster one that takes further hosts.
-func (s *Service) allowAddHosts(c *call) (reply, error) {
+func (s *Service) allowAddHosts(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	if cl.Status != clusterInstalled {
-		return reply{}, badRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
+	if cl.Status != model.ClusterInstalled {
+		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
 	}
 	info := cl.StatusInfo
-	cl.Kind = kindAddHosts
-	cl.APIVipDNSName = cl.apiAddress()
-	s.setCluster(cl, clusterAddingHosts, cl.StatusInfo)
+	cl.Kind = model.KindAddHosts
+	cl.APIVipDNSName = steps.APIAddress(cl)
+	s.setCluster(cl, model.ClusterAddingHosts, cl.StatusInfo)
 	// The answer carries the hosts with their stages, and the old text.
 	w := s.printCluster(cl, clusterDetail{hosts: true})
 	w.StatusInfo = info
 	w.OperatorBundles = nil
-	return accepted(w)
+	return wire.Accepted(w)
 }
 
 // finalizingReport is what the controller says of its stage.
@@ -225,27 +230,27 @@ type finalizingReport struct {
 }
 
 // reportFinalizing takes the controller's stage.
-func (s *Service) reportFinalizing(c *call) (reply, error) {
-	p := taken[finalizingReport](c)
-	at := finalizingIndex(p.FinalizingStage)
+func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[finalizingReport](c)
+	at := model.FinalizingIndex(p.FinalizingStage)
 	if at < 0 {
-		return reply{}, badRequest("invalid finaling stage '%s'", p.FinalizingStage)
+		return wire.Reply{}, wire.BadRequest("invalid finaling stage '%s'", p.FinalizingStage)
 	}
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	if states := []string{clusterInstalling, clusterFinalizing, clusterPendingUser}; !slices.Contains(states, cl.Status) {
-		return reply{}, badRequest("cluster is %s, not in one of allowed statuses: %v", cl.Status, states)
+	if states := []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterPendingUser}; !slices.Contains(states, cl.Status) {
+		return wire.Reply{}, wire.BadRequest("cluster is %s, not in one of allowed statuses: %v", cl.Status, states)
 	}
 	if cl.Progress.FinalizingStage == p.FinalizingStage {
-		return reply{status: 200}, nil
+		return wire.Reply{Status: 200}, nil
 	}
 	progress := *cl.Progress
-	progress.FinalizingStage, progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = p.FinalizingStage, millis(s.now()), false
+	progress.FinalizingStage, progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
 	cl.Progress = &progress
 	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
-	return reply{status: 200}, nil
+	return wire.Reply{Status: 200}, nil
 }
 
 // operatorReport is where a controller that gives up says how the operators are doing.
@@ -253,18 +258,18 @@ const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
 // completeInstallation takes the controller's verdict, which decides nothing: the
 // operators' states do, and the time. Of a bad one the operators that failed are told.
-func (s *Service) completeInstallation(c *call) (reply, error) {
+func (s *Service) completeInstallation(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.CompletionParams](c)
+	p := wire.Taken[models.CompletionParams](c)
 	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
 			s.note(cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "))
 		}
 	}
-	return accepted(s.stale(cl))
+	return wire.Accepted(s.stale(cl))
 }
 
 // failedOperators names those of a report that failed.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -12,6 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -28,11 +32,11 @@ var (
 
 func checkName(name, platform string) error {
 	shape := nameShape
-	if platform == platformNone {
+	if platform == model.PlatformNone {
 		shape = dottedShape
 	}
 	if !shape.MatchString(name) {
-		return badRequest("Cluster name format is not valid: '%s'. Name must start and end with either a letter or number and consist of lower-case letters, numbers, and hyphens. Subdomains in cluster names are only valid with none platform.", name)
+		return wire.BadRequest("Cluster name format is not valid: '%s'. Name must start and end with either a letter or number and consist of lower-case letters, numbers, and hyphens. Subdomains in cluster names are only valid with none platform.", name)
 	}
 	return nil
 }
@@ -50,7 +54,7 @@ func checkPullSecret(text string) error {
 	if len(secret.Auths) == 0 {
 		return errors.New("pull secret must contain 'auths' JSON-object field")
 	}
-	for _, registry := range sortedKeys(secret.Auths) {
+	for _, registry := range slices.Sorted(maps.Keys(secret.Auths)) {
 		entry := secret.Auths[registry]
 		if entry.Auth == "" {
 			return fmt.Errorf("invalid pull secret: %q JSON-object requires either 'auth' field", registry)
@@ -69,7 +73,7 @@ func checkPullSecret(text string) error {
 func checkSSHKeys(keys string) error {
 	for line := range strings.SplitSeq(strings.TrimSpace(keys), "\n") {
 		if line = strings.TrimSpace(line); line != "" && !sshShape.MatchString(line) {
-			return badRequest("SSH key: %s does not match any supported type: ssh-rsa, ssh-ed25519, ecdsa-[VARIANT]", keys)
+			return wire.BadRequest("SSH key: %s does not match any supported type: ssh-rsa, ssh-ed25519, ecdsa-[VARIANT]", keys)
 		}
 	}
 	return nil
@@ -77,21 +81,21 @@ func checkSSHKeys(keys string) error {
 
 func checkDomain(name string) error {
 	if !domainShape.MatchString(name) || dottedDigits.MatchString(name) || len(name) > 255 {
-		return badRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and not be in dotted decimal format (##.##.##.##)", name, domainShape)
+		return wire.BadRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and not be in dotted decimal format (##.##.##.##)", name, domainShape)
 	}
 	return nil
 }
 
 func checkTags(tags string) error {
 	if tags != "" && !tagsShape.MatchString(tags) {
-		return badRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
+		return wire.BadRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
 	}
 	return nil
 }
 
 func checkNetworkType(kind, version string) error {
 	if kind == "OpenShiftSDN" && versions.AtLeast(version, "4.15") {
-		return badRequest("Openshift version %s is not supported for OpenShiftSDN NetworkType", version)
+		return wire.BadRequest("Openshift version %s is not supported for OpenShiftSDN NetworkType", version)
 	}
 	return nil
 }
@@ -102,19 +106,19 @@ func checkProxies(plain, secure, none *string, version string) error {
 		text    *string
 		schemes []string
 	}{{"HTTP", plain, []string{"http"}}, {"HTTPS", secure, []string{"http", "https"}}} {
-		text := value(p.text)
+		text := model.Value(p.text)
 		if text == "" {
 			continue
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme == "" {
-			return badRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
+			return wire.BadRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
 		}
 		if !slices.Contains(p.schemes, u.Scheme) {
-			return badRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
+			return wire.BadRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
 		}
 	}
-	for part := range strings.SplitSeq(value(none), ",") {
+	for part := range strings.SplitSeq(model.Value(none), ",") {
 		part = strings.TrimPrefix(strings.TrimSpace(part), ".")
 		if part == "" || part == "*" {
 			continue
@@ -122,7 +126,7 @@ func checkProxies(plain, secure, none *string, version string) error {
 		if _, err := netip.ParsePrefix(part); err == nil || net.ParseIP(part) != nil || hostShape.MatchString(part) {
 			continue
 		}
-		return badRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
+		return wire.BadRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
 	}
 	return nil
 }
@@ -133,7 +137,7 @@ func checkNtpSources(list string) error {
 	}
 	for source := range strings.SplitSeq(list, ",") {
 		if net.ParseIP(source) == nil && !hostShape.MatchString(source) {
-			return badRequest("Invalid NTP source: %s", list)
+			return wire.BadRequest("Invalid NTP source: %s", list)
 		}
 	}
 	return nil
@@ -141,26 +145,26 @@ func checkNtpSources(list string) error {
 
 // problem is one error in the list that the service makes of several.
 func problem(format string, args ...any) error {
-	return badRequest("%s", listed(fmt.Sprintf(format, args...)))
+	return wire.BadRequest("%s", wire.Problems(fmt.Sprintf(format, args...)))
 }
 
 // checkVips refuses virtual addresses that do not fit the cluster or each other.
-func (c *cluster) checkVips(api, ingress []vip) error {
+func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 	if len(api)+len(ingress) == 0 {
 		return nil
 	}
-	if c.userManaged() {
-		return badRequest("API VIPs cannot be set with User Managed Networking")
+	if c.UserManaged() {
+		return wire.BadRequest("API VIPs cannot be set with User Managed Networking")
 	}
 	if c.VipDHCPAllocation != nil && *c.VipDHCPAllocation {
-		return badRequest("Setting API VIPs is forbidden when cluster is in vip-dhcp-allocation mode")
+		return wire.BadRequest("Setting API VIPs is forbidden when cluster is in vip-dhcp-allocation mode")
 	}
 	if len(api) != len(ingress) {
 		return problem("configuration must include the same number of apiVIPs (got %d) and ingressVIPs (got %d)", len(api), len(ingress))
 	}
 	for _, list := range []struct {
 		name string
-		vips []vip
+		vips []model.VIP
 	}{{"apiVIPs", api}, {"ingressVIPs", ingress}} {
 		if err := checkFamilies(list.name, list.vips); err != nil {
 			return err
@@ -168,16 +172,16 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 	}
 	for i, a := range api {
 		for _, b := range ingress {
-			if a.IP == b.IP && !c.userBalanced() {
+			if a.IP == b.IP && !c.UserBalanced() {
 				return problem("The IP address \"%s\" appears both in apiVIPs and ingressVIPs", a.IP)
 			}
 		}
 		for _, v := range []struct{ name, ip string }{{"api-vip", a.IP}, {"ingress-vip", ingress[i].IP}} {
-			if len(c.MachineNetworks) == 0 || inAny(v.ip, c.MachineNetworks) {
+			if len(c.MachineNetworks) == 0 || validate.InAny(v.ip, c.MachineNetworks) {
 				continue
 			}
-			if c.userBalanced() {
-				return badRequest("%s", elsewhere(v.name, v.ip, c.MachineNetworks))
+			if c.UserBalanced() {
+				return wire.BadRequest("%s", validate.Elsewhere(v.name, v.ip, c.MachineNetworks))
 			}
 			return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
 		}
@@ -185,33 +189,14 @@ func (c *cluster) checkVips(api, ingress []vip) error {
 	return nil
 }
 
-// listed is how the service says several problems at once.
-func listed(problems ...string) string {
-	noun := "errors"
-	if len(problems) == 1 {
-		noun = "error"
-	}
-	return fmt.Sprintf("%d %s occurred:\n\t* %s\n\n", len(problems), noun, strings.Join(problems, "\n\t* "))
-}
-
-// elsewhere says that a virtual address of somebody's own load balancer lies in no
-// machine network.
-func elsewhere(name, ip string, networks []machineNetwork) string {
-	var tried []string
-	for _, n := range networks {
-		tried = append(tried, fmt.Sprintf("machine network CIDR <%s> verification failed: %s <%s> does not belong to machine-network-cidr <%s>", n.CIDR, name, ip, n.CIDR))
-	}
-	return fmt.Sprintf("%s '%s' failed verification: none of the machine networks is satisfying the requirements, description: %s", name, ip, strings.Join(tried, "; "))
-}
-
 // checkFamilies allows one address, or one of each family.
-func checkFamilies(name string, vips []vip) error {
+func checkFamilies(name string, vips []model.VIP) error {
 	var v4, v6 int
 	for _, v := range vips {
 		addr, err := netip.ParseAddr(v.IP)
 		switch {
 		case err != nil:
-			return badRequest("Could not parse VIP ip %s", v.IP)
+			return wire.BadRequest("Could not parse VIP ip %s", v.IP)
 		case addr.Is4():
 			v4++
 		default:
@@ -222,28 +207,17 @@ func checkFamilies(name string, vips []vip) error {
 	case len(vips) > 2:
 		return problem("%s supports at most 2 addresses, got %d", name, len(vips))
 	case len(vips) == 2 && v6 == 0:
-		return badRequest("dual-stack %s must include exactly one IPv6 address", name)
+		return wire.BadRequest("dual-stack %s must include exactly one IPv6 address", name)
 	case len(vips) == 2 && v4 == 0:
-		return badRequest("dual-stack %s must include exactly one IPv4 address", name)
+		return wire.BadRequest("dual-stack %s must include exactly one IPv4 address", name)
 	}
 	return nil
 }
 
-func inAny(ip string, networks []machineNetwork) bool {
-	addr, err := netip.ParseAddr(ip)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(networks, func(n machineNetwork) bool {
-		p, err := netip.ParsePrefix(n.CIDR)
-		return err == nil && p.Contains(addr)
-	})
-}
-
 // arbiterAllowed refuses arbiters where the version has none.
-func arbiterAllowed(c *cluster) error {
+func arbiterAllowed(c *model.Cluster) error {
 	if !versions.AtLeast(c.OpenshiftVersion, "4.19") {
-		return badRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
+		return wire.BadRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
 	}
 	return nil
 }

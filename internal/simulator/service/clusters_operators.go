@@ -6,18 +6,20 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-func fillOperators(c *cluster, p *clusterCreate) error {
-	c.MonitoredOperators = []operator{{ClusterID: c.ID, Name: "console", OperatorType: "builtin", TimeoutSeconds: 3600}}
-	return c.chooseOperators(p.OlmOperators, p.OperatorBundles)
+func fillOperators(c *model.Cluster, p *clusterCreate) error {
+	c.MonitoredOperators = []model.Operator{{ClusterID: c.ID, Name: "console", OperatorType: "builtin", TimeoutSeconds: 3600}}
+	return chooseOperators(c, p.OlmOperators, p.OperatorBundles)
 }
 
 // chooseOperators replaces the OLM operators: those asked for, those of the
 // bundles, and what they depend on.
-func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles []bundleChoice) error {
-	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o operator) bool { return o.OperatorType == "olm" })
+func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bundles []bundleChoice) error {
+	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o model.Operator) bool { return o.OperatorType == "olm" })
 	var names []string
 	properties := map[string]string{}
 	sources := map[string][]string{}
@@ -25,7 +27,7 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 	for _, choice := range bundles {
 		b, found := versions.BundleByID(choice.ID)
 		if !found {
-			return refuse(500, "bundle '%s' is not supported", choice.ID)
+			return wire.Refuse(500, "bundle '%s' is not supported", choice.ID)
 		}
 		chosen = append(chosen, b.ID)
 		for _, name := range append(slices.Clone(b.Operators), choice.Operators...) {
@@ -37,12 +39,12 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 		names = append(names, o.Name)
 		properties[o.Name] = o.Properties
 	}
-	all, missing := versions.WithDependencies(names, c.isSingle())
+	all, missing := versions.WithDependencies(names, c.IsSingle())
 	if missing != "" {
-		return badRequest("%s", versions.UnsupportedOperator(missing))
+		return wire.BadRequest("%s", versions.UnsupportedOperator(missing))
 	}
 	for _, o := range all {
-		list = append(list, operator{
+		list = append(list, model.Operator{
 			Bundles: sources[o.Name], ClusterID: c.ID, DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
 			OperatorType: "olm", Properties: properties[o.Name], SourceBundles: sources[o.Name],
 			SubscriptionName: o.Subscription, TimeoutSeconds: int64(o.Timeout.Seconds()),
@@ -52,50 +54,50 @@ func (c *cluster) chooseOperators(asked []*models.OperatorCreateParams, bundles 
 	return nil
 }
 
-func (s *Service) readOperators(c *call) (reply, error) {
+func (s *Service) readOperators(c *wire.Call) (wire.Reply, error) {
 	cl := s.clusters[c.PathValue("cluster_id")]
 	if cl == nil {
-		return ok([]operator{})
+		return wire.OK([]model.Operator{})
 	}
 	name := c.URL.Query().Get("operator_name")
 	if name == "" {
-		return ok(slices.Clone(cl.MonitoredOperators))
+		return wire.OK(slices.Clone(cl.MonitoredOperators))
 	}
 	for _, o := range cl.MonitoredOperators {
 		if o.Name == name {
-			return ok([]operator{o})
+			return wire.OK([]model.Operator{o})
 		}
 	}
-	return reply{}, notFound("operator %s not found", name)
+	return wire.Reply{}, wire.NotFound("operator %s not found", name)
 }
 
 // reportOperator takes what the controller sees of an operator.
-func (s *Service) reportOperator(c *call) (reply, error) {
-	p := taken[models.OperatorMonitorReport](c)
+func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[models.OperatorMonitorReport](c)
 	if p.Name == "" {
-		return reply{}, badRequest("empty operator name is not allowed")
+		return wire.Reply{}, wire.BadRequest("empty operator name is not allowed")
 	}
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	list := slices.Clone(cl.MonitoredOperators)
-	i := slices.IndexFunc(list, func(o operator) bool { return o.Name == p.Name })
+	i := slices.IndexFunc(list, func(o model.Operator) bool { return o.Name == p.Name })
 	if i < 0 {
-		return reply{}, notFound("operator %s not found", p.Name)
+		return wire.Reply{}, wire.NotFound("operator %s not found", p.Name)
 	}
 	o := &list[i]
 	o.Status, o.StatusInfo, o.Version = cmp.Or(string(p.Status), o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
-	o.StatusUpdatedAt = millis(s.now())
+	o.StatusUpdatedAt = model.Millis(s.now())
 	cl.MonitoredOperators = list
 	s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
-	cl.measureFinalizing()
-	return reply{status: 200}, nil
+	measureFinalizing(cl)
+	return wire.Reply{Status: 200}, nil
 }
 
 // measureFinalizing works out how many operators are done. What went wrong with one on
 // top is over, too.
-func (c *cluster) measureFinalizing() {
+func measureFinalizing(c *model.Cluster) {
 	done := 0
 	for _, o := range c.MonitoredOperators {
 		done += one(o.Status == "available" || o.OperatorType == "olm" && o.Status == "failed")
@@ -104,7 +106,7 @@ func (c *cluster) measureFinalizing() {
 	progress := *before
 	progress.FinalizingPercentage = done * 100 / len(c.MonitoredOperators)
 	c.Progress = &progress
-	c.measureTotal()
+	measureTotal(c)
 	if c.Progress.TotalPercentage < before.TotalPercentage {
 		c.Progress = before // it never goes back
 	}

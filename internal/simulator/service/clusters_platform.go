@@ -2,59 +2,62 @@ package service
 
 import (
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-func fillPlatform(c *cluster, p *clusterCreate) error {
+func fillPlatform(c *model.Cluster, p *clusterCreate) error {
 	want, err := platformFrom(p.Platform)
 	if err != nil {
 		return err
 	}
-	return c.choosePlatform(want, p.UserManagedNetworking)
+	return choosePlatform(c, want, p.UserManagedNetworking)
 }
 
 // platformFrom reads the platform parameter; nil if it is absent.
-func platformFrom(p *models.Platform) (*platform, error) {
+func platformFrom(p *models.Platform) (*model.Platform, error) {
 	if p == nil || p.Type == nil {
 		return nil, nil
 	}
-	want := &platform{Type: string(*p.Type), External: &externalPlatform{}}
-	if want.Type == "external" && (p.External == nil || value(p.External.PlatformName) == "") {
-		return nil, badRequest("External setting must be set when using platform type external")
+	want := &model.Platform{Type: string(*p.Type), External: &model.ExternalPlatform{}}
+	if want.Type == "external" && (p.External == nil || model.Value(p.External.PlatformName) == "") {
+		return nil, wire.BadRequest("External setting must be set when using platform type external")
 	}
 	if p.External != nil {
-		want.External = &externalPlatform{PlatformName: value(p.External.PlatformName),
-			CloudControllerManager: value(p.External.CloudControllerManager)}
+		want.External = &model.ExternalPlatform{PlatformName: model.Value(p.External.PlatformName),
+			CloudControllerManager: model.Value(p.External.CloudControllerManager)}
 	}
 	return want, nil
 }
 
 // choosePlatform settles the platform and who manages the network: each may
 // follow from the other.
-func (c *cluster) choosePlatform(want *platform, umn *bool) error {
-	single := c.isSingle()
+func choosePlatform(c *model.Cluster, want *model.Platform, umn *bool) error {
+	single := c.IsSingle()
 	if want == nil {
-		want = &platform{Type: platformBaremetal, External: &externalPlatform{}}
+		want = &model.Platform{Type: model.PlatformBaremetal, External: &model.ExternalPlatform{}}
 		if single || umn != nil && *umn {
-			want.Type = platformNone
+			want.Type = model.PlatformNone
 		}
 	}
 	switch want.Type {
-	case platformBaremetal:
+	case model.PlatformBaremetal:
 		if single {
-			return badRequest("Can't set baremetal platform on single node OpenShift")
+			return wire.BadRequest("Can't set baremetal platform on single node OpenShift")
 		}
 		if umn != nil && *umn {
-			return badRequest("Can't set baremetal platform with user-managed-networking enabled")
+			return wire.BadRequest("Can't set baremetal platform with user-managed-networking enabled")
 		}
-		c.UserManagedNetworking = ptr(false)
-	case platformNone, "external":
+		c.UserManagedNetworking = new(false)
+	case model.PlatformNone, "external":
 		if umn != nil && !*umn && !single {
-			return badRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
+			return wire.BadRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
 		}
-		c.UserManagedNetworking = ptr(true)
+		c.UserManagedNetworking = new(true)
 	default:
 		if single {
-			return badRequest("Can't set %s platform on single node OpenShift", want.Type)
+			return wire.BadRequest("Can't set %s platform on single node OpenShift", want.Type)
 		}
 		c.UserManagedNetworking = umn
 	}

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // clusterDetail says how a cluster is printed.
@@ -20,22 +24,22 @@ type clusterDetail struct {
 	noCounts bool
 }
 
-func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
-	w := c.wireCluster
-	w.Hosts = []wireHost{}
+func (s *Service) printCluster(c *model.Cluster, d clusterDetail) model.PrintedCluster {
+	w := c.PrintedCluster
+	w.PrintedHosts = []model.PrintedHost{}
 	if d.hosts {
-		w.Hosts = make([]wireHost, 0, len(c.hosts))
-		for _, h := range c.hosts {
-			w.Hosts = append(w.Hosts, s.printHost(h, detail{plain: d.plain && !d.named, keepAddresses: d.plain}))
+		w.PrintedHosts = make([]model.PrintedHost, 0, len(c.Hosts))
+		for _, h := range c.Hosts {
+			w.PrintedHosts = append(w.PrintedHosts, s.printHost(h, detail{plain: d.plain && !d.named, keepAddresses: d.plain}))
 		}
 	}
 	if c.Progress != nil {
-		w.Progress = ptr(*c.Progress)
+		w.Progress = new(*c.Progress)
 	}
 	if !d.noCounts && !c.Imported {
-		w.TotalHostCount, w.EnabledHostCount = len(c.hosts), len(c.hosts)
-		for _, h := range c.hosts {
-			if oneOf(h.state, hostKnown) {
+		w.TotalHostCount, w.EnabledHostCount = len(c.Hosts), len(c.Hosts)
+		for _, h := range c.Hosts {
+			if model.OneOf(h.State, model.HostKnown) {
 				w.ReadyHostCount++
 			}
 		}
@@ -45,71 +49,71 @@ func (s *Service) printCluster(c *cluster, d clusterDetail) wireCluster {
 		w.OperatorBundles = nil
 		return w
 	}
-	w.HostNetworks = c.hostNetworks()
+	w.HostNetworks = validate.HostNetworks(c)
 	return w
 }
 
-func (s *Service) readCluster(c *call) (reply, error) {
+func (s *Service) readCluster(c *wire.Call) (wire.Reply, error) {
 	id := c.PathValue("cluster_id")
-	if gone := s.gone[id]; gone != nil && c.unregisteredToo() {
-		return ok(gone)
+	if gone := s.gone[id]; gone != nil && unregisteredToo(c) {
+		return wire.OK(gone)
 	}
 	cl, err := s.storedCluster(id, "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if c.URL.Query().Get("exclude-hosts") == "true" {
 		w := s.printCluster(cl, clusterDetail{noCounts: true})
-		w.Hosts, w.HostNetworks = nil, []hostNetwork{}
-		return ok(w)
+		w.PrintedHosts, w.HostNetworks = nil, []model.HostNetwork{}
+		return wire.OK(w)
 	}
-	return ok(s.printCluster(cl, clusterDetail{hosts: true}))
+	return wire.OK(s.printCluster(cl, clusterDetail{hosts: true}))
 }
 
 // unregisteredToo tells that the caller also wants clusters that were deleted.
-func (c *call) unregisteredToo() bool { return c.Header.Get("get_unregistered_clusters") == "true" }
+func unregisteredToo(c *wire.Call) bool { return c.Header.Get("get_unregistered_clusters") == "true" }
 
-func (s *Service) listClusters(c *call) (reply, error) {
+func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
 	withHosts := q.Get("with_hosts") == "true"
 	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
-	list := []wireCluster{}
+	list := []model.PrintedCluster{}
 	for _, cl := range s.clustersInOrder() {
 		w := s.printCluster(cl, clusterDetail{})
 		w.HostNetworks, w.ValidationsInfo = nil, cl.ValidationsInfo
-		for _, h := range cl.hosts {
+		for _, h := range cl.Hosts {
 			if withHosts {
 				one := s.printHost(h, detail{plain: true})
 				one.FreeAddresses = ""
-				w.Hosts = append(w.Hosts, one)
+				w.PrintedHosts = append(w.PrintedHosts, one)
 			}
 		}
 		list = append(list, w)
 	}
-	if c.unregisteredToo() {
+	if unregisteredToo(c) {
 		list = append(list, s.goneInOrder(withHosts)...)
 	}
-	list = slices.DeleteFunc(list, func(w wireCluster) bool {
-		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.sees(w.UserName) ||
+	list = slices.DeleteFunc(list, func(w model.PrintedCluster) bool {
+		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.Sees(w.UserName) ||
 			q.Has("ams_subscription_ids") && !slices.Contains(strings.Split(q.Get("ams_subscription_ids"), ","), w.AMSSubscriptionID)
 	})
 	for i := range list {
 		list[i].OperatorBundles = nil
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
 // goneInOrder are the clusters that were deleted, as they were last.
-func (s *Service) goneInOrder(withHosts bool) []wireCluster {
-	var list []wireCluster
+func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
+	var list []model.PrintedCluster
 	for _, last := range s.gone {
 		w := *last
 		if !withHosts {
-			w.Hosts, w.HostNetworks = []wireHost{}, nil
+			w.PrintedHosts, w.HostNetworks = []model.PrintedHost{}, nil
 		}
 		list = append(list, w)
 	}
-	slices.SortFunc(list, func(a, b wireCluster) int {
+	slices.SortFunc(list, func(a, b model.PrintedCluster) int {
 		return cmp.Or(time.Time(a.CreatedAt).Compare(time.Time(b.CreatedAt)), cmp.Compare(a.ID, b.ID))
 	})
 	return list
@@ -117,30 +121,30 @@ func (s *Service) goneInOrder(withHosts bool) []wireCluster {
 
 // deleteCluster forgets a cluster with the hosts of the infra-envs bound to it;
 // other hosts go back to the pool. The infra-envs stay.
-func (s *Service) deleteCluster(c *call) (reply, error) {
+func (s *Service) deleteCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	if cl.Status == clusterInstalling {
-		err := conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
+	if cl.Status == model.ClusterInstalling {
+		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
 		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	last := s.printCluster(cl, clusterDetail{hosts: true})
-	last.DeletedAt = ptr(micros(s.now()))
-	for i := range last.Hosts {
-		last.Hosts[i].DeletedAt = last.DeletedAt
+	last.DeletedAt = new(model.Micros(s.now()))
+	for i := range last.PrintedHosts {
+		last.PrintedHosts[i].DeletedAt = last.DeletedAt
 	}
 	s.gone[cl.ID] = &last
-	for _, h := range append([]*host(nil), cl.hosts...) {
-		if h.infraEnv.ClusterID == cl.ID {
+	for _, h := range append([]*model.Host(nil), cl.Hosts...) {
+		if h.InfraEnv.ClusterID == cl.ID {
 			s.forgetHost(h)
 			continue
 		}
-		state := cmp.Or(h.leaving(), hostUnbinding)
-		h.release()
-		s.setHost(h, state, infoUnbinding)
+		state := cmp.Or(stateOnLeaving(h), model.HostUnbinding)
+		h.Release()
+		s.setHost(h, state, model.InfoUnbinding)
 	}
 	s.note(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
 	delete(s.clusters, cl.ID)
@@ -150,41 +154,41 @@ func (s *Service) deleteCluster(c *call) (reply, error) {
 			break
 		}
 	}
-	return noContent()
+	return wire.NoContent()
 }
 
-func (s *Service) readUISettings(c *call) (reply, error) {
+func (s *Service) readUISettings(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return reply{status: http.StatusOK, body: []byte(cl.uiSettings), rawType: "application/json"}, nil
+	return wire.Reply{Status: http.StatusOK, Body: []byte(cl.UISettings), RawType: "application/json"}, nil
 }
 
-func (s *Service) setUISettings(c *call) (reply, error) {
+func (s *Service) setUISettings(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	text := taken[string](c)
-	cl.uiSettings = text
-	return reply{status: http.StatusOK, body: []byte(text), rawType: "application/json"}, nil
+	text := wire.Taken[string](c)
+	cl.UISettings = text
+	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
 }
 
-func (s *Service) listDomains(*call) (reply, error) {
-	return ok([]struct{}{})
+func (s *Service) listDomains(*wire.Call) (wire.Reply, error) {
+	return wire.OK([]struct{}{})
 }
 
-func (s *Service) defaultConfig(*call) (reply, error) {
+func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 	type network struct {
 		CIDR       string `json:"cidr"`
 		HostPrefix int    `json:"host_prefix,omitempty"`
 	}
 	four, six := network{"10.128.0.0/14", 23}, network{"fd01::/48", 64}
-	return ok(map[string]any{
+	return wire.OK(map[string]any{
 		"cluster_network_cidr": "10.128.0.0/14", "cluster_network_host_prefix": 23,
 		"cluster_networks_dualstack": []network{four, six}, "cluster_networks_ipv4": []network{four},
-		"forbidden_hostnames": forbiddenHostnames(), "inactive_deletion_hours": 480, "ntp_source": "",
+		"forbidden_hostnames": validate.ForbiddenHostnames(), "inactive_deletion_hours": 480, "ntp_source": "",
 		"service_network_cidr":       "172.30.0.0/16",
 		"service_networks_dualstack": []network{{CIDR: "172.30.0.0/16"}, {CIDR: "fd02::/112"}},
 		"service_networks_ipv4":      []network{{CIDR: "172.30.0.0/16"}},

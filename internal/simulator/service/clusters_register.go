@@ -1,10 +1,13 @@
 package service
 
 import (
+	"encoding/json"
 	"net/url"
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -37,7 +40,7 @@ type encryptionChoice struct {
 // models do not know well enough.
 func checkChoices(network, hyperthreading *string, d *encryptionChoice) error {
 	if network != nil {
-		if err := bodyEnum("network_type", *network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"); err != nil {
+		if err := wire.BodyEnum("network_type", *network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"); err != nil {
 			return err
 		}
 	}
@@ -53,7 +56,7 @@ func checkChoices(network, hyperthreading *string, d *encryptionChoice) error {
 			}
 		}
 		if d.Mode != nil {
-			return bodyEnum("disk_encryption.mode", *d.Mode, "tpmv2", "tang")
+			return wire.BodyEnum("disk_encryption.mode", *d.Mode, "tpmv2", "tang")
 		}
 	}
 	return nil
@@ -62,17 +65,17 @@ func checkChoices(network, hyperthreading *string, d *encryptionChoice) error {
 // roleChoice takes all, none, or a combination of roles.
 func roleChoice(name, value string) error {
 	all := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
-	return bodyEnum(name, value, all...)
+	return wire.BodyEnum(name, value, all...)
 }
 
-func (s *Service) registerCluster(c *call) (reply, error) {
-	p := taken[clusterCreate](c)
+func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[clusterCreate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	cl := s.newCluster(c.owner())
+	cl := s.newCluster(c.Owner())
 	if err := s.fill(cl, &p); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if s.cfg.Subscriptions {
 		cl.AMSSubscriptionID = s.newID()
@@ -80,63 +83,63 @@ func (s *Service) registerCluster(c *call) (reply, error) {
 	s.addCluster(cl)
 	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	w := s.printCluster(cl, clusterDetail{hosts: true})
-	w.Progress = &clusterProgress{}
-	return created(w)
+	w.Progress = &model.ClusterProgress{}
+	return wire.Created(w)
 }
 
 // newCluster is a cluster that nothing is known of yet.
-func (s *Service) newCluster(owner string) *cluster {
+func (s *Service) newCluster(owner string) *model.Cluster {
 	now := s.now()
-	c := &cluster{manifests: map[string]manifest{}, objects: map[string][]byte{}, logs: map[string][]byte{}, deleted: map[string]*host{}}
+	c := &model.Cluster{Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{}, Deleted: map[string]*model.Host{}}
 	c.ID = s.newID()
 	c.Href = Base + "/v2/clusters/" + c.ID
-	c.Kind, c.Status, c.StatusInfo = kindCluster, clusterInsufficient, infoNotReady
-	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = micros(now), micros(now), millis(now)
+	c.Kind, c.Status, c.StatusInfo = model.KindCluster, model.ClusterInsufficient, model.InfoNotReady
+	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = model.Micros(now), model.Micros(now), model.Millis(now)
 	c.UserName, c.EmailDomain = owner, "Unknown"
-	c.LoadBalancer = &loadBalancer{Type: "cluster-managed"}
-	c.Progress = &clusterProgress{}
+	c.LoadBalancer = &model.LoadBalancer{Type: "cluster-managed"}
+	c.Progress = &model.ClusterProgress{}
 	return c
 }
 
-func (s *Service) addCluster(c *cluster) {
+func (s *Service) addCluster(c *model.Cluster) {
 	s.clusters[c.ID] = c
 	s.clusterOrder = append(s.clusterOrder, c.ID)
 }
 
 // fill checks the parameters in the order in which the service does and writes
 // them into the cluster.
-func (s *Service) fill(c *cluster, p *clusterCreate) error {
-	for _, part := range []func(*cluster, *clusterCreate) error{
+func (s *Service) fill(c *model.Cluster, p *clusterCreate) error {
+	for _, part := range []func(*model.Cluster, *clusterCreate) error{
 		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
 	} {
 		if err := part(c, p); err != nil {
 			return err
 		}
 	}
-	c.firstUses()
+	recordFirstUses(c)
 	return nil
 }
 
-func fillVersion(c *cluster, p *clusterCreate) error {
+func fillVersion(c *model.Cluster, p *clusterCreate) error {
 	arch := p.CPUArchitecture
 	if p.OcpReleaseImage != "" {
 		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
 		if !found {
-			return badRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
+			return wire.BadRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
 		}
 		c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 		return nil
 	}
 	release, err := versions.Resolve(*p.OpenshiftVersion, arch)
 	if err != nil {
-		return badRequest("%s", err)
+		return wire.BadRequest("%s", err)
 	}
 	c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 	return nil
 }
 
-func fillTopology(c *cluster, p *clusterCreate) error {
-	ha, count := value(p.HighAvailabilityMode), int64(3)
+func fillTopology(c *model.Cluster, p *clusterCreate) error {
+	ha, count := model.Value(p.HighAvailabilityMode), int64(3)
 	switch {
 	case p.ControlPlaneCount != nil:
 		count = *p.ControlPlaneCount
@@ -163,31 +166,31 @@ func fillTopology(c *cluster, p *clusterCreate) error {
 func checkTopology(count int64, ha, version string) error {
 	if ha == "None" {
 		if count != 1 {
-			return badRequest("single-node clusters must have a single control plane node")
+			return wire.BadRequest("single-node clusters must have a single control plane node")
 		}
 		return nil
 	}
 	switch {
 	case versions.AtLeast(version, "4.19"):
 		if count < 2 || count > 5 {
-			return badRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
+			return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
 		}
 	case versions.AtLeast(version, "4.18"):
 		if count < 3 || count > 5 {
-			return badRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
+			return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
 		}
 	case count != 3:
-		return badRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
+		return wire.BadRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
 	}
 	return nil
 }
 
-func fillIdentity(c *cluster, p *clusterCreate) error {
-	if err := checkName(*p.Name, c.platformType()); err != nil {
+func fillIdentity(c *model.Cluster, p *clusterCreate) error {
+	if err := checkName(*p.Name, c.PlatformType()); err != nil {
 		return err
 	}
 	if err := checkPullSecret(*p.PullSecret); err != nil {
-		return badRequest("pull secret for new cluster is invalid: %s", err)
+		return wire.BadRequest("pull secret for new cluster is invalid: %s", err)
 	}
 	if err := checkSSHKeys(p.SSHPublicKey); err != nil {
 		return err
@@ -197,16 +200,16 @@ func fillIdentity(c *cluster, p *clusterCreate) error {
 			return err
 		}
 	}
-	if err := checkTags(value(p.Tags)); err != nil {
+	if err := checkTags(model.Value(p.Tags)); err != nil {
 		return err
 	}
-	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, value(p.Tags)
-	c.pullSecret, c.PullSecretSet = *p.PullSecret, true
+	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, model.Value(p.Tags)
+	c.PullSecret, c.PullSecretSet = *p.PullSecret, true
 	return nil
 }
 
-func fillNetworks(c *cluster, p *clusterCreate) error {
-	c.NetworkType = value(p.NetworkType)
+func fillNetworks(c *model.Cluster, p *clusterCreate) error {
+	c.NetworkType = model.Value(p.NetworkType)
 	if c.NetworkType == "" {
 		c.NetworkType = "OVNKubernetes"
 	}
@@ -215,53 +218,53 @@ func fillNetworks(c *cluster, p *clusterCreate) error {
 	}
 	c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
 	if len(c.ClusterNetworks) == 0 {
-		n := clusterNetwork{CIDR: "10.128.0.0/14", ClusterID: c.ID, HostPrefix: 23}
+		n := model.ClusterNetwork{CIDR: "10.128.0.0/14", ClusterID: c.ID, HostPrefix: 23}
 		if p.ClusterNetworkCidr != nil {
 			n.CIDR = *p.ClusterNetworkCidr
 		}
 		if p.ClusterNetworkHostPrefix != 0 {
 			n.HostPrefix = p.ClusterNetworkHostPrefix
 		}
-		c.ClusterNetworks = []clusterNetwork{n}
+		c.ClusterNetworks = []model.ClusterNetwork{n}
 	}
-	c.ServiceNetworks = []machineNetwork{}
+	c.ServiceNetworks = []model.MachineNetwork{}
 	for _, n := range p.ServiceNetworks {
-		c.ServiceNetworks = append(c.ServiceNetworks, machineNetwork{string(n.Cidr), c.ID})
+		c.ServiceNetworks = append(c.ServiceNetworks, model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: c.ID})
 	}
 	if len(c.ServiceNetworks) == 0 {
 		cidr := "172.30.0.0/16"
 		if p.ServiceNetworkCidr != nil {
 			cidr = *p.ServiceNetworkCidr
 		}
-		c.ServiceNetworks = []machineNetwork{{cidr, c.ID}}
+		c.ServiceNetworks = []model.MachineNetwork{{CIDR: cidr, ClusterID: c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	c.VipDHCPAllocation = ptr(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
+	c.VipDHCPAllocation = new(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}
+		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
 	}
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
-	if c.isSingle() {
-		api, ingress = []vip{}, []vip{} // a single node is its own load balancer
+	if c.IsSingle() {
+		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
 	}
-	if err := c.checkVips(api, ingress); err != nil {
+	if err := checkVips(c, api, ingress); err != nil {
 		return err
 	}
 	c.APIVips, c.IngressVips = api, ingress
 	return nil
 }
 
-func fillProxy(c *cluster, p *clusterCreate) error {
+func fillProxy(c *model.Cluster, p *clusterCreate) error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 		return err
 	}
-	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = value(p.HTTPProxy), value(p.HTTPSProxy), value(p.NoProxy)
-	besides, only := value(p.AdditionalNtpSource), value(p.NtpSources)
+	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy)
+	besides, only := model.Value(p.AdditionalNtpSource), model.Value(p.NtpSources)
 	if err := checkNtpSources(besides); err != nil {
 		return err
 	}
 	if besides != "" && only != "" {
-		return badRequest("ntp_sources and additional_ntp_source are mutually exclusive")
+		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
 	}
 	if err := checkNtpSources(only); err != nil {
 		return err
@@ -270,17 +273,17 @@ func fillProxy(c *cluster, p *clusterCreate) error {
 	return nil
 }
 
-func fillOptions(c *cluster, p *clusterCreate) error {
-	c.Hyperthreading = value(p.Hyperthreading)
+func fillOptions(c *model.Cluster, p *clusterCreate) error {
+	c.Hyperthreading = model.Value(p.Hyperthreading)
 	if c.Hyperthreading == "" {
 		c.Hyperthreading = "all"
 	}
-	c.SchedulableMasters = ptr(p.SchedulableMasters != nil && *p.SchedulableMasters)
-	c.SchedulableMastersForced = ptr(true)
+	c.SchedulableMasters = new(p.SchedulableMasters != nil && *p.SchedulableMasters)
+	c.SchedulableMastersForced = new(true)
 	c.OrgSoftTimeoutsEnabled = true
-	c.IgnitionEndpoint = &ignitionEndpoint{}
+	c.IgnitionEndpoint = &model.IgnitionEndpoint{}
 	if p.IgnitionEndpoint != nil {
-		c.IgnitionEndpoint = &ignitionEndpoint{URL: value(p.IgnitionEndpoint.URL), CACertificate: value(p.IgnitionEndpoint.CaCertificate)}
+		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
 	}
 	encryption, err := encryptionFrom(p.DiskEncryption)
 	if err != nil {
@@ -290,8 +293,8 @@ func fillOptions(c *cluster, p *clusterCreate) error {
 	return nil
 }
 
-func encryptionFrom(p *encryptionChoice) (*diskEncryption, error) {
-	d := &diskEncryption{EnableOn: "none", Mode: "tpmv2"}
+func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
+	d := &model.DiskEncryption{EnableOn: "none", Mode: "tpmv2"}
 	if p == nil {
 		return d, nil
 	}
@@ -304,32 +307,23 @@ func encryptionFrom(p *encryptionChoice) (*diskEncryption, error) {
 	d.TangServers = p.TangServers
 	if d.Mode == "tang" {
 		if d.TangServers == "" {
-			return nil, badRequest("Setting Tang mode but tang_servers isn't set")
+			return nil, wire.BadRequest("Setting Tang mode but tang_servers isn't set")
 		}
 		var list []struct {
 			URL        string `json:"url"`
 			Thumbprint string `json:"thumbprint"`
 		}
-		if err := unmarshal(d.TangServers, &list); err != nil {
-			return nil, badRequest("%s", err)
+		if err := json.Unmarshal([]byte(d.TangServers), &list); err != nil {
+			return nil, wire.BadRequest("%s", err)
 		}
 		for _, server := range list {
 			if _, err := url.ParseRequestURI(server.URL); err != nil {
-				return nil, badRequest("Tang URL isn't valid: %s", err)
+				return nil, wire.BadRequest("Tang URL isn't valid: %s", err)
 			}
 			if server.Thumbprint == "" {
-				return nil, badRequest("Tang thumbprint isn't set")
+				return nil, wire.BadRequest("Tang thumbprint isn't set")
 			}
 		}
 	}
 	return d, nil
-}
-
-// value is what a pointer points at, or the zero value.
-func value[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }

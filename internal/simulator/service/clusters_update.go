@@ -6,6 +6,9 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -23,69 +26,69 @@ type clusterUpdate struct {
 }
 
 // updateCluster changes a cluster: all that is asked for, or nothing.
-func (s *Service) updateCluster(c *call) (reply, error) {
+func (s *Service) updateCluster(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[clusterUpdate](c)
+	p := wire.Taken[clusterUpdate](c)
 	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	if !cl.updatable() {
-		return reply{}, conflict("%s", cl.notUpdatable())
+	if !clusterUpdatable(cl) {
+		return wire.Reply{}, wire.Conflict("%s", notUpdatable(cl))
 	}
 	changed := *cl
-	for _, change := range []func(*cluster, *clusterUpdate) error{
+	for _, change := range []func(*model.Cluster, *clusterUpdate) error{
 		s.changeIdentity, s.changeTopology, s.changePlatform, s.changeClusterNetworks, s.changeVips, s.changeProxy,
 		s.changeOptions, s.changeOperators,
 	} {
 		if err := change(&changed, &p); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	*cl = changed
-	cl.changedUses(&p)
-	cl.UpdatedAt = micros(s.now())
+	recordChangedUses(cl, &p)
+	cl.UpdatedAt = model.Micros(s.now())
 	s.refreshClusterNow(cl)
-	return created(s.printCluster(cl, clusterDetail{hosts: true}))
+	return wire.Created(s.printCluster(cl, clusterDetail{hosts: true}))
 }
 
 // updatableStates are those in which a cluster takes changes.
 func updatableStates() []string {
-	return []string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts}
+	return []string{model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts}
 }
 
-func (c *cluster) updatable() bool { return oneOf(c.Status, updatableStates()...) }
+func clusterUpdatable(c *model.Cluster) bool { return model.OneOf(c.Status, updatableStates()...) }
 
-func (c *cluster) notUpdatable() string {
+func notUpdatable(c *model.Cluster) string {
 	return fmt.Sprintf("Cluster %s is in %s state, cluster can be updated only in one of %v", c.ID, c.Status, updatableStates())
 }
 
 // refreshClusterNow judges a cluster and its hosts at once, after its user
 // changed it.
-func (s *Service) refreshClusterNow(c *cluster) {
-	if !oneOf(c.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
+func (s *Service) refreshClusterNow(c *model.Cluster) {
+	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput) {
 		return
 	}
-	c.updateGroupsAndCollisions()
-	c.remember()
-	names := c.hostnames()
-	for _, h := range c.hosts {
+	validate.UpdateGroupsAndCollisions(c)
+	rememberState(c)
+	names := c.Hostnames()
+	for _, h := range c.Hosts {
 		s.tickHost(h, names)
 	}
 	s.judgeIdle(c)
 }
 
-func (s *Service) changeIdentity(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeIdentity(c *model.Cluster, p *clusterUpdate) error {
 	if p.PullSecret != nil {
 		if err := checkPullSecret(*p.PullSecret); err != nil {
-			return badRequest("%s", err)
+			return wire.BadRequest("%s", err)
 		}
-		c.pullSecret, c.PullSecretSet = *p.PullSecret, true
+		c.PullSecret, c.PullSecretSet = *p.PullSecret, true
 	}
 	if p.Name != nil {
-		if err := checkName(*p.Name, c.platformType()); err != nil {
+		if err := checkName(*p.Name, c.PlatformType()); err != nil {
 			return err
 		}
 		c.Name = *p.Name
@@ -111,15 +114,15 @@ func (s *Service) changeIdentity(c *cluster, p *clusterUpdate) error {
 		c.Tags = *p.Tags
 	}
 	if p.APIVipDNSName != nil {
-		if !c.isDay2() {
-			return badRequest("Can't update api vip to %s for day1 cluster %s", *p.APIVipDNSName, c.ID)
+		if !c.IsDay2() {
+			return wire.BadRequest("Can't update api vip to %s for day1 cluster %s", *p.APIVipDNSName, c.ID)
 		}
 		c.APIVipDNSName = *p.APIVipDNSName
 	}
 	return nil
 }
 
-func (s *Service) changeTopology(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeTopology(c *model.Cluster, p *clusterUpdate) error {
 	if p.ControlPlaneCount == nil {
 		return nil
 	}
@@ -132,11 +135,11 @@ func (s *Service) changeTopology(c *cluster, p *clusterUpdate) error {
 
 // changePlatform switches the platform and, with it, who manages the network:
 // addresses of the old kind are dropped.
-func (s *Service) changePlatform(c *cluster, p *clusterUpdate) error {
+func (s *Service) changePlatform(c *model.Cluster, p *clusterUpdate) error {
 	if p.Platform == nil && p.UserManagedNetworking == nil {
 		return nil
 	}
-	if c.isDay2() && p.Platform == nil {
+	if c.IsDay2() && p.Platform == nil {
 		c.UserManagedNetworking = p.UserManagedNetworking
 		return nil
 	}
@@ -144,20 +147,20 @@ func (s *Service) changePlatform(c *cluster, p *clusterUpdate) error {
 	if err != nil {
 		return err
 	}
-	was := c.userManaged()
+	was := c.UserManaged()
 	if want == nil && *p.UserManagedNetworking && !was && len(c.APIVips) > 0 && len(p.APIVips) == 0 && p.APIVips == nil {
-		return badRequest("User Managed Networking cannot be set with API VIPs")
+		return wire.BadRequest("User Managed Networking cannot be set with API VIPs")
 	}
-	if err := c.choosePlatform(want, p.UserManagedNetworking); err != nil {
+	if err := choosePlatform(c, want, p.UserManagedNetworking); err != nil {
 		return err
 	}
-	if c.userManaged() != was {
-		c.APIVips, c.IngressVips, c.MachineNetworks = []vip{}, []vip{}, []machineNetwork{}
+	if c.UserManaged() != was {
+		c.APIVips, c.IngressVips, c.MachineNetworks = []model.VIP{}, []model.VIP{}, []model.MachineNetwork{}
 	}
 	return nil
 }
 
-func (s *Service) changeClusterNetworks(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeClusterNetworks(c *model.Cluster, p *clusterUpdate) error {
 	if p.NetworkType != nil {
 		if err := checkNetworkType(*p.NetworkType, c.OpenshiftVersion); err != nil {
 			return err
@@ -168,18 +171,18 @@ func (s *Service) changeClusterNetworks(c *cluster, p *clusterUpdate) error {
 		c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
 	}
 	if p.ServiceNetworks != nil {
-		c.ServiceNetworks = []machineNetwork{}
+		c.ServiceNetworks = []model.MachineNetwork{}
 		for _, n := range p.ServiceNetworks {
-			c.ServiceNetworks = append(c.ServiceNetworks, machineNetwork{string(n.Cidr), c.ID})
+			c.ServiceNetworks = append(c.ServiceNetworks, model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: c.ID})
 		}
 	}
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &loadBalancer{Type: p.LoadBalancer.Type}
+		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
 	}
 	if p.VipDhcpAllocation != nil {
 		if *p.VipDhcpAllocation {
-			if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.platformType()}); reason != "" {
-				return badRequest("%s", reason)
+			if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.PlatformType()}); reason != "" {
+				return wire.BadRequest("%s", reason)
 			}
 		}
 		c.VipDHCPAllocation = p.VipDhcpAllocation
@@ -187,28 +190,29 @@ func (s *Service) changeClusterNetworks(c *cluster, p *clusterUpdate) error {
 	return s.changeMachineNetworks(c, p)
 }
 
-func (s *Service) changeMachineNetworks(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeMachineNetworks(c *model.Cluster, p *clusterUpdate) error {
 	list := machineNetworksFrom(p.MachineNetworks, c.ID)
 	if p.MachineNetworkCidr != nil && *p.MachineNetworkCidr != "" {
-		list = []machineNetwork{{*p.MachineNetworkCidr, c.ID}}
+		list = []model.MachineNetwork{{CIDR: *p.MachineNetworkCidr, ClusterID: c.ID}}
 	}
 	if p.MachineNetworks == nil && p.MachineNetworkCidr == nil {
 		return nil
 	}
 	changed := *c
 	changed.MachineNetworks = list
-	if err := changed.checkVips(vipsWanted(c, p)); err != nil {
+	api, ingress := vipsWanted(c, p)
+	if err := checkVips(&changed, api, ingress); err != nil {
 		return err
 	}
-	if len(list) > 0 && changed.calculatesNetworks() && !s.cfg.KubeAPI { // whose operator may
-		return badRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
+	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !s.cfg.KubeAPI { // whose operator may
+		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
 	}
 	c.MachineNetworks = list
 	return nil
 }
 
 // vipsWanted are the virtual addresses that a cluster has after the change.
-func vipsWanted(c *cluster, p *clusterUpdate) (api, ingress []vip) {
+func vipsWanted(c *model.Cluster, p *clusterUpdate) (api, ingress []model.VIP) {
 	api, ingress = c.APIVips, c.IngressVips
 	if p.APIVips != nil {
 		api = keepVerdicts(apiVipsFrom(p.APIVips, c.ID), c.APIVips)
@@ -221,25 +225,25 @@ func vipsWanted(c *cluster, p *clusterUpdate) (api, ingress []vip) {
 
 // changeVips replaces the virtual addresses. Where the service works the machine
 // network out of them, some host has to have that network already.
-func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeVips(c *model.Cluster, p *clusterUpdate) error {
 	if p.APIVips == nil && p.IngressVips == nil {
 		return nil
 	}
 	api, ingress := vipsWanted(c, p)
 	changed := *c
 	changed.APIVips, changed.IngressVips = api, ingress
-	if first := changed.vipAt(0); first != "" && c.calculatesNetworks() && !s.cfg.KubeAPI {
+	if first := changed.VipAt(0); first != "" && validate.CalculatesNetworks(c) && !s.cfg.KubeAPI {
 		changed.MachineNetworks = nil // those of before do not count
-		if err := changed.checkVips(api, ingress); err != nil {
+		if err := checkVips(&changed, api, ingress); err != nil {
 			return err
 		}
-		network := changed.networkOfVip(first)
+		network := validate.NetworkOfVip(&changed, first)
 		if network == "" {
-			return badRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
+			return wire.BadRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
 		}
-		changed.setMachineNetworks([]string{network})
+		validate.SetMachineNetworks(&changed, []string{network})
 	}
-	if err := changed.checkVips(api, ingress); err != nil {
+	if err := checkVips(&changed, api, ingress); err != nil {
 		return err
 	}
 	if err := s.checkVipsAreFree(&changed); err != nil {
@@ -251,8 +255,8 @@ func (s *Service) changeVips(c *cluster, p *clusterUpdate) error {
 
 // checkVipsAreFree refuses virtual addresses that hosts do not list as free. What a
 // hub's operators ask for is not held against those lists.
-func (s *Service) checkVipsAreFree(c *cluster) error {
-	if s.cfg.KubeAPI || c.userManaged() || c.userBalanced() || c.allocatesVips() {
+func (s *Service) checkVipsAreFree(c *model.Cluster) error {
+	if s.cfg.KubeAPI || c.UserManaged() || c.UserBalanced() || c.AllocatesVips() {
 		return nil
 	}
 	for i, network := range c.MachineNetworks {
@@ -260,8 +264,8 @@ func (s *Service) checkVipsAreFree(c *cluster) error {
 			break
 		}
 		for _, v := range []struct{ name, ip string }{{"api-vip", c.APIVips[i].IP}, {"ingress-vip", c.IngressVips[i].IP}} {
-			if c.listedAsFree(v.ip, network.CIDR) == vipInUse {
-				return badRequest("%s", c.inUse(v.name, v.ip, network.CIDR))
+			if validate.ListedAsFree(c, v.ip, network.CIDR) == validate.VipInUse {
+				return wire.BadRequest("%s", validate.VipInUseAs(c, v.name, v.ip, network.CIDR))
 			}
 		}
 	}
@@ -269,7 +273,7 @@ func (s *Service) checkVipsAreFree(c *cluster) error {
 }
 
 // keepVerdicts keeps what is known of addresses that stay.
-func keepVerdicts(list, old []vip) []vip {
+func keepVerdicts(list, old []model.VIP) []model.VIP {
 	for i := range list {
 		for _, o := range old {
 			if o.IP == list[i].IP {
@@ -280,7 +284,7 @@ func keepVerdicts(list, old []vip) []vip {
 	return list
 }
 
-func (s *Service) changeProxy(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeProxy(c *model.Cluster, p *clusterUpdate) error {
 	if p.HTTPProxy != nil || p.HTTPSProxy != nil || p.NoProxy != nil {
 		if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 			return err
@@ -294,7 +298,7 @@ func (s *Service) changeProxy(c *cluster, p *clusterUpdate) error {
 	}
 	besides, only := cmp.Or(p.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(p.NtpSources, &c.NtpSources)
 	if *besides != "" && *only != "" {
-		return badRequest("ntp_sources and additional_ntp_source are mutually exclusive")
+		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
 	}
 	for list, into := range map[*string]*string{p.AdditionalNtpSource: &c.AdditionalNtpSource, p.NtpSources: &c.NtpSources} {
 		if list == nil {
@@ -308,7 +312,7 @@ func (s *Service) changeProxy(c *cluster, p *clusterUpdate) error {
 	return nil
 }
 
-func (s *Service) changeOptions(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeOptions(c *model.Cluster, p *clusterUpdate) error {
 	if p.Hyperthreading != nil {
 		c.Hyperthreading = *p.Hyperthreading
 	}
@@ -316,7 +320,7 @@ func (s *Service) changeOptions(c *cluster, p *clusterUpdate) error {
 		c.SchedulableMasters = p.SchedulableMasters
 	}
 	if p.IgnitionEndpoint != nil {
-		c.IgnitionEndpoint = &ignitionEndpoint{URL: value(p.IgnitionEndpoint.URL), CACertificate: value(p.IgnitionEndpoint.CaCertificate)}
+		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
 	}
 	if p.DiskEncryption != nil {
 		d, err := encryptionFrom(p.DiskEncryption)
@@ -328,16 +332,16 @@ func (s *Service) changeOptions(c *cluster, p *clusterUpdate) error {
 	return nil
 }
 
-func (s *Service) changeOperators(c *cluster, p *clusterUpdate) error {
+func (s *Service) changeOperators(c *model.Cluster, p *clusterUpdate) error {
 	if p.OlmOperators == nil && p.OperatorBundles == nil {
 		return nil
 	}
 	before := len(c.MonitoredOperators)
-	if err := c.chooseOperators(p.OlmOperators, p.OperatorBundles); err != nil {
+	if err := chooseOperators(c, p.OlmOperators, p.OperatorBundles); err != nil {
 		return err
 	}
 	if max(before, len(c.MonitoredOperators)) > 1 { // more than the console
-		c.resetRoles() // hosts may be good for something else now
+		resetRoles(c) // hosts may be good for something else now
 	}
 	return nil
 }

@@ -1,23 +1,26 @@
 package service
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // usage lists the names in the cluster's feature_usage, without those that every
 // cluster has, and tells their data.
 func (b *bench) usage() map[string]any {
 	b.t.Helper()
-	var uses map[string]featureUse
-	if err := unmarshal(b.get()["feature_usage"].(string), &uses); err != nil {
+	var uses map[string]model.FeatureUse
+	if err := json.Unmarshal([]byte(b.get()["feature_usage"].(string)), &uses); err != nil {
 		b.t.Fatal(err)
 	}
 	names := map[string]any{}
 	for name, u := range uses {
-		names[name] = inString(u.Data)
+		names[name] = model.InString(u.Data)
 	}
 	delete(names, "Hyperthreading")
 	delete(names, "OVN network type")
@@ -46,9 +49,9 @@ func TestFeatureUsage(t *testing.T) {
 		"overrides add up": {
 			then: func(b *bench) {
 				path := "/clusters/" + b.cluster + "/install-config"
-				b.must("PATCH", path, inString(`{"fips":true}`))
-				b.must("PATCH", path, inString(`{"networking":{"networkType":"Calico"}}`))
-				b.must("PATCH", path, inString(`{}`))
+				b.must("PATCH", path, model.InString(`{"fips":true}`))
+				b.must("PATCH", path, model.InString(`{"networking":{"networkType":"Calico"}}`))
+				b.must("PATCH", path, model.InString(`{}`))
 			},
 			want: map[string]any{"FIPS": "null", "Install Config Overrides": `{"fips":true,"networking networkType":true}`}},
 		"an infra-env's Ignition and kernel arguments": {

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // TestGroupsFollowWhatTheyRestOn changes, after connectivity was reported, each thing
@@ -20,18 +21,18 @@ func TestGroupsFollowWhatTheyRestOn(t *testing.T) {
 			for _, m := range b.machines {
 				b.must("PATCH", m.path(), fields{"host_role": "master", "fencing_credentials": fields{"address": "redfish+https://10.0.0.1", "username": "u", "password": "p"}})
 			}
-		}, pending, passed},
+		}, model.Pending, model.Passed},
 		"the control plane gets another size": {2, 3, func(b *bench) {
 			for _, m := range b.machines {
 				b.must("PATCH", m.path(), fields{"host_role": "master", "fencing_credentials": fields{"address": "redfish+https://10.0.0.1", "username": "u", "password": "p"}})
 			}
 			b.must("PATCH", "/clusters/"+b.cluster, fields{"control_plane_count": 2})
-		}, pending, passed},
+		}, model.Pending, model.Passed},
 		"a host leaves": {3, 3, func(b *bench) {
 			last := b.machines[2]
 			last.silent = true
 			b.must("DELETE", last.path(), nil)
-		}, passed, pending},
+		}, model.Passed, model.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -57,49 +58,16 @@ func TestGroupsFollowWhatTheyRestOn(t *testing.T) {
 func TestGroupsStandStill(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	c := b.s.clusters[b.cluster]
 	for state, looked := range map[string]bool{
-		clusterInsufficient: true, clusterPendingInput: true, clusterReady: true,
-		clusterPreparing: false, clusterInstalling: false, clusterAddingHosts: false,
+		model.ClusterInsufficient: true, model.ClusterPendingInput: true, model.ClusterReady: true,
+		model.ClusterPreparing: false, model.ClusterInstalling: false, model.ClusterAddingHosts: false,
 	} {
 		c.Status, c.ConnectivityGroups = state, ""
-		c.updateGroupsAndCollisions()
+		validate.UpdateGroupsAndCollisions(c)
 		if got := c.ConnectivityGroups != ""; got != looked {
 			t.Errorf("%s: looked at %t", state, got)
-		}
-	}
-}
-
-// TestCollisions are those that a single host sees behind one of its network cards.
-func TestCollisions(t *testing.T) {
-	sees := func(id string, answers ...l2Result) *host {
-		h := &host{peers: map[string]remoteHost{}}
-		h.ID, h.Connectivity = id, "reported"
-		for i, a := range answers {
-			h.peers[string(rune('x'+i))] = remoteHost{L2: []l2Result{a}}
-		}
-		return h
-	}
-	answer := func(nic, mac string) l2Result {
-		return l2Result{OutgoingNIC: nic, RemoteIP: "10.0.0.1", RemoteMAC: mac}
-	}
-	collision := map[string][]string{"10.0.0.1": {"m1", "m2"}}
-	for name, tc := range map[string]struct {
-		hosts []*host
-		want  map[string][]string
-	}{
-		"two cards answer":            {[]*host{sees("a", answer("eth0", "m2"), answer("eth0", "m1"))}, collision},
-		"one answers twice":           {[]*host{sees("a", answer("eth0", "m1"), answer("eth0", "m1"))}, map[string][]string{}},
-		"in two networks":             {[]*host{sees("a", answer("eth0", "m1"), answer("eth1", "m2"))}, map[string][]string{}},
-		"two hosts see one each":      {[]*host{sees("a", answer("eth0", "m1")), sees("b", answer("eth0", "m2"))}, map[string][]string{}},
-		"only the first host sees":    {[]*host{sees("a", answer("eth0", "m1"), answer("eth0", "m2")), sees("b", answer("eth0", "m1"))}, map[string][]string{}},
-		"the last one has not spoken": {[]*host{sees("a", answer("eth0", "m1"), answer("eth0", "m2")), {}}, collision},
-	} {
-		c := &cluster{hosts: tc.hosts}
-		c.findCollisions()
-		if diff := cmp.Diff(tc.want, c.collisions); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

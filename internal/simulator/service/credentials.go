@@ -1,99 +1,15 @@
 package service
 
 import (
-	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/pem"
-	"fmt"
-	"math/big"
 	"net/http"
-	"time"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/installfiles"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
-
-// credentials are a cluster's keys: its own certificate authority, an
-// administrator's certificate, and the console password.
-type credentials struct {
-	ca, cert, key []byte // PEM
-	password      string
-}
-
-// makeCredentials makes what the installer would make for a new cluster. The
-// certificates are valid from the service's now.
-func makeCredentials(now time.Time, password string) (*credentials, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("making the key of the cluster's authority: %w", err)
-	}
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{OrganizationalUnit: []string{"openshift"}, CommonName: "kube-apiserver-lb-signer"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageKeyEncipherment | x509.KeyUsageDigitalSignature,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &caKey.PublicKey, caKey)
-	if err != nil {
-		return nil, fmt.Errorf("signing the cluster's authority: %w", err)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("making the administrator's key: %w", err)
-	}
-	admin := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{Organization: []string{"system:masters"}, CommonName: "system:admin"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, admin, authority, &key.PublicKey, caKey)
-	if err != nil {
-		return nil, fmt.Errorf("signing the administrator's certificate: %w", err)
-	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the administrator's key: %w", err)
-	}
-	return &credentials{
-		ca:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
-		cert:     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:      pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
-		password: password,
-	}, nil
-}
-
-// kubeconfig is the administrator's access to the cluster; ingress is the
-// certificate of its routes, if it is known.
-func (k *credentials) kubeconfig(name, domain, ingress string) []byte {
-	ca := bytes.Clone(k.ca)
-	if ingress != "" {
-		ca = append(ca, []byte(ingress)...)
-	}
-	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Appendf(nil, `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://api.%s.%s:6443
-  name: %s
-contexts:
-- context:
-    cluster: %s
-    user: admin
-  name: admin
-current-context: admin
-kind: Config
-preferences: {}
-users:
-- name: admin
-  user:
-    client-certificate-data: %s
-    client-key-data: %s
-`, b64(ca), name, domain, name, name, b64(k.cert), b64(k.key))
-}
 
 // newPassword makes a password as the installer does: four groups of five.
 func (s *Service) newPassword() string {
@@ -112,81 +28,81 @@ func (s *Service) newPassword() string {
 
 // downloadStates are the states in which files of a cluster can be fetched.
 func downloadStates() []string {
-	return []string{clusterInstalling, clusterFinalizing, clusterInstalled, clusterError, clusterAddingHosts, clusterCancelled, clusterPendingUser}
+	return []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterError, model.ClusterAddingHosts, model.ClusterCancelled, model.ClusterPendingUser}
 }
 
 // downloadable refuses files of a cluster that is not that far.
-func downloadable(c *cluster) error {
-	if !oneOf(c.Status, downloadStates()...) {
-		return conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())
+func downloadable(c *model.Cluster) error {
+	if !model.OneOf(c.Status, downloadStates()...) {
+		return wire.Conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())
 	}
 	return nil
 }
 
-func (s *Service) readCredentials(c *call) (reply, error) {
+func (s *Service) readCredentials(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	console := false
 	for _, o := range cl.MonitoredOperators {
 		console = console || o.Name == "console" && o.Status == "available"
 	}
-	if !console || cl.credentials == nil {
-		return reply{}, conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage")
+	if !console || cl.Credentials == nil {
+		return wire.Reply{}, wire.Conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage")
 	}
-	return ok(map[string]string{
+	return wire.OK(map[string]string{
 		"console_url": "https://console-openshift-console.apps." + cl.Name + "." + cl.BaseDNSDomain,
-		"password":    cl.credentials.password, "username": "kubeadmin",
+		"password":    cl.Credentials.Password, "username": "kubeadmin",
 	})
 }
 
-func (s *Service) downloadCredentials(c *call) (reply, error) {
+func (s *Service) downloadCredentials(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	missing := conflict("object %s/%s was not found", cl.ID, name)
-	if cl.credentials == nil {
-		return reply{}, missing
+	missing := wire.Conflict("object %s/%s was not found", cl.ID, name)
+	if cl.Credentials == nil {
+		return wire.Reply{}, missing
 	}
 	switch name {
 	case "kubeadmin-password":
-		return file(name, []byte(cl.credentials.password))
+		return wire.File(name, []byte(cl.Credentials.Password))
 	case "kubeconfig-noingress":
-		return file(name, cl.credentials.kubeconfig(cl.Name, cl.BaseDNSDomain, ""))
+		return wire.File(name, installfiles.Kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, ""))
 	}
-	if cl.ingressCert == "" {
-		return reply{}, missing
+	if cl.IngressCert == "" {
+		return wire.Reply{}, missing
 	}
-	return file(name, cl.credentials.kubeconfig(cl.Name, cl.BaseDNSDomain, cl.ingressCert))
+	return wire.File(name, installfiles.Kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, cl.IngressCert))
 }
 
 // presigned answers what a service that keeps its files on disk answers, whatever
 // the cluster.
-func (s *Service) presigned(*call) (reply, error) {
-	return reply{}, badRequest("Failed to generate presigned URL: invalid backend")
+func (s *Service) presigned(*wire.Call) (wire.Reply, error) {
+	return wire.Reply{}, wire.BadRequest("Failed to generate presigned URL: invalid backend")
 }
 
 // uploadIngressCert takes the certificate that makes the kubeconfig complete.
-func (s *Service) uploadIngressCert(c *call) (reply, error) {
+func (s *Service) uploadIngressCert(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	cert := string(taken[models.IngressCertParams](c))
-	if !oneOf(cl.Status, clusterFinalizing, clusterInstalled) {
-		return reply{}, badRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, clusterFinalizing, clusterInstalled)
+	cert := string(wire.Taken[models.IngressCertParams](c))
+	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
+		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)
 	}
 	if block, _ := pem.Decode([]byte(cert)); block == nil {
-		return reply{}, refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")
 	}
-	if cl.ingressCert == "" {
-		cl.ingressCert = cert
+	if cl.IngressCert == "" {
+		cl.IngressCert = cert
 	}
-	return reply{status: http.StatusCreated}, nil
+	return wire.Reply{Status: http.StatusCreated}, nil
 }

@@ -1,9 +1,9 @@
 package service
 
 import (
-	"bytes"
-	"compress/gzip"
-	"fmt"
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // embedArea is how many bytes of compressed Ignition a live image has room for.
@@ -13,18 +13,13 @@ const embedArea = 256 << 10
 // service looks only where a request brings an Ignition config of the user's
 // (bminventory, validateDiscoveryIgnitionImageSize); otherwise it is the image
 // service that fails, when the image is asked for.
-func (s *Service) checkEmbedArea(e *infraEnv) error {
-	text, err := s.discoveryIgnition(e, "")
+func (s *Service) checkEmbedArea(e *model.InfraEnv) error {
+	text, err := s.ignitionOf(e, "")
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	zip := gzip.NewWriter(&out)
-	// The config is the only member of a cpio archive.
-	_, _ = fmt.Fprintf(zip, "070701%0104Xconfig.ign\x00%s070701%0104XTRAILER!!!\x00", 0, text, 0) // writes memory
-	_ = zip.Close()
-	if size := out.Len(); size > embedArea {
-		return badRequest("The ignition archive size (%d KiB) is over the maximum allowable size (%d KiB)", size/1024, embedArea/1024)
+	if size := discovery.ArchiveSize(text); size > embedArea {
+		return wire.BadRequest("The ignition archive size (%d KiB) is over the maximum allowable size (%d KiB)", size/1024, embedArea/1024)
 	}
 	return nil
 }

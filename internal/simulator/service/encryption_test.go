@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 const encryptionCheck = "disk-encryption-requirements-satisfied"
@@ -43,13 +46,13 @@ func TestEncryptionWaitsForRoles(t *testing.T) {
 			t.Errorf("%s: %s", what, info)
 		}
 	}
-	check("without a role", [2]string{pending, "Missing role assignment"}, infoMinimumHardware)
+	check("without a role", [2]string{model.Pending, "Missing role assignment"}, model.InfoMinimumHardware)
 	b.must("PATCH", without.path(), fields{"host_role": "master"})
 	b.pass(10 * time.Second)
-	check("without a TPM", [2]string{failed, "TPM version could not be found, make sure TPM is enabled in host's BIOS"}, infoMinimumHardware)
+	check("without a TPM", [2]string{model.Failed, "TPM version could not be found, make sure TPM is enabled in host's BIOS"}, model.InfoMinimumHardware)
 	b.must("PATCH", without.path(), fields{"host_role": "worker"})
 	b.pass(10 * time.Second)
-	check("as a worker, whose disk is not encrypted", [2]string{}, infoNotInstallable)
+	check("as a worker, whose disk is not encrypted", [2]string{}, model.InfoNotInstallable)
 	needs := b.must("GET", "/clusters/"+b.cluster+"/preflight-requirements", nil).text
 	if strings.Count(needs, `"tpm_enabled_in_bios":true`) != 1 {
 		t.Errorf("one role needs a TPM: %s", needs)
@@ -64,14 +67,14 @@ func TestTangIsAskedForWhereDisksAreEncrypted(t *testing.T) {
 	for _, role := range []string{"master", "worker"} {
 		b.must("PATCH", m.path(), fields{"host_role": role})
 		text := b.must("GET", m.path()+"/instructions", nil).text
-		if got := strings.Contains(text, stepTang); got != (role == roleWorker) {
+		if got := strings.Contains(text, steps.StepTang); got != (role == model.RoleWorker) {
 			t.Errorf("%s is asked to reach the Tang servers: %v", role, got)
 		}
 	}
-	b.must("POST", m.path()+"/instructions", fields{"step_id": "tang-connectivity-check-1", "step_type": stepTang, "exit_code": 1, "error": "no route"})
+	b.must("POST", m.path()+"/instructions", fields{"step_id": "tang-connectivity-check-1", "step_type": steps.StepTang, "exit_code": 1, "error": "no route"})
 	b.pass(10 * time.Second)
 	got := m.get()
-	want := [2]string{failed, "Could not validate that all Tang servers are reachable and working: no route"}
+	want := [2]string{model.Failed, "Could not validate that all Tang servers are reachable and working: no route"}
 	if diff := cmp.Diff(want, outcomes(t, got)[encryptionCheck]); diff != "" || got["tang_connectivity"] != "no route" {
 		t.Errorf("tang_connectivity %v (-want +got):\n%s", got["tang_connectivity"], diff)
 	}

@@ -11,18 +11,21 @@ import (
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // event is one line of the log that GET /v2/events prints.
 type event struct {
-	ClusterID  string `json:"cluster_id,omitempty"`
-	EventTime  millis `json:"event_time"`
-	HostID     string `json:"host_id,omitempty"`
-	InfraEnvID string `json:"infra_env_id,omitempty"`
-	Message    string `json:"message"`
-	Name       string `json:"name,omitempty"`
-	Props      string `json:"props,omitempty"`
-	Severity   string `json:"severity"`
+	ClusterID  string       `json:"cluster_id,omitempty"`
+	EventTime  model.Millis `json:"event_time"`
+	HostID     string       `json:"host_id,omitempty"`
+	InfraEnvID string       `json:"infra_env_id,omitempty"`
+	Message    string       `json:"message"`
+	Name       string       `json:"name,omitempty"`
+	Props      string       `json:"props,omitempty"`
+	Severity   string       `json:"severity"`
 
 	metrics, hostGone bool
 }
@@ -36,12 +39,12 @@ const (
 )
 
 // note writes an event about a cluster.
-func (s *Service) note(c *cluster, name, severity, format string, args ...any) {
+func (s *Service) note(c *model.Cluster, name, severity, format string, args ...any) {
 	s.record(event{ClusterID: c.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // noteInfraEnv writes an event about an infra-env.
-func (s *Service) noteInfraEnv(e *infraEnv, name, severity, format string, args ...any) {
+func (s *Service) noteInfraEnv(e *model.InfraEnv, name, severity, format string, args ...any) {
 	ev := event{InfraEnvID: e.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)}
 	if name == "image_info_updated" {
 		ev.ClusterID = e.ClusterID
@@ -50,22 +53,22 @@ func (s *Service) noteInfraEnv(e *infraEnv, name, severity, format string, args 
 }
 
 // noteHost writes an event about a host.
-func (s *Service) noteHost(h *host, name, severity, format string, args ...any) {
+func (s *Service) noteHost(h *model.Host, name, severity, format string, args ...any) {
 	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, Name: name,
 		Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // measure writes an event for those who measure: it has no name, and stands in no list
 // that does not ask for the category.
-func (s *Service) measure(h *host, what string, values map[string]any) {
-	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, Severity: severityInfo, Message: what, Props: inString(values), metrics: true})
+func (s *Service) measure(h *model.Host, what string, values map[string]any) {
+	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, Severity: severityInfo, Message: what, Props: model.InString(values), metrics: true})
 }
 
 // maxEvents bounds the log of a service that runs for days with many hosts.
 const maxEvents = 200_000
 
 func (s *Service) record(e event) {
-	e.EventTime = millis(s.now())
+	e.EventTime = model.Millis(s.now())
 	if len(s.events) >= maxEvents {
 		s.events = slices.Delete(s.events, 0, maxEvents/10)
 	}
@@ -98,13 +101,13 @@ func parseEventQuery(q url.Values) (eventQuery, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return e, malformed("%s in query must be of type int64: %q", name, text)
+			return e, wire.Malformed("%s in query must be of type int64: %q", name, text)
 		}
 		*into = n
 	}
 	for i, severity := range e.severities {
 		name := fmt.Sprintf("severities.%d", i)
-		if err := oneOfQuery(name, severity, []string{severityInfo, severityWarning, severityError, severityCritical}); err != nil {
+		if err := wire.OneOfQuery(name, severity, []string{severityInfo, severityWarning, severityError, severityCritical}); err != nil {
 			return e, err
 		}
 	}
@@ -163,10 +166,10 @@ func (q eventQuery) host(e *event) bool {
 	return true
 }
 
-func (s *Service) listEvents(c *call) (reply, error) {
+func (s *Service) listEvents(c *wire.Call) (wire.Reply, error) {
 	q, err := parseEventQuery(c.URL.Query())
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	counts := map[string]int{}
 	var found []event
@@ -197,7 +200,7 @@ func (s *Service) listEvents(c *call) (reply, error) {
 	if found == nil {
 		found = []event{}
 	}
-	return reply{status: http.StatusOK, body: found, header: map[string]string{
+	return wire.Reply{Status: http.StatusOK, Body: found, Header: map[string]string{
 		"Event-Count":             strconv.Itoa(total),
 		"Severity-Count-Info":     strconv.Itoa(counts[severityInfo]),
 		"Severity-Count-Warning":  strconv.Itoa(counts[severityWarning]),
@@ -207,8 +210,8 @@ func (s *Service) listEvents(c *call) (reply, error) {
 }
 
 // triggerEvent writes an event that a client brings.
-func (s *Service) triggerEvent(c *call) (reply, error) {
-	p := taken[models.Event](c)
+func (s *Service) triggerEvent(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[models.Event](c)
 	e := event{Name: p.Name, Message: *p.Message, Severity: *p.Severity, Props: p.Props, metrics: p.Category == models.EventCategoryMetrics}
 	for id, into := range map[*strfmt.UUID]*string{p.ClusterID: &e.ClusterID, p.HostID: &e.HostID, p.InfraEnvID: &e.InfraEnvID} {
 		if id != nil {
@@ -216,39 +219,39 @@ func (s *Service) triggerEvent(c *call) (reply, error) {
 		}
 	}
 	s.record(e)
-	return reply{status: http.StatusCreated}, nil
+	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
 // setCluster moves a cluster to a state. The event is written, and the time of
 // the change kept, only where the state is a new one.
-func (s *Service) setCluster(c *cluster, state, info string) {
+func (s *Service) setCluster(c *model.Cluster, state, info string) {
 	c.StatusInfo = info
-	c.UpdatedAt = micros(s.now())
+	c.UpdatedAt = model.Micros(s.now())
 	if c.Status == state {
 		return
 	}
-	c.Status, c.StatusUpdatedAt = state, millis(s.now())
+	c.Status, c.StatusUpdatedAt = state, model.Millis(s.now())
 	s.note(c, "cluster_status_updated", severityInfo, "Updated status of the cluster to %s", state)
 }
 
 // setHost moves a host to a state, likewise.
-func (s *Service) setHost(h *host, state, info string) {
-	old := h.state
-	h.info = info
+func (s *Service) setHost(h *model.Host, state, info string) {
+	old := h.State
+	h.Info = info
 	if old == state {
 		return
 	}
 	now := s.now()
-	h.state, h.StatusUpdatedAt, h.UpdatedAt = state, millis(now), micros(now)
+	h.State, h.StatusUpdatedAt, h.UpdatedAt = state, model.Millis(now), model.Micros(now)
 	severity := severityInfo
 	switch state {
-	case hostError:
+	case model.HostError:
 		severity = severityError
-	case hostDisconnected, hostInsufficient, hostDisconnectedUnbound, hostPendingUser:
+	case model.HostDisconnected, model.HostInsufficient, model.HostDisconnectedUnbound, model.HostPendingUser:
 		severity = severityWarning
 	}
-	s.noteHost(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.name(), old, state, info)
+	s.noteHost(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.Name(), old, state, info)
 }
 
 // since is the time that has passed since a state was entered.
-func (s *Service) since(at millis) time.Duration { return s.now().Sub(time.Time(at)) }
+func (s *Service) since(at model.Millis) time.Duration { return s.now().Sub(time.Time(at)) }

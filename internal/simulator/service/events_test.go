@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 func TestEvents(t *testing.T) {
@@ -36,7 +38,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("no event %s", name)
 		}
 	}
-	if got := a.header.Get("Event-Count"); got != inString(len(all)) {
+	if got := a.header.Get("Event-Count"); got != model.InString(len(all)) {
 		t.Errorf("Event-Count %s of %d", got, len(all))
 	}
 	page, _ := read(scope + "&offset=2&limit=3")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // faults keeps count of the scenario's rules about the service.
@@ -160,10 +161,10 @@ func (s *Service) disturb(rule *scenario.Rule, w http.ResponseWriter, r *http.Re
 func (s *Service) respondInstead(rule *scenario.Rule, w http.ResponseWriter) {
 	status := rule.Args.Int("status", http.StatusInternalServerError)
 	if body := rule.Args.String("body", ""); body != "" {
-		reply{status: status, body: []byte(body), rawType: "application/json"}.send(w, s.date())
+		wire.Reply{Status: status, Body: []byte(body), RawType: "application/json"}.Send(w, s.date())
 		return
 	}
-	errorReply(refuse(status, "%s", strings.ToLower(http.StatusText(status)))).send(w, s.date())
+	wire.ErrorReply(wire.Refuse(status, "%s", strings.ToLower(http.StatusText(status)))).Send(w, s.date())
 }
 
 // truncateAnswer promises the whole answer and sends half of it.

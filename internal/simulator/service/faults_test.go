@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // scripted serves a service with a scenario over a real connection.
@@ -95,13 +96,13 @@ func TestFaults(t *testing.T) {
 		b, _ := scripted(t, `  - {match: {client: agent}, at: {state: installing}, do: respond, args: {status: 502, for: 10m}}`)
 		b.make(fields{"control_plane_count": 1})
 		m := b.boot()
-		b.until(clusterReady)
+		b.until(model.ClusterReady)
 		b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-		b.until(clusterInstalling)
+		b.until(model.ClusterInstalling)
 		if a := b.call("GET", m.path()+"/instructions", nil); a.status != http.StatusBadGateway {
 			t.Errorf("an agent got %d", a.status)
 		}
-		if got := b.status(); got != clusterInstalling {
+		if got := b.status(); got != model.ClusterInstalling {
 			t.Errorf("a user was told %s", got)
 		}
 	})

@@ -1,113 +1,35 @@
 package service
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
-
-	"sigs.k8s.io/yaml"
+	"github.com/oaictl/oaictl/internal/simulator/service/installfiles"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // ignite makes the files that the installation starts from.
-func (s *Service) ignite(c *cluster) {
-	text, err := c.installConfig()
+func (s *Service) ignite(c *model.Cluster) {
+	text, err := installfiles.Config(c)
 	if err != nil {
 		s.filesFailed(c, err.Error())
 		return
 	}
-	creds, err := makeCredentials(s.now(), s.newPassword())
+	creds, err := installfiles.MakeCredentials(s.now(), s.newPassword())
 	if err != nil {
 		s.filesFailed(c, err.Error())
 		return
 	}
-	c.credentials = creds
+	c.Credentials = creds
 	c.OpenshiftClusterID = s.newID()
-	config, err := yaml.JSONToYAML([]byte(text))
-	if err != nil {
-		config = []byte(text)
-	}
-	c.objects["install-config.yaml"] = config
-	c.objects["metadata.json"] = []byte(inString(map[string]any{
-		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
-	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n  name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
-	c.objects["bootstrap.ign"] = ignitionWith(ignitionFile{
-		Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
-		Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
-	})
-	roles := []string{roleMaster, roleWorker}
-	if c.ControlPlaneCount == 2 {
-		roles = append(roles, roleArbiter)
-	}
-	for _, role := range roles {
-		c.objects[role+".ign"] = pointerIgnition(c.configServer(role), "")
-	}
-	c.addSystemManifests(roles)
-	c.LastPreparation = lastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
-}
-
-// The part of an Ignition config that is needed here.
-type (
-	ignitionConfig struct {
-		Ignition ignitionHead    `json:"ignition"`
-		Storage  ignitionStorage `json:"storage"`
-		Systemd  struct{}        `json:"systemd"`
-	}
-	ignitionHead struct {
-		Version string `json:"version"`
-	}
-	ignitionStorage struct {
-		Files []ignitionFile `json:"files,omitempty"`
-	}
-	ignitionFile struct {
-		Path     string         `json:"path"`
-		Contents ignitionSource `json:"contents"`
-	}
-	ignitionSource struct {
-		Source string `json:"source"`
-	}
-)
-
-func ignitionWith(files ...ignitionFile) []byte {
-	return []byte(inString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
-}
-
-// pointerIgnition is what is written to a disk: it fetches the rest from url. A
-// host name is set if there is one.
-func pointerIgnition(url, hostname string) []byte {
-	type none struct{}
-	type source struct {
-		Source       string `json:"source"`
-		Verification none   `json:"verification"`
-	}
-	files := []any{}
-	if hostname != "" {
-		files = append(files, map[string]any{
-			"group": none{}, "user": map[string]string{"name": "root"}, "path": "/etc/hostname", "overwrite": true, "mode": 0o644,
-			"contents": source{Source: "data:," + hostname},
-		})
-	}
-	return []byte(inString(map[string]any{
-		"ignition": map[string]any{
-			"config": map[string]any{"merge": []source{{Source: url}}, "replace": map[string]any{"verification": none{}}},
-			"proxy":  none{}, "security": map[string]any{"tls": none{}}, "timeouts": none{}, "version": "3.2.0",
-		},
-		"passwd": none{}, "storage": map[string]any{"files": files}, "systemd": none{},
-	}))
-}
-
-// configServer is where the nodes of a new cluster fetch their configuration.
-func (c *cluster) configServer(pool string) string {
-	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
-		return c.IgnitionEndpoint.URL + "/" + pool
-	}
-	return fmt.Sprintf("https://api-int.%s.%s:22623/config/%s", c.Name, c.BaseDNSDomain, pool)
+	installfiles.Add(c, text)
+	c.LastPreparation = model.LastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
 // hostIgnition is the pointer ignition of one host, with the user's changes.
-func (s *Service) hostIgnition(h *host) (string, error) {
-	c := h.cluster
+func (s *Service) hostIgnition(h *model.Host) (string, error) {
+	c := h.Cluster
 	if c == nil {
-		return "", conflict("host %s is not bound to a cluster", h.ID)
+		return "", wire.Conflict("host %s is not bound to a cluster", h.ID)
 	}
 	if err := downloadable(c); err != nil {
 		return "", err
@@ -116,56 +38,31 @@ func (s *Service) hostIgnition(h *host) (string, error) {
 	if pool == "" {
 		pool = h.Role
 	}
-	url := c.configServer(pool)
-	if h.Kind == kindAddedHost {
-		url = s.apiVipRequest(h).URL
+	url := installfiles.ConfigServer(c, pool)
+	if h.Kind == model.KindAddedHost {
+		url = steps.IgnitionRequest(h).URL
 	}
-	text := string(pointerIgnition(url, h.name()))
+	text := string(installfiles.PointerIgnition(url, h.Name()))
 	if h.IgnitionOverrides == "" {
 		return text, nil
 	}
-	return mergeJSON(text, h.IgnitionOverrides)
+	return installfiles.MergeJSON(text, h.IgnitionOverrides)
 }
 
-// mergeJSON lays one JSON object over another: objects are merged, everything
-// else is replaced.
-func mergeJSON(base, over string) (string, error) {
-	var a, b any
-	if err := json.Unmarshal([]byte(base), &a); err != nil {
-		return "", fmt.Errorf("reading the generated text: %w", err)
-	}
-	if err := json.Unmarshal([]byte(over), &b); err != nil {
-		return "", badRequest("%s", err)
-	}
-	return inString(overlay(a, b)), nil
-}
-
-func overlay(a, b any) any {
-	x, isA := a.(map[string]any)
-	y, isB := b.(map[string]any)
-	if !isA || !isB {
-		return b
-	}
-	for k, v := range y {
-		x[k] = overlay(x[k], v)
-	}
-	return x
-}
-
-func (s *Service) downloadFile(c *call) (reply, error) {
+func (s *Service) downloadFile(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	content, found := cl.objects[name]
+	content, found := cl.Objects[name]
 	if !found {
-		return reply{}, conflict("object %s/%s was not found", cl.ID, name)
+		return wire.Reply{}, wire.Conflict("object %s/%s was not found", cl.ID, name)
 	}
-	return file(name, content)
+	return wire.File(name, content)
 }
 
 // clusterFiles are the files of an installation that can be downloaded.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // finalizing is a bench whose only host is installed, with an operator on top if there
@@ -14,8 +16,8 @@ func finalizing(t *testing.T, olm ...fields) *bench {
 	b.make(fields{"control_plane_count": 1, "olm_operators": olm})
 	m := b.boot()
 	b.install()
-	m.walk(stageDone)
-	b.until(clusterFinalizing)
+	m.walk(model.StageDone)
+	b.until(model.ClusterFinalizing)
 	return b
 }
 
@@ -48,19 +50,19 @@ func TestVerdictDecidesNothing(t *testing.T) {
 	verdict(false)
 	m := b.boot()
 	b.install()
-	m.walk(stageDone)
-	b.until(clusterFinalizing)
+	m.walk(model.StageDone)
+	b.until(model.ClusterFinalizing)
 	path := "/clusters/" + b.cluster
-	b.must("POST", path+"/uploads/ingress-cert", inString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
+	b.must("POST", path+"/uploads/ingress-cert", model.InString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "failed", "status_info": "degraded"})
 	verdict(true)
 	b.pass(time.Minute)
-	if got := b.status(); got != clusterFinalizing {
+	if got := b.status(); got != model.ClusterFinalizing {
 		t.Errorf("with a failed console the cluster is %s", got)
 	}
 	verdict(false)
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available"})
-	b.until(clusterInstalled)
+	b.until(model.ClusterInstalled)
 	verdict(false)
 	told := b.must("GET", "/events?cluster_id="+b.cluster+"&order=ascending", nil).text
 	if n := strings.Count(told, "The following operators are experiencing issues: console\""); n != 3 {
@@ -77,22 +79,22 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 		info   string
 		stays  bool
 	}{
-		{stage: "", within: 5 * time.Hour, state: clusterError, info: "Cluster installation timeout while finalizing"},
-		{stage: finalizingOperator, within: 5 * time.Hour, state: clusterError, info: "Cluster installation timeout while finalizing"},
+		{stage: "", within: 5 * time.Hour, state: model.ClusterError, info: "Cluster installation timeout while finalizing"},
+		{stage: model.FinalizingOperator, within: 5 * time.Hour, state: model.ClusterError, info: "Cluster installation timeout while finalizing"},
 		{
-			stage: "Adding router ca", within: 70 * time.Minute, state: clusterError,
+			stage: "Adding router ca", within: 70 * time.Minute, state: model.ClusterError,
 			info: "Cluster finalizing stage 'Adding router ca' has been timed out after timeout duration of 70 minutes",
 		},
 		{
-			stage: "Waiting for OLM operator setup jobs", within: 90 * time.Minute, state: clusterError,
+			stage: "Waiting for OLM operator setup jobs", within: 90 * time.Minute, state: model.ClusterError,
 			info: "Cluster finalizing stage 'Waiting for OLM operator setup jobs' has been timed out after timeout duration of 90 minutes",
 		},
 		{
-			stage: "Applying olm manifests", within: 10 * time.Minute, state: clusterFinalizing, stays: true,
+			stage: "Applying olm manifests", within: 10 * time.Minute, state: model.ClusterFinalizing, stays: true,
 			info: "Cluster finalizing stage 'Applying olm manifests' is taking longer than the expected duration (10 minutes). To troubleshoot use kubeconfig or connect to any node using ssh",
 		},
 		{
-			stage: "Waiting for olm operators csv", within: 90 * time.Minute, state: clusterFinalizing, stays: true,
+			stage: "Waiting for olm operators csv", within: 90 * time.Minute, state: model.ClusterFinalizing, stays: true,
 			info: "Cluster finalizing stage 'Waiting for olm operators csv' is taking longer than the expected duration (90 minutes). To troubleshoot use kubeconfig or connect to any node using ssh",
 		},
 	} {
@@ -105,7 +107,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 				b.reports(tc.stage)
 			}
 			b.later(tc.within - time.Minute)
-			if c := b.get(); c["status"] != clusterFinalizing || c["status_info"] != infoFinalizing {
+			if c := b.get(); c["status"] != model.ClusterFinalizing || c["status_info"] != model.InfoFinalizing {
 				t.Fatalf("before its time %v: %v", c["status"], c["status_info"])
 			}
 			b.later(2 * time.Minute)
@@ -121,7 +123,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 			if tc.stays {
 				b.later(5 * time.Hour)
 			}
-			if got := b.status(); got != clusterError {
+			if got := b.status(); got != model.ClusterError {
 				t.Errorf("in the end %s", got)
 			}
 		})
@@ -137,19 +139,19 @@ func worstBoot(t *testing.T) (*bench, *machine) {
 	b.install()
 	var worker *machine
 	for _, m := range b.machines {
-		if m.get()["role"] == roleWorker {
+		if m.get()["role"] == model.RoleWorker {
 			worker = m
 			continue
 		}
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 	}
-	b.until(clusterFinalizing)
-	b.reports(finalizingOperator)
-	worker.walk(stageRebooting)
+	b.until(model.ClusterFinalizing)
+	b.reports(model.FinalizingOperator)
+	worker.walk(model.StageRebooting)
 	worker.silent = true
 	b.later(41 * time.Minute)
 	b.later(10 * time.Second)
-	if host, got := worker.state(), b.status(); host != hostPendingUser || got != clusterPendingUser {
+	if host, got := worker.state(), b.status(); host != model.HostPendingUser || got != model.ClusterPendingUser {
 		t.Fatalf("worker %s, cluster %s", host, got)
 	}
 	return b, worker
@@ -160,19 +162,19 @@ func worstBoot(t *testing.T) (*bench, *machine) {
 func TestFinalizingWaitsForUser(t *testing.T) {
 	b, worker := worstBoot(t)
 	b.later(59 * time.Minute)
-	if a := worker.stage(stageIgnition, ""); a.status != 200 {
+	if a := worker.stage(model.StageIgnition, ""); a.status != 200 {
 		t.Fatal(a.text)
 	}
 	b.later(10 * time.Second)
-	if c := b.get(); c["status"] != clusterFinalizing {
+	if c := b.get(); c["status"] != model.ClusterFinalizing {
 		t.Fatalf("%v: %v", c["status"], c["status_info"])
 	}
 	b.later(4*time.Hour + 59*time.Minute)
-	if got := b.status(); got != clusterFinalizing {
+	if got := b.status(); got != model.ClusterFinalizing {
 		t.Errorf("the time began anew, but the cluster is %s", got)
 	}
 	b.later(2 * time.Minute)
-	if got := b.status(); got != clusterError {
+	if got := b.status(); got != model.ClusterError {
 		t.Errorf("in the end the cluster is %s", got)
 	}
 }
@@ -181,11 +183,11 @@ func TestFinalizingWaitsForUser(t *testing.T) {
 func TestFinalizingWithoutWorker(t *testing.T) {
 	b, worker := worstBoot(t)
 	b.later(61 * time.Minute)
-	if h := worker.get(); h["status"] != hostError || h["status_info"] != infoNotBooted {
+	if h := worker.get(); h["status"] != model.HostError || h["status_info"] != model.InfoNotBooted {
 		t.Errorf("%v: %v", h["status"], h["status_info"])
 	}
 	b.finalize()
-	if got := b.get()["status_info"]; got != infoWorkersMissing {
+	if got := b.get()["status_info"]; got != model.InfoWorkersMissing {
 		t.Errorf("status_info %q", got)
 	}
 }
@@ -200,7 +202,7 @@ func TestFinalizingPercentage(t *testing.T) {
 			t.Errorf("%v %%, %v in all, want %v and %v", got, p["total_percentage"], want, total)
 		}
 	}
-	b.reports(finalizingDone)
+	b.reports(model.FinalizingDone)
 	look(0, 80)
 	operators := len(b.s.clusters[b.cluster].MonitoredOperators)
 	b.must("PUT", "/clusters/"+b.cluster+"/monitored-operators", fields{"name": "console", "status": "available"})

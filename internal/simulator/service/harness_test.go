@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -163,7 +165,7 @@ func (m *machine) inventory() string {
 	if m.unclean != nil {
 		m.unclean(inv)
 	}
-	return inString(inv)
+	return model.InString(inv)
 }
 
 // poll asks once what to do and does it.
@@ -178,10 +180,10 @@ func (m *machine) poll() {
 		return
 	}
 	for _, s := range next.Instructions {
-		if s.Type == stepInstall {
+		if s.Type == steps.StepInstall {
 			m.installs++
 		}
-		if s.Type == stepDiskSpeed && m.badDisk {
+		if s.Type == steps.StepDiskSpeed && m.badDisk {
 			m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 1, "error": "input/output error"})
 			continue
 		}
@@ -196,61 +198,61 @@ func (m *machine) poll() {
 	}
 }
 
-func (m *machine) output(s step) string {
+func (m *machine) output(s steps.Step) string {
 	switch s.Type {
-	case stepInventory:
+	case steps.StepInventory:
 		return m.inventory()
-	case stepNTP:
+	case steps.StepNTP:
 		if m.unsynced {
 			return `{"ntp_sources":[{"source_name":"clock","source_state":"unreachable"}]}`
 		}
 		return `{"ntp_sources":[{"source_name":"clock","source_state":"synced"}]}`
-	case stepDomains:
-		var asked struct{ Domains []domainName }
+	case steps.StepDomains:
+		var asked struct{ Domains []steps.DomainName }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
 		r := struct {
-			Resolutions []resolution `json:"resolutions"`
+			Resolutions []model.Resolution `json:"resolutions"`
 		}{}
 		for _, d := range asked.Domains {
-			one := resolution{DomainName: d.Name}
+			one := model.Resolution{DomainName: d.Name}
 			if !strings.HasPrefix(d.Name, "validateNoWildcardDNS") {
 				one.IPv4 = []string{"10.0.0.100"}
 			}
 			r.Resolutions = append(r.Resolutions, one)
 		}
-		return inString(r)
-	case stepVips:
+		return model.InString(r)
+	case steps.StepVips:
 		return strings.ReplaceAll(s.Args[0], `"}`, `","verification":"succeeded"}`)
-	case stepDiskSpeed:
+	case steps.StepDiskSpeed:
 		return fmt.Sprintf(`{"io_sync_duration":%d,"path":"/dev/disk/by-id/a"}`, m.diskMs)
-	case stepAPIVip:
+	case steps.StepAPIVip:
 		return `{"is_success":true,"ignition":"{}","url":"http://x"}`
 	}
 	return m.measured(s)
 }
 
-func (m *machine) measured(s step) string {
+func (m *machine) measured(s steps.Step) string {
 	switch s.Type {
-	case stepConnectivity:
-		var peers []peer
+	case steps.StepConnectivity:
+		var peers []steps.Peer
 		_ = json.Unmarshal([]byte(s.Args[0]), &peers) // the service's own encoding
-		var r connectivityReport
+		var r model.ConnectivityReport
 		for _, p := range peers {
-			remote := remoteHost{HostID: p.HostID}
+			remote := model.RemoteHost{HostID: p.HostID}
 			for _, n := range p.NICs {
 				for _, ip := range n.IPAddresses {
-					remote.L2 = append(remote.L2, l2Result{m.address(), "eth0", ip, n.MAC, true})
-					remote.L3 = append(remote.L3, l3Result{AverageRTT: 0.3, OutgoingNIC: "eth0", RemoteIP: ip, Successful: true})
-					remote.MTU = append(remote.MTU, mtuResult{true, "eth0", ip})
+					remote.L2 = append(remote.L2, model.L2Result{OutgoingIP: m.address(), OutgoingNIC: "eth0", RemoteIP: ip, RemoteMAC: n.MAC, Successful: true})
+					remote.L3 = append(remote.L3, model.L3Result{AverageRTT: 0.3, OutgoingNIC: "eth0", RemoteIP: ip, Successful: true})
+					remote.MTU = append(remote.MTU, model.MTUResult{Successful: true, OutgoingNIC: "eth0", RemoteIP: ip})
 				}
 			}
 			r.RemoteHosts = append(r.RemoteHosts, remote)
 		}
-		return inString(r)
-	case stepImages:
+		return model.InString(r)
+	case steps.StepImages:
 		var asked struct{ Images []string }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
-		var results []imageResult
+		var results []model.ImageResult
 		m.pulls++
 		if m.noPull {
 			return ""
@@ -260,9 +262,9 @@ func (m *machine) measured(s step) string {
 			if m.badImage {
 				result = "failure"
 			}
-			results = append(results, imageResult{Name: image, Result: result, Time: 5, SizeBytes: 1e6, DownloadRate: 60})
+			results = append(results, model.ImageResult{Name: image, Result: result, Time: 5, SizeBytes: 1e6, DownloadRate: 60})
 		}
-		return inString(fields{"images": results})
+		return model.InString(fields{"images": results})
 	}
 	return ""
 }
@@ -313,7 +315,7 @@ func (m *machine) walk(last string) {
 	from := m.progressed()
 	for _, s := range m.get()["progress_stages"].([]any) {
 		name := s.(string)
-		if name == stageCopying {
+		if name == model.StageCopying {
 			continue
 		}
 		if from != "" {
@@ -340,21 +342,21 @@ func (m *machine) progressed() string {
 // install starts the installation and brings it to where machines install.
 func (b *bench) install() {
 	b.t.Helper()
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-	b.until(clusterInstalling)
+	b.until(model.ClusterInstalling)
 	b.pass(20 * time.Second)
 }
 
 // finalize does the controller's part.
 func (b *bench) finalize() {
 	b.t.Helper()
-	b.until(clusterFinalizing)
+	b.until(model.ClusterFinalizing)
 	path := "/clusters/" + b.cluster
-	b.must("PUT", path+"/progress", fields{"finalizing_stage": finalizingOperator})
+	b.must("PUT", path+"/progress", fields{"finalizing_stage": model.FinalizingOperator})
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available", "version": "4.21.28"})
-	b.must("POST", path+"/uploads/ingress-cert", inString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
-	b.must("PUT", path+"/progress", fields{"finalizing_stage": finalizingDone})
+	b.must("POST", path+"/uploads/ingress-cert", model.InString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
+	b.must("PUT", path+"/progress", fields{"finalizing_stage": model.FinalizingDone})
 	b.must("POST", path+"/actions/complete-installation", fields{"is_success": true})
-	b.until(clusterInstalled)
+	b.until(model.ClusterInstalled)
 }

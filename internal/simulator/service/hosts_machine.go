@@ -8,54 +8,11 @@ import (
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
-)
 
-// The replies to the steps, as far as the service keeps them.
-type (
-	ntpSource struct {
-		Name  string `json:"source_name,omitempty"`
-		State string `json:"source_state,omitempty"`
-	}
-	resolution struct {
-		CNAMEs     []string `json:"cnames"`
-		DomainName string   `json:"domain_name"`
-		IPv4       []string `json:"ipv4_addresses"`
-		IPv6       []string `json:"ipv6_addresses"`
-	}
-	freeNetwork struct {
-		FreeAddresses []string `json:"free_addresses"`
-		Network       string   `json:"network,omitempty"`
-	}
-	imageResult struct {
-		DownloadRate float64 `json:"download_rate,omitempty"`
-		Name         string  `json:"name,omitempty"`
-		Result       string  `json:"result,omitempty"`
-		SizeBytes    float64 `json:"size_bytes,omitempty"`
-		Time         float64 `json:"time,omitempty"`
-	}
-	diskSpeedReply struct {
-		SyncDuration int64  `json:"io_sync_duration"`
-		Path         string `json:"path"`
-	}
-	apiCheckReply struct {
-		DownloadError string `json:"download_error,omitempty"`
-		Ignition      string `json:"ignition,omitempty"`
-		IsSuccess     bool   `json:"is_success,omitempty"`
-		URL           string `json:"url,omitempty"`
-	}
-	tangReply struct {
-		IsSuccess bool              `json:"is_success,omitempty"`
-		Responses []json.RawMessage `json:"tang_server_response"`
-	}
-	vipReply struct {
-		VIP          string `json:"vip"`
-		Type         string `json:"vip_type"`
-		Verification string `json:"verification"`
-	}
-	upgradeReply struct {
-		AgentImage string `json:"agent_image"`
-		Result     string `json:"result"`
-	}
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // mediaUnreadable is the exit code by which an agent says that it cannot read
@@ -63,117 +20,112 @@ type (
 const mediaUnreadable = 256
 
 // stepReply takes an agent's answer to a step.
-func (s *Service) stepReply(c *call) (reply, error) {
+func (s *Service) stepReply(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.StepReply](c)
+	p := wire.Taken[models.StepReply](c)
 	if p.ExitCode != 0 {
 		if err := s.stepFailed(h, &p); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		return noContent()
+		return wire.NoContent()
 	}
 	if p.Output == "" {
-		return noContent()
+		return wire.NoContent()
 	}
 	if err := s.takeReply(h, string(p.StepType), p.Output); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	h.UpdatedAt = micros(s.now())
-	return noContent()
+	h.UpdatedAt = model.Micros(s.now())
+	return wire.NoContent()
 }
 
 // stepFailed reacts to a step that did not succeed.
-func (s *Service) stepFailed(h *host, p *models.StepReply) error {
+func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	if p.ExitCode == mediaUnreadable && h.MediaStatus != "disconnected" {
 		h.MediaStatus = "disconnected"
-		s.noteHost(h, "host_media_disconnected", severityError, "%s", infoMediaDisconnected)
+		s.noteHost(h, "host_media_disconnected", severityError, "%s", model.InfoMediaDisconnected)
 		switch {
-		case hostUnbound(h.state):
-			s.setHost(h, hostDisconnectedUnbound, infoMediaDisconnected)
-		case hostEvaluated(h.state):
-			s.setHost(h, hostDisconnected, infoMediaDisconnected)
-		case oneOf(h.state, hostPreparing, hostPrepared, hostInstalling, hostInProgress):
-			s.setHost(h, hostError, stageFailed+" - "+infoMediaDisconnected)
+		case model.HostUnbound(h.State):
+			s.setHost(h, model.HostDisconnectedUnbound, model.InfoMediaDisconnected)
+		case model.HostEvaluated(h.State):
+			s.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)
+		case model.OneOf(h.State, model.HostPreparing, model.HostPrepared, model.HostInstalling, model.HostInProgress):
+			s.setHost(h, model.HostError, model.StageFailed+" - "+model.InfoMediaDisconnected)
 		}
 		return nil
 	}
 	switch string(p.StepType) {
-	case stepInstall:
+	case steps.StepInstall:
 		const alreadyRunning = 125
 		if p.ExitCode == alreadyRunning && strings.Contains(p.Error, "already in use") {
 			return nil
 		}
-		s.setHost(h, hostError, fmt.Sprintf("installation command failed: %s", firstLine(p.Error)))
-	case stepDiskSpeed:
-		h.diskTested, h.diskFailed, h.diskPath = true, true, h.InstallationDiskID
-		h.DisksInfo = inString(map[string]any{h.InstallationDiskID: map[string]any{
+		s.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", wire.FirstLine(p.Error)))
+	case steps.StepDiskSpeed:
+		h.DiskTested, h.DiskFailed, h.DiskPath = true, true, h.InstallationDiskID
+		h.DisksInfo = model.InString(map[string]any{h.InstallationDiskID: map[string]any{
 			"disk_speed": map[string]any{"exit_code": p.ExitCode, "tested": true}, "path": h.InstallationDiskID}})
-	case stepTang:
-		h.tang, h.TangConnectivity = &tangReply{}, p.Error
-	case stepUpgrade:
-		s.noteHost(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.name(), "")
+	case steps.StepTang:
+		h.Tang, h.TangConnectivity = &model.TangReply{}, p.Error
+	case steps.StepUpgrade:
+		s.noteHost(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.Name(), "")
 	}
 	return nil
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
-}
-
 // takeReply keeps what a successful step found out.
-func (s *Service) takeReply(h *host, kind, output string) error {
+func (s *Service) takeReply(h *model.Host, kind, output string) error {
 	unreadable := func(err error) error {
-		return refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
+		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
 	}
 	switch kind {
-	case stepInventory:
+	case steps.StepInventory:
 		return s.takeInventory(h, output)
-	case stepConnectivity:
-		if err := h.setConnectivity(output); err != nil {
+	case steps.StepConnectivity:
+		if err := h.SetConnectivity(output); err != nil {
 			return unreadable(err)
 		}
-	case stepNTP:
+	case steps.StepNTP:
 		var r struct {
-			Sources []ntpSource `json:"ntp_sources"`
+			Sources []model.NTPSource `json:"ntp_sources"`
 		}
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
-		h.ntp, h.NtpSources = r.Sources, inString(r.Sources)
-	case stepDomains:
+		h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
+	case steps.StepDomains:
 		var r struct {
-			Resolutions []resolution `json:"resolutions"`
+			Resolutions []model.Resolution `json:"resolutions"`
 		}
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
-		h.resolutions, h.DomainNameResolutions = r.Resolutions, inString(r)
-	case stepFreeAddress:
-		var r []freeNetwork
+		h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
+	case steps.StepFreeAddress:
+		var r []model.FreeNetwork
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
-		h.FreeAddresses = inString(r)
-		h.freeNetworks = make(map[string][]string, len(r))
+		h.FreeAddresses = model.InString(r)
+		h.FreeNetworks = make(map[string][]string, len(r))
 		for _, n := range r {
-			h.freeNetworks[n.Network] = n.FreeAddresses
+			h.FreeNetworks[n.Network] = n.FreeAddresses
 		}
-	case stepAPIVip:
-		var r apiCheckReply
+	case steps.StepAPIVip:
+		var r model.APICheckReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
-		h.apiCheck, h.APIVipConnectivity = &r, inString(r)
-	case stepTang:
-		var r tangReply
+		h.APICheck, h.APIVipConnectivity = &r, model.InString(r)
+	case steps.StepTang:
+		var r model.TangReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
-		h.tang, h.TangConnectivity = &r, output
+		h.Tang, h.TangConnectivity = &r, output
 	default:
 		return s.takeMeasurement(h, kind, output, unreadable)
 	}
@@ -181,37 +133,37 @@ func (s *Service) takeReply(h *host, kind, output string) error {
 }
 
 // takeMeasurement keeps the answers that are verdicts.
-func (s *Service) takeMeasurement(h *host, kind, output string, unreadable func(error) error) error {
+func (s *Service) takeMeasurement(h *model.Host, kind, output string, unreadable func(error) error) error {
 	switch kind {
-	case stepDiskSpeed:
-		var r diskSpeedReply
+	case steps.StepDiskSpeed:
+		var r model.DiskSpeedReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
 		s.takeDiskSpeed(h, r)
-	case stepImages:
+	case steps.StepImages:
 		var r struct {
-			Images []imageResult `json:"images"`
+			Images []model.ImageResult `json:"images"`
 		}
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
 		s.takeImages(h, r.Images)
-	case stepVips:
-		var r []vipReply
+	case steps.StepVips:
+		var r []model.VipReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
-		if h.cluster != nil {
-			h.cluster.takeVips(r)
+		if h.Cluster != nil {
+			takeVips(h.Cluster, r)
 		}
-	case stepUpgrade:
-		var r upgradeReply
+	case steps.StepUpgrade:
+		var r model.UpgradeReply
 		if err := json.Unmarshal([]byte(output), &r); err != nil {
 			return unreadable(err)
 		}
 		if r.Result == "success" {
-			s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.name(), r.AgentImage)
+			s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
 		}
 	}
 	return nil
@@ -219,20 +171,20 @@ func (s *Service) takeMeasurement(h *host, kind, output string, unreadable func(
 
 // takeInventory keeps a machine's inventory, judges its disks and chooses the
 // one to install on.
-func (s *Service) takeInventory(h *host, output string) error {
-	if !hostEvaluated(h.state) {
-		return refuse(http.StatusInternalServerError,
-			"Host is in %s state, host can be updated only in one of %s states", h.state, inString(inventoryStates()))
+func (s *Service) takeInventory(h *model.Host, output string) error {
+	if !model.HostEvaluated(h.State) {
+		return wire.Refuse(http.StatusInternalServerError,
+			"Host is in %s state, host can be updated only in one of %s states", h.State, model.InString(inventoryStates()))
 	}
-	inv, err := parseInventory(output)
+	inv, err := model.ParseInventory(output)
 	if err != nil {
-		return refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
+		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
 	}
 	inv.Timestamp = 0 // the time counts that it asks for its steps with
-	need := requirementsFor(h.cluster, h.role())
-	inv.judgeDisks(need.DiskGB)
+	need := validate.Requirements(h.Cluster, h.EffectiveRole())
+	inv.JudgeDisks(need.DiskGB)
 	s.countInterfaces(h, inv)
-	h.inv, h.Inventory = inv, inString(inv)
+	h.Inv, h.Inventory = inv, model.InString(inv)
 	h.MediaStatus = ""
 	s.chooseDisk(h)
 	return nil
@@ -240,34 +192,34 @@ func (s *Service) takeInventory(h *host, output string) error {
 
 // countInterfaces tells those who measure how many interfaces a cluster's host has,
 // where that is new.
-func (s *Service) countInterfaces(h *host, inv *inventory) {
-	if h.cluster == nil || h.inv != nil && len(h.inv.Interfaces) == len(inv.Interfaces) {
+func (s *Service) countInterfaces(h *model.Host, inv *model.Inventory) {
+	if h.Cluster == nil || h.Inv != nil && len(h.Inv.Interfaces) == len(inv.Interfaces) {
 		return
 	}
-	types := append([]string{}, inv.virtual...)
+	types := append([]string{}, inv.Virtual...)
 	s.measure(h, "nic.virtual_interfaces", map[string]any{"count": len(types), "types": types})
 	s.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
 }
 
 // inventoryStates are the states in which an inventory is taken.
 func inventoryStates() []string {
-	return append(hostChangeableStates(), hostPreparationFailed)
+	return append(model.HostChangeableStates(), model.HostPreparationFailed)
 }
 
 // chooseDisk keeps the user's disk or takes the best of the eligible ones.
-func (s *Service) chooseDisk(h *host) {
-	if h.inv == nil {
+func (s *Service) chooseDisk(h *model.Host) {
+	if h.Inv == nil {
 		return
 	}
-	eligible := h.inv.eligibleDisks()
-	find := func(id string) *disk {
-		i := slices.IndexFunc(eligible, func(d *disk) bool { return d.identifier() == id })
+	eligible := h.Inv.EligibleDisks()
+	find := func(id string) *model.Disk {
+		i := slices.IndexFunc(eligible, func(d *model.Disk) bool { return d.Identifier() == id })
 		if id == "" || i < 0 {
 			return nil
 		}
 		return eligible[i]
 	}
-	chosen := find(h.chosenDisk)
+	chosen := find(h.ChosenDisk)
 	if chosen == nil {
 		chosen = find(h.InstallationDiskID)
 	}
@@ -278,16 +230,16 @@ func (s *Service) chooseDisk(h *host) {
 		h.InstallationDiskID, h.InstallationDiskPath = "", ""
 		return
 	}
-	h.InstallationDiskID, h.InstallationDiskPath = chosen.identifier(), chosen.Path
+	h.InstallationDiskID, h.InstallationDiskPath = chosen.Identifier(), chosen.Path
 }
 
 // takeDiskSpeed keeps a measurement. A slow disk is worth an event; only a
 // measurement that fails hinders the installation.
-func (s *Service) takeDiskSpeed(h *host, r diskSpeedReply) {
-	limit := requirementsFor(h.cluster, h.role()).DiskSpeedMs
-	h.diskTested, h.diskPath, h.diskSpeedMs = true, r.Path, r.SyncDuration
-	h.diskFailed = false
-	h.DisksInfo = inString(map[string]any{r.Path: map[string]any{
+func (s *Service) takeDiskSpeed(h *model.Host, r model.DiskSpeedReply) {
+	limit := validate.Requirements(h.Cluster, h.EffectiveRole()).DiskSpeedMs
+	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.SyncDuration
+	h.DiskFailed = false
+	h.DisksInfo = model.InString(map[string]any{r.Path: map[string]any{
 		"disk_speed": map[string]any{"speed_ms": r.SyncDuration, "tested": true}, "path": r.Path}})
 	if limit > 0 && r.SyncDuration > limit {
 		s.noteHost(h, "disk_speed_slower_than_supported", severityWarning,
@@ -295,29 +247,29 @@ func (s *Service) takeDiskSpeed(h *host, r diskSpeedReply) {
 	}
 }
 
-func (s *Service) takeImages(h *host, images []imageResult) {
-	if h.imageResults == nil {
-		h.imageResults = map[string]imageResult{}
+func (s *Service) takeImages(h *model.Host, images []model.ImageResult) {
+	if h.ImageResults == nil {
+		h.ImageResults = map[string]model.ImageResult{}
 	}
 	for _, r := range images {
-		if old, known := h.imageResults[r.Name]; known {
+		if old, known := h.ImageResults[r.Name]; known {
 			old.Result = r.Result // what was measured first is kept
-			h.imageResults[r.Name] = old
+			h.ImageResults[r.Name] = old
 			continue
 		}
-		h.imageResults[r.Name] = r
+		h.ImageResults[r.Name] = r
 		measured := ""
 		if r.SizeBytes > 0 {
 			measured = fmt.Sprintf("time: %.2f seconds; size: %.2f Megabytes; download rate: %.2f MBps", r.Time, r.SizeBytes/(1<<20), r.DownloadRate)
 		}
-		s.noteHost(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.name(), r.Name, r.Result, measured)
+		s.noteHost(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.Name(), r.Name, r.Result, measured)
 	}
-	h.ImagesStatus = inString(h.imageResults)
+	h.ImagesStatus = model.InString(h.ImageResults)
 }
 
 // takeVips keeps whether the virtual addresses are free.
-func (c *cluster) takeVips(replies []vipReply) {
-	keep := func(list []vip, kind string) []vip {
+func takeVips(c *model.Cluster, replies []model.VipReply) {
+	keep := func(list []model.VIP, kind string) []model.VIP {
 		changed := slices.Clone(list)
 		for i := range changed {
 			for _, r := range replies {

@@ -3,6 +3,9 @@ package service
 import (
 	"maps"
 	"slices"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // stageReport is what a host says of its stage.
@@ -12,98 +15,98 @@ type stageReport struct {
 }
 
 // reportProgress takes a stage that a host has reached.
-func (s *Service) reportProgress(c *call) (reply, error) {
+func (s *Service) reportProgress(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[stageReport](c)
+	p := wire.Taken[stageReport](c)
 	stage := p.CurrentStage
-	if err := bodyEnum("current_stage", stage, allStages()...); err != nil {
-		return reply{}, err
+	if err := wire.BodyEnum("current_stage", stage, model.AllStages()...); err != nil {
+		return wire.Reply{}, err
 	}
-	if h.stage() == stage {
+	if h.Stage() == stage {
 		s.sameStage(h, p.ProgressInfo)
-		return reply{status: 200}, nil
+		return wire.Reply{Status: 200}, nil
 	}
-	if !oneOf(h.state, hostInstalling, hostInProgress, hostPendingUser) {
-		return reply{}, conflict("Can't set progress <%s> to host in status <%s>", stage, h.state)
+	if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
+		return wire.Reply{}, wire.Conflict("Can't set progress <%s> to host in status <%s>", stage, h.State)
 	}
-	if stage == stageFailed {
-		info := stageFailed
+	if stage == model.StageFailed {
+		info := model.StageFailed
 		if p.ProgressInfo != "" {
 			info += " - " + p.ProgressInfo
 		}
-		s.setHost(h, hostError, info)
-		return reply{status: 200}, nil
+		s.setHost(h, model.HostError, info)
+		return wire.Reply{Status: 200}, nil
 	}
-	stages := s.stagesOf(h, h.cluster != nil && h.cluster.isSingle())
+	stages := s.stagesOf(h, h.Cluster != nil && h.Cluster.IsSingle())
 	at := slices.Index(stages, stage)
 	if at < 0 {
-		return reply{}, conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
+		return wire.Reply{}, wire.Conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
 	}
-	if was := slices.Index(stages, h.stage()); was > at {
-		return reply{}, conflict("Can't assign lower stage \"%s\" after host has been in stage \"%s\"", stage, h.stage())
+	if was := slices.Index(stages, h.Stage()); was > at {
+		return wire.Reply{}, wire.Conflict("Can't assign lower stage \"%s\" after host has been in stage \"%s\"", stage, h.Stage())
 	}
 	s.advance(h, stage, p.ProgressInfo, (at+1)*100/len(stages))
-	return reply{status: 200}, nil
+	return wire.Reply{Status: 200}, nil
 }
 
 // sameStage keeps how far a host is within its stage.
-func (s *Service) sameStage(h *host, info string) {
+func (s *Service) sameStage(h *model.Host, info string) {
 	if h.Progress.ProgressInfo == info {
 		return
 	}
 	progress := *h.Progress
-	progress.ProgressInfo, progress.StageUpdatedAt = info, millis(s.now())
+	progress.ProgressInfo, progress.StageUpdatedAt = info, model.Millis(s.now())
 	h.Progress = &progress
-	h.UpdatedAt = micros(s.now())
+	h.UpdatedAt = model.Micros(s.now())
 	s.noteStage(h)
 }
 
 // noteStage writes an event of how far the host is.
-func (s *Service) noteStage(h *host) {
+func (s *Service) noteStage(h *model.Host) {
 	text := "reached installation stage " + h.Progress.CurrentStage
 	if h.Progress.ProgressInfo != "" {
 		text += ": " + h.Progress.ProgressInfo
 	}
-	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.name(), text)
+	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.Name(), text)
 }
 
 // advance moves a host to a stage.
-func (s *Service) advance(h *host, stage, info string, percent int) {
-	now := millis(s.now())
+func (s *Service) advance(h *model.Host, stage, info string, percent int) {
+	now := model.Millis(s.now())
 	progress := *h.Progress
 	progress.StageStartedAt = now
 	progress.CurrentStage, progress.ProgressInfo, progress.Percentage, progress.StageUpdatedAt = stage, info, percent, now
 	h.Progress = &progress
 	s.noteStage(h)
-	if h.Kind == kindAddedHost && stage == stageRebooting {
-		progress.CurrentStage, progress.Percentage = stageDone, 100
+	if h.Kind == model.KindAddedHost && stage == model.StageRebooting {
+		progress.CurrentStage, progress.Percentage = model.StageDone, 100
 		h.Progress = &progress
-		s.setHost(h, hostAdded, infoRebootedDay2)
-	} else if stage == stageDone {
-		s.setHost(h, hostInstalled, stage)
+		s.setHost(h, model.HostAdded, model.InfoRebootedDay2)
+	} else if stage == model.StageDone {
+		s.setHost(h, model.HostInstalled, stage)
 	} else {
-		s.setHost(h, hostInProgress, stage)
+		s.setHost(h, model.HostInProgress, stage)
 	}
-	h.UpdatedAt = micros(s.now())
-	if h.cluster != nil {
-		s.measureInstalling(h.cluster)
+	h.UpdatedAt = model.Micros(s.now())
+	if h.Cluster != nil {
+		s.measureInstalling(h.Cluster)
 	}
 }
 
 // measureInstalling works out how far the hosts are, all together: the stages
 // reached out of all the stages there are. As in the real service those of hosts that
 // were deleted count, which will not get any further.
-func (s *Service) measureInstalling(c *cluster) {
-	if c.Progress == nil || c.isDay2() || len(c.hosts) == 0 {
+func (s *Service) measureInstalling(c *model.Cluster) {
+	if c.Progress == nil || c.IsDay2() || len(c.Hosts) == 0 {
 		return
 	}
 	reached, all := 0, 0
-	for _, h := range slices.Concat(c.hosts, slices.Collect(maps.Values(c.deleted))) {
-		stages := s.stagesOf(h, c.isSingle())
-		reached += slices.Index(stages, h.stage()) + 1
+	for _, h := range slices.Concat(c.Hosts, slices.Collect(maps.Values(c.Deleted))) {
+		stages := s.stagesOf(h, c.IsSingle())
+		reached += slices.Index(stages, h.Stage()) + 1
 		all += len(stages)
 	}
 	if all == 0 {
@@ -112,7 +115,7 @@ func (s *Service) measureInstalling(c *cluster) {
 	progress := *c.Progress
 	progress.InstallingPercentage = reached * 100 / all
 	c.Progress = &progress
-	c.measureTotal()
+	measureTotal(c)
 }
 
 // The shares of the three phases in the whole; the last part comes with
@@ -123,12 +126,12 @@ const (
 	finalizingShare = 0.15
 )
 
-func (c *cluster) measureTotal() {
+func measureTotal(c *model.Cluster) {
 	progress := *c.Progress
 	progress.TotalPercentage = int(preparingShare*float64(progress.PreparingPercentage) +
 		installingShare*float64(progress.InstallingPercentage) +
 		finalizingShare*float64(progress.FinalizingPercentage))
-	if c.Status == clusterInstalled {
+	if c.Status == model.ClusterInstalled {
 		progress.TotalPercentage = 100
 	}
 	c.Progress = &progress

@@ -1,8 +1,8 @@
 package service
 
 import (
-	"encoding/json"
-	"slices"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // detail says how a host is printed.
@@ -18,57 +18,57 @@ type detail struct {
 }
 
 // printHost makes the printed form of a host.
-func (s *Service) printHost(h *host, d detail) wireHost {
-	w := h.wireHost
-	w.Status, w.StatusInfo = ptr(h.state), ptr(h.info)
-	w.ValidationsInfo = h.checks.text
-	w.RequestedHostname = h.hostname
+func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
+	w := h.PrintedHost
+	w.Status, w.StatusInfo = new(h.State), new(h.Info)
+	w.ValidationsInfo = h.Checks.Text
+	w.RequestedHostname = h.Hostname
 	if h.Progress != nil {
-		w.Progress = ptr(*h.Progress)
+		w.Progress = new(*h.Progress)
 	}
 	if d.plain {
 		w.ProgressStages = nil
 		return w
 	}
-	w.RequestedHostname = h.name()
-	w.ProgressStages = s.stagesOf(h, !d.roleOnly && h.cluster != nil && h.cluster.isSingle())
+	w.RequestedHostname = h.Name()
+	w.ProgressStages = s.stagesOf(h, !d.roleOnly && h.Cluster != nil && h.Cluster.IsSingle())
 	if !d.keepAddresses {
 		w.FreeAddresses = ""
 	}
 	return w
 }
 
-func (s *Service) readHost(c *call) (reply, error) {
+func (s *Service) readHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(s.printHost(h, detail{}))
+	return wire.OK(s.printHost(h, detail{}))
 }
 
-func (s *Service) listHosts(c *call) (reply, error) {
+func (s *Service) listHosts(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	list := []wireHost{}
+	list := []model.PrintedHost{}
 	for _, h := range s.hostsOfInfraEnv(e.ID) {
 		list = append(list, s.printHost(h, detail{roleOnly: true}))
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
 // listClusterHosts answers GET /v2/clusters/{id}/hosts.
-func (s *Service) listClusterHosts(c *call) (reply, error) {
+func (s *Service) listClusterHosts(c *wire.Call) (wire.Reply, error) {
 	cl := s.clusters[c.PathValue("cluster_id")]
 	if cl == nil {
-		return ok([]wireHost{})
+		return wire.OK([]model.PrintedHost{})
 	}
 	q := c.URL.Query()
 	role, status := q.Get("role"), q.Get("status")
-	list := []wireHost{}
-	for _, h := range cl.hosts {
-		if role != "" && h.Role != role || status != "" && h.state != status {
+	list := []model.PrintedHost{}
+	for _, h := range cl.Hosts {
+		if role != "" && h.Role != role || status != "" && h.State != status {
 			continue
 		}
 		w := s.printHost(h, detail{plain: true})
@@ -81,19 +81,5 @@ func (s *Service) listClusterHosts(c *call) (reply, error) {
 		}
 		list = append(list, w)
 	}
-	return ok(list)
+	return wire.OK(list)
 }
-
-// stringList reads a JSON list of strings out of a string.
-func stringList(text string) []string {
-	var list []string
-	if text == "" {
-		return nil
-	}
-	if err := unmarshal(text, &list); err != nil {
-		return nil
-	}
-	return slices.Clip(list)
-}
-
-func unmarshal(text string, v any) error { return json.Unmarshal([]byte(text), v) }

@@ -6,16 +6,19 @@ import (
 	"time"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // registerHost lets an agent in: a new machine, or a known one that was booted
 // into the discovery image again.
-func (s *Service) registerHost(c *call) (reply, error) {
+func (s *Service) registerHost(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.HostCreateParams](c)
+	p := wire.Taken[models.HostCreateParams](c)
 	id := strings.ToLower(p.HostID.String())
 	if h := s.hosts[e.ID+"/"+id]; h != nil {
 		return s.registerAgain(h, p.DiscoveryAgentVersion)
@@ -23,32 +26,32 @@ func (s *Service) registerHost(c *call) (reply, error) {
 	cl := s.clusters[e.ClusterID]
 	if err := s.mayJoin(e, cl); err != nil {
 		s.record(event{ClusterID: e.ClusterID, HostID: id, InfraEnvID: e.ID, Name: "host_registration_failed", Severity: severityError, Message: err.Error()})
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	s.takeFromOtherInfraEnv(e.ID, id)
 	h := s.newHost(e, cl, id, p.DiscoveryAgentVersion)
-	s.noteHost(h, "host_registration_succeeded", severityInfo, "Host %s: Successfully registered", h.name())
+	s.noteHost(h, "host_registration_succeeded", severityInfo, "Host %s: Successfully registered", h.Name())
 	w := s.printHost(h, detail{})
-	w.CreatedAt, w.UpdatedAt, w.Progress = micros{}, micros{}, nil
+	w.CreatedAt, w.UpdatedAt, w.Progress = model.Micros{}, model.Micros{}, nil
 	w.NextStepRunner = runner(h)
-	return created(w)
+	return wire.Created(w)
 }
 
 // mayJoin refuses new hosts while the cluster is being installed, and then until it is
 // told to take more: from whichever image they booted.
-func (s *Service) mayJoin(e *infraEnv, cl *cluster) error {
+func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
 	if cl == nil {
 		if e.ClusterID != "" {
-			return notFound("Failed to get cluster %s: record not found", e.ClusterID)
+			return wire.NotFound("Failed to get cluster %s: record not found", e.ClusterID)
 		}
 		return nil
 	}
-	if cl.Status == clusterInstalled {
-		return conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
+	if cl.Status == model.ClusterInstalled {
+		return wire.Conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
 	}
-	if !oneOf(cl.Status, clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts) {
-		return conflict("Host can register only in one of the following states: %v",
-			[]string{clusterInsufficient, clusterReady, clusterPendingInput, clusterAddingHosts})
+	if !model.OneOf(cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts) {
+		return wire.Conflict("Host can register only in one of the following states: %v",
+			[]string{model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts})
 	}
 	return nil
 }
@@ -63,125 +66,112 @@ func (s *Service) takeFromOtherInfraEnv(infraEnvID, id string) {
 	}
 }
 
-func (s *Service) newHost(e *infraEnv, cl *cluster, id, agent string) *host {
+func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string) *model.Host {
 	now := s.now()
-	h := &host{infraEnv: e, state: hostDiscovering, info: infoDiscovering}
-	h.ID, h.InfraEnvID, h.Kind, h.UserName = id, e.ID, kindHost, e.UserName
+	h := &model.Host{InfraEnv: e, State: model.HostDiscovering, Info: model.InfoDiscovering}
+	h.ID, h.InfraEnvID, h.Kind, h.UserName = id, e.ID, model.KindHost, e.UserName
 	h.Href = Base + "/v2/infra-envs/" + e.ID + "/hosts/" + id
-	h.Role, h.SuggestedRole, h.AgentVersion = roleAuto, roleAuto, agent
-	h.CreatedAt, h.UpdatedAt = micros(now), micros(now)
-	h.CheckedInAt, h.RegisteredAt, h.StatusUpdatedAt = millis(now), millis(now), millis(now)
-	h.Progress = &hostProgress{}
+	h.Role, h.SuggestedRole, h.AgentVersion = model.RoleAuto, model.RoleAuto, agent
+	h.CreatedAt, h.UpdatedAt = model.Micros(now), model.Micros(now)
+	h.CheckedInAt, h.RegisteredAt, h.StatusUpdatedAt = model.Millis(now), model.Millis(now), model.Millis(now)
+	h.Progress = &model.HostProgress{}
 	switch {
 	case cl == nil:
-		h.state = hostDiscoveringUnbound
-	case cl.isDay2():
-		h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool = kindAddedHost, roleWorker, roleWorker, "worker"
-		h.join(cl)
-	case cl.isSingle():
-		h.Role, h.SuggestedRole, h.Bootstrap = roleMaster, roleMaster, true
-		h.join(cl)
+		h.State = model.HostDiscoveringUnbound
+	case cl.IsDay2():
+		h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool = model.KindAddedHost, model.RoleWorker, model.RoleWorker, "worker"
+		h.Join(cl)
+	case cl.IsSingle():
+		h.Role, h.SuggestedRole, h.Bootstrap = model.RoleMaster, model.RoleMaster, true
+		h.Join(cl)
 	default:
-		h.join(cl)
+		h.Join(cl)
 	}
 	key := e.ID + "/" + id
 	if cl != nil {
-		delete(cl.deleted, key)
+		delete(cl.Deleted, key)
 	}
 	s.hosts[key] = h
 	s.hostOrder = append(s.hostOrder, key)
 	return h
 }
 
-func runner(h *host) *runnerCommand {
-	return &runnerCommand{Args: []string{inString(map[string]string{
+func runner(h *model.Host) *model.RunnerCommand {
+	return &model.RunnerCommand{Args: []string{model.InString(map[string]string{
 		"agent_version": h.AgentVersion, "host_id": h.ID, "infra_env_id": h.InfraEnvID})}}
 }
 
 // registerAgain answers a machine that the service knows. What it means depends
 // on how far the machine was.
-func (s *Service) registerAgain(h *host, agent string) (reply, error) {
+func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error) {
 	now := s.now()
-	h.CheckedInAt, h.AgentVersion = millis(now), agent
-	switch h.state {
-	case hostInstalled, hostAdded:
-		return reply{}, conflict("Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
-	case hostPendingUser:
-		return reply{}, refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
-	case hostInProgress, hostInstalling:
-		if h.state == hostInProgress && oneOf(h.stage(), stageRebooting, stageIgnition, stageConfiguring, stageJoined) {
-			s.setHost(h, hostPendingUser, h.wrongBoot())
+	h.CheckedInAt, h.AgentVersion = model.Millis(now), agent
+	switch h.State {
+	case model.HostInstalled, model.HostAdded:
+		return wire.Reply{}, wire.Conflict("Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
+	case model.HostPendingUser:
+		return wire.Reply{}, wire.Refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
+	case model.HostInProgress, model.HostInstalling:
+		if h.State == model.HostInProgress && model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined) {
+			s.setHost(h, model.HostPendingUser, wrongBoot(h))
 			break
 		}
-		s.setHost(h, hostError, infoRestarted)
-	case hostPreparing, hostPrepared:
-		h.forget()
-		s.setHost(h, hostDiscovering, infoDiscovering)
-	case hostError, hostCancelled:
-	case hostBinding, hostUnbinding:
+		s.setHost(h, model.HostError, model.InfoRestarted)
+	case model.HostPreparing, model.HostPrepared:
+		h.Forget()
+		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
+	case model.HostError, model.HostCancelled:
+	case model.HostBinding, model.HostUnbinding:
 		s.rebind(h)
-	case hostUnbindingPending, hostReclaiming:
+	case model.HostUnbindingPending, model.HostReclaiming:
 		s.rebind(h)
 	default:
-		h.forget()
+		h.Forget()
 		h.Bootstrap = false // a single node too, until an install makes it that again
-		state := hostDiscovering
-		if h.cluster == nil {
-			state = hostDiscoveringUnbound
+		state := model.HostDiscovering
+		if h.Cluster == nil {
+			state = model.HostDiscoveringUnbound
 		}
-		s.setHost(h, state, infoDiscovering)
+		s.setHost(h, state, model.InfoDiscovering)
 	}
-	return created(s.registrationOf(h, now))
+	return wire.Created(s.registrationOf(h, now))
 }
 
 // registrationOf is what a machine that the service knows is answered: hardly
 // anything of what is known about it.
-func (s *Service) registrationOf(h *host, now time.Time) wireHost {
-	w := wireHost{
-		CheckedInAt: millis(now), ClusterID: h.ClusterID, AgentVersion: h.AgentVersion, Href: h.Href, ID: h.ID,
-		InfraEnvID: h.InfraEnvID, Kind: h.Kind, ProgressStages: []string{}, RegisteredAt: millis(now),
-		RequestedHostname: h.ID, Role: roleAuto, SuggestedRole: roleAuto, UserName: h.UserName,
+func (s *Service) registrationOf(h *model.Host, now time.Time) model.PrintedHost {
+	w := model.PrintedHost{
+		CheckedInAt: model.Millis(now), ClusterID: h.ClusterID, AgentVersion: h.AgentVersion, Href: h.Href, ID: h.ID,
+		InfraEnvID: h.InfraEnvID, Kind: h.Kind, ProgressStages: []string{}, RegisteredAt: model.Millis(now),
+		RequestedHostname: h.ID, Role: model.RoleAuto, SuggestedRole: model.RoleAuto, UserName: h.UserName,
 		NextStepRunner: runner(h),
 	}
 	switch {
-	case h.Kind == kindAddedHost:
+	case h.Kind == model.KindAddedHost:
 		w.Role, w.SuggestedRole, w.MachineConfigPool = h.Role, h.SuggestedRole, h.MachineConfigPool
 		w.ProgressStages = s.stagesOf(h, false)
-	case h.cluster != nil && h.cluster.isSingle(): // like a new one
-		w.Role, w.SuggestedRole, w.Bootstrap = roleMaster, roleMaster, true
-		w.ProgressStages = s.stagesOf(&host{wireHost: w}, true)
+	case h.Cluster != nil && h.Cluster.IsSingle(): // like a new one
+		w.Role, w.SuggestedRole, w.Bootstrap = model.RoleMaster, model.RoleMaster, true
+		w.ProgressStages = s.stagesOf(&model.Host{PrintedHost: w}, true)
 	}
-	h.RegisteredAt = millis(now)
+	h.RegisteredAt = model.Millis(now)
 	return w
 }
 
-// forget drops what was known of the machine before it was booted anew.
-func (h *host) forget() {
-	h.inv, h.Inventory = nil, ""
-	h.Progress = &hostProgress{}
-	h.LogsInfo, h.LogsStartedAt, h.LogsCollectedAt = "", millis{}, millis{}
-	h.NtpSources, h.ntp = "", nil
-	h.ImagesStatus, h.imageResults = "", nil
-	h.MediaStatus = ""
-	if h.cluster == nil || !h.cluster.isSingle() {
-		h.Bootstrap = false
-	}
-}
-
 // wrongBoot says which disk the machine should have booted from.
-func (h *host) wrongBoot() string {
-	words := []string{infoWrongBoot}
-	if h.inv == nil {
-		return infoWrongBoot
+func wrongBoot(h *model.Host) string {
+	words := []string{model.InfoWrongBoot}
+	if h.Inv == nil {
+		return model.InfoWrongBoot
 	}
-	d := h.inv.findDisk(h.InstallationDiskID)
+	d := h.Inv.FindDisk(h.InstallationDiskID)
 	if d == nil {
-		return infoWrongBoot
+		return model.InfoWrongBoot
 	}
 	for _, w := range []string{d.Model, d.Serial} {
 		if w != "" {
 			words = append(words, w)
 		}
 	}
-	return strings.Join(append(words, "("+d.Name+", "+d.identifier()+")"), " ")
+	return strings.Join(append(words, "("+d.Name+", "+d.Identifier()+")"), " ")
 }

@@ -9,6 +9,10 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_2"
 	"github.com/openshift/assisted-service/models"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // hostUpdate is what PATCH host takes: the known parameters and the newer ones.
@@ -34,94 +38,87 @@ func (p *hostUpdate) check() error {
 	}
 	for name, v := range map[string]*string{"address": f.Address, "username": f.Username, "password": f.Password} {
 		if v == nil {
-			return malformed("fencing_credentials.%s in body is required", name)
+			return wire.Malformed("fencing_credentials.%s in body is required", name)
 		}
 	}
 	if f.CertificateVerification != "" {
-		return bodyEnum("fencing_credentials.certificate_verification", f.CertificateVerification, "Enabled", "Disabled")
+		return wire.BodyEnum("fencing_credentials.certificate_verification", f.CertificateVerification, "Enabled", "Disabled")
 	}
 	return nil
 }
 
-func bodyEnum(name, value string, allowed ...string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return malformed("%s in body should be one of [%s]", name, strings.Join(allowed, " "))
-}
-
 // updateHost changes what a user may choose about a host: all of it or nothing.
-func (s *Service) updateHost(c *call) (reply, error) {
+func (s *Service) updateHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[hostUpdate](c)
+	p := wire.Taken[hostUpdate](c)
 	if err := p.check(); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
-	for _, change := range []func(*host, *hostUpdate) error{
+	for _, change := range []func(*model.Host, *hostUpdate) error{
 		s.changeRole, s.changeHostname, s.changeDisk, s.changeSkipped, s.changePool, s.changeLabels, s.changeEndpoint, s.changeFencing,
 	} {
 		if err := change(&changed, &p); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	role, suggested := h.Role, h.SuggestedRole
 	*h = changed
-	if p.HostName != nil && h.cluster != nil {
-		h.cluster.use(true, "Requested hostname", map[string]any{"host_count": 1})
+	if p.HostName != nil && h.Cluster != nil {
+		h.Cluster.RecordUse(true, "Requested hostname", map[string]any{"host_count": 1})
 	}
-	h.UpdatedAt = micros(s.now())
+	h.UpdatedAt = model.Micros(s.now())
 	s.refreshChangedHost(h, role, suggested)
-	return created(s.printHost(h, detail{keepAddresses: true}))
+	return wire.Created(s.printHost(h, detail{keepAddresses: true}))
 }
 
 // refreshChangedHost judges a host that was changed by the role that it had before: by the
 // new one it is judged at the next look of the monitor.
-func (s *Service) refreshChangedHost(h *host, role, suggested string) {
+func (s *Service) refreshChangedHost(h *model.Host, role, suggested string) {
 	now := *h
 	h.Role, h.SuggestedRole = role, suggested
 	s.refreshHostNow(h)
 	h.Role, h.SuggestedRole = now.Role, now.SuggestedRole
-	if h.cluster != nil {
-		s.judgeIdle(h.cluster)
+	if h.Cluster != nil {
+		s.judgeIdle(h.Cluster)
 	}
 }
 
-func (s *Service) changeRole(h *host, p *hostUpdate) error {
+func (s *Service) changeRole(h *model.Host, p *hostUpdate) error {
 	if p.HostRole == nil {
 		return nil
 	}
 	role := *p.HostRole
-	if role == roleArbiter && h.cluster != nil {
-		if err := arbiterAllowed(h.cluster); err != nil {
+	if role == model.RoleArbiter && h.Cluster != nil {
+		if err := arbiterAllowed(h.Cluster); err != nil {
 			return err
 		}
 	}
-	if err := h.takes("host role", http.StatusInternalServerError); err != nil {
+	if err := checkSettable(h, "host role", http.StatusInternalServerError); err != nil {
 		return err
 	}
 	h.Role, h.SuggestedRole = role, role
-	if h.Kind == kindAddedHost && !h.userPool && role != roleAuto {
+	if h.Kind == model.KindAddedHost && !h.UserPool && role != model.RoleAuto {
 		h.MachineConfigPool = role
 	}
 	return nil
 }
 
-func (s *Service) changeHostname(h *host, p *hostUpdate) error {
+func (s *Service) changeHostname(h *model.Host, p *hostUpdate) error {
 	if p.HostName == nil {
 		return nil
 	}
-	if err := checkHostname(*p.HostName); err != nil {
+	if err := validate.CheckHostname(*p.HostName); err != nil {
 		return err
 	}
-	h.hostname = *p.HostName
-	return h.takes("host name", http.StatusConflict)
+	h.Hostname = *p.HostName
+	return checkSettable(h, "host name", http.StatusConflict)
 }
 
-func (s *Service) changeDisk(h *host, p *hostUpdate) error {
+func (s *Service) changeDisk(h *model.Host, p *hostUpdate) error {
 	if p.DisksSelectedConfig == nil {
 		return nil
 	}
@@ -131,115 +128,115 @@ func (s *Service) changeDisk(h *host, p *hostUpdate) error {
 			continue
 		}
 		if id != "" {
-			return conflict("duplicate setting of installation path by the user")
+			return wire.Conflict("duplicate setting of installation path by the user")
 		}
 		id = *d.ID
 	}
-	if err := h.takes("installation disk path", http.StatusConflict); err != nil || id == "" {
+	if err := checkSettable(h, "installation disk path", http.StatusConflict); err != nil || id == "" {
 		return err
 	}
-	var found *disk
-	if h.inv != nil {
-		for _, d := range h.inv.eligibleDisks() {
-			if d.identifier() == id || d.Path == id || d.ByID == id {
+	var found *model.Disk
+	if h.Inv != nil {
+		for _, d := range h.Inv.EligibleDisks() {
+			if d.Identifier() == id || d.Path == id || d.ByID == id {
 				found = d
 				break
 			}
 		}
 	}
 	if found == nil {
-		return conflict("Requested installation disk is not part of the host's valid disks")
+		return wire.Conflict("Requested installation disk is not part of the host's valid disks")
 	}
-	h.chosenDisk = found.identifier()
-	h.InstallationDiskID, h.InstallationDiskPath = found.identifier(), found.Path
+	h.ChosenDisk = found.Identifier()
+	h.InstallationDiskID, h.InstallationDiskPath = found.Identifier(), found.Path
 	return nil
 }
 
-func (s *Service) changeSkipped(h *host, p *hostUpdate) error {
+func (s *Service) changeSkipped(h *model.Host, p *hostUpdate) error {
 	if len(p.DisksSkipFormatting) == 0 {
 		return nil
 	}
-	skip := slices.Clone(h.skipDisks)
+	skip := slices.Clone(h.SkipDisks)
 	for _, d := range p.DisksSkipFormatting {
-		if h.inv == nil {
-			return refuse(http.StatusInternalServerError, "inventory unmarshal failed: unexpected end of JSON input")
+		if h.Inv == nil {
+			return wire.Refuse(http.StatusInternalServerError, "inventory unmarshal failed: unexpected end of JSON input")
 		}
-		if h.inv.findDisk(*d.DiskID) == nil && *d.SkipFormatting {
+		if h.Inv.FindDisk(*d.DiskID) == nil && *d.SkipFormatting {
 			var known []string
-			for i := range h.inv.Disks {
-				known = append(known, h.inv.Disks[i].identifier())
+			for i := range h.Inv.Disks {
+				known = append(known, h.Inv.Disks[i].Identifier())
 			}
-			return badRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
+			return wire.BadRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
 		}
 		skip = slices.DeleteFunc(skip, func(id string) bool { return id == *d.DiskID })
 		if *d.SkipFormatting {
 			skip = append(skip, *d.DiskID)
 		}
 	}
-	h.skipDisks, h.SkipFormattingDisks = skip, strings.Join(skip, ",")
-	return h.takes("skip disk formatting", http.StatusInternalServerError)
+	h.SkipDisks, h.SkipFormattingDisks = skip, strings.Join(skip, ",")
+	return checkSettable(h, "skip disk formatting", http.StatusInternalServerError)
 }
 
-func (s *Service) changePool(h *host, p *hostUpdate) error {
+func (s *Service) changePool(h *model.Host, p *hostUpdate) error {
 	if p.MachineConfigPoolName == nil {
 		return nil
 	}
-	h.MachineConfigPool, h.userPool = *p.MachineConfigPoolName, *p.MachineConfigPoolName != ""
-	return h.takes("host machine config pool", http.StatusConflict)
+	h.MachineConfigPool, h.UserPool = *p.MachineConfigPoolName, *p.MachineConfigPoolName != ""
+	return checkSettable(h, "host machine config pool", http.StatusConflict)
 }
 
-func (s *Service) changeLabels(h *host, p *hostUpdate) error {
+func (s *Service) changeLabels(h *model.Host, p *hostUpdate) error {
 	if p.NodeLabels == nil {
 		return nil
 	}
 	labels := make(map[string]string, len(p.NodeLabels))
 	for _, l := range p.NodeLabels {
 		if problems := validation.IsQualifiedName(*l.Key); len(problems) > 0 {
-			return badRequest("node_labels: Invalid value: %q: %s", *l.Key, problems[0])
+			return wire.BadRequest("node_labels: Invalid value: %q: %s", *l.Key, problems[0])
 		}
 		if problems := validation.IsValidLabelValue(*l.Value); len(problems) > 0 {
-			return badRequest("node_labels: Invalid value: %q: %s", *l.Value, problems[0])
+			return wire.BadRequest("node_labels: Invalid value: %q: %s", *l.Value, problems[0])
 		}
 		labels[*l.Key] = *l.Value
 	}
 	h.NodeLabels = ""
 	if len(labels) > 0 {
-		h.NodeLabels = inString(labels)
+		h.NodeLabels = model.InString(labels)
 	}
-	return h.takes("labels", http.StatusInternalServerError)
+	return checkSettable(h, "labels", http.StatusInternalServerError)
 }
 
-func (s *Service) changeEndpoint(h *host, p *hostUpdate) error {
+func (s *Service) changeEndpoint(h *model.Host, p *hostUpdate) error {
 	if p.IgnitionEndpointToken != nil {
-		h.token = *p.IgnitionEndpointToken
-		h.EndpointTokenSet = h.token != ""
-		if err := h.takes("host ignition endpoint token", http.StatusConflict); err != nil && h.token != "" {
+		h.Token = *p.IgnitionEndpointToken
+		h.EndpointTokenSet = h.Token != ""
+		if err := checkSettable(h, "host ignition endpoint token", http.StatusConflict); err != nil && h.Token != "" {
 			return err
 		}
 	}
 	if p.IgnitionEndpointHTTPHeaders == nil {
 		return nil
 	}
-	h.headers = inString(p.IgnitionEndpointHTTPHeaders)
-	return h.takes("ignition endpoint HTTP headers", http.StatusInternalServerError)
+	h.Headers = model.InString(p.IgnitionEndpointHTTPHeaders)
+	return checkSettable(h, "ignition endpoint HTTP headers", http.StatusInternalServerError)
 }
 
-func (s *Service) changeFencing(h *host, p *hostUpdate) error {
+func (s *Service) changeFencing(h *model.Host, p *hostUpdate) error {
 	if p.FencingCredentials == nil {
 		return nil
 	}
-	h.FencingCredentials = inString(p.FencingCredentials)
-	return h.takes("fencing credentials", http.StatusInternalServerError)
+	h.FencingCredentials = model.InString(p.FencingCredentials)
+	return checkSettable(h, "fencing credentials", http.StatusInternalServerError)
 }
 
-// takes refuses what cannot be set any more once a host is being installed, each setting
+// checkSettable refuses what cannot be set any more once a host is being installed, each setting
 // with a status of its own.
-func (h *host) takes(what string, status int) error {
-	if hostChangeable(h.state) {
+func checkSettable(h *model.Host, what string, status int) error {
+	if model.HostChangeable(h.State) {
 		return nil
 	}
-	return refuse(status, "Host is in %s state, %s can be set only in one of %v states", h.state, what,
-		[]string{hostDiscovering, hostKnown, hostDisconnected, hostInsufficient, hostPendingInput})
+	return wire.Refuse(status, "Host is in %s state, %s can be set only in one of %v states", h.State, what,
+		[]string{model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput})
 }
 
 // installerFlags are the flags of coreos-installer that a user may set.
@@ -248,44 +245,44 @@ func installerFlags() []string {
 		"--save-partindex", "--image-url", "--image-file"}
 }
 
-func (s *Service) updateInstallerArgs(c *call) (reply, error) {
+func (s *Service) updateInstallerArgs(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.InstallerArgsParams](c)
+	p := wire.Taken[models.InstallerArgsParams](c)
 	for _, a := range p.Args {
 		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
-			return reply{}, badRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
+			return wire.Reply{}, wire.BadRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
 		}
 	}
 	if p.Args == nil {
 		p.Args = []string{}
 	}
-	h.InstallerArgs = inString(p.Args)
-	h.UpdatedAt = micros(s.now())
-	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.name())
-	return created(s.printHost(h, detail{}))
+	h.InstallerArgs = model.InString(p.Args)
+	h.UpdatedAt = model.Micros(s.now())
+	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
+	return wire.Created(s.printHost(h, detail{}))
 }
 
 // updateHostIgnition sets or clears the override of the host's pointer ignition.
-func (s *Service) updateHostIgnition(c *call) (reply, error) {
+func (s *Service) updateHostIgnition(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.HostIgnitionParams](c)
+	p := wire.Taken[models.HostIgnitionParams](c)
 	if p.Config != "" {
 		if err := checkIgnition(p.Config); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.name())
+		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
 	}
 	h.IgnitionOverrides = p.Config
-	if h.cluster != nil {
-		h.cluster.useIgnition("host", p.Config != "")
+	if h.Cluster != nil {
+		useIgnition(h.Cluster, "host", p.Config != "")
 	}
-	return reply{status: 201}, nil
+	return wire.Reply{Status: 201}, nil
 }
 
 // checkIgnition refuses what is neither version 3.2 of Ignition nor 3.1, whatever
@@ -295,32 +292,32 @@ func checkIgnition(text string) error {
 		return nil
 	}
 	if _, report, err := v3_1.Parse([]byte(text)); err != nil {
-		return badRequest("error parsing ignition: %s, error report: %s", err, report.String())
+		return wire.BadRequest("error parsing ignition: %s, error report: %s", err, report.String())
 	}
 	return nil
 }
 
-func (s *Service) readHostIgnition(c *call) (reply, error) {
+func (s *Service) readHostIgnition(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	text, err := s.hostIgnition(h)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(models.HostIgnitionParams{Config: text})
+	return wire.OK(models.HostIgnitionParams{Config: text})
 }
 
 // downloadHostIgnition serves the pointer ignition that is written to the disk.
-func (s *Service) downloadHostIgnition(c *call) (reply, error) {
+func (s *Service) downloadHostIgnition(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	text, err := s.hostIgnition(h)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return file(h.Role+"-"+h.ID+".ign", []byte(text))
+	return wire.File(h.Role+"-"+h.ID+".ign", []byte(text))
 }

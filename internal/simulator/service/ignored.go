@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // wireIgnored is how ignored validations are given and read.
@@ -28,55 +32,55 @@ func ignores(list, id string, never []string) bool {
 	if list == "" || list == "[]" || slices.Contains(never, id) {
 		return false
 	}
-	ids := stringList(list)
+	ids := model.StringList(list)
 	return slices.Contains(ids, id) || slices.Contains(ids, "all")
 }
 
-func (c *cluster) ignoresHost(id string) bool {
+func ignoresHost(c *model.Cluster, id string) bool {
 	return c != nil && ignores(c.IgnoredHostValidations, id, neverIgnoredHost())
 }
 
-func (c *cluster) ignoresCluster(id string) bool {
+func ignoresCluster(c *model.Cluster, id string) bool {
 	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
 }
 
-func (s *Service) readIgnored(c *call) (reply, error) {
+func (s *Service) readIgnored(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(cl.ignored())
+	return wire.OK(ignoredValidations(cl))
 }
 
-func (c *cluster) ignored() wireIgnored {
+func ignoredValidations(c *model.Cluster) wireIgnored {
 	var w wireIgnored
 	if c.IgnoredClusterValidations != "" {
-		w.ClusterIDs = ptr(c.IgnoredClusterValidations)
+		w.ClusterIDs = new(c.IgnoredClusterValidations)
 	}
 	if c.IgnoredHostValidations != "" {
-		w.HostIDs = ptr(c.IgnoredHostValidations)
+		w.HostIDs = new(c.IgnoredHostValidations)
 	}
 	return w
 }
 
 // setIgnored replaces the lists of validations that are not to hinder.
-func (s *Service) setIgnored(c *call) (reply, error) {
-	p, id := taken[wireIgnored](c), c.PathValue("cluster_id")
+func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
+	p, id := wire.Taken[wireIgnored](c), c.PathValue("cluster_id")
 	cl := s.clusters[id]
 	if cl == nil {
-		return reply{}, refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
 	}
-	if !cl.updatable() {
-		return reply{}, badRequest("%s", cl.notUpdatable())
+	if !clusterUpdatable(cl) {
+		return wire.Reply{}, wire.BadRequest("%s", notUpdatable(cl))
 	}
 	problems := append(
-		ignoredProblems("cluster", value(p.ClusterIDs), clusterValidationIDs(), neverIgnoredCluster()),
-		ignoredProblems("host", value(p.HostIDs), hostValidationIDs(), neverIgnoredHost())...)
+		ignoredProblems("cluster", model.Value(p.ClusterIDs), clusterValidationIDs(), neverIgnoredCluster()),
+		ignoredProblems("host", model.Value(p.HostIDs), hostValidationIDs(), neverIgnoredHost())...)
 	if len(problems) > 0 {
-		return reply{}, badRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
+		return wire.Reply{}, wire.BadRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
 	}
-	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = value(p.HostIDs), value(p.ClusterIDs)
-	return created(cl.ignored())
+	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = model.Value(p.HostIDs), model.Value(p.ClusterIDs)
+	return wire.Created(ignoredValidations(cl))
 }
 
 // ignoredProblems is all that is wrong with a list.
@@ -121,8 +125,8 @@ func hostValidationIDs() []string {
 // operatorValidationIDs are also those of an operator by its former name.
 func operatorValidationIDs() []string {
 	ids := []string{"ocs-requirements-satisfied"}
-	for _, o := range operatorChecks() {
-		ids = append(ids, o.id)
+	for _, o := range validate.Operators() {
+		ids = append(ids, o.ID)
 	}
 	return ids
 }

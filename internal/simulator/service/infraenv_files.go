@@ -1,56 +1,56 @@
 package service
 
 import (
-	"archive/tar"
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than
 // the image.
-func (s *Service) infraEnvFile(c *call) (reply, error) {
+func (s *Service) infraEnvFile(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	q := c.URL.Query()
 	isoType := q.Get("discovery_iso_type")
 	name := q.Get("file_name")
 	if q.Has("ipxe_script_type") && name != "ipxe-script" {
-		return reply{}, badRequest(`"ipxe_script_type"" can be set only for "ipxe-script"`)
+		return wire.Reply{}, wire.BadRequest(`"ipxe_script_type"" can be set only for "ipxe-script"`)
 	}
 	switch name {
 	case "discovery.ign":
-		text, err := s.discoveryIgnition(e, isoType)
+		text, err := s.ignitionOf(e, isoType)
 		if err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		return file(name, []byte(text))
+		return wire.File(name, []byte(text))
 	case "ipxe-script":
 		script, err := s.ipxeScript(e, q)
 		if err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		return file(e.ID+"-"+name, []byte(script))
+		return wire.File(e.ID+"-"+name, []byte(script))
 	}
-	if len(e.static) == 0 {
-		return file("", []byte{})
+	if len(e.Static) == 0 {
+		return wire.File("", []byte{})
 	}
-	archive, err := e.staticArchive()
+	archive, err := discovery.StaticArchive(e)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return file(e.ID+"-"+name+".tar", archive)
+	return wire.File(e.ID+"-"+name+".tar", archive)
 }
 
 // ipxeScript boots a machine over the network. With boot-order-control it asks
 // back with the machine's MAC, and an installed machine is sent to its disk.
-func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
+func (s *Service) ipxeScript(e *model.InfraEnv, q url.Values) (string, error) {
 	kind, mac := q.Get("ipxe_script_type"), q.Get("mac")
 	base := s.cfg.PublicURL()
 	if kind == "boot-order-control" && mac == "" {
@@ -58,7 +58,7 @@ func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 	}
 	if mac != "" {
 		for _, h := range s.hostsOfInfraEnv(e.ID) {
-			if h.has(mac) && oneOf(h.state, hostInstalled, hostInProgress, hostAdded, hostPendingUser) && oneOf(h.stage(), stageRebooting, stageConfiguring, stageJoined, stageDone) {
+			if h.HasMAC(mac) && model.OneOf(h.State, model.HostInstalled, model.HostInProgress, model.HostAdded, model.HostPendingUser) && model.OneOf(h.Stage(), model.StageRebooting, model.StageConfiguring, model.StageJoined, model.StageDone) {
 				return "#!ipxe\nexit\n", nil
 			}
 		}
@@ -68,73 +68,24 @@ func (s *Service) ipxeScript(e *infraEnv, q url.Values) (string, error) {
 		return "", fmt.Errorf("reading the image's address: %w", err)
 	}
 	server := image.Scheme + "://" + image.Host
-	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, e.image().Version)
+	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, imageOf(e).Version)
 	kargs := ""
-	for _, a := range e.kernelArguments() {
+	for _, a := range discovery.KernelArguments(e) {
 		kargs += " " + a
 	}
 	return fmt.Sprintf("#!ipxe\ninitrd --name initrd %s/images/%s/pxe-initrd?%s\nkernel %s/boot-artifacts/kernel?%s initrd=initrd coreos.live.rootfs_url=%s/boot-artifacts/rootfs?%s random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"%s\nboot\n",
 		server, e.ID, query, server, query, server, query, kargs), nil
 }
 
-// kernelArguments are the user's arguments for the live system.
-func (e *infraEnv) kernelArguments() []string {
-	if e.KernelArguments == nil {
-		return nil
-	}
-	var args []struct {
-		Value string `json:"value"`
-	}
-	if unmarshal(*e.KernelArguments, &args) != nil {
-		return nil
-	}
-	list := make([]string, 0, len(args))
-	for _, a := range args {
-		list = append(list, a.Value)
-	}
-	return list
-}
-
-// has tells whether the machine has a card of that address.
-func (h *host) has(mac string) bool {
-	if h.inv == nil {
-		return false
-	}
-	for _, n := range h.inv.Interfaces {
-		if strings.EqualFold(n.MacAddress, mac) {
-			return true
-		}
-	}
-	return false
-}
-
-// staticArchive is the hosts' network configuration as the live system reads it.
-func (e *infraEnv) staticArchive() ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, f := range e.networkFiles() {
-		if err := w.WriteHeader(&tar.Header{Name: f.path, Mode: int64(f.mode), Size: int64(len(f.text))}); err != nil {
-			return nil, fmt.Errorf("packing the network configuration: %w", err)
-		}
-		if _, err := w.Write([]byte(f.text)); err != nil {
-			return nil, fmt.Errorf("packing the network configuration: %w", err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("packing the network configuration: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
 // infraEnvPresigned gives an address that needs no header.
-func (s *Service) infraEnvPresigned(c *call) (reply, error) {
+func (s *Service) infraEnvPresigned(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	asked, carried, expires := c.URL.Query(), url.Values{}, time.Time{}
 	if asked.Has("ipxe_script_type") && asked.Get("file_name") != "ipxe-script" {
-		return reply{}, badRequest(`ipxe_script_type can be set only for "ipxe-script"`)
+		return wire.Reply{}, wire.BadRequest(`ipxe_script_type can be set only for "ipxe-script"`)
 	}
 	if s.cfg.FileAccess != nil {
 		carried, expires = s.cfg.FileAccess(e.ID)
@@ -144,69 +95,19 @@ func (s *Service) infraEnvPresigned(c *call) (reply, error) {
 		carried.Set("ipxe_script_type", kind)
 	}
 	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?%s", s.cfg.PublicURL(), Base, e.ID, carried.Encode())
-	return ok(presignedURL{ExpiresAt: millis(expires), URL: address})
+	return wire.OK(presignedURL{ExpiresAt: model.Millis(expires), URL: address})
 }
 
 // minimalInitrd is what a minimal image has to be told before it has a network:
 // nothing, or the static configuration and the proxy.
-func (s *Service) minimalInitrd(c *call) (reply, error) {
+func (s *Service) minimalInitrd(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	packed, err := e.minimalArchive()
-	if err != nil {
-		return reply{}, err
-	}
+	packed := discovery.MinimalArchive(e)
 	if packed == nil {
-		return noContent()
+		return wire.NoContent()
 	}
-	return reply{status: http.StatusOK, body: packed, rawType: "application/octet-stream"}, nil
-}
-
-// minimalArchive packs the static configuration and the proxy; nil if there is
-// neither.
-func (e *infraEnv) minimalArchive() ([]byte, error) {
-	if len(e.static) == 0 && e.Proxy.none() {
-		return nil, nil
-	}
-	var archive bytes.Buffer
-	if len(e.static) > 0 {
-		for _, f := range slices.Concat(e.networkFiles(), networkScripts()) {
-			writeCpio(&archive, f.path, cpioFile|f.mode, []byte(f.text))
-		}
-		writeCpio(&archive, "/etc/systemd/system/"+networkUnit, cpioFile|0o644, []byte(networkUnitText))
-		writeCpio(&archive, "/etc/systemd/system/initrd.target.wants/"+networkUnit, cpioLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
-	}
-	if httpProxy, httpsProxy, noProxy := e.Proxy.texts(); !e.Proxy.none() {
-		writeCpio(&archive, "/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", cpioFile|0o644,
-			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
-	}
-	writeCpio(&archive, "TRAILER!!!", 0, nil)
-	return gzipped(archive.Bytes())
-}
-
-// What kind of thing a member of a cpio archive is.
-const (
-	cpioFile = 0o100000
-	cpioLink = 0o120000
-)
-
-// writeCpio adds a member in the format that the kernel unpacks (newc).
-func writeCpio(out *bytes.Buffer, name string, mode int, content []byte) {
-	fields := [...]int{0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0}
-	out.WriteString("070701")
-	for _, f := range fields {
-		fmt.Fprintf(out, "%08x", f)
-	}
-	out.WriteString(name)
-	out.WriteByte(0)
-	pad := func() {
-		for out.Len()%4 != 0 {
-			out.WriteByte(0)
-		}
-	}
-	pad()
-	out.Write(content)
-	pad()
+	return wire.Reply{Status: http.StatusOK, Body: packed, RawType: "application/octet-stream"}, nil
 }

@@ -12,6 +12,9 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -34,85 +37,85 @@ type infraEnvUpdate struct {
 	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
 }
 
-func (s *Service) registerInfraEnv(c *call) (reply, error) {
-	p := taken[infraEnvCreate](c)
+func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[infraEnvCreate](c)
 	if err := checkImageType(p.ImageType); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	now := s.now()
-	e := &infraEnv{}
+	e := &model.InfraEnv{}
 	e.ID = s.newID()
-	e.Kind, e.Href, e.UserName, e.EmailDomain = "InfraEnv", Base+"/v2/infra-envs/"+e.ID, c.owner(), "Unknown"
-	e.CreatedAt, e.UpdatedAt = micros(now), micros(now)
-	e.Name, e.Proxy, e.signingKey = *p.Name, &wireProxy{}, s.newSecret()
+	e.Kind, e.Href, e.UserName, e.EmailDomain = "InfraEnv", Base+"/v2/infra-envs/"+e.ID, c.Owner(), "Unknown"
+	e.CreatedAt, e.UpdatedAt = model.Micros(now), model.Micros(now)
+	e.Name, e.Proxy, e.SigningKey = *p.Name, &model.Proxy{}, s.newSecret()
 	if err := s.fillInfraEnv(e, &p); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if p.IgnitionConfigOverride != "" {
 		if err := s.checkEmbedArea(e); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	s.infraEnvs[e.ID] = e
 	s.infraEnvOrder = append(s.infraEnvOrder, e.ID)
 	if cl := s.clusters[e.ClusterID]; cl != nil {
-		cl.useIgnition(levelInfraEnv, p.IgnitionConfigOverride != "")
-		cl.use(e.StaticNetworkConfig != "", "Static Network Config", nil)
-		cl.use(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
-		cl.useArchitecture(e.CPUArchitecture)
+		useIgnition(cl, levelInfraEnv, p.IgnitionConfigOverride != "")
+		cl.RecordUse(e.StaticNetworkConfig != "", "Static Network Config", nil)
+		cl.RecordUse(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
+		useArchitecture(cl, e.CPUArchitecture)
 	}
 	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
 	s.renewImage(e)
-	return created(e.wireInfraEnv)
+	return wire.Created(e.PrintedInfraEnv)
 }
 
 func checkImageType(kind string) error {
 	if kind == "" {
 		return nil
 	}
-	return bodyEnum("image_type", kind, fullISO, minimalISO, disconnectedISO)
+	return wire.BodyEnum("image_type", kind, discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO)
 }
 
-func (s *Service) fillInfraEnv(e *infraEnv, p *infraEnvCreate) error {
+func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 	if err := checkPullSecret(*p.PullSecret); err != nil {
-		return badRequest("pull secret for new infraEnv is invalid: %s", err)
+		return wire.BadRequest("pull secret for new infraEnv is invalid: %s", err)
 	}
-	e.pullSecret, e.PullSecretSet = *p.PullSecret, true
+	e.PullSecret, e.PullSecretSet = *p.PullSecret, true
 	if err := s.bindInfraEnv(e, p); err != nil {
 		return err
 	}
 	image, err := versions.OSImageFor(p.OpenshiftVersion, e.CPUArchitecture)
 	if err != nil {
-		return badRequest("No OS image for Openshift version %s and architecture %s: %s", p.OpenshiftVersion, e.CPUArchitecture, err)
+		return wire.BadRequest("No OS image for Openshift version %s and architecture %s: %s", p.OpenshiftVersion, e.CPUArchitecture, err)
 	}
 	e.OpenshiftVersion = image.OpenshiftVersion
 	e.Type = p.ImageType
 	if e.Type == "" {
-		e.Type = fullISO
+		e.Type = discovery.FullISO
 	}
 	if err := s.fitsPlatform(e); err != nil {
 		return err
 	}
 	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
-	update.AdditionalTrustBundle = ptr(strings.TrimSpace(p.AdditionalTrustBundle))
+	update.AdditionalTrustBundle = new(strings.TrimSpace(p.AdditionalTrustBundle))
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
 	update.StaticNetworkConfig = p.StaticNetworkConfig
-	return e.change(&update)
+	return changeInfraEnv(e, &update)
 }
 
 // fitsPlatform refuses an image that the platform of the infra-env's cluster does
 // not start from.
-func (s *Service) fitsPlatform(e *infraEnv) error {
+func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	cl := s.clusters[e.ClusterID]
-	if cl == nil || e.Type != fullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {
+	if cl == nil || e.Type != discovery.FullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {
 		return nil
 	}
-	return badRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
+	return wire.BadRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
 }
 
 // bindInfraEnv ties the infra-env to its cluster and settles its architecture.
-func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
+func (s *Service) bindInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 	arch := p.CPUArchitecture
 	if arch == "aarch64" {
 		arch = "arm64"
@@ -120,7 +123,7 @@ func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	if p.ClusterID != nil {
 		cl := s.clusters[p.ClusterID.String()]
 		if cl == nil {
-			return notFound("Cluster ID %s not found", p.ClusterID)
+			return wire.NotFound("Cluster ID %s not found", p.ClusterID)
 		}
 		e.ClusterID = cl.ID
 		if arch == "" && cl.CPUArchitecture != "multi" {
@@ -130,7 +133,7 @@ func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 			arch = versions.X86
 		}
 		if cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && cl.CPUArchitecture != arch {
-			return badRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", arch, cl.CPUArchitecture)
+			return wire.BadRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", arch, cl.CPUArchitecture)
 		}
 	}
 	if arch == "" {
@@ -140,22 +143,22 @@ func (s *Service) bindInfraEnv(e *infraEnv, p *infraEnvCreate) error {
 	return nil
 }
 
-// change writes what an update may change, after checking it.
-func (e *infraEnv) change(p *infraEnvUpdate) error {
-	if value(p.SSHAuthorizedKey) != "" { // once set, it cannot be taken away
+// changeInfraEnv writes what an update may change, after checking it.
+func changeInfraEnv(e *model.InfraEnv, p *infraEnvUpdate) error {
+	if model.Value(p.SSHAuthorizedKey) != "" { // once set, it cannot be taken away
 		if checkSSHKeys(*p.SSHAuthorizedKey) != nil {
-			return badRequest("SSH key is not valid")
+			return wire.BadRequest("SSH key is not valid")
 		}
 		e.SSHAuthorizedKey = *p.SSHAuthorizedKey
 	}
 	if p.Proxy != nil {
-		if err := e.changeProxy(p.Proxy); err != nil {
+		if err := changeProxy(e, p.Proxy); err != nil {
 			return err
 		}
 	}
-	if value(p.NtpSources) != "" && (value(p.AdditionalNtpSources) != "" || p.AdditionalNtpSources == nil && e.AdditionalNtpSources != "") ||
-		value(p.AdditionalNtpSources) != "" && p.NtpSources == nil && e.NtpSources != "" {
-		return badRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
+	if model.Value(p.NtpSources) != "" && (model.Value(p.AdditionalNtpSources) != "" || p.AdditionalNtpSources == nil && e.AdditionalNtpSources != "") ||
+		model.Value(p.AdditionalNtpSources) != "" && p.NtpSources == nil && e.NtpSources != "" {
+		return wire.BadRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
 	for list, into := range map[*string]*string{p.AdditionalNtpSources: &e.AdditionalNtpSources, p.NtpSources: &e.NtpSources} {
 		if list == nil {
@@ -172,31 +175,31 @@ func (e *infraEnv) change(p *infraEnvUpdate) error {
 		}
 		e.IgnitionConfigOverride = p.IgnitionConfigOverride
 	}
-	if err := e.changeKernelArguments(p.KernelArguments); err != nil {
+	if err := changeKernelArguments(e, p.KernelArguments); err != nil {
 		return err
 	}
 	if p.AdditionalTrustBundle != nil {
 		if text := *p.AdditionalTrustBundle; text != "" {
 			if err := checkTrustBundle(text); err != nil {
-				return badRequest("%s", err)
+				return wire.BadRequest("%s", err)
 			}
 		}
 		e.AdditionalTrustBundle = *p.AdditionalTrustBundle
 	}
 	if p.StaticNetworkConfig != nil {
-		if err := e.changeStatic(p.StaticNetworkConfig); err != nil {
+		if err := changeStatic(e, p.StaticNetworkConfig); err != nil {
 			return err
 		}
 	}
 	if p.NetworkDiscoveryDelay != nil {
 		if *p.NetworkDiscoveryDelay < 0 {
-			return malformed("network_discovery_delay_seconds in body should be greater than or equal to 0")
+			return wire.Malformed("network_discovery_delay_seconds in body should be greater than or equal to 0")
 		}
 		e.NetworkDiscoveryDelay = p.NetworkDiscoveryDelay
 	}
 	if p.RendezvousIP != nil {
-		if e.Type != disconnectedISO {
-			return badRequest("RendezvousIP is only supported for disconnected ISO infra-envs")
+		if e.Type != discovery.DisconnectedISO {
+			return wire.BadRequest("RendezvousIP is only supported for disconnected ISO infra-envs")
 		}
 		e.RendezvousIP = *p.RendezvousIP
 	}
@@ -205,15 +208,15 @@ func (e *infraEnv) change(p *infraEnvUpdate) error {
 
 // changeProxy merges a proxy by its fields. A proxy whose fields, joined, are those
 // of the last request is taken for the same, and dropped.
-func (e *infraEnv) changeProxy(p *models.Proxy) error {
+func changeProxy(e *model.InfraEnv, p *models.Proxy) error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, ""); err != nil {
 		return err
 	}
-	joined := value(p.HTTPProxy) + value(p.HTTPSProxy) + value(p.NoProxy)
-	if e.proxyAsked != nil && *e.proxyAsked == joined {
+	joined := model.Value(p.HTTPProxy) + model.Value(p.HTTPSProxy) + model.Value(p.NoProxy)
+	if e.ProxyAsked != nil && *e.ProxyAsked == joined {
 		return nil
 	}
-	e.proxyAsked = &joined
+	e.ProxyAsked = &joined
 	merged := *e.Proxy
 	for from, into := range map[*string]**string{p.HTTPProxy: &merged.HTTPProxy, p.HTTPSProxy: &merged.HTTPSProxy, p.NoProxy: &merged.NoProxy} {
 		if from != nil {
@@ -224,28 +227,28 @@ func (e *infraEnv) changeProxy(p *models.Proxy) error {
 	return nil
 }
 
-func (e *infraEnv) changeKernelArguments(args models.KernelArguments) error {
+func changeKernelArguments(e *model.InfraEnv, args models.KernelArguments) error {
 	if args == nil {
 		return nil
 	}
 	for _, a := range args {
 		if a.Operation != models.KernelArgumentOperationAppend {
-			return badRequest("Only kernel argument operation append is supported.  Got %s", a.Operation)
+			return wire.BadRequest("Only kernel argument operation append is supported.  Got %s", a.Operation)
 		}
 	}
 	e.KernelArguments = nil
 	if len(args) > 0 {
-		e.KernelArguments = ptr(inString(args))
+		e.KernelArguments = new(model.InString(args))
 	}
 	return nil
 }
 
 // renewImage gives the infra-env the address of its present image.
-func (s *Service) renewImage(e *infraEnv) {
-	url, expires := s.cfg.ImageURL(e.image())
-	e.DownloadURL, e.ExpiresAt = url, millis(expires)
+func (s *Service) renewImage(e *model.InfraEnv) {
+	url, expires := s.cfg.ImageURL(imageOf(e))
+	e.DownloadURL, e.ExpiresAt = url, model.Millis(expires)
 	details := `Image type is "` + e.Type + `"`
-	if e.Proxy != nil && value(e.Proxy.HTTPProxy) != "" {
+	if e.Proxy != nil && model.Value(e.Proxy.HTTPProxy) != "" {
 		details = fmt.Sprintf(`proxy URL is "%s", `, *e.Proxy.HTTPProxy) + details
 	}
 	if e.SSHAuthorizedKey != "" {
@@ -256,97 +259,97 @@ func (s *Service) renewImage(e *infraEnv) {
 	s.noteInfraEnv(e, "image_info_updated", severityInfo, "Updated image information (%s)", details)
 }
 
-func (e *infraEnv) image() ImageRequest {
+func imageOf(e *model.InfraEnv) ImageRequest {
 	version := e.OpenshiftVersion
 	if image, err := versions.OSImageFor(e.OpenshiftVersion, e.CPUArchitecture); err == nil {
 		version = image.OpenshiftVersion
 	}
-	return ImageRequest{InfraEnvID: e.ID, Version: version, Arch: e.CPUArchitecture, Type: e.Type, SigningKey: e.signingKey}
+	return ImageRequest{InfraEnvID: e.ID, Version: version, Arch: e.CPUArchitecture, Type: e.Type, SigningKey: e.SigningKey}
 }
 
-func (s *Service) listInfraEnvs(c *call) (reply, error) {
+func (s *Service) listInfraEnvs(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
-	list := []wireInfraEnv{}
+	list := []model.PrintedInfraEnv{}
 	for _, e := range s.infraEnvsInOrder() {
 		if id := q.Get("cluster_id"); id != "" && e.ClusterID != id {
 			continue
 		}
-		if owner := q.Get("owner"); !c.sees(e.UserName) || owner != "" && e.UserName != owner {
+		if owner := q.Get("owner"); !c.Sees(e.UserName) || owner != "" && e.UserName != owner {
 			continue
 		}
-		list = append(list, e.wireInfraEnv)
+		list = append(list, e.PrintedInfraEnv)
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
-func (s *Service) readInfraEnv(c *call) (reply, error) {
+func (s *Service) readInfraEnv(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	return ok(e.wireInfraEnv)
+	return wire.OK(e.PrintedInfraEnv)
 }
 
-func (s *Service) updateInfraEnv(c *call) (reply, error) {
+func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[infraEnvUpdate](c)
+	p := wire.Taken[infraEnvUpdate](c)
 	if err := checkImageType(p.ImageType); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	changed := *e
 	if p.PullSecret != "" {
 		if err := checkPullSecret(p.PullSecret); err != nil {
-			return reply{}, badRequest("pull secret for new infraEnv is invalid: %s", err)
+			return wire.Reply{}, wire.BadRequest("pull secret for new infraEnv is invalid: %s", err)
 		}
-		changed.pullSecret = p.PullSecret
+		changed.PullSecret = p.PullSecret
 	}
-	if value(p.OpenshiftVersion) != "" {
+	if model.Value(p.OpenshiftVersion) != "" {
 		image, err := versions.OSImageFor(*p.OpenshiftVersion, e.CPUArchitecture)
 		if err != nil {
-			return reply{}, badRequest("%s", err)
+			return wire.Reply{}, wire.BadRequest("%s", err)
 		}
 		changed.OpenshiftVersion = image.OpenshiftVersion
 	}
 	if p.ImageType != "" {
 		changed.Type = p.ImageType
 	}
-	if err := changed.change(&p); err != nil {
-		return reply{}, err
+	if err := changeInfraEnv(&changed, &p); err != nil {
+		return wire.Reply{}, err
 	}
 	if p.IgnitionConfigOverride != "" && p.IgnitionConfigOverride != e.IgnitionConfigOverride {
 		if err := s.checkEmbedArea(&changed); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	if cl := s.clusters[e.ClusterID]; cl != nil {
 		if p.IgnitionConfigOverride != "" && p.IgnitionConfigOverride != e.IgnitionConfigOverride {
-			cl.useIgnition(levelInfraEnv, true)
+			useIgnition(cl, levelInfraEnv, true)
 		}
 		if changed.StaticNetworkConfig != e.StaticNetworkConfig {
-			cl.use(changed.StaticNetworkConfig != "", "Static Network Config", nil)
+			cl.RecordUse(changed.StaticNetworkConfig != "", "Static Network Config", nil)
 		}
 		if p.KernelArguments != nil {
-			cl.use(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
+			cl.RecordUse(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
 		}
 	}
-	changed.UpdatedAt = micros(s.now())
+	changed.UpdatedAt = model.Micros(s.now())
 	*e = changed
 	s.renewImage(e)
-	return created(e.wireInfraEnv)
+	return wire.Created(e.PrintedInfraEnv)
 }
 
-func (s *Service) deleteInfraEnv(c *call) (reply, error) {
+func (s *Service) deleteInfraEnv(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	if n := len(s.hostsOfInfraEnv(e.ID)); n > 0 {
-		err := badRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
+		err := wire.BadRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
 		s.noteInfraEnv(e, "infra_env_deregister_failed", severityError, "Failed to deregister infra env. Error: %s", err)
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	s.noteInfraEnv(e, "infra_env_deregistered", severityInfo, "Deregistered infra env")
 	delete(s.infraEnvs, e.ID)
@@ -356,57 +359,57 @@ func (s *Service) deleteInfraEnv(c *call) (reply, error) {
 			break
 		}
 	}
-	return noContent()
+	return wire.NoContent()
 }
 
 // imageURL gives a fresh address of the image.
-func (s *Service) imageURL(c *call) (reply, error) {
+func (s *Service) imageURL(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	url, expires := s.cfg.ImageURL(e.image())
+	url, expires := s.cfg.ImageURL(imageOf(e))
 	// Keeping it is a change of the record, though not of the image.
-	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, millis(expires), micros(s.now())
-	return ok(presignedURL{ExpiresAt: millis(expires), URL: url})
+	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, model.Millis(expires), model.Micros(s.now())
+	return wire.OK(presignedURL{ExpiresAt: model.Millis(expires), URL: url})
 }
 
 type presignedURL struct {
-	ExpiresAt millis `json:"expires_at"`
-	URL       string `json:"url"`
+	ExpiresAt model.Millis `json:"expires_at"`
+	URL       string       `json:"url"`
 }
 
 // regenerateSigningKey makes the addresses given out so far invalid.
-func (s *Service) regenerateSigningKey(c *call) (reply, error) {
+func (s *Service) regenerateSigningKey(c *wire.Call) (wire.Reply, error) {
 	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	e.signingKey = s.newSecret()
-	return noContent()
+	e.SigningKey = s.newSecret()
+	return wire.NoContent()
 }
 
 // changeStatic replaces the hosts' network configuration.
-func (e *infraEnv) changeStatic(list []*models.HostStaticNetworkConfig) error {
-	hosts := make([]staticHost, 0, len(list))
+func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) error {
+	hosts := make([]model.StaticHost, 0, len(list))
 	for i, l := range list {
-		h := staticHost{NetworkYAML: l.NetworkYaml}
+		h := model.StaticHost{NetworkYAML: l.NetworkYaml}
 		for j, m := range l.MacInterfaceMap {
-			if !macPattern.MatchString(m.MacAddress) {
-				return malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, macPattern)
+			if !discovery.MacPattern.MatchString(m.MacAddress) {
+				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, discovery.MacPattern)
 			}
-			h.Map = append(h.Map, macName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
+			h.Map = append(h.Map, model.MACName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
 		hosts = append(hosts, h)
 	}
-	if problems := staticProblems(hosts); len(problems) > 0 {
-		return badRequest("%s", listed(problems...))
+	if problems := discovery.StaticProblems(hosts); len(problems) > 0 {
+		return wire.BadRequest("%s", wire.Problems(problems...))
 	}
 	for i := range hosts {
-		hosts[i].policy = hosts[i].nmpolicy()
+		hosts[i].Policy = discovery.NMPolicy(&hosts[i])
 	}
-	slices.SortStableFunc(hosts, func(a, b staticHost) int { return cmp.Compare(a.NetworkYAML, b.NetworkYAML) })
-	e.static, e.StaticNetworkConfig = hosts, ""
+	slices.SortStableFunc(hosts, func(a, b model.StaticHost) int { return cmp.Compare(a.NetworkYAML, b.NetworkYAML) })
+	e.Static, e.StaticNetworkConfig = hosts, ""
 	if len(hosts) > 0 {
 		data, err := json.Marshal(hosts)
 		if err != nil {

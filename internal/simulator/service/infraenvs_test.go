@@ -3,6 +3,7 @@ package service
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 func TestInfraEnvs(t *testing.T) {
@@ -159,7 +163,7 @@ func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
 	m := b.boot()
 	b.install()
 	h := b.s.hosts[b.infraEnv+"/"+m.id]
-	if got := h.installerArgs(); got != `["--copy-network"]` {
+	if got := steps.InstallerArgs(h); got != `["--copy-network"]` {
 		t.Errorf("installer args %s", got)
 	}
 }
@@ -169,17 +173,17 @@ func TestOperators(t *testing.T) {
 	b.make(fields{"control_plane_count": 1, "olm_operators": []fields{{"name": "lvm"}}})
 	m := b.boot()
 	b.install()
-	m.walk(stageDone)
-	b.until(clusterFinalizing)
+	m.walk(model.StageDone)
+	b.until(model.ClusterFinalizing)
 	path := "/clusters/" + b.cluster
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available"})
-	b.must("POST", path+"/uploads/ingress-cert", inString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
+	b.must("POST", path+"/uploads/ingress-cert", model.InString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
 	b.pass(time.Minute)
-	if got := b.status(); got != clusterFinalizing {
+	if got := b.status(); got != model.ClusterFinalizing {
 		t.Fatalf("the operator is still on its way, the cluster %s", got)
 	}
 	b.must("PUT", path+"/monitored-operators", fields{"name": "lvm", "status": "failed", "status_info": "no"})
-	b.until(clusterInstalled)
+	b.until(model.ClusterInstalled)
 	if got, want := b.get()["status_info"], "Cluster is installed but degraded. Failed OLM operators: lvm"; got != want {
 		t.Errorf("status_info %q, want %q", got, want)
 	}
@@ -197,11 +201,11 @@ func TestArbiter(t *testing.T) {
 	for _, m := range b.machines {
 		roles[m.get()["role"].(string)]++
 	}
-	if roles[roleMaster] != 2 || roles[roleArbiter] != 1 {
+	if roles[model.RoleMaster] != 2 || roles[model.RoleArbiter] != 1 {
 		t.Fatalf("roles %v, want two masters and an arbiter", roles)
 	}
 	for _, m := range b.machines {
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 	}
 	b.finalize()
 }
@@ -223,7 +227,7 @@ func TestKnowledge(t *testing.T) {
 	if a := b.call("GET", "/operators/bundles/nope", nil); a.status != 500 {
 		t.Errorf("an unknown bundle: %d, want 500", a.status)
 	}
-	if a := b.must("POST", "/clusters/disconnected", fields{"name": "d", "openshift_version": "4.21"}); a.object()["status"] != clusterUnmonitored {
+	if a := b.must("POST", "/clusters/disconnected", fields{"name": "d", "openshift_version": "4.21"}); a.object()["status"] != model.ClusterUnmonitored {
 		t.Errorf("a disconnected cluster is %v", a.object()["status"])
 	}
 }
@@ -232,20 +236,20 @@ func TestInstallConfigOverrides(t *testing.T) {
 	b := newBench(t, nil)
 	b.make(fields{"control_plane_count": 1})
 	path := "/clusters/" + b.cluster + "/install-config"
-	b.must("PATCH", path, inString(`{"networking":{"networkType":"Calico"},"fips":true}`))
+	b.must("PATCH", path, model.InString(`{"networking":{"networkType":"Calico"},"fips":true}`))
 	var text string
-	if err := unmarshal(b.must("GET", path, nil).text, &text); err != nil {
+	if err := json.Unmarshal([]byte(b.must("GET", path, nil).text), &text); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text, `"networkType":"Calico"`) || !strings.Contains(text, `"fips":true`) || !strings.Contains(text, "10.128.0.0/14") {
 		t.Errorf("effective config %s", text)
 	}
 	for _, overrides := range []string{`{"networking":{"clusterNetworkMTU":1400}}`, `{"networking":{"ovnKubernetesConfig":{}}}`, `{"publish":"Internal"}`} {
-		if a := b.call("PATCH", path, inString(overrides)); a.status != 400 || !strings.HasPrefix(a.reason(), "json: unknown field ") {
+		if a := b.call("PATCH", path, model.InString(overrides)); a.status != 400 || !strings.HasPrefix(a.reason(), "json: unknown field ") {
 			t.Errorf("%s: %d %s", overrides, a.status, a.text)
 		}
 	}
-	if a := b.call("PATCH", path, inString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
+	if a := b.call("PATCH", path, model.InString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
 		t.Errorf("an unknown key: %d %s", a.status, a.reason())
 	}
 	for overrides, reason := range map[string]string{
@@ -254,7 +258,7 @@ func TestInstallConfigOverrides(t *testing.T) {
 		`{"fips":"true"}`: "json: cannot unmarshal string into Go struct field InstallerConfigBaremetal.fips of type bool",
 		`{"controlPlane":{"architecture":"arm64"}}`: `json: unknown field "architecture"`,
 	} {
-		if a := b.call("PATCH", path, inString(overrides)); a.status != 400 || a.reason() != reason {
+		if a := b.call("PATCH", path, model.InString(overrides)); a.status != 400 || a.reason() != reason {
 			t.Errorf("%s: %d %s", overrides, a.status, a.text)
 		}
 	}
@@ -263,9 +267,9 @@ func TestInstallConfigOverrides(t *testing.T) {
 		t.Errorf("a network that nobody brings: %s", got)
 	}
 	for _, overrides := range []string{`{"osImageStream":"rhel-10"}`, `{"platform":{"baremetal":{"apiVIP":"10.0.0.1"}}}`, `{"cpuPartitioningMode":"all"}`} {
-		b.must("PATCH", path, inString(overrides))
+		b.must("PATCH", path, model.InString(overrides))
 	}
-	b.must("PATCH", path, inString(`{}`))
+	b.must("PATCH", path, model.InString(`{}`))
 	if got := b.must("GET", path, nil).text; strings.Contains(got, "Calico") {
 		t.Error("the override was not replaced")
 	}

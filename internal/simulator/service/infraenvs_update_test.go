@@ -11,6 +11,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // certificate is one of nobody's, for a trust bundle.
@@ -50,7 +53,7 @@ func TestInfraEnvLeftOutAndEmptied(t *testing.T) {
 		for _, key := range []string{"updated_at", "expires_at", "download_url"} {
 			delete(left, key)
 		}
-		return inString(left)
+		return model.InString(left)
 	}
 	for field := range set {
 		if before[field] == nil {
@@ -85,7 +88,7 @@ func TestInfraEnvLeftOutAndEmptied(t *testing.T) {
 			t.Errorf("%s emptied: %v", tc.field, got[tc.field])
 		}
 	}
-	if got := b.s.infraEnvs[b.infraEnv].pullSecret; got != pullSecret {
+	if got := b.s.infraEnvs[b.infraEnv].PullSecret; got != pullSecret {
 		t.Errorf("the pull secret is %q", got)
 	}
 	if a := b.call("PATCH", path, fields{"ignition_config_override": "{}"}); a.status != 400 {
@@ -134,7 +137,7 @@ func TestInfraEnvValues(t *testing.T) {
 	if got := made["kernel_arguments"]; got != `[{"operation":"append","value":"a=1"}]` {
 		t.Errorf("kernel_arguments %v", got)
 	}
-	if made["additional_ntp_sources"] != nil || inString(made["proxy"]) != "{}" {
+	if made["additional_ntp_sources"] != nil || model.InString(made["proxy"]) != "{}" {
 		t.Errorf("the cluster's settings reach its infra-env: %v %v", made["additional_ntp_sources"], made["proxy"])
 	}
 }
@@ -161,7 +164,7 @@ func TestMinimalInitrd(t *testing.T) {
 		b.make(nil)
 		path := "/infra-envs/" + b.infraEnv
 		b.must("PATCH", path, tc.set)
-		for _, kind := range []string{minimalISO, fullISO} {
+		for _, kind := range []string{discovery.MinimalISO, discovery.FullISO} {
 			b.must("PATCH", path, fields{"image_type": kind})
 			if a := b.call("GET", path+"/downloads/minimal-initrd", nil); a.status != tc.status || (tc.status == 204) != (a.text == "") {
 				t.Errorf("%s, %s: %d with %d bytes", name, kind, a.status, len(a.text))
@@ -194,7 +197,7 @@ func TestNetworkBootScript(t *testing.T) {
 	if got := ask(control + "&mac=52:54:00:c8:00:01"); got != always {
 		t.Errorf("the script of a machine that nobody knows is\n%s", got)
 	}
-	for kind, end := range map[string]string{minimalISO: "/minimal.iso", fullISO: "/full.iso"} {
+	for kind, end := range map[string]string{discovery.MinimalISO: "/minimal.iso", discovery.FullISO: "/full.iso"} {
 		link := b.must("PATCH", path, fields{"image_type": kind}).object()["download_url"].(string)
 		if at, err := url.Parse(link); err != nil || !strings.HasSuffix(at.Path, end) {
 			t.Errorf("a %s is at %s", kind, link)
@@ -214,7 +217,7 @@ func TestImageEventNamesTheProxy(t *testing.T) {
 	b.make(nil)
 	b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"proxy": fields{"http_proxy": "http://p.example.com:3128", "https_proxy": "http://s.example.com:3128"}})
 	events := b.must("GET", "/events?infra_env_id="+b.infraEnv, nil).text
-	want := inString(`Updated image information (proxy URL is "http://p.example.com:3128", Image type is "full-iso", SSH public key is not set)`)
+	want := model.InString(`Updated image information (proxy URL is "http://p.example.com:3128", Image type is "full-iso", SSH public key is not set)`)
 	if !strings.Contains(events, want) {
 		t.Errorf("no %s in %s", want, events)
 	}

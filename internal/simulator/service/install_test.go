@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 func TestSingleNodeInstalls(t *testing.T) {
@@ -16,10 +18,10 @@ func TestSingleNodeInstalls(t *testing.T) {
 	b.make(fields{"control_plane_count": 1})
 	m := b.boot()
 	b.install()
-	if got := m.state(); got != hostInstalling || m.installs == 0 {
+	if got := m.state(); got != model.HostInstalling || m.installs == 0 {
 		t.Fatalf("the host is %s after %d install steps", got, m.installs)
 	}
-	m.walk(stageDone)
+	m.walk(model.StageDone)
 	b.finalize()
 	progress := b.get()["progress"].(map[string]any)
 	if progress["total_percentage"] != 100.0 {
@@ -46,7 +48,7 @@ func TestKubeconfigNamesTheCluster(t *testing.T) {
 	if a := b.call("GET", "/clusters/"+b.cluster+"/credentials", nil); a.status != http.StatusConflict {
 		t.Errorf("console credentials before the console is up: %d", a.status)
 	}
-	m.walk(stageDone)
+	m.walk(model.StageDone)
 	b.finalize()
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(b.must("GET", path+"kubeconfig", nil).text))
 	if err != nil {
@@ -72,22 +74,22 @@ func TestWorkersAndRoles(t *testing.T) {
 	for _, m := range b.machines {
 		roles[m.get()["role"].(string)]++
 	}
-	if roles[roleMaster] != 3 || roles[roleWorker] != 2 {
+	if roles[model.RoleMaster] != 3 || roles[model.RoleWorker] != 2 {
 		t.Fatalf("roles %v, want 3 masters and 2 workers", roles)
 	}
-	worker := b.machines[slices.IndexFunc(b.machines, func(m *machine) bool { return m.get()["role"] == roleWorker })]
-	worker.walk(stageControlPlane)
-	if a := worker.stage(stageBootkube, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Stages Waiting for bootkube isn't available for host role worker") {
+	worker := b.machines[slices.IndexFunc(b.machines, func(m *machine) bool { return m.get()["role"] == model.RoleWorker })]
+	worker.walk(model.StageControlPlane)
+	if a := worker.stage(model.StageBootkube, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Stages Waiting for bootkube isn't available for host role worker") {
 		t.Errorf("a worker in a bootstrap's stage: %d %s", a.status, a.reason())
 	}
-	if a := worker.stage(stageInstalling, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Can't assign lower stage") {
+	if a := worker.stage(model.StageInstalling, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Can't assign lower stage") {
 		t.Errorf("a lower stage: %d %s", a.status, a.reason())
 	}
 	for _, m := range b.machines {
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 	}
 	b.finalize()
-	if got := b.get()["status_info"]; got != infoInstalled {
+	if got := b.get()["status_info"]; got != model.InfoInstalled {
 		t.Errorf("status_info %q", got)
 	}
 }
@@ -100,10 +102,10 @@ func TestLostHosts(t *testing.T) {
 		state, info  string
 		alsoFinalize bool
 	}{
-		{"a control plane host", 5, roleMaster, clusterError, infoHostsInError, false},
-		{"one of two workers", 5, roleWorker, clusterError, infoHostsInError, false},
-		{"one of three workers", 6, roleWorker, clusterInstalled, infoWorkersMissing, true},
-		{"the only worker", 4, roleWorker, clusterInstalled, infoWorkersMissing, true},
+		{"a control plane host", 5, model.RoleMaster, model.ClusterError, model.InfoHostsInError, false},
+		{"one of two workers", 5, model.RoleWorker, model.ClusterError, model.InfoHostsInError, false},
+		{"one of three workers", 6, model.RoleWorker, model.ClusterInstalled, model.InfoWorkersMissing, true},
+		{"the only worker", 4, model.RoleWorker, model.ClusterInstalled, model.InfoWorkersMissing, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -112,15 +114,15 @@ func TestLostHosts(t *testing.T) {
 			gone := false
 			for _, m := range b.machines {
 				if !gone && m.get()["role"] == tc.lost {
-					m.stage(stageStarting, "")
-					m.stage(stageFailed, "disk on fire")
+					m.stage(model.StageStarting, "")
+					m.stage(model.StageFailed, "disk on fire")
 					if got := m.get()["status_info"]; got != "Failed - disk on fire" {
 						t.Errorf("status_info %q", got)
 					}
 					gone = true
 					continue
 				}
-				m.walk(stageDone)
+				m.walk(model.StageDone)
 			}
 			if tc.alsoFinalize {
 				b.finalize()
@@ -142,18 +144,18 @@ func TestPreparationFails(t *testing.T) {
 		host    string
 		info    string
 	}{
-		{"broken disk", func(m *machine) { m.badDisk = true }, func(m *machine) { m.badDisk = false }, clusterInsufficient, hostInsufficient, infoHostUnprepared},
-		{"no images", func(m *machine) { m.badImage = true }, func(m *machine) { m.badImage = false }, clusterReady, hostPreparationFailed, infoPrepareFailed},
-		{"a host falls silent", func(m *machine) { m.silent = true }, func(m *machine) { m.silent = false }, clusterInsufficient, hostDisconnected, infoHostUnprepared},
+		{"broken disk", func(m *machine) { m.badDisk = true }, func(m *machine) { m.badDisk = false }, model.ClusterInsufficient, model.HostInsufficient, model.InfoHostUnprepared},
+		{"no images", func(m *machine) { m.badImage = true }, func(m *machine) { m.badImage = false }, model.ClusterReady, model.HostPreparationFailed, model.InfoPrepareFailed},
+		{"a host falls silent", func(m *machine) { m.silent = true }, func(m *machine) { m.silent = false }, model.ClusterInsufficient, model.HostDisconnected, model.InfoHostUnprepared},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, nil)
 			b.compact(3)
-			b.until(clusterReady)
+			b.until(model.ClusterReady)
 			tc.trouble(b.machines[1])
 			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 			for range 40 {
-				if b.status() != clusterPreparing {
+				if b.status() != model.ClusterPreparing {
 					break
 				}
 				b.pass(10 * time.Second)
@@ -172,7 +174,7 @@ func TestPreparationFails(t *testing.T) {
 			tc.cure(b.machines[1])
 			b.pass(time.Minute) // until all hosts are known again
 			if tc.name == "broken disk" {
-				if got := b.machines[1].state(); got != hostInsufficient {
+				if got := b.machines[1].state(); got != model.HostInsufficient {
 					t.Errorf("the host with the broken disk is %s", got)
 				}
 				b.must("PATCH", b.machines[1].path()+"/actions/reset-validation/sufficient-installation-disk-speed", nil)
@@ -204,26 +206,26 @@ func TestCancelAndReset(t *testing.T) {
 	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/cancel", nil); a.status != 409 || a.reason() != "no condition found to run transition" {
 		t.Errorf("cancel before the installation: %d %s", a.status, a.reason())
 	}
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
-	if got := b.status(); got != clusterReady {
+	if got := b.status(); got != model.ClusterReady {
 		t.Fatalf("cancelled while preparing: %s", got)
 	}
 	b.install()
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
-	if got, host := b.status(), b.machines[0].state(); got != clusterCancelled || host != hostCancelled {
+	if got, host := b.status(), b.machines[0].state(); got != model.ClusterCancelled || host != model.HostCancelled {
 		t.Fatalf("cancelled: cluster %s, host %s", got, host)
 	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
 	for _, m := range b.machines {
-		if got := m.state(); got != hostResettingPending {
+		if got := m.state(); got != model.HostResettingPending {
 			t.Fatalf("host %s after reset", got)
 		}
 		m.silent = true
 	}
 	b.pass(5 * time.Minute)
-	if got := b.machines[0].state(); got != hostResettingPending {
+	if got := b.machines[0].state(); got != model.HostResettingPending {
 		t.Fatalf("a host that nobody rebooted is %s", got)
 	}
 	for _, m := range b.machines {
@@ -234,7 +236,7 @@ func TestCancelAndReset(t *testing.T) {
 	}
 	b.install()
 	for _, m := range b.machines {
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 	}
 	b.finalize()
 }
@@ -244,23 +246,23 @@ func TestWrongBootOrder(t *testing.T) {
 	b.compact(3)
 	b.install()
 	for _, m := range b.machines {
-		m.walk(stageRebooting)
+		m.walk(model.StageRebooting)
 		m.silent = true
 	}
 	m := b.machines[0]
 	if a := m.register(); a.status != http.StatusCreated {
 		t.Fatal(a.text)
 	}
-	want := infoWrongBoot + " DISK S1 (sda, /dev/disk/by-id/a)"
-	if got := m.get(); got["status"] != hostPendingUser || got["status_info"] != want {
+	want := model.InfoWrongBoot + " DISK S1 (sda, /dev/disk/by-id/a)"
+	if got := m.get(); got["status"] != model.HostPendingUser || got["status_info"] != want {
 		t.Fatalf("%v: %v", got["status"], got["status_info"])
 	}
-	b.until(clusterPendingUser)
+	b.until(model.ClusterPendingUser)
 	if a := m.register(); a.status != http.StatusForbidden {
 		t.Errorf("a second boot: %d, want 403", a.status)
 	}
 	for _, m := range b.machines {
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 	}
 	b.finalize()
 }
@@ -271,14 +273,14 @@ func TestTimeouts(t *testing.T) {
 		b.compact(3)
 		b.install()
 		for _, m := range b.machines {
-			m.walk(stageRebooting)
+			m.walk(model.StageRebooting)
 			m.silent = true
 		}
 		b.pass(41 * time.Minute)
-		if got := b.machines[0].state(); got != hostPendingUser {
+		if got := b.machines[0].state(); got != model.HostPendingUser {
 			t.Errorf("host %s", got)
 		}
-		if got := b.status(); got != clusterPendingUser {
+		if got := b.status(); got != model.ClusterPendingUser {
 			t.Errorf("cluster %s", got)
 		}
 	})
@@ -287,8 +289,8 @@ func TestTimeouts(t *testing.T) {
 		limit time.Duration
 		info  string
 	}{
-		{stageWriting, 30 * time.Minute, "Host failed to install because its installation stage Writing image to disk did not sufficiently progress in the last 30m0s."},
-		{stageConfiguring, time.Hour, "Host failed to install because its installation stage Configuring took longer than expected 1h0m0s"},
+		{model.StageWriting, 30 * time.Minute, "Host failed to install because its installation stage Writing image to disk did not sufficiently progress in the last 30m0s."},
+		{model.StageConfiguring, time.Hour, "Host failed to install because its installation stage Configuring took longer than expected 1h0m0s"},
 	} {
 		t.Run("a long stage fails: "+tc.stage, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -299,14 +301,14 @@ func TestTimeouts(t *testing.T) {
 			}
 			m := b.machines[0]
 			b.pass(tc.limit - time.Minute)
-			if got := m.state(); got != hostInProgress {
+			if got := m.state(); got != model.HostInProgress {
 				t.Errorf("before its time the host is %s", got)
 			}
 			b.pass(2 * time.Minute)
-			if h := m.get(); h["status"] != hostError || h["status_info"] != tc.info {
+			if h := m.get(); h["status"] != model.HostError || h["status_info"] != tc.info {
 				t.Errorf("%v: %v", h["status"], h["status_info"])
 			}
-			if got := b.status(); got != clusterError {
+			if got := b.status(); got != model.ClusterError {
 				t.Errorf("cluster %s", got)
 			}
 		})
@@ -320,21 +322,21 @@ func TestTimeouts(t *testing.T) {
 			switch {
 			case m.get()["bootstrap"] == true:
 				bootstrap = m
-				m.walk(stageBootkube)
+				m.walk(model.StageBootkube)
 			case first == nil:
 				first = m
-				m.walk(stageRebooting)
+				m.walk(model.StageRebooting)
 			default:
-				m.walk(stageDone)
+				m.walk(model.StageDone)
 			}
 		}
 		first.silent = true
 		b.pass(41 * time.Minute)
-		if host, got := first.state(), b.status(); host != hostPendingUser || got != clusterPendingUser {
+		if host, got := first.state(), b.status(); host != model.HostPendingUser || got != model.ClusterPendingUser {
 			t.Fatalf("host %s, cluster %s", host, got)
 		}
 		b.pass(2 * time.Hour)
-		if waiting, bootstrapping := first.state(), bootstrap.state(); waiting != hostPendingUser || bootstrapping != hostInProgress {
+		if waiting, bootstrapping := first.state(), bootstrap.state(); waiting != model.HostPendingUser || bootstrapping != model.HostInProgress {
 			t.Errorf("the cluster cannot do without it, but it is %s, and the bootstrap host %s", waiting, bootstrapping)
 		}
 	})
@@ -343,22 +345,22 @@ func TestTimeouts(t *testing.T) {
 		b.compact(3)
 		b.install()
 		b.pass(21 * time.Minute)
-		if got := b.machines[0].get(); got["status"] != hostError || got["status_info"] != infoStartTimedOut {
+		if got := b.machines[0].get(); got["status"] != model.HostError || got["status_info"] != model.InfoStartTimedOut {
 			t.Errorf("%v: %v", got["status"], got["status_info"])
 		}
 	})
 	t.Run("a silent host is disconnected and comes back", func(t *testing.T) {
 		b := newBench(t, nil)
 		b.compact(3)
-		b.until(clusterReady)
+		b.until(model.ClusterReady)
 		m := b.machines[2]
 		m.silent = true
 		b.pass(4 * time.Minute)
-		if got := m.state(); got != hostDisconnected || b.status() != clusterInsufficient {
+		if got := m.state(); got != model.HostDisconnected || b.status() != model.ClusterInsufficient {
 			t.Fatalf("host %s, cluster %s", got, b.status())
 		}
 		m.silent = false
-		b.until(clusterReady)
+		b.until(model.ClusterReady)
 	})
 }
 
@@ -367,7 +369,7 @@ func TestAddHosts(t *testing.T) {
 	b.compact(3)
 	b.install()
 	for _, m := range b.machines {
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 		m.silent = true
 	}
 	b.finalize()
@@ -375,7 +377,7 @@ func TestAddHosts(t *testing.T) {
 	if a := late.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Cannot add hosts to an existing cluster using the original Discovery ISO.") {
 		t.Errorf("the day-1 image after the installation: %d %s", a.status, a.reason())
 	}
-	if got := b.get()["hosts"].([]any); len(got) != 3 || b.status() != clusterInstalled {
+	if got := b.get()["hosts"].([]any); len(got) != 3 || b.status() != model.ClusterInstalled {
 		t.Errorf("the host that was refused shows: %d hosts of a cluster that is %s", len(got), b.status())
 	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
@@ -384,19 +386,19 @@ func TestAddHosts(t *testing.T) {
 	}
 	b.machines = append(b.machines, late)
 	b.pass(40 * time.Second)
-	if got := late.get(); got["status"] != hostKnown || got["kind"] != kindAddedHost || got["role"] != roleWorker {
+	if got := late.get(); got["status"] != model.HostKnown || got["kind"] != model.KindAddedHost || got["role"] != model.RoleWorker {
 		t.Fatalf("%v %v %v: %v", got["status"], got["kind"], got["role"], got["status_info"])
 	}
 	b.must("POST", late.path()+"/actions/install", nil)
 	late.poll()
-	late.walk(stageRebooting)
-	if got := late.get(); got["status"] != hostAdded || got["status_info"] != infoRebootedDay2 {
+	late.walk(model.StageRebooting)
+	if got := late.get(); got["status"] != model.HostAdded || got["status_info"] != model.InfoRebootedDay2 {
 		t.Errorf("%v: %v", got["status"], got["status_info"])
 	}
-	if got := late.progressed(); got != stageDone {
+	if got := late.progressed(); got != model.StageDone {
 		t.Errorf("after its reboot the host is at %q", got)
 	}
-	for stage, status := range map[string]int{stageConfiguring: 409, stageJoined: 409, stageDone: 200} {
+	for stage, status := range map[string]int{model.StageConfiguring: 409, model.StageJoined: 409, model.StageDone: 200} {
 		if a := late.stage(stage, ""); a.status != status {
 			t.Errorf("%s after the reboot: %d", stage, a.status)
 		}
@@ -413,24 +415,24 @@ func TestPool(t *testing.T) {
 	b.infraEnv = pool["id"].(string)
 	m := b.boot()
 	b.pass(20 * time.Second)
-	if got := m.state(); got != hostKnownUnbound {
+	if got := m.state(); got != model.HostKnownUnbound {
 		t.Fatalf("host %s", got)
 	}
 	if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != 409 {
 		t.Errorf("unbinding an unbound host: %d", a.status)
 	}
 	b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
-	if got := m.state(); got != hostBinding {
+	if got := m.state(); got != model.HostBinding {
 		t.Fatalf("host %s", got)
 	}
 	m.poll() // exits and registers again
-	if got := m.get(); got["status"] != hostDiscovering || got["cluster_id"] != b.cluster {
+	if got := m.get(); got["status"] != model.HostDiscovering || got["cluster_id"] != b.cluster {
 		t.Fatalf("%v in %v", got["status"], got["cluster_id"])
 	}
 	b.must("POST", m.path()+"/actions/unbind", nil)
 	m.poll()
 	b.pass(20 * time.Second)
-	if got := m.get(); got["status"] != hostKnownUnbound || got["cluster_id"] != nil {
+	if got := m.get(); got["status"] != model.HostKnownUnbound || got["cluster_id"] != nil {
 		t.Errorf("%v in %v", got["status"], got["cluster_id"])
 	}
 }
@@ -444,12 +446,12 @@ func TestUnbind(t *testing.T) {
 		reason string
 		after  string
 	}{
-		{state: hostKnown, status: 200, after: hostUnbinding},
-		{state: hostPreparing, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: hostPreparing},
-		{state: hostInProgress, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: hostInProgress},
-		{state: hostInProgress, hub: true, status: 200, after: hostUnbindingPending},
-		{state: hostError, status: 200, after: hostUnbindingPending},
-		{state: hostResettingPending, status: 500, reason: "no condition found to run transition", after: hostResettingPending},
+		{state: model.HostKnown, status: 200, after: model.HostUnbinding},
+		{state: model.HostPreparing, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: model.HostPreparing},
+		{state: model.HostInProgress, status: 409, reason: "Cannot unbind Host %s while it is in the middle of installing.", after: model.HostInProgress},
+		{state: model.HostInProgress, hub: true, status: 200, after: model.HostUnbindingPending},
+		{state: model.HostError, status: 200, after: model.HostUnbindingPending},
+		{state: model.HostResettingPending, status: 500, reason: "no condition found to run transition", after: model.HostResettingPending},
 	} {
 		t.Run(fmt.Sprintf("%s, hub %t", tc.state, tc.hub), func(t *testing.T) {
 			b := newBench(t, nil)
@@ -460,7 +462,7 @@ func TestUnbind(t *testing.T) {
 			b.pass(20 * time.Second)
 			b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
 			m.poll()
-			b.s.hosts[b.infraEnv+"/"+m.id].state = tc.state
+			b.s.hosts[b.infraEnv+"/"+m.id].State = tc.state
 			reason := strings.Replace(tc.reason, "%s", m.id, 1)
 			if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != tc.status || a.reason() != reason {
 				t.Errorf("%d %s", a.status, a.text)

@@ -5,17 +5,20 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // knowledgeRoutes answer what the service knows without any cluster.
 func (s *Service) knowledgeRoutes(r *router) {
 	r.on("GET /v2/openshift-versions", s.openshiftVersions)
-	r.on("GET /v2/release-sources", func(*call) (reply, error) { return ok(versions.ReleaseSources()) })
-	r.on("GET /v2/component-versions", func(*call) (reply, error) { return ok(versions.Components()) })
-	version := required("openshift_version")
-	arch := choice("cpu_architecture", "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi")
-	platform := choice("platform_type", "baremetal", "none", "nutanix", "vsphere", "external")
+	r.on("GET /v2/release-sources", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.ReleaseSources()) })
+	r.on("GET /v2/component-versions", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.Components()) })
+	version := wire.Required("openshift_version")
+	arch := wire.Choice("cpu_architecture", "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi")
+	platform := wire.Choice("platform_type", "baremetal", "none", "nutanix", "vsphere", "external")
 	r.on("GET /v2/support-levels/features", s.features, version, arch, platform)
 	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures, version, arch, platform)
 	r.on("GET /v2/support-levels/architectures", s.architectures, version)
@@ -25,75 +28,75 @@ func (s *Service) knowledgeRoutes(r *router) {
 	r.on("GET /v2/operators/bundles/{id}", s.bundle)
 }
 
-func (s *Service) openshiftVersions(c *call) (reply, error) {
+func (s *Service) openshiftVersions(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
 	list := versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true")
-	return ok(list)
+	return wire.OK(list)
 }
 
 // featureQuery reads what support levels are asked for.
-func featureQuery(c *call) versions.Query {
+func featureQuery(c *wire.Call) versions.Query {
 	q := c.URL.Query()
 	return versions.Query{OpenshiftVersion: q.Get("openshift_version"), CPUArchitecture: q.Get("cpu_architecture"),
 		PlatformType: q.Get("platform_type"), ExternalPlatform: q.Get("external_platform_name")}
 }
 
-func (s *Service) features(c *call) (reply, error) {
+func (s *Service) features(c *wire.Call) (wire.Reply, error) {
 	q := featureQuery(c)
 	levels := versions.FeatureLevels(q)
 	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
-	return ok(map[string]any{"features": levels})
+	return wire.OK(map[string]any{"features": levels})
 }
 
-func (s *Service) detailedFeatures(c *call) (reply, error) {
+func (s *Service) detailedFeatures(c *wire.Call) (wire.Reply, error) {
 	q := featureQuery(c)
 	answer := versions.DetailedFeatures(q)
 	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
 	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
-	return ok(answer)
+	return wire.OK(answer)
 }
 
-func (s *Service) architectures(c *call) (reply, error) {
+func (s *Service) architectures(c *wire.Call) (wire.Reply, error) {
 	q := featureQuery(c)
-	return ok(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
+	return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
 }
 
-func (s *Service) operators(*call) (reply, error) {
-	return ok(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
+func (s *Service) operators(*wire.Call) (wire.Reply, error) {
+	return wire.OK(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
 }
 
-func (s *Service) operatorProperties(c *call) (reply, error) {
+func (s *Service) operatorProperties(c *wire.Call) (wire.Reply, error) {
 	name := c.PathValue("operator_name")
 	properties, found := versions.OperatorProperties(name)
 	if !found {
-		return reply{}, notFound("operator %s not found", name)
+		return wire.Reply{}, wire.NotFound("operator %s not found", name)
 	}
-	return ok(properties)
+	return wire.OK(properties)
 }
 
-func (s *Service) bundles(c *call) (reply, error) {
+func (s *Service) bundles(c *wire.Call) (wire.Reply, error) {
 	q := featureQuery(c)
-	return ok(versions.Bundles(q))
+	return wire.OK(versions.Bundles(q))
 }
 
-func (s *Service) bundle(c *call) (reply, error) {
+func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
 	id := c.PathValue("id")
 	b, found := versions.BundleByID(id)
 	if !found {
-		return reply{}, refuse(http.StatusInternalServerError, "bundle '%s' is not supported", id)
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "bundle '%s' is not supported", id)
 	}
-	return ok(b)
+	return wire.OK(b)
 }
 
-func (s *Service) supportedPlatforms(c *call) (reply, error) {
+func (s *Service) supportedPlatforms(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "error getting cluster, error: record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	if cl.isSingle() || len(cl.hosts) == 0 {
-		return ok([]string{platformNone})
+	if cl.IsSingle() || len(cl.Hosts) == 0 {
+		return wire.OK([]string{model.PlatformNone})
 	}
-	return ok([]string{platformBaremetal, platformNone, "external"})
+	return wire.OK([]string{model.PlatformBaremetal, model.PlatformNone, "external"})
 }
 
 // roleNeeds is what a role must have, as preflight-requirements prints it.
@@ -109,30 +112,30 @@ type operatorNeeds struct {
 }
 
 // preflight tells what machines the cluster needs.
-func (s *Service) preflight(c *call) (reply, error) {
+func (s *Service) preflight(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	master := versions.Master
-	if cl.isSingle() {
+	if cl.IsSingle() {
 		master = versions.SingleNode
 	}
 	needs := []operatorNeeds{}
 	for _, name := range versions.Operators() {
-		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.isSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
+		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
 		for _, role := range []string{versions.Master, versions.Worker} {
 			asked := role
 			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
 				asked = master
 			}
-			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: added(cl.OpenshiftVersion, asked, name)}
+			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: validate.OperatorHardware(cl.OpenshiftVersion, asked, name)}
 		}
 		needs = append(needs, entry)
 	}
 	control, worker := versions.RoleHardware(cl.OpenshiftVersion, master), workerNeeds(cl.OpenshiftVersion)
-	control.TPM, worker.TPM = cl.needsTPM(roleMaster), cl.needsTPM(roleWorker)
-	return ok(map[string]any{
+	control.TPM, worker.TPM = validate.NeedsTPM(cl, model.RoleMaster), validate.NeedsTPM(cl, model.RoleWorker)
+	return wire.OK(map[string]any{
 		"ocp":       map[string]roleNeeds{versions.Master: {Quantitative: control}, versions.Worker: {Quantitative: worker}},
 		"operators": needs,
 	})
@@ -144,10 +147,4 @@ func workerNeeds(version string) versions.Hardware {
 	h := versions.RoleHardware(version, versions.Worker)
 	h.DiskSpeedMs = versions.RoleHardware(version, versions.Master).DiskSpeedMs
 	return h
-}
-
-// added is what one operator needs on top of the role's own needs.
-func added(version, role, operator string) versions.Hardware {
-	with, without := versions.HostHardware(version, role, []string{operator}), versions.RoleHardware(version, role)
-	return versions.Hardware{CPUCores: with.CPUCores - without.CPUCores, RAMMiB: with.RAMMiB - without.RAMMiB, DiskGB: with.DiskGB - without.DiskGB}
 }

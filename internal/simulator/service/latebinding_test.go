@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // pooled is a bench with a cluster and n machines of an infra-env without one.
@@ -28,7 +30,7 @@ func (m *machine) bind() answer {
 func TestBoundHost(t *testing.T) {
 	b := pooled(t, 1)
 	m := b.machines[0]
-	b.must("PATCH", m.path(), fields{"host_name": "cp-0", "host_role": roleMaster, "disks_selected_config": []fields{{"id": "/dev/disk/by-id/b", "role": "install"}}})
+	b.must("PATCH", m.path(), fields{"host_name": "cp-0", "host_role": model.RoleMaster, "disks_selected_config": []fields{{"id": "/dev/disk/by-id/b", "role": "install"}}})
 	for _, tc := range []struct {
 		body   any
 		reason string
@@ -51,27 +53,27 @@ func TestBoundHost(t *testing.T) {
 			}
 		}
 	}
-	chosen := fields{"requested_hostname": "cp-0", "role": roleMaster, "installation_disk_id": "/dev/disk/by-id/b", "cluster_id": b.cluster}
-	holds("pooled", m.get(), hostKnownUnbound, fields{"requested_hostname": "cp-0", "role": roleMaster})
-	holds("bound", m.bind().object(), hostBinding, chosen)
-	holds("bound", m.get(), hostBinding, fields{"inventory": nil})
+	chosen := fields{"requested_hostname": "cp-0", "role": model.RoleMaster, "installation_disk_id": "/dev/disk/by-id/b", "cluster_id": b.cluster}
+	holds("pooled", m.get(), model.HostKnownUnbound, fields{"requested_hostname": "cp-0", "role": model.RoleMaster})
+	holds("bound", m.bind().object(), model.HostBinding, chosen)
+	holds("bound", m.get(), model.HostBinding, fields{"inventory": nil})
 	if a := b.call("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster}); a.status != 409 || a.reason() != "Host "+m.id+" is already bound to cluster "+b.cluster {
 		t.Errorf("bound twice: %d %s", a.status, a.text)
 	}
 	m.poll() // exits and registers again
-	holds("started anew", m.get(), hostDiscovering, chosen)
+	holds("started anew", m.get(), model.HostDiscovering, chosen)
 	b.pass(40 * time.Second)
-	holds("alone in the cluster", m.get(), hostInsufficient, chosen)
+	holds("alone in the cluster", m.get(), model.HostInsufficient, chosen)
 
-	lost := fields{"requested_hostname": "cp-0", "role": roleAuto, "cluster_id": nil, "bootstrap": nil}
-	holds("unbound", b.must("POST", m.path()+"/actions/unbind", nil).object(), hostUnbinding, lost)
+	lost := fields{"requested_hostname": "cp-0", "role": model.RoleAuto, "cluster_id": nil, "bootstrap": nil}
+	holds("unbound", b.must("POST", m.path()+"/actions/unbind", nil).object(), model.HostUnbinding, lost)
 	if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != 409 || a.reason() != "Host "+m.id+" is already unbound" {
 		t.Errorf("unbound twice: %d %s", a.status, a.text)
 	}
 	m.poll()
-	holds("started anew", m.get(), hostDiscoveringUnbound, lost)
+	holds("started anew", m.get(), model.HostDiscoveringUnbound, lost)
 	b.pass(20 * time.Second)
-	holds("back in the pool", m.get(), hostKnownUnbound, lost)
+	holds("back in the pool", m.get(), model.HostKnownUnbound, lost)
 }
 
 // TestUnboundWhilePreparing takes a host out of a cluster that is about to install:
@@ -81,22 +83,22 @@ func TestUnboundWhilePreparing(t *testing.T) {
 	for _, m := range b.machines {
 		m.bind()
 	}
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-	if got := b.status(); got != clusterPreparing {
+	if got := b.status(); got != model.ClusterPreparing {
 		t.Fatalf("the cluster is %s", got)
 	}
 	gone := b.machines[1]
 	b.must("POST", gone.path()+"/actions/unbind", nil)
-	b.until(clusterError)
-	b.is(clusterError, infoHostsInError)
+	b.until(model.ClusterError)
+	b.is(model.ClusterError, model.InfoHostsInError)
 	b.pass(20 * time.Second)
 	for _, m := range b.machines {
-		if got := m.get(); m != gone && (got["status"] != hostError || got["status_info"] != infoClusterFailed) {
+		if got := m.get(); m != gone && (got["status"] != model.HostError || got["status_info"] != model.InfoClusterFailed) {
 			t.Errorf("%s is %v, %v", m.name, got["status"], got["status_info"])
 		}
 	}
-	if got := gone.state(); strings.HasPrefix(got, hostInstalling) || got == hostError {
+	if got := gone.state(); strings.HasPrefix(got, model.HostInstalling) || got == model.HostError {
 		t.Errorf("the host that was taken out is %s", got)
 	}
 }
@@ -105,7 +107,7 @@ func TestUnboundWhilePreparing(t *testing.T) {
 func TestDeletedHostComesBack(t *testing.T) {
 	b := pooled(t, 1)
 	m := b.machines[0]
-	b.must("PATCH", m.path(), fields{"host_name": "cp-0", "host_role": roleMaster})
+	b.must("PATCH", m.path(), fields{"host_name": "cp-0", "host_role": model.RoleMaster})
 	m.bind()
 	b.pass(40 * time.Second)
 	if a := b.must("DELETE", m.path(), nil); a.status != 204 {
@@ -119,7 +121,7 @@ func TestDeletedHostComesBack(t *testing.T) {
 	}
 	m.register()
 	b.pass(20 * time.Second)
-	if got := m.get(); got["status"] != hostKnownUnbound || got["role"] != roleAuto || got["cluster_id"] != nil || got["requested_hostname"] != m.name {
+	if got := m.get(); got["status"] != model.HostKnownUnbound || got["role"] != model.RoleAuto || got["cluster_id"] != nil || got["requested_hostname"] != m.name {
 		t.Errorf("back again: %v, %v in %v, named %v", got["status"], got["role"], got["cluster_id"], got["requested_hostname"])
 	}
 }

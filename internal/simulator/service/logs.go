@@ -3,52 +3,56 @@ package service
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
+	"slices"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // uploadLogs takes an archive from a host or from the controller, as the form
 // field upfile.
-func (s *Service) uploadLogs(c *call) (reply, error) {
+func (s *Service) uploadLogs(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	content, err := formFile(c)
 	if err != nil {
-		return reply{}, badRequest("%s", err)
+		return wire.Reply{}, wire.BadRequest("%s", err)
 	}
 	q := c.URL.Query()
-	now := millis(s.now())
+	now := model.Millis(s.now())
 	switch kind := q.Get("logs_type"); kind {
 	case "controller":
-		cl.logs["controller"] = content
+		cl.Logs["controller"] = content
 		cl.ControllerLogsCollectedAt = now
 		s.note(cl, "cluster_logs_uploaded", severityInfo, "Uploaded logs for the cluster")
 	case "host", "node-boot":
 		h, err := s.getHost(q.Get("infra_env_id"), q.Get("host_id"))
 		if err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
-		cl.logs[kind+"/"+h.ID] = content
+		cl.Logs[kind+"/"+h.ID] = content
 		h.LogsCollectedAt = now
-		s.noteHost(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.name(), cl.ID)
+		s.noteHost(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.Name(), cl.ID)
 	}
-	return noContent()
+	return wire.NoContent()
 }
 
-func formFile(c *call) ([]byte, error) {
+func formFile(c *wire.Call) ([]byte, error) {
 	_, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, fmt.Errorf("reading the form: %w", err)
 	}
-	r := multipart.NewReader(bytes.NewReader(c.body), params["boundary"])
+	r := multipart.NewReader(bytes.NewReader(c.Content), params["boundary"])
 	for {
 		part, err := r.NextPart()
 		if err != nil {
@@ -60,64 +64,66 @@ func formFile(c *call) ([]byte, error) {
 	}
 }
 
-func (s *Service) clusterLogsProgress(c *call) (reply, error) {
+func (s *Service) clusterLogsProgress(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	state := logsState(c)
 	if state == "requested" {
-		cl.ControllerLogsStartedAt = millis(s.now())
+		cl.ControllerLogsStartedAt = model.Millis(s.now())
 	}
 	cl.LogsInfo = state
-	return noContent()
+	return wire.NoContent()
 }
 
-func (s *Service) hostLogsProgress(c *call) (reply, error) {
+func (s *Service) hostLogsProgress(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	state := logsState(c)
 	if state == "requested" {
-		h.LogsStartedAt = millis(s.now())
+		h.LogsStartedAt = model.Millis(s.now())
 	}
 	h.LogsInfo = state
-	return noContent()
+	return wire.NoContent()
 }
 
-func logsState(c *call) string { return string(*taken[models.LogsProgressParams](c).LogsState) }
+func logsState(c *wire.Call) string {
+	return string(*wire.Taken[models.LogsProgressParams](c).LogsState)
+}
 
 // downloadLogs packs what there is: always the events and the cluster itself,
 // and whatever was uploaded.
-func (s *Service) downloadLogs(c *call) (reply, error) {
+func (s *Service) downloadLogs(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	q := c.URL.Query()
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")
 	switch kind {
 	case "controller":
-		content, found := cl.logs["controller"]
+		content, found := cl.Logs["controller"]
 		if !found {
-			return reply{}, conflict("Controller Logs for cluster %s were not found", cl.ID)
+			return wire.Reply{}, wire.Conflict("Controller Logs for cluster %s were not found", cl.ID)
 		}
-		return file("cluster_"+cl.ID+"_controller.tar.gz", content)
+		return wire.File("cluster_"+cl.ID+"_controller.tar.gz", content)
 	case "host", "node-boot":
 		if hostID == "" {
-			return reply{}, badRequest("Host ID must be provided for downloading host logs")
+			return wire.Reply{}, wire.BadRequest("Host ID must be provided for downloading host logs")
 		}
-		content, found := cl.logs[kind+"/"+hostID]
+		content, found := cl.Logs[kind+"/"+hostID]
 		if !found {
-			return reply{}, conflict("Logs for host %s were not found", hostID)
+			return wire.Reply{}, wire.Conflict("Logs for host %s were not found", hostID)
 		}
-		return file("cluster_"+cl.ID+"_host_"+hostID+".tar.gz", content)
+		return wire.File("cluster_"+cl.ID+"_host_"+hostID+".tar.gz", content)
 	}
 	return s.allLogs(cl)
 }
 
-func (s *Service) allLogs(cl *cluster) (reply, error) {
+func (s *Service) allLogs(cl *model.Cluster) (wire.Reply, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	now := s.now()
@@ -135,35 +141,22 @@ func (s *Service) allLogs(cl *cluster) (reply, error) {
 		}
 	}
 	entries := map[string][]byte{
-		"cluster_events.json":   []byte(inString(events)),
-		"cluster_metadata.json": []byte(inString(s.printCluster(cl, clusterDetail{hosts: true}))),
+		"cluster_events.json":   []byte(model.InString(events)),
+		"cluster_metadata.json": []byte(model.InString(s.printCluster(cl, clusterDetail{hosts: true}))),
 	}
-	for key, content := range cl.logs {
+	for key, content := range cl.Logs {
 		name := strings.ReplaceAll(key, "/", "_")
 		entries[cl.Name+"_"+name+".tar.gz"] = content
 	}
-	for _, name := range sortedKeys(entries) {
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if err := add(name, entries[name]); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
 	if err := w.Close(); err != nil {
-		return reply{}, fmt.Errorf("packing the logs: %w", err)
+		return wire.Reply{}, fmt.Errorf("packing the logs: %w", err)
 	}
-	return file("cluster_"+cl.ID+"_logs.tar", out.Bytes())
-}
-
-// gzipped compresses content.
-func gzipped(content []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := w.Write(content); err != nil {
-		return nil, fmt.Errorf("compressing: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("compressing: %w", err)
-	}
-	return out.Bytes(), nil
+	return wire.File("cluster_"+cl.ID+"_logs.tar", out.Bytes())
 }
 
 func logTypes() []string { return []string{"host", "controller", "all", "node-boot"} }

@@ -12,13 +12,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/openshift/assisted-service/models"
-)
 
-// manifest is a file that goes into the cluster.
-type manifest struct {
-	content []byte
-	system  bool
-}
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+)
 
 // wireManifest is how a manifest is listed.
 type wireManifest struct {
@@ -35,96 +32,96 @@ const manifestPattern = `^[^\/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`
 // maxManifest is how large a manifest may be.
 const maxManifest = 1 << 20
 
-func printManifest(key string, m manifest) wireManifest {
+func printManifest(key string, m model.Manifest) wireManifest {
 	folder, name := path.Split(key)
 	source := "user"
-	if m.system {
+	if m.System {
 		source = "system"
 	}
 	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
 }
 
-func (s *Service) listManifests(c *call) (reply, error) {
+func (s *Service) listManifests(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	all := c.URL.Query().Get("include_system_generated") == "true"
 	list := []wireManifest{}
-	for _, key := range sortedKeys(cl.manifests) {
-		if m := cl.manifests[key]; all || !m.system {
+	for _, key := range slices.Sorted(maps.Keys(cl.Manifests)) {
+		if m := cl.Manifests[key]; all || !m.System {
 			list = append(list, printManifest(key, m))
 		}
 	}
-	return ok(list)
+	return wire.OK(list)
 }
 
 func checkManifestName(field, name string) error {
 	if !manifestShape.MatchString(name) {
-		return malformed("%s in body should match '%s'", field, manifestPattern)
+		return wire.Malformed("%s in body should match '%s'", field, manifestPattern)
 	}
 	return nil
 }
 
-func (s *Service) createManifest(c *call) (reply, error) {
+func (s *Service) createManifest(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.CreateManifestParams](c)
+	p := wire.Taken[models.CreateManifestParams](c)
 	if err := checkManifestName("file_name", *p.FileName); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	folder := value(p.Folder)
+	folder := model.Value(p.Folder)
 	if folder == "" {
 		folder = "manifests"
 	}
-	content, err := cl.manifestContent(folder, *p.FileName, *p.Content)
+	content, err := manifestContent(cl, folder, *p.FileName, *p.Content)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	key := folder + "/" + *p.FileName
-	cl.manifests[key] = manifest{content: content}
-	cl.use(true, "Custom manifest", nil)
-	return created(printManifest(key, cl.manifests[key]))
+	cl.Manifests[key] = model.Manifest{Content: content}
+	cl.RecordUse(true, "Custom manifest", nil)
+	return wire.Created(printManifest(key, cl.Manifests[key]))
 }
 
 // manifestContent decodes and checks a manifest.
-func (c *cluster) manifestContent(folder, name, encoded string) ([]byte, error) {
+func manifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, error) {
 	if strings.ContainsRune(name, ' ') {
-		return nil, refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
+		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
 	}
 	content, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, badRequest("failed to base64-decode cluster manifest content for cluster %s", c.ID)
+		return nil, wire.BadRequest("failed to base64-decode cluster manifest content for cluster %s", c.ID)
 	}
 	if len(content) > maxManifest {
-		return nil, badRequest("Manifest content of file %s/%s for cluster ID %s exceeds the maximum file size of 1MiB", folder, name, c.ID)
+		return nil, wire.BadRequest("Manifest content of file %s/%s for cluster ID %s exceeds the maximum file size of 1MiB", folder, name, c.ID)
 	}
 	where := folder + "/" + name
 	switch {
 	case strings.Contains(path.Ext(name), ".patch"):
-		return content, c.checkPatch(where, content)
+		return content, checkPatch(c, where, content)
 	case path.Ext(name) == ".json":
 		if !json.Valid(content) {
-			return nil, badRequest("Manifest content of file %s for cluster ID %s has an illegal JSON format", where, c.ID)
+			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an illegal JSON format", where, c.ID)
 		}
 	default:
 		if err := yaml.Unmarshal(content, new(any)); err != nil {
-			return nil, badRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID, yamlProblem(err))
+			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID, yamlProblem(err))
 		}
 	}
 	return content, nil
 }
 
 // checkPatch wants a list of JSON patch operations.
-func (c *cluster) checkPatch(where string, content []byte) error {
+func checkPatch(c *model.Cluster, where string, content []byte) error {
 	var patch any
 	if err := yaml.Unmarshal(content, &patch); err != nil {
-		return badRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
+		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
 	}
 	if list, ok := patch.([]any); !ok || len(list) == 0 {
-		return badRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!map into yamlpatch.Patch", where, c.ID)
+		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!map into yamlpatch.Patch", where, c.ID)
 	}
 	return nil
 }
@@ -134,19 +131,19 @@ func yamlProblem(err error) string {
 	if strings.Contains(err.Error(), "map") {
 		return "mapping values are not allowed in this context"
 	}
-	return firstLine(err.Error())
+	return wire.FirstLine(err.Error())
 }
 
-func (s *Service) updateManifest(c *call) (reply, error) {
+func (s *Service) updateManifest(c *wire.Call) (wire.Reply, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	p := taken[models.UpdateManifestParams](c)
+	p := wire.Taken[models.UpdateManifestParams](c)
 	key := p.Folder + "/" + p.FileName
-	m, found := cl.manifests[key]
+	m, found := cl.Manifests[key]
 	if !found {
-		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
+		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
 	}
 	folder, name := p.Folder, p.FileName
 	if p.UpdatedFolder != nil {
@@ -155,46 +152,46 @@ func (s *Service) updateManifest(c *call) (reply, error) {
 	if p.UpdatedFileName != nil {
 		name = *p.UpdatedFileName
 		if err := checkManifestName("updated_file_name", name); err != nil {
-			return reply{}, err
+			return wire.Reply{}, err
 		}
 	}
-	content := m.content
+	content := m.Content
 	if p.UpdatedContent != nil {
-		if content, err = cl.manifestContent(folder, name, *p.UpdatedContent); err != nil {
-			return reply{}, err
+		if content, err = manifestContent(cl, folder, name, *p.UpdatedContent); err != nil {
+			return wire.Reply{}, err
 		}
 	}
-	delete(cl.manifests, key)
+	delete(cl.Manifests, key)
 	key = folder + "/" + name
-	cl.manifests[key] = manifest{content: content}
-	return ok(printManifest(key, cl.manifests[key]))
+	cl.Manifests[key] = model.Manifest{Content: content}
+	return wire.OK(printManifest(key, cl.Manifests[key]))
 }
 
-func (s *Service) deleteManifest(c *call) (reply, error) {
+func (s *Service) deleteManifest(c *wire.Call) (wire.Reply, error) {
 	cl, key, err := s.manifestOf(c)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	delete(cl.manifests, key)
-	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.manifests)), func(m manifest) bool { return !m.system })
-	cl.use(own, "Custom manifest", nil)
-	return reply{status: http.StatusOK}, nil
+	delete(cl.Manifests, key)
+	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.Manifests)), func(m model.Manifest) bool { return !m.System })
+	cl.RecordUse(own, "Custom manifest", nil)
+	return wire.Reply{Status: http.StatusOK}, nil
 }
 
-func (s *Service) readManifest(c *call) (reply, error) {
+func (s *Service) readManifest(c *wire.Call) (wire.Reply, error) {
 	cl, key, err := s.manifestOf(c)
 	if err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
-	m, found := cl.manifests[key]
+	m, found := cl.Manifests[key]
 	if !found {
-		return reply{}, notFound("object %s/manifests/%s was not found", cl.ID, key)
+		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
 	}
-	return file(path.Base(key), m.content)
+	return wire.File(path.Base(key), m.Content)
 }
 
 // manifestOf reads which manifest the query names.
-func (s *Service) manifestOf(c *call) (*cluster, string, error) {
+func (s *Service) manifestOf(c *wire.Call) (*model.Cluster, string, error) {
 	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
 	if err != nil {
 		return nil, "", err

@@ -4,6 +4,9 @@ import (
 	"crypto/subtle"
 	"slices"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // Media is what an infra-env puts into its discovery media.
@@ -32,24 +35,29 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if e == nil {
 		return Media{}, false
 	}
-	full, err := s.discoveryIgnition(e, fullISO)
+	full, err := s.ignitionOf(e, discovery.FullISO)
 	if err != nil {
 		return Media{}, false
 	}
-	minimal, err := s.discoveryIgnition(e, minimalISO)
+	minimal, err := s.ignitionOf(e, discovery.MinimalISO)
 	if err != nil {
 		return Media{}, false
 	}
-	netboot, err := s.discoveryIgnition(e, "")
+	netboot, err := s.ignitionOf(e, "")
 	if err != nil {
 		return Media{}, false
 	}
-	network, err := e.minimalArchive()
-	if err != nil {
-		return Media{}, false
+	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: discovery.KernelArguments(e), StaticNetwork: discovery.MinimalArchive(e),
+		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt)}, true
+}
+
+// ignitionOf is the discovery Ignition of an infra-env.
+func (s *Service) ignitionOf(e *model.InfraEnv, isoType string) (string, error) {
+	agent := discovery.Agent{Service: s.cfg.PublicURL()}
+	if s.cfg.AgentToken != nil {
+		agent.Token = s.cfg.AgentToken(e.ID, discovery.CloudSecret(e.PullSecret))
 	}
-	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: e.kernelArguments(), StaticNetwork: network,
-		SigningKey: e.signingKey, Updated: time.Time(e.UpdatedAt)}, true
+	return discovery.Ignition(e, isoType, agent)
 }
 
 // KnowsAgentSecret tells whether a secret is the cloud.openshift.com entry of a
@@ -59,12 +67,12 @@ func (s *Service) KnowsAgentSecret(secret string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.infraEnvs {
-		if known := cloudSecret(e.pullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if known := discovery.CloudSecret(e.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
 			return true
 		}
 	}
 	for _, c := range s.clusters {
-		if known := cloudSecret(c.pullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if known := discovery.CloudSecret(c.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
 			return true
 		}
 	}
@@ -77,21 +85,8 @@ func (s *Service) HasHosts(infraEnvID string, hosts []string) bool {
 	defer s.mu.Unlock()
 	known := s.hostsOfInfraEnv(infraEnvID)
 	return !slices.ContainsFunc(hosts, func(id string) bool {
-		return !slices.ContainsFunc(known, func(h *host) bool { return h.ID == id })
+		return !slices.ContainsFunc(known, func(h *model.Host) bool { return h.ID == id })
 	})
-}
-
-// cloudSecret is the cloud.openshift.com entry of a pull secret.
-func cloudSecret(text string) string {
-	var secret struct {
-		Auths map[string]struct {
-			Auth string `json:"auth"`
-		} `json:"auths"`
-	}
-	if unmarshal(text, &secret) != nil {
-		return ""
-	}
-	return secret.Auths["cloud.openshift.com"].Auth
 }
 
 // newSecret makes a key from the service's own source of chance.

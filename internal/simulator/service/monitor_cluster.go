@@ -5,51 +5,48 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // tickCluster judges a cluster anew and moves it on.
-func (s *Service) tickCluster(c *cluster) {
-	if oneOf(c.Status, clusterInsufficient, clusterPendingInput, clusterReady, clusterPreparing) {
+func (s *Service) tickCluster(c *model.Cluster) {
+	if model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady, model.ClusterPreparing) {
 		s.judgeCluster(c)
-		c.assignMachineNetworks()
-		c.updateGroupsAndCollisions()
-		c.forceSchedulable()
+		validate.AssignMachineNetworks(c)
+		validate.UpdateGroupsAndCollisions(c)
+		forceSchedulable(c)
 	}
 	switch c.Status {
-	case clusterInsufficient, clusterPendingInput, clusterReady:
+	case model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady:
 		s.moveIdle(c)
-	case clusterPreparing:
+	case model.ClusterPreparing:
 		s.movePreparation(c)
-	case clusterInstalling, clusterPendingUser:
+	case model.ClusterInstalling, model.ClusterPendingUser:
 		s.moveInstallation(c)
-	case clusterFinalizing:
+	case model.ClusterFinalizing:
 		s.moveFinalizing(c)
 	}
 }
 
 // judgeCluster evaluates the validations.
-func (s *Service) judgeCluster(c *cluster) {
-	broken, fixed := c.checks.set(s.made(s.evaluateCluster(c)))
+func (s *Service) judgeCluster(c *model.Cluster) {
+	broken, fixed := c.Checks.Set(s.made(validate.Cluster(c)))
 	for _, o := range broken {
-		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.how())
+		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.How())
 	}
 	for _, o := range fixed {
 		s.note(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
 	}
-	c.ValidationsInfo = c.checks.text
+	c.ValidationsInfo = c.Checks.Text
 }
 
 // forceSchedulable notes whether the control plane has to take ordinary workloads, for
 // want of workers. The service does so when hosts come and go, at an install and at each
 // look of its monitor, not when a host gets another role.
-func (c *cluster) forceSchedulable() {
-	c.SchedulableMastersForced = ptr(c.ControlPlaneCount != 0 && c.workersAsked() < 2)
-}
-
-// workersAsked counts the workers, chosen or suggested.
-func (c *cluster) workersAsked() int {
-	_, _, workers, _ := c.countRoles()
-	return workers
+func forceSchedulable(c *model.Cluster) {
+	c.SchedulableMastersForced = new(c.ControlPlaneCount != 0 && validate.WorkersAsked(c) < 2)
 }
 
 // inputChecks are the validations that only the user's input can fulfil.
@@ -59,21 +56,21 @@ func inputChecks() []string {
 }
 
 // moveIdle decides the state of a cluster that nobody has told to install.
-func (s *Service) moveIdle(c *cluster) {
+func (s *Service) moveIdle(c *model.Cluster) {
 	for _, id := range inputChecks() {
-		if !good(c.checks.status(id)) && !c.ignoresCluster(id) {
-			s.setCluster(c, clusterPendingInput, infoInputRequired)
+		if !model.Good(c.Checks.Status(id)) && !ignoresCluster(c, id) {
+			s.setCluster(c, model.ClusterPendingInput, model.InfoInputRequired)
 			return
 		}
 	}
-	hindered := slices.ContainsFunc(c.checks.list, func(o check) bool {
-		return !good(o.Status) && !c.ignoresCluster(o.ID)
+	hindered := slices.ContainsFunc(c.Checks.List, func(o model.Check) bool {
+		return !model.Good(o.Status) && !ignoresCluster(c, o.ID)
 	})
 	if hindered {
-		s.setCluster(c, clusterInsufficient, infoNotReady)
+		s.setCluster(c, model.ClusterInsufficient, model.InfoNotReady)
 		return
 	}
-	s.setCluster(c, clusterReady, infoReady)
+	s.setCluster(c, model.ClusterReady, model.InfoReady)
 }
 
 // generation is how long making the files of an installation takes.
@@ -84,32 +81,32 @@ const generation = 200 * time.Millisecond
 // cancelled meanwhile, too.
 func (s *Service) settle() {
 	for _, c := range s.clusters {
-		if !c.preparedAt.IsZero() && s.now().Sub(c.preparedAt) >= generation {
-			c.preparedAt = time.Time{}
+		if !c.PreparedAt.IsZero() && s.now().Sub(c.PreparedAt) >= generation {
+			c.PreparedAt = time.Time{}
 			s.ignite(c)
 		}
 	}
 }
 
 // movePreparation waits for the hosts' measurements and for the files.
-func (s *Service) movePreparation(c *cluster) {
+func (s *Service) movePreparation(c *model.Cluster) {
 	count := map[string]int{}
-	for _, h := range c.hosts {
-		count[h.state]++
+	for _, h := range c.Hosts {
+		count[h.State]++
 	}
-	known := count[hostPreparing] + count[hostPrepared] + count[hostPreparationFailed] + count[hostKnown]
+	known := count[model.HostPreparing] + count[model.HostPrepared] + count[model.HostPreparationFailed] + count[model.HostKnown]
 	switch {
-	case s.since(c.StatusUpdatedAt) > s.patience.cluster() && count[hostPreparationFailed] == 0:
-		c.LastPreparation = lastPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
+	case s.since(c.StatusUpdatedAt) > s.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
+		c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
 		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
-		s.setCluster(c, clusterReady, infoPrepareTimedOut)
-	case count[hostPrepared] == len(c.hosts) && c.LastPreparation.Status == preparationDone:
-		c.startInstalling()
-		s.setCluster(c, clusterInstalling, infoInstalling)
-	case known < len(c.hosts):
-		s.setCluster(c, clusterInsufficient, infoHostUnprepared)
-	case count[hostPreparationFailed] > 0 || c.LastPreparation.Status == preparationFailed:
-		s.setCluster(c, clusterReady, infoPrepareFailed)
+		s.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)
+	case count[model.HostPrepared] == len(c.Hosts) && c.LastPreparation.Status == preparationDone:
+		startInstalling(c)
+		s.setCluster(c, model.ClusterInstalling, model.InfoInstalling)
+	case known < len(c.Hosts):
+		s.setCluster(c, model.ClusterInsufficient, model.InfoHostUnprepared)
+	case count[model.HostPreparationFailed] > 0 || c.LastPreparation.Status == preparationFailed:
+		s.setCluster(c, model.ClusterReady, model.InfoPrepareFailed)
 	}
 }
 
@@ -122,21 +119,21 @@ const (
 )
 
 // filesFailed says that the files of an installation could not be made.
-func (s *Service) filesFailed(c *cluster, reason string) {
-	c.LastPreparation = lastPreparation{Status: preparationFailed, Reason: reason}
+func (s *Service) filesFailed(c *model.Cluster, reason string) {
+	c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: reason}
 	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
 }
 
 // startInstalling turns a prepared cluster into one that is being installed.
-func (c *cluster) startInstalling() {
+func startInstalling(c *model.Cluster) {
 	progress := *c.Progress
 	progress.PreparingPercentage = 100
 	c.Progress = &progress
-	c.measureTotal()
-	if c.isSingle() { // the node itself is where the API will be
-		if address := c.nodeAddress(); address != "" {
-			c.APIVips = []vip{{ClusterID: c.ID, IP: address}}
-			c.IngressVips = []vip{{ClusterID: c.ID, IP: address}}
+	measureTotal(c)
+	if c.IsSingle() { // the node itself is where the API will be
+		if address := validate.NodeAddress(c); address != "" {
+			c.APIVips = []model.VIP{{ClusterID: c.ID, IP: address}}
+			c.IngressVips = []model.VIP{{ClusterID: c.ID, IP: address}}
 		}
 	}
 }
@@ -148,20 +145,20 @@ type outcome struct {
 	mastersUp, arbitersUp, workersAlive int // installed or still on their way
 }
 
-func (c *cluster) outcome(installed func(*host) bool) outcome {
+func outcomeOf(c *model.Cluster, installed func(*model.Host) bool) outcome {
 	var o outcome
-	for _, h := range c.hosts {
-		if h.Kind != kindHost {
+	for _, h := range c.Hosts {
+		if h.Kind != model.KindHost {
 			continue
 		}
 		in := installed(h)
-		alive := in || !oneOf(h.state, hostError, hostCancelled)
+		alive := in || !model.OneOf(h.State, model.HostError, model.HostCancelled)
 		switch h.Role {
-		case roleMaster:
+		case model.RoleMaster:
 			o.masters++
 			o.mastersIn += one(in)
 			o.mastersUp += one(alive)
-		case roleArbiter:
+		case model.RoleArbiter:
 			o.arbiters++
 			o.arbitersIn += one(in)
 			o.arbitersUp += one(alive)
@@ -193,46 +190,46 @@ func enough(o outcome, masters, arbiters, workers int) bool {
 const userLimit = 24 * time.Hour
 
 // moveInstallation looks at how many nodes stand, and for how many there is hope.
-func (s *Service) moveInstallation(c *cluster) {
-	o := c.outcome(func(h *host) bool { return h.state == hostInstalled })
+func (s *Service) moveInstallation(c *model.Cluster) {
+	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })
 	switch {
-	case !c.hopeful(o):
-		s.failInstallation(c, infoHostsInError)
-	case c.Status == clusterPendingUser && s.since(c.InstallStartedAt) > userLimit:
-		s.failInstallation(c, infoUserTimeout)
-	case c.awaitsUser():
-		s.setCluster(c, clusterPendingUser, infoPendingUser)
+	case !hopeful(c, o):
+		s.failInstallation(c, model.InfoHostsInError)
+	case c.Status == model.ClusterPendingUser && s.since(c.InstallStartedAt) > userLimit:
+		s.failInstallation(c, model.InfoUserTimeout)
+	case awaitsUser(c):
+		s.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
 	case enough(o, o.mastersIn, o.arbitersIn, o.workersIn):
 		s.startFinalizing(c)
 	default:
-		s.setCluster(c, clusterInstalling, infoInstalling)
+		s.setCluster(c, model.ClusterInstalling, model.InfoInstalling)
 	}
 }
 
 // hopeful tells whether as many nodes as a cluster needs stand or are on their way.
-func (c *cluster) hopeful(o outcome) bool {
+func hopeful(c *model.Cluster, o outcome) bool {
 	return enough(o, o.mastersUp, o.arbitersUp, o.workersAlive)
 }
 
 // awaitsUser tells whether a host has booted the wrong disk.
-func (c *cluster) awaitsUser() bool {
-	return slices.ContainsFunc(c.hosts, func(h *host) bool { return h.state == hostPendingUser })
+func awaitsUser(c *model.Cluster) bool {
+	return slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.State == model.HostPendingUser })
 }
 
 // startFinalizing leaves the rest to the controller. One that waited for a user
 // meanwhile has all the time again.
-func (s *Service) startFinalizing(c *cluster) {
-	if c.Status == clusterPendingUser {
+func (s *Service) startFinalizing(c *model.Cluster) {
+	if c.Status == model.ClusterPendingUser {
 		progress := *c.Progress
-		progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = millis(s.now()), false
+		progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = model.Millis(s.now()), false
 		c.Progress = &progress
 	}
-	s.setCluster(c, clusterFinalizing, infoFinalizing)
+	s.setCluster(c, model.ClusterFinalizing, model.InfoFinalizing)
 }
 
-func (s *Service) failInstallation(c *cluster, reason string) {
-	s.setCluster(c, clusterError, reason)
-	c.InstallCompletedAt = millis(s.now())
+func (s *Service) failInstallation(c *model.Cluster, reason string) {
+	s.setCluster(c, model.ClusterError, reason)
+	c.InstallCompletedAt = model.Millis(s.now())
 	s.note(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
 }
 
@@ -241,27 +238,27 @@ const finalizingLimit = 5 * time.Hour
 
 // moveFinalizing looks at the time, and then at the last hosts, the ingress
 // certificate and the operators.
-func (s *Service) moveFinalizing(c *cluster) {
-	stage, limit := c.finalizingStage()
-	overdue := stage.name != "" && s.since(c.Progress.FinalizingStageStartedAt) > limit
+func (s *Service) moveFinalizing(c *model.Cluster) {
+	stage, limit := c.FinalizingStage()
+	overdue := stage.Name != "" && s.since(c.Progress.FinalizingStageStartedAt) > limit
 	switch {
 	case s.since(c.StatusUpdatedAt) > finalizingLimit:
-		s.failInstallation(c, infoFinalizeTimeout)
-	case overdue && !stage.optional:
-		s.failInstallation(c, fmt.Sprintf(infoStageTimeout, stage.name, int(limit.Minutes())))
+		s.failInstallation(c, model.InfoFinalizeTimeout)
+	case overdue && !stage.Optional:
+		s.failInstallation(c, fmt.Sprintf(model.InfoStageTimeout, stage.Name, int(limit.Minutes())))
 	case overdue && !c.Progress.FinalizingStageTimedOut:
 		s.markStage(c, stage, limit)
-	case c.awaitsUser() && c.hopeful(c.outcome(func(h *host) bool { return h.state == hostInstalled })):
-		s.setCluster(c, clusterPendingUser, infoPendingUser)
+	case awaitsUser(c) && hopeful(c, outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })):
+		s.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
 	default:
 		s.finishIfDone(c)
 	}
 }
 
 // finishIfDone declares the cluster installed once nothing is missing.
-func (s *Service) finishIfDone(c *cluster) {
-	for _, h := range c.hosts {
-		if !oneOf(h.state, hostInstalled, hostError) {
+func (s *Service) finishIfDone(c *model.Cluster) {
+	for _, h := range c.Hosts {
+		if !model.OneOf(h.State, model.HostInstalled, model.HostError) {
 			return
 		}
 	}
@@ -276,40 +273,40 @@ func (s *Service) finishIfDone(c *cluster) {
 			return
 		}
 	}
-	if c.ingressCert == "" {
+	if c.IngressCert == "" {
 		return
 	}
 	s.finish(c, broken)
 }
 
 // finish declares the cluster installed.
-func (s *Service) finish(c *cluster, broken []string) {
-	info := infoInstalled
-	o := c.outcome(func(h *host) bool { return h.state == hostInstalled })
+func (s *Service) finish(c *model.Cluster, broken []string) {
+	info := model.InfoInstalled
+	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })
 	switch {
 	case len(broken) > 0:
 		failed := ". Failed OLM operators: " + strings.Join(broken, ", ")
-		info = infoDegraded + failed
+		info = model.InfoDegraded + failed
 		s.note(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
 	case o.workersIn < o.workers:
-		info = infoWorkersMissing
+		info = model.InfoWorkersMissing
 	}
-	c.InstallCompletedAt = millis(s.now())
-	s.setCluster(c, clusterInstalled, info)
+	c.InstallCompletedAt = model.Millis(s.now())
+	s.setCluster(c, model.ClusterInstalled, info)
 	progress := *c.Progress
 	progress.FinalizingPercentage = 100
 	c.Progress = &progress
-	c.measureTotal()
+	measureTotal(c)
 	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }
 
 // markStage says that a stage takes long, which is all that comes of it: the cluster is
 // installed without what it is about.
-func (s *Service) markStage(c *cluster, stage finalizingStage, limit time.Duration) {
+func (s *Service) markStage(c *model.Cluster, stage model.FinalizingStage, limit time.Duration) {
 	progress := *c.Progress
 	progress.FinalizingStageTimedOut = true
 	c.Progress = &progress
 	minutes := int(limit.Minutes())
-	s.setCluster(c, clusterFinalizing, fmt.Sprintf(infoStageSlow, stage.name, minutes))
-	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.name, minutes)
+	s.setCluster(c, model.ClusterFinalizing, fmt.Sprintf(model.InfoStageSlow, stage.Name, minutes))
+	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)
 }

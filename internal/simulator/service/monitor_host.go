@@ -5,26 +5,29 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
 // tickHost judges a host anew and moves it on.
-func (s *Service) tickHost(h *host, names map[string]int) {
-	if h.state == hostReclaiming {
+func (s *Service) tickHost(h *model.Host, names map[string]int) {
+	if h.State == model.HostReclaiming {
 		s.checkReclaim(h)
 		return
 	}
-	if oneOf(h.state, hostResettingPending, hostUnbindingPending, hostBinding, hostUnbinding, hostAdded) {
+	if model.OneOf(h.State, model.HostResettingPending, model.HostUnbindingPending, model.HostBinding, model.HostUnbinding, model.HostAdded) {
 		return
 	}
-	if h.state == hostDiscovering && h.Inventory == "" && h.checks.text != "" {
+	if h.State == model.HostDiscovering && h.Inventory == "" && h.Checks.Text != "" {
 		s.checkSilence(h) // registered anew: the old verdicts stand until it tells more
 		return
 	}
 	s.judgeHost(h, names)
 	switch {
-	case hostUnbound(h.state):
+	case model.HostUnbound(h.State):
 		s.movePoolHost(h)
-	case hostEvaluated(h.state):
+	case model.HostEvaluated(h.State):
 		s.moveHost(h)
 	default:
 		s.moveInstalling(h)
@@ -35,177 +38,179 @@ func (s *Service) tickHost(h *host, names map[string]int) {
 const reclaimLimit = time.Hour
 
 // checkReclaim gives up on a node that does not come back.
-func (s *Service) checkReclaim(h *host) {
+func (s *Service) checkReclaim(h *model.Host) {
 	if s.since(h.StatusUpdatedAt) > reclaimLimit {
-		s.setHost(h, hostUnbindingPending, infoUnbinding)
+		s.setHost(h, model.HostUnbindingPending, model.InfoUnbinding)
 	}
 }
 
 // refreshHostNow judges a host at once, after its user changed it.
-func (s *Service) refreshHostNow(h *host) {
-	if h.cluster == nil {
+func (s *Service) refreshHostNow(h *model.Host) {
+	if h.Cluster == nil {
 		s.tickHost(h, nil)
 		return
 	}
-	h.cluster.remember()
-	s.tickHost(h, h.cluster.hostnames())
+	rememberState(h.Cluster)
+	s.tickHost(h, h.Cluster.Hostnames())
 }
 
 // judgeIdle judges a cluster at once, as long as nothing is being installed.
-func (s *Service) judgeIdle(c *cluster) {
-	if oneOf(c.Status, clusterInsufficient, clusterReady, clusterPendingInput) {
+func (s *Service) judgeIdle(c *model.Cluster) {
+	if model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput) {
 		s.judgeCluster(c)
 		s.moveIdle(c)
 	}
 }
 
-func (s *Service) judgeHost(h *host, names map[string]int) {
-	broken, fixed := h.checks.set(s.made(s.evaluateHost(h, names)))
+func (s *Service) judgeHost(h *model.Host, names map[string]int) {
+	broken, fixed := h.Checks.Set(s.made(validate.Host(h, names, s.now())))
 	for _, o := range broken {
-		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' %s", h.name(), o.ID, o.how())
+		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' %s", h.Name(), o.ID, o.How())
 	}
 	for _, o := range fixed {
-		s.noteHost(h, "host_validation_fixed", severityInfo, "Host %s: validation '%s' is now fixed", h.name(), o.ID)
+		s.noteHost(h, "host_validation_fixed", severityInfo, "Host %s: validation '%s' is now fixed", h.Name(), o.ID)
 	}
 }
 
-func (s *Service) checkSilence(h *host) bool {
-	if h.connected(s.now()) {
+func (s *Service) checkSilence(h *model.Host) bool {
+	if h.Connected(s.now()) {
 		return false
 	}
-	s.setHost(h, hostDisconnected, infoDisconnected)
+	s.setHost(h, model.HostDisconnected, model.InfoDisconnected)
 	return true
 }
 
 // advisory are the validations that warn and hinder nothing.
 func advisory(id string) bool {
-	return oneOf(id, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid", "inventory-not-partially-truncated",
+	return model.OneOf(id, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid", "inventory-not-partially-truncated",
 		"container-images-available")
 }
 
-// hinders tells whether an outcome keeps the host from being installed.
-func (h *host) hinders(o check) bool {
-	return !good(o.Status) && !advisory(o.ID) && !(h.cluster != nil && h.cluster.ignoresHost(o.ID))
+// hindered tells whether some outcome keeps the host from being installed.
+func hindered(h *model.Host) bool {
+	return slices.ContainsFunc(h.Checks.List, func(o model.Check) bool {
+		return !model.Good(o.Status) && !advisory(o.ID) && !(h.Cluster != nil && ignoresHost(h.Cluster, o.ID))
+	})
 }
 
-// failing lists the messages that a state quotes.
-func (h *host) failing() string { return strings.Join(h.checks.failures(), " ; ") }
+// failingChecks lists the messages that a state quotes.
+func failingChecks(h *model.Host) string { return strings.Join(h.Checks.Failures(), " ; ") }
 
 // moveHost decides the state of a host that is not being installed.
-func (s *Service) moveHost(h *host) {
+func (s *Service) moveHost(h *model.Host) {
 	if h.MediaStatus == "disconnected" {
-		s.setHost(h, hostDisconnected, infoMediaDisconnected)
+		s.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)
 		return
 	}
 	if s.checkSilence(h) {
 		return
 	}
-	if h.inv == nil {
-		s.setHost(h, hostDiscovering, infoDiscovering)
+	if h.Inv == nil {
+		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
 		return
 	}
 	for _, id := range []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"} {
-		if !good(h.checks.status(id)) && !h.cluster.ignoresHost(id) {
-			s.setHost(h, hostInsufficient, infoMinimumHardware+h.failing())
+		if !model.Good(h.Checks.Status(id)) && !ignoresHost(h.Cluster, id) {
+			s.setHost(h, model.HostInsufficient, model.InfoMinimumHardware+failingChecks(h))
 			return
 		}
 	}
-	if !good(h.checks.status("machine-cidr-defined")) {
-		s.setHost(h, hostPendingInput, infoWaitingForInput+h.failing())
+	if !model.Good(h.Checks.Status("machine-cidr-defined")) {
+		s.setHost(h, model.HostPendingInput, model.InfoWaitingForInput+failingChecks(h))
 		return
 	}
-	if slices.ContainsFunc(h.checks.list, h.hinders) {
-		s.setHost(h, hostInsufficient, infoNotInstallable+h.failing())
+	if hindered(h) {
+		s.setHost(h, model.HostInsufficient, model.InfoNotInstallable+failingChecks(h))
 		return
 	}
-	if h.state == hostPreparationFailed && h.cluster.before.state == clusterPreparing {
+	if h.State == model.HostPreparationFailed && h.Cluster.Before.State == model.ClusterPreparing {
 		return // the reason stands until the cluster has seen it
 	}
-	if h.state == hostKnown && h.cluster.before.state == clusterPreparing && h.Kind == kindHost {
-		if h.imagesFailed() { // what could not be pulled is tried again
-			h.imageResults, h.ImagesStatus = nil, ""
+	if h.State == model.HostKnown && h.Cluster.Before.State == model.ClusterPreparing && h.Kind == model.KindHost {
+		if imagesFailed(h) { // what could not be pulled is tried again
+			h.ImageResults, h.ImagesStatus = nil, ""
 		}
-		s.setHost(h, hostPreparing, infoPrepared)
+		s.setHost(h, model.HostPreparing, model.InfoPrepared)
 		return
 	}
-	s.setHost(h, hostKnown, infoKnown)
+	s.setHost(h, model.HostKnown, model.InfoKnown)
 }
 
 // movePoolHost is the same for a host that belongs to no cluster.
-func (s *Service) movePoolHost(h *host) {
+func (s *Service) movePoolHost(h *model.Host) {
 	switch {
 	case h.MediaStatus == "disconnected":
-		s.setHost(h, hostDisconnectedUnbound, infoMediaDisconnected)
-	case !h.connected(s.now()):
-		s.setHost(h, hostDisconnectedUnbound, infoDisconnected)
-	case h.inv == nil:
-		s.setHost(h, hostDiscoveringUnbound, infoDiscovering)
-	case slices.ContainsFunc(h.checks.list, h.hinders):
-		s.setHost(h, hostInsufficientUnbound, infoNotInstallable+h.failing())
+		s.setHost(h, model.HostDisconnectedUnbound, model.InfoMediaDisconnected)
+	case !h.Connected(s.now()):
+		s.setHost(h, model.HostDisconnectedUnbound, model.InfoDisconnected)
+	case h.Inv == nil:
+		s.setHost(h, model.HostDiscoveringUnbound, model.InfoDiscovering)
+	case hindered(h):
+		s.setHost(h, model.HostInsufficientUnbound, model.InfoNotInstallable+failingChecks(h))
 	default:
-		s.setHost(h, hostKnownUnbound, infoReadyToBind)
+		s.setHost(h, model.HostKnownUnbound, model.InfoReadyToBind)
 	}
 }
 
 // moveInstalling moves a host that is on its way through an installation.
-func (s *Service) moveInstalling(h *host) {
-	c := h.cluster
+func (s *Service) moveInstalling(h *model.Host) {
+	c := h.Cluster
 	if c == nil {
 		return
 	}
-	if c.before.state == clusterError && !oneOf(h.state, hostError, hostCancelled) && h.Kind == kindHost {
-		s.setHost(h, hostError, infoClusterFailed)
+	if c.Before.State == model.ClusterError && !model.OneOf(h.State, model.HostError, model.HostCancelled) && h.Kind == model.KindHost {
+		s.setHost(h, model.HostError, model.InfoClusterFailed)
 		return
 	}
-	switch h.state {
-	case hostPreparing:
+	switch h.State {
+	case model.HostPreparing:
 		s.movePreparing(h)
-	case hostPrepared:
+	case model.HostPrepared:
 		switch {
-		case !h.connected(s.now()):
-			s.setHost(h, hostDisconnected, infoLostPreparing)
-		case oneOf(c.before.state, clusterInstalling, clusterFinalizing):
-			s.setHost(h, hostInstalling, infoInstallingHost)
-		case oneOf(c.before.state, clusterInsufficient, clusterReady):
-			s.setHost(h, hostKnown, infoKnown)
+		case !h.Connected(s.now()):
+			s.setHost(h, model.HostDisconnected, model.InfoLostPreparing)
+		case model.OneOf(c.Before.State, model.ClusterInstalling, model.ClusterFinalizing):
+			s.setHost(h, model.HostInstalling, model.InfoInstallingHost)
+		case model.OneOf(c.Before.State, model.ClusterInsufficient, model.ClusterReady):
+			s.setHost(h, model.HostKnown, model.InfoKnown)
 		}
-	case hostInstalling:
+	case model.HostInstalling:
 		s.moveStarting(h)
-	case hostInProgress:
+	case model.HostInProgress:
 		s.watchStage(h)
-	case hostPendingUser:
+	case model.HostPendingUser:
 		s.watchBoot(h)
 	}
 }
 
 // movePreparing waits for the two measurements that every host makes before the
 // installation.
-func (s *Service) movePreparing(h *host) {
+func (s *Service) movePreparing(h *model.Host) {
 	switch {
-	case !h.connected(s.now()):
-		s.setHost(h, hostDisconnected, infoLostPreparing)
-	case h.cluster.before.state != clusterPreparing:
-		s.setHost(h, hostKnown, infoKnown)
-	case h.diskFailed && !h.cluster.ignoresHost("sufficient-installation-disk-speed"):
-		s.setHost(h, hostInsufficient, infoNotInstallable+h.failing())
-	case h.imagesFailed() && !h.cluster.ignoresHost("container-images-available"):
-		s.setHost(h, hostPreparationFailed, infoPreparationFailed+h.failing())
-	case h.diskTested && len(h.imageResults) > 0:
-		s.setHost(h, hostPrepared, infoPrepared)
-	case s.since(h.StatusUpdatedAt) > s.patience.host():
+	case !h.Connected(s.now()):
+		s.setHost(h, model.HostDisconnected, model.InfoLostPreparing)
+	case h.Cluster.Before.State != model.ClusterPreparing:
+		s.setHost(h, model.HostKnown, model.InfoKnown)
+	case h.DiskFailed && !ignoresHost(h.Cluster, "sufficient-installation-disk-speed"):
+		s.setHost(h, model.HostInsufficient, model.InfoNotInstallable+failingChecks(h))
+	case imagesFailed(h) && !ignoresHost(h.Cluster, "container-images-available"):
+		s.setHost(h, model.HostPreparationFailed, model.InfoPreparationFailed+failingChecks(h))
+	case h.DiskTested && len(h.ImageResults) > 0:
+		s.setHost(h, model.HostPrepared, model.InfoPrepared)
+	case s.since(h.StatusUpdatedAt) > s.steps.Patience.Host():
 		var open []string
-		if !h.diskTested {
+		if !h.DiskTested {
 			open = append(open, "the installation disk speed check did not complete within the timeout.")
 		}
-		if len(h.imageResults) == 0 {
+		if len(h.ImageResults) == 0 {
 			open = append(open, "container availability was not determined within the timeout.")
 		}
-		s.setHost(h, hostPreparationFailed, infoPrepareOvertime+strings.Join(open, "\n"))
+		s.setHost(h, model.HostPreparationFailed, model.InfoPrepareOvertime+strings.Join(open, "\n"))
 	}
 }
 
-func (h *host) imagesFailed() bool {
-	for _, r := range h.imageResults {
+func imagesFailed(h *model.Host) bool {
+	for _, r := range h.ImageResults {
 		if r.Result != "success" {
 			return true
 		}
@@ -216,43 +221,43 @@ func (h *host) imagesFailed() bool {
 // startLimit is how long a host may take to begin once it is told to.
 const startLimit = 20 * time.Minute
 
-func (s *Service) moveStarting(h *host) {
+func (s *Service) moveStarting(h *model.Host) {
 	switch {
-	case !h.connected(s.now()):
-		s.setHost(h, hostError, infoLostInstalling)
+	case !h.Connected(s.now()):
+		s.setHost(h, model.HostError, model.InfoLostInstalling)
 	case s.since(h.StatusUpdatedAt) > startLimit:
-		s.setHost(h, hostError, infoStartTimedOut)
+		s.setHost(h, model.HostError, model.InfoStartTimedOut)
 	}
 }
 
 // watchStage looks at how long a host has been in its stage. A host that is
 // rebooting says nothing, so silence does not count then.
-func (s *Service) watchStage(h *host) {
-	single := h.cluster.isSingle()
-	stage := h.stage()
-	reporting := oneOf(stage, stageStarting, stageInstalling, stageWriting, stageCopying, stageControlPlane, stageBootkube, stageController)
-	if reporting && !h.connected(s.now()) {
-		s.setHost(h, hostError, infoLostInstalling)
+func (s *Service) watchStage(h *model.Host) {
+	single := h.Cluster.IsSingle()
+	stage := h.Stage()
+	reporting := model.OneOf(stage, model.StageStarting, model.StageInstalling, model.StageWriting, model.StageCopying, model.StageControlPlane, model.StageBootkube, model.StageController)
+	if reporting && !h.Connected(s.now()) {
+		s.setHost(h, model.HostError, model.InfoLostInstalling)
 		return
 	}
-	if h.cluster.Status == clusterPendingUser && oneOf(stage, stageControlPlane, stageController, stageBootkube, stageRebooting) {
+	if h.Cluster.Status == model.ClusterPendingUser && model.OneOf(stage, model.StageControlPlane, model.StageController, model.StageBootkube, model.StageRebooting) {
 		progress := *h.Progress
-		progress.StageUpdatedAt = millis(s.now()) // it waits for the host that booted the wrong disk
+		progress.StageUpdatedAt = model.Millis(s.now()) // it waits for the host that booted the wrong disk
 		h.Progress = &progress
 		return
 	}
-	limit := stageTimeout(stage, single)
+	limit := model.StageTimeout(stage, single)
 	if s.since(h.Progress.StageUpdatedAt) <= limit {
 		return
 	}
 	switch stage {
-	case stageRebooting:
-		s.setHost(h, hostPendingUser, fmt.Sprintf("Host timed out when pulling the configuration files. Verify in the host console that the host boots from the OpenShift installation disk (%s, %s) and has network access to the cluster API. The installation will resume after the host successfully boots and can access the cluster API",
-			h.diskName(), h.InstallationDiskID))
-	case stageWriting, stageCopying:
-		s.setHost(h, hostError, fmt.Sprintf(infoStageStuck, stage, limit))
+	case model.StageRebooting:
+		s.setHost(h, model.HostPendingUser, fmt.Sprintf("Host timed out when pulling the configuration files. Verify in the host console that the host boots from the OpenShift installation disk (%s, %s) and has network access to the cluster API. The installation will resume after the host successfully boots and can access the cluster API",
+			diskName(h), h.InstallationDiskID))
+	case model.StageWriting, model.StageCopying:
+		s.setHost(h, model.HostError, fmt.Sprintf(model.InfoStageStuck, stage, limit))
 	default:
-		s.setHost(h, hostError, fmt.Sprintf(infoStageTooLong, stage, limit))
+		s.setHost(h, model.HostError, fmt.Sprintf(model.InfoStageTooLong, stage, limit))
 	}
 }
 
@@ -261,17 +266,17 @@ const bootLimit = time.Hour
 
 // watchBoot gives up a host that nobody gets to boot from its disk, where the cluster
 // has enough others.
-func (s *Service) watchBoot(h *host) {
-	o := h.cluster.outcome(func(h *host) bool { return h.state == hostInstalled })
-	spared := enough(o, o.mastersIn, o.arbitersIn, o.workersIn) && !oneOf(h.cluster.Status, clusterInstalled, clusterAddingHosts)
+func (s *Service) watchBoot(h *model.Host) {
+	o := outcomeOf(h.Cluster, func(h *model.Host) bool { return h.State == model.HostInstalled })
+	spared := enough(o, o.mastersIn, o.arbitersIn, o.workersIn) && !model.OneOf(h.Cluster.Status, model.ClusterInstalled, model.ClusterAddingHosts)
 	if spared && s.since(h.StatusUpdatedAt) > bootLimit {
-		s.setHost(h, hostError, infoNotBooted)
+		s.setHost(h, model.HostError, model.InfoNotBooted)
 	}
 }
 
-func (h *host) diskName() string {
-	if h.inv != nil {
-		if d := h.inv.findDisk(h.InstallationDiskID); d != nil {
+func diskName(h *model.Host) string {
+	if h.Inv != nil {
+		if d := h.Inv.FindDisk(h.InstallationDiskID); d != nil {
 			return d.Name
 		}
 	}

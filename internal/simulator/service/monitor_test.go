@@ -3,6 +3,8 @@ package service
 import (
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // TestHostsSeeTheNetworksOfBeforeALook as they see the rest of their cluster, unless the
@@ -13,10 +15,10 @@ func TestHostsSeeTheNetworksOfBeforeALook(t *testing.T) {
 		hostsLater bool
 		id, want   string
 	}{
-		"hosts first":              {one4("10.0.0.100", "10.0.0.101"), false, "machine-cidr-defined", failed},
-		"clusters first":           {one4("10.0.0.100", "10.0.0.101"), true, "machine-cidr-defined", passed},
-		"a single node first":      {fields{"control_plane_count": 1}, false, "belongs-to-machine-cidr", pending},
-		"the single node is later": {fields{"control_plane_count": 1}, true, "belongs-to-machine-cidr", passed},
+		"hosts first":              {one4("10.0.0.100", "10.0.0.101"), false, "machine-cidr-defined", model.Failed},
+		"clusters first":           {one4("10.0.0.100", "10.0.0.101"), true, "machine-cidr-defined", model.Passed},
+		"a single node first":      {fields{"control_plane_count": 1}, false, "belongs-to-machine-cidr", model.Pending},
+		"the single node is later": {fields{"control_plane_count": 1}, true, "belongs-to-machine-cidr", model.Passed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -29,7 +31,7 @@ func TestHostsSeeTheNetworksOfBeforeALook(t *testing.T) {
 				t.Errorf("at its first look: %q", got)
 			}
 			b.pass(10 * time.Second)
-			if got := outcomes(t, m.get())[tc.id]; got[0] != passed {
+			if got := outcomes(t, m.get())[tc.id]; got[0] != model.Passed {
 				t.Errorf("at its second: %q", got)
 			}
 		})
@@ -43,11 +45,11 @@ func TestLonelyHostIsInNoMajority(t *testing.T) {
 		hosts int
 		want  [2]string
 	}{
-		"one host":       {one4("10.0.0.100", "10.0.0.101"), 1, [2]string{pending, "Not enough hosts in cluster to calculate connectivity groups"}},
-		"no network yet": {fields{}, 3, [2]string{pending, "Not enough information to calculate host majority groups"}},
-		"a single node":  {fields{"control_plane_count": 1}, 1, [2]string{passed, "Host has connectivity to the majority of hosts in the cluster"}},
-		"two that reach each other over the user's network": {fields{"user_managed_networking": true, "platform": fields{"type": "none"}}, 2, [2]string{passed, "Host has connectivity to the majority of hosts in the cluster"}},
-		"one in the user's network":                         {fields{"user_managed_networking": true, "platform": fields{"type": "none"}}, 1, [2]string{pending, "Not enough hosts in cluster to calculate connectivity groups"}},
+		"one host":       {one4("10.0.0.100", "10.0.0.101"), 1, [2]string{model.Pending, "Not enough hosts in cluster to calculate connectivity groups"}},
+		"no network yet": {fields{}, 3, [2]string{model.Pending, "Not enough information to calculate host majority groups"}},
+		"a single node":  {fields{"control_plane_count": 1}, 1, [2]string{model.Passed, "Host has connectivity to the majority of hosts in the cluster"}},
+		"two that reach each other over the user's network": {fields{"user_managed_networking": true, "platform": fields{"type": "none"}}, 2, [2]string{model.Passed, "Host has connectivity to the majority of hosts in the cluster"}},
+		"one in the user's network":                         {fields{"user_managed_networking": true, "platform": fields{"type": "none"}}, 1, [2]string{model.Pending, "Not enough hosts in cluster to calculate connectivity groups"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)

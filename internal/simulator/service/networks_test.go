@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // cidrs are the machine networks that the cluster shows now.
@@ -59,7 +62,7 @@ func TestMachineNetworkFollowsTheVips(t *testing.T) {
 	}
 	b.pass(30 * time.Second)
 	b.shows("[10.0.0.0/24]", "with hosts")
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.refuses(forbiddenNetwork, machineNet("10.0.0.0/24"))
 	b.refuses("1 error occurred:\n\t* api-vip <10.0.0.100> does not belong to machine-network-cidr <10.9.0.0/24>\n\n", machineNet("10.9.0.0/24"))
 	b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.110", "10.0.0.111"))
@@ -93,7 +96,7 @@ func TestVipsHaveToBeFree(t *testing.T) {
 			second.poll()
 			b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.5", "10.0.0.6")) // nobody has looked yet
 			for m, free := range map[*machine]string{first: `"10.0.0.7","10.0.0.8","10.0.0.9"`, second: `"10.0.0.7","10.0.0.8"`} {
-				b.must("POST", m.path()+"/instructions", fields{"step_id": "free-network-addresses-1", "step_type": stepFreeAddress, "exit_code": 0,
+				b.must("POST", m.path()+"/instructions", fields{"step_id": "free-network-addresses-1", "step_type": steps.StepFreeAddress, "exit_code": 0,
 					"output": `[{"network":"10.0.0.0/24","free_addresses":[` + free + `]}]`})
 			}
 			b.refuses("api-vip <10.0.0.9> is already in use in cidr 10.0.0.0/24", one4("10.0.0.9", "10.0.0.8"))

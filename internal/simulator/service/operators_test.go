@@ -3,6 +3,8 @@ package service
 import (
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 func operatorsOf(object map[string]any) []string {
@@ -97,7 +99,7 @@ func (b *bench) disks(n int) {
 // bundles.
 func TestOperatorsTaken(t *testing.T) {
 	b := newBench(t, nil)
-	list := stringList(b.must("GET", "/supported-operators", nil).text)
+	list := model.StringList(b.must("GET", "/supported-operators", nil).text)
 	if len(list) != 28 {
 		t.Errorf("%d operators", len(list))
 	}
@@ -133,9 +135,9 @@ func TestLocalVolumesAskNothingOfMastersWithWorkers(t *testing.T) {
 		b.make(fields{"olm_operators": []fields{{"name": "lvm"}}})
 		for i := range hosts {
 			m := b.boot()
-			role := roleMaster
+			role := model.RoleMaster
 			if i >= 3 {
-				role = roleWorker
+				role = model.RoleWorker
 			}
 			m.cpus = 4
 			b.must("PATCH", m.path(), fields{"host_role": role})

@@ -1,9 +1,12 @@
 package service
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // TestOverridesRefused sends overrides of an install-config in wrong forms, and with
@@ -20,8 +23,8 @@ func TestOverridesRefused(t *testing.T) {
 		{"an object", fields{"fips": true}, `parsing installConfigParams body from "" failed, because json: cannot unmarshal object into Go value of type string`},
 		{"a number", 5, `parsing installConfigParams body from "" failed, because json: cannot unmarshal number into Go value of type string`},
 		{"nothing", nil, "installConfigParams in body is required"},
-		{"a list in the text", inString("[]"), "json: cannot unmarshal array into Go value of type installcfg.InstallerConfigBaremetal"},
-		{"no JSON in the text", inString("not json"), "invalid character 'o' in literal null (expecting 'u')"},
+		{"a list in the text", model.InString("[]"), "json: cannot unmarshal array into Go value of type installcfg.InstallerConfigBaremetal"},
+		{"no JSON in the text", model.InString("not json"), "invalid character 'o' in literal null (expecting 'u')"},
 	} {
 		if a := b.call("PATCH", path, tc.body); a.status != 400 || a.reason() != tc.reason {
 			t.Errorf("%s: %d %s", tc.name, a.status, a.text)
@@ -43,12 +46,12 @@ func TestOverridesRefused(t *testing.T) {
 		`{"platform":{"baremetal":{"bootstrapOSImage":"x"}}}`:    "bootstrapOSImage",
 		`{"proxy":{"ftpProxy":"x"}}`:                             "ftpProxy",
 	} {
-		if a := b.call("PATCH", path, inString(overrides)); a.status != 400 || a.reason() != `json: unknown field "`+key+`"` {
+		if a := b.call("PATCH", path, model.InString(overrides)); a.status != 400 || a.reason() != `json: unknown field "`+key+`"` {
 			t.Errorf("%s: %d %s", overrides, a.status, a.text)
 		}
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE"} {
-		if a := b.call(method, path, inString("{}")); a.status != 405 {
+		if a := b.call(method, path, model.InString("{}")); a.status != 405 {
 			t.Errorf("%s: %d %s", method, a.status, a.text)
 		}
 	}
@@ -76,7 +79,7 @@ func TestOverridesTaken(t *testing.T) {
 		`{"bootstrapInPlace":{"installationDisk":"/dev/sda"}}`, `{"metadata":{"name":"other"}}`, `{"baseDomain":"other.example.com"}`,
 		`{"pullSecret":"{}"}`, `{"sshKey":"x"}`, `{"apiVersion":"v9"}`, `{"fips":true} and text after it`, "{}", "null",
 	} {
-		if a := b.must("PATCH", path, inString(overrides)); a.status != 201 || a.text != "" {
+		if a := b.must("PATCH", path, model.InString(overrides)); a.status != 201 || a.text != "" {
 			t.Errorf("%s: %d %q", overrides, a.status, a.text)
 		}
 		if got := b.get()["install_config_overrides"]; got != overrides {
@@ -84,10 +87,10 @@ func TestOverridesTaken(t *testing.T) {
 		}
 	}
 	var text string
-	if err := unmarshal(b.must("GET", path, nil).text, &text); err != nil || !strings.Contains(text, inString(pullSecret)) {
+	if err := json.Unmarshal([]byte(b.must("GET", path, nil).text), &text); err != nil || !strings.Contains(text, model.InString(pullSecret)) {
 		t.Errorf("the install-config is no text with the pull secret: %v", err)
 	}
-	b.must("PATCH", path, inString(""))
+	b.must("PATCH", path, model.InString(""))
 	if shown, is := b.get()["install_config_overrides"]; is {
 		t.Errorf("taken away, they are %v", shown)
 	}
@@ -101,7 +104,7 @@ func TestIgnoredValidationsForms(t *testing.T) {
 	path := "/clusters/" + b.cluster + "/ignored-validations"
 	const hosts, cluster = "host-validation-ids", "cluster-validation-ids"
 	set := fields{hosts: `["has-default-route"]`, cluster: `["network-type-valid"]`}
-	kept := func() string { return inString(b.must("GET", path, nil).object()) }
+	kept := func() string { return model.InString(b.must("GET", path, nil).object()) }
 	for _, tc := range []struct {
 		body any
 		kept fields // null: as before
@@ -116,10 +119,10 @@ func TestIgnoredValidationsForms(t *testing.T) {
 		{set, set},
 		{"null", fields{}},
 	} {
-		if a := b.must("PUT", path, tc.body); a.status != 201 || inString(a.object()) != inString(tc.kept) {
+		if a := b.must("PUT", path, tc.body); a.status != 201 || model.InString(a.object()) != model.InString(tc.kept) {
 			t.Errorf("%v: %d %s", tc.body, a.status, a.text)
 		}
-		if got := kept(); got != inString(tc.kept) {
+		if got := kept(); got != model.InString(tc.kept) {
 			t.Errorf("after %v: %s", tc.body, got)
 		}
 	}
@@ -138,14 +141,14 @@ func TestIgnoredValidationsForms(t *testing.T) {
 			t.Errorf("%v: %d %s", body, a.status, a.text)
 		}
 	}
-	if got := kept(); got != inString(set) {
+	if got := kept(); got != model.InString(set) {
 		t.Errorf("what was refused changed it to %s", got)
 	}
 	none := "/clusters/" + nobody + "/ignored-validations"
 	if read, write := b.call("GET", none, nil), b.call("PUT", none, set); read.status != 404 || write.status != 500 {
 		t.Errorf("of no cluster: %d and %d", read.status, write.status)
 	}
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	if a := b.call("PUT", path, set); a.status != 400 {
 		t.Errorf("while preparing: %d %s", a.status, a.text)
@@ -160,8 +163,8 @@ func TestIgnoredStillFails(t *testing.T) {
 	m := b.machines[1]
 	m.unclean = func(i map[string]any) { i["routes"] = []fields{} }
 	b.must("PUT", "/clusters/"+b.cluster+"/ignored-validations", fields{"host-validation-ids": `["all"]`, "cluster-validation-ids": `["all"]`})
-	b.until(clusterReady)
-	if got := m.get(); got["status"] != hostKnown || outcomes(t, got)["has-default-route"][0] != failed {
+	b.until(model.ClusterReady)
+	if got := m.get(); got["status"] != model.HostKnown || outcomes(t, got)["has-default-route"][0] != model.Failed {
 		t.Errorf("the host is %v, has-default-route %v", got["status"], outcomes(t, got)["has-default-route"])
 	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
@@ -175,7 +178,7 @@ func TestIgnoredStillFails(t *testing.T) {
 		t.Errorf("%d events say that validations are ignored", said)
 	}
 	b.pass(time.Minute)
-	if got := b.status(); got != clusterInstalling {
+	if got := b.status(); got != model.ClusterInstalling {
 		t.Errorf("the cluster is %s", got)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // events are the names of the events of the cluster since the n-th, in their
@@ -44,14 +46,14 @@ func TestCancelWhilePreparing(t *testing.T) {
 		passes int
 		before string // the state of the hosts
 	}{
-		"at once":         {passes: 0, before: hostKnown},
-		"while preparing": {passes: 1, before: hostPreparing},
-		"when prepared":   {passes: 2, before: hostPrepared},
+		"at once":         {passes: 0, before: model.HostKnown},
+		"while preparing": {passes: 1, before: model.HostPreparing},
+		"when prepared":   {passes: 2, before: model.HostPrepared},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
 			b.compact(3)
-			b.until(clusterReady)
+			b.until(model.ClusterReady)
 			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 			for range test.passes {
 				b.pass(10 * time.Second)
@@ -62,26 +64,26 @@ func TestCancelWhilePreparing(t *testing.T) {
 			}
 			told := len(b.told(0))
 			answer := b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil).object()
-			if answer["status"] != clusterReady || answer["status_info"] != infoPreparing {
+			if answer["status"] != model.ClusterReady || answer["status_info"] != model.InfoPreparing {
 				t.Errorf("the answer says %v, %v", answer["status"], answer["status_info"])
 			}
 			for _, h := range answer["hosts"].([]any) {
-				if host := h.(map[string]any); host["status"] != hostKnown || host["status_info"] != info {
+				if host := h.(map[string]any); host["status"] != model.HostKnown || host["status_info"] != info {
 					t.Errorf("the answer says of a host %v, %v", host["status"], host["status_info"])
 				}
 			}
-			want, after := []string{"cluster_status_updated", "cluster_installation_canceled"}, infoKnown
+			want, after := []string{"cluster_status_updated", "cluster_installation_canceled"}, model.InfoKnown
 			for range b.machines {
-				if test.before != hostKnown {
-					want, after = append(want, "host_status_updated"), infoHostCancelled
+				if test.before != model.HostKnown {
+					want, after = append(want, "host_status_updated"), model.InfoHostCancelled
 				}
 				want = append(want, "host_installation_cancelled")
 			}
 			if got := b.told(told); !slices.Equal(got, want) {
 				t.Errorf("events %v, want %v", got, want)
 			}
-			b.is(clusterReady, infoCancelled)
-			b.everyHost(hostKnown, after)
+			b.is(model.ClusterReady, model.InfoCancelled)
+			b.everyHost(model.HostKnown, after)
 			for _, action := range []string{"cancel", "reset"} {
 				if a := b.call("POST", "/clusters/"+b.cluster+"/actions/"+action, nil); a.status != 409 {
 					t.Errorf("%s afterwards: %d", action, a.status)
@@ -91,8 +93,8 @@ func TestCancelWhilePreparing(t *testing.T) {
 				t.Errorf("install_started_at %v, before the cancel %v", got, started)
 			}
 			b.pass(10 * time.Second)
-			b.is(clusterReady, infoReady)
-			b.everyHost(hostKnown, infoKnown)
+			b.is(model.ClusterReady, model.InfoReady)
+			b.everyHost(model.HostKnown, model.InfoKnown)
 			if got := b.get()["last-installation-preparation"].(map[string]any)["status"]; got != preparationDone {
 				t.Errorf("the last preparation is %v", got)
 			}
@@ -106,22 +108,22 @@ func TestCancelWhilePreparing(t *testing.T) {
 func TestCancelBeforeHostsInstall(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-	b.until(clusterInstalling)
-	b.everyHost(hostPrepared, infoPrepared)
+	b.until(model.ClusterInstalling)
+	b.everyHost(model.HostPrepared, model.InfoPrepared)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
-	b.is(clusterCancelled, infoCancelled)
-	b.everyHost(hostKnown, infoHostCancelled)
+	b.is(model.ClusterCancelled, model.InfoCancelled)
+	b.everyHost(model.HostKnown, model.InfoHostCancelled)
 	b.pass(10 * time.Second)
-	b.everyHost(hostKnown, infoKnown)
+	b.everyHost(model.HostKnown, model.InfoKnown)
 	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/install", nil); a.status != 409 {
 		t.Errorf("installing a cancelled cluster: %d", a.status)
 	}
 	started := b.get()["install_started_at"]
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
-	b.is(clusterInsufficient, infoReset)
-	b.everyHost(hostResettingPending, infoResettingPending)
+	b.is(model.ClusterInsufficient, model.InfoReset)
+	b.everyHost(model.HostResettingPending, model.InfoResettingPending)
 	if got := b.get()["install_started_at"]; got != started {
 		t.Errorf("install_started_at %v after the reset, %v before", got, started)
 	}
@@ -132,33 +134,33 @@ func TestCancelBeforeHostsInstall(t *testing.T) {
 func TestImagesCannotBePulled(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.machines[1].badImage = true
 	install := func() { b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil) }
 	pulls := func() int { return b.machines[1].pulls }
 	install()
 	told := len(b.told(0))
 	b.pass(20 * time.Second)
-	if got := b.machines[1].state(); got != hostPreparationFailed || pulls() != 1 {
+	if got := b.machines[1].state(); got != model.HostPreparationFailed || pulls() != 1 {
 		t.Fatalf("the host is %s after %d pulls", got, pulls())
 	}
 	b.pass(10 * time.Second)
-	b.is(clusterReady, infoPrepareFailed)
-	if got := b.machines[0].state(); got != hostPrepared {
+	b.is(model.ClusterReady, model.InfoPrepareFailed)
+	if got := b.machines[0].state(); got != model.HostPrepared {
 		t.Errorf("the other host is %s", got)
 	}
 	install() // too early: it fails without another pull
 	b.pass(10 * time.Second)
-	b.is(clusterReady, infoPrepareFailed)
+	b.is(model.ClusterReady, model.InfoPrepareFailed)
 	b.pass(10 * time.Second)
-	b.is(clusterInsufficient, infoNotReady)
-	b.everyHost(hostKnown, infoKnown)
+	b.is(model.ClusterInsufficient, model.InfoNotReady)
+	b.everyHost(model.HostKnown, model.InfoKnown)
 	b.pass(10 * time.Second)
-	b.is(clusterReady, infoReady)
+	b.is(model.ClusterReady, model.InfoReady)
 	if pulls() != 1 {
 		t.Errorf("%d pulls before the next install", pulls())
 	}
-	if got := outcomes(t, b.machines[1].get())["container-images-available"]; got[0] != failed {
+	if got := outcomes(t, b.machines[1].get())["container-images-available"]; got[0] != model.Failed {
 		t.Errorf("the check of a host that is known again is %v", got)
 	}
 	for _, name := range []string{"prepare_installation_failed", "cluster_installation_failed"} {
@@ -181,29 +183,29 @@ func TestImagesCannotBePulled(t *testing.T) {
 func TestPreparationTakesTooLong(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.machines[1].noPull = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	b.pass(17*time.Minute + 20*time.Second)
-	if got := b.machines[1].get(); got["status"] != hostPreparationFailed || got["status_info"] != infoPrepareOvertime+"container availability was not determined within the timeout." {
+	if got := b.machines[1].get(); got["status"] != model.HostPreparationFailed || got["status_info"] != model.InfoPrepareOvertime+"container availability was not determined within the timeout." {
 		t.Errorf("the host is %v: %v", got["status"], got["status_info"])
 	}
 	b.pass(10 * time.Second)
-	b.is(clusterReady, infoPrepareFailed)
+	b.is(model.ClusterReady, model.InfoPrepareFailed)
 }
 
 // TestHostChangeRejudgesItsCluster at once, not at the next pass.
 func TestHostChangeRejudgesItsCluster(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	rename := func(to string) { b.must("PATCH", b.machines[0].path(), fields{"host_name": to}) }
 	rename("host-1")
-	b.is(clusterInsufficient, infoNotReady)
+	b.is(model.ClusterInsufficient, model.InfoNotReady)
 	rename("host-9")
 	b.pass(10 * time.Second)
 	b.pass(10 * time.Second)
-	b.is(clusterReady, infoReady)
+	b.is(model.ClusterReady, model.InfoReady)
 }
 
 // TestInputIsMissingUntilHostsBringIt: without hosts nobody can say in which network
@@ -211,7 +213,7 @@ func TestHostChangeRejudgesItsCluster(t *testing.T) {
 func TestInputIsMissingUntilHostsBringIt(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(0)
-	b.is(clusterInsufficient, infoNotReady)
+	b.is(model.ClusterInsufficient, model.InfoNotReady)
 	b.pass(10 * time.Second)
-	b.is(clusterPendingInput, infoInputRequired)
+	b.is(model.ClusterPendingInput, model.InfoInputRequired)
 }

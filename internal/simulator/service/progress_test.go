@@ -7,13 +7,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // TestWaysToReadAHost differ in what they show.
 func TestWaysToReadAHost(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	cluster := "/clusters/" + b.cluster
 	read := func(method, path string) map[string]any {
 		t.Helper()
@@ -54,13 +57,13 @@ func TestShareOfAStage(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(4)
 	for i, m := range b.machines {
-		role := roleMaster
+		role := model.RoleMaster
 		if i == 3 {
-			role = roleWorker
+			role = model.RoleWorker
 		}
 		b.must("PATCH", m.path(), fields{"host_role": role})
 	}
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	length := func(m *machine) int { return len(m.get()["progress_stages"].([]any)) }
 	for i, want := range []int{8, 8, 8, 9} {
 		if got := length(b.machines[i]); got != want || b.machines[i].get()["bootstrap"] != nil {
@@ -68,12 +71,12 @@ func TestShareOfAStage(t *testing.T) {
 		}
 	}
 	b.install()
-	wrote := map[string][2]int{roleMaster: {8, 37}, "bootstrap": {11, 27}, roleWorker: {9, 33}}
+	wrote := map[string][2]int{model.RoleMaster: {8, 37}, "bootstrap": {11, 27}, model.RoleWorker: {9, 33}}
 	bootstraps := 0
 	for _, m := range b.machines {
-		m.stage(stageStarting, "")
-		m.stage(stageInstalling, "")
-		m.stage(stageWriting, "60%")
+		m.stage(model.StageStarting, "")
+		m.stage(model.StageInstalling, "")
+		m.stage(model.StageWriting, "60%")
 		h := m.get()
 		role := h["role"].(string)
 		if h["bootstrap"] == true {
@@ -89,9 +92,9 @@ func TestShareOfAStage(t *testing.T) {
 	}
 	total := func() any { return b.get()["progress"].(map[string]any)["total_percentage"] }
 	for _, m := range b.machines {
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 	}
-	b.until(clusterFinalizing)
+	b.until(model.ClusterFinalizing)
 	if got := total(); got != 80.0 {
 		t.Errorf("%v %% at the start of finalizing", got)
 	}
@@ -105,15 +108,15 @@ func TestShareOfAStage(t *testing.T) {
 func TestPreparingRefuses(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	path := "/clusters/" + b.cluster
 	answer := b.must("POST", path+"/actions/install", nil).object()
 	if got := answer["last-installation-preparation"].(map[string]any)["status"]; got != preparationNotBegun {
 		t.Errorf("the preparation in the answer is %v", got)
 	}
 	b.pass(10 * time.Second)
-	b.everyHost(hostPreparing, infoPrepared)
-	if a := b.call("POST", path+"/actions/install", nil); a.status != 409 || !strings.HasPrefix(a.reason(), "Cluster is not ready for installation, "+infoPreparing+" validation_info={") {
+	b.everyHost(model.HostPreparing, model.InfoPrepared)
+	if a := b.call("POST", path+"/actions/install", nil); a.status != 409 || !strings.HasPrefix(a.reason(), "Cluster is not ready for installation, "+model.InfoPreparing+" validation_info={") {
 		t.Errorf("a second start: %d %s", a.status, a.text)
 	}
 	if a := b.call("PATCH", path, fields{"name": "x"}); a.status != 409 || !strings.HasSuffix(a.reason(), "is in preparing-for-installation state, cluster can be updated only in one of [insufficient ready pending-for-input adding-hosts]") {
@@ -128,7 +131,7 @@ func TestPreparingRefuses(t *testing.T) {
 			bootstraps++
 		}
 	}
-	if !slices.Equal(roles, []string{roleMaster, roleMaster, roleMaster}) || bootstraps != 1 {
+	if !slices.Equal(roles, []string{model.RoleMaster, model.RoleMaster, model.RoleMaster}) || bootstraps != 1 {
 		t.Errorf("after the cancel the roles are %v, %d bootstrap hosts", roles, bootstraps)
 	}
 	b.call("POST", path+"/actions/cancel", nil)
@@ -151,7 +154,7 @@ func TestPreparingRefuses(t *testing.T) {
 func TestSlowAnswersOfPreparation(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	m := b.machines[1]
 	m.noPull = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
@@ -163,17 +166,17 @@ func TestSlowAnswersOfPreparation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range next.Instructions {
-			if s.Type == stepImages {
+			if s.Type == steps.StepImages {
 				again++
 				b.must("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 1, "error": "no podman"})
 			}
 		}
 	}
-	if again != 5 || m.state() != hostPreparing {
+	if again != 5 || m.state() != model.HostPreparing {
 		t.Errorf("the step came %d times of 5, the host is %s", again, m.state())
 	}
 	m.noPull = false
-	b.until(clusterInstalling)
+	b.until(model.ClusterInstalling)
 }
 
 // TestWhatCanBeDeleted deletes clusters in all their states: only one that is
@@ -183,37 +186,37 @@ func TestWhatCanBeDeleted(t *testing.T) {
 	done := func(b *bench) {
 		b.install()
 		for _, m := range b.machines {
-			m.walk(stageDone)
+			m.walk(model.StageDone)
 			m.silent = true
 		}
-		b.until(clusterFinalizing)
+		b.until(model.ClusterFinalizing)
 	}
 	for state, lead := range map[string]func(*bench){
-		clusterPendingInput: func(b *bench) { b.must("PATCH", "/clusters/"+b.cluster, fields{"base_dns_domain": ""}) },
-		clusterReady:        func(b *bench) { b.until(clusterReady) },
-		clusterPreparing: func(b *bench) {
-			b.until(clusterReady)
+		model.ClusterPendingInput: func(b *bench) { b.must("PATCH", "/clusters/"+b.cluster, fields{"base_dns_domain": ""}) },
+		model.ClusterReady:        func(b *bench) { b.until(model.ClusterReady) },
+		model.ClusterPreparing: func(b *bench) {
+			b.until(model.ClusterReady)
 			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 		},
-		clusterInstalling: install,
-		clusterCancelled: func(b *bench) {
+		model.ClusterInstalling: install,
+		model.ClusterCancelled: func(b *bench) {
 			b.install()
 			b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
 		},
-		clusterError: func(b *bench) {
+		model.ClusterError: func(b *bench) {
 			b.install()
 			for _, m := range b.machines {
-				m.stage(stageStarting, "")
-				m.stage(stageFailed, "no disk")
+				m.stage(model.StageStarting, "")
+				m.stage(model.StageFailed, "no disk")
 			}
-			b.until(clusterError)
+			b.until(model.ClusterError)
 		},
-		clusterFinalizing: done,
-		clusterInstalled: func(b *bench) {
+		model.ClusterFinalizing: done,
+		model.ClusterInstalled: func(b *bench) {
 			done(b)
 			b.finalize()
 		},
-		clusterAddingHosts: func(b *bench) {
+		model.ClusterAddingHosts: func(b *bench) {
 			done(b)
 			b.finalize()
 			b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
@@ -228,7 +231,7 @@ func TestWhatCanBeDeleted(t *testing.T) {
 				t.Fatalf("the cluster is %s", got)
 			}
 			a := b.call("DELETE", "/clusters/"+b.cluster, nil)
-			if state != clusterInstalling {
+			if state != model.ClusterInstalling {
 				if a.status != 204 {
 					t.Errorf("%d %s", a.status, a.text)
 				}
@@ -290,12 +293,12 @@ func TestOrphans(t *testing.T) {
 	}
 	b.pass(time.Minute)
 	b.must("DELETE", "/clusters/"+b.cluster, nil)
-	if got := b.machines[0].state(); got != hostUnbinding {
+	if got := b.machines[0].state(); got != model.HostUnbinding {
 		t.Errorf("a host of the pool is %s", got)
 	}
 	b.pass(time.Minute)
 	for _, m := range b.machines {
-		if got := m.get(); got["status"] != hostKnownUnbound || got["cluster_id"] != nil {
+		if got := m.get(); got["status"] != model.HostKnownUnbound || got["cluster_id"] != nil {
 			t.Errorf("%s is %v in %v", m.name, got["status"], got["cluster_id"])
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // TestSingleNodeThatIsBootedAgain is greeted like a new one, and is the bootstrap again
@@ -15,18 +17,18 @@ func TestSingleNodeThatIsBootedAgain(t *testing.T) {
 	if first := m.get(); first["bootstrap"] != true {
 		t.Errorf("a new one: %v", first["bootstrap"])
 	}
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	again := m.register().object()
 	stages, _ := again["progress_stages"].([]any)
-	if again["role"] != roleMaster || again["suggested_role"] != roleMaster || again["bootstrap"] != true || !slices.Contains(stages, any(stageBootkube)) {
+	if again["role"] != model.RoleMaster || again["suggested_role"] != model.RoleMaster || again["bootstrap"] != true || !slices.Contains(stages, any(model.StageBootkube)) {
 		t.Errorf("%v", again)
 	}
 	stored := m.get()
 	stages, _ = stored["progress_stages"].([]any)
-	if stored["role"] != roleMaster || stored["bootstrap"] != nil || !slices.Contains(stages, any(stageConfiguring)) {
+	if stored["role"] != model.RoleMaster || stored["bootstrap"] != nil || !slices.Contains(stages, any(model.StageConfiguring)) {
 		t.Errorf("as it is kept: %v %v %v", stored["role"], stored["bootstrap"], stages)
 	}
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	if m.get()["bootstrap"] != true {
 		t.Error("an install does not make it the bootstrap")
@@ -52,11 +54,11 @@ func TestDeletedHostsHoldUpTheProgress(t *testing.T) {
 				spare.silent = true
 				m = b.boot()
 			}
-			b.until(clusterReady)
+			b.until(model.ClusterReady)
 			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-			b.until(clusterInstalling)
+			b.until(model.ClusterInstalling)
 			b.pass(20 * time.Second)
-			for _, stage := range []string{stageStarting, stageRebooting, stageDone} {
+			for _, stage := range []string{model.StageStarting, model.StageRebooting, model.StageDone} {
 				b.must("PUT", m.path()+"/progress", fields{"current_stage": stage})
 			}
 			progress, _ := b.get()["progress"].(map[string]any)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // exchange is one line of a recording.
@@ -294,7 +296,7 @@ func (r *recording) learnAgent(x exchange) {
 	if json.Unmarshal(x.Request, &p) == nil {
 		h := r.host(m[1])
 		h.answers[p.StepType] = true
-		h.reports = h.reports || p.StepType == stepInventory
+		h.reports = h.reports || p.StepType == steps.StepInventory
 		if h.spoke.IsZero() {
 			h.spoke = x.at
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // TestRolesAreGivenBeforeAnInstallIsRefused for good, and the cluster is looked at.
@@ -13,14 +15,14 @@ func TestRolesAreGivenBeforeAnInstallIsRefused(t *testing.T) {
 	b.pass(20 * time.Second)
 	b.must("PATCH", b.machines[0].path(), fields{"host_name": "localhost-0", "host_role": "master"})
 	b.machines[1].name = "localhost"
-	b.until(clusterInsufficient)
+	b.until(model.ClusterInsufficient)
 	b.pass(time.Minute)
 	a := b.call("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	if want := "Host localhost is in status insufficient and not ready for install"; a.status != 400 || a.reason() != want {
 		t.Errorf("%d %s", a.status, a.text)
 	}
 	for _, m := range b.machines {
-		if role := m.get()["role"]; role != roleMaster {
+		if role := m.get()["role"]; role != model.RoleMaster {
 			t.Errorf("%s is %v", m.name, role)
 		}
 	}
@@ -38,7 +40,7 @@ func TestChangedHostIsJudgedByItsFormerRole(t *testing.T) {
 	b.pass(20 * time.Second)
 	const check = "has-cpu-cores-for-role"
 	changed := b.must("PATCH", b.machines[0].path(), fields{"host_role": "worker", "host_name": "w"}).object()
-	if got := outcomes(t, changed)[check][1]; got != "Sufficient CPU cores for role auto-assign" || changed["role"] != roleWorker {
+	if got := outcomes(t, changed)[check][1]; got != "Sufficient CPU cores for role auto-assign" || changed["role"] != model.RoleWorker {
 		t.Errorf("%v: %s", changed["role"], got)
 	}
 	if got := outcomes(t, changed)["hostname-unique"][1]; got != "Hostname w is unique in cluster" {
@@ -78,9 +80,9 @@ func TestHostChangeComputesNoGroups(t *testing.T) {
 func TestHostThatLeavesRejudgesItsCluster(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	b.must("DELETE", b.machines[2].path(), nil)
-	b.is(clusterInsufficient, infoNotReady)
+	b.is(model.ClusterInsufficient, model.InfoNotReady)
 }
 
 // TestForcedScheduling follows the hosts that come and go and the monitor, not a role.
@@ -113,7 +115,7 @@ func TestWeakHostsAreNoControlPlane(t *testing.T) {
 		}
 	}
 	b.s.tick() // the cluster is looked at before roles are suggested
-	if got := outcomes(t, b.get())["sufficient-masters-count"][0]; got != failed {
+	if got := outcomes(t, b.get())["sufficient-masters-count"][0]; got != model.Failed {
 		t.Errorf("two strong hosts and a weak one: %s", got)
 	}
 }

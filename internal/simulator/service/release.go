@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -40,7 +43,7 @@ func (s *Service) unknown(pattern string, req *http.Request, body []byte) error 
 		return nil
 	}
 	if !s.cfg.Release.Has(o.since) {
-		return &frameError{status: http.StatusNotFound, message: "path " + req.URL.Path + " was not found"}
+		return &wire.FrameError{Status: http.StatusNotFound, Message: "path " + req.URL.Path + " was not found"}
 	}
 	var sent map[string]json.RawMessage
 	_ = json.Unmarshal(body, &sent) // who reads the body says what is wrong with it
@@ -52,9 +55,9 @@ func (s *Service) unknown(pattern string, req *http.Request, body []byte) error 
 		var text string
 		switch {
 		case field.Known == nil:
-			return malformed("parsing %s body from \"\" failed, because json: unknown field %q", o.param, field.Name)
+			return wire.Malformed("parsing %s body from \"\" failed, because json: unknown field %q", o.param, field.Name)
 		case json.Unmarshal(value, &text) == nil && !slices.Contains(field.Known, text):
-			return bodyEnum(field.Name, text, field.Known...)
+			return wire.BodyEnum(field.Name, text, field.Known...)
 		}
 	}
 	return nil
@@ -104,20 +107,20 @@ func (s *Service) prune(tree any) {
 // kindOf is the kind of object, whatever becomes of it.
 func kindOf(kind string) string {
 	switch kind {
-	case kindAddHosts:
+	case model.KindAddHosts:
 		return "Cluster"
-	case kindAddedHost:
+	case model.KindAddedHost:
 		return "Host"
 	}
 	return kind
 }
 
 // made leaves out the checks that the service's release does not make.
-func (s *Service) made(list []check) []check {
+func (s *Service) made(list []model.Check) []model.Check {
 	if s.cfg.Release == "" {
 		return list
 	}
-	return slices.DeleteFunc(list, func(c check) bool { return s.unmade[c.ID] })
+	return slices.DeleteFunc(list, func(c model.Check) bool { return s.unmade[c.ID] })
 }
 
 // unmadeChecks are the checks that a release of the service does not make.
@@ -126,15 +129,11 @@ func unmadeChecks(release versions.ServiceRelease) map[string]bool {
 	for _, id := range release.LaterValidations() {
 		unmade[id] = true
 	}
-	for _, o := range operatorChecks() {
-		unmade[o.id] = !release.HasOperator(o.name)
+	for _, o := range validate.Operators() {
+		unmade[o.ID] = !release.HasOperator(o.Name)
 	}
 	return unmade
 }
 
 // copiesSince is the release whose machines also copy the data of a registry.
 const copiesSince = "2.16"
-
-// countsSince is the release that tells the installer how many control plane
-// machines there are; before, it says whether there is one or are several.
-const countsSince = "2.14"

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -66,7 +67,7 @@ func TestAnswersOfReleases(t *testing.T) {
 	for _, release := range []versions.ServiceRelease{"2.11", "2.13", "2.15", ""} {
 		b := oldBench(t, release)
 		b.compact(3)
-		b.until(clusterReady)
+		b.until(model.ClusterReady)
 		cluster := b.get()
 		for field, since := range map[string]string{"control_plane_count": "2.13", "load_balancer": "2.13", "operator_bundles": "2.18"} {
 			if _, shown := cluster[field]; shown != release.Has(since) {
@@ -88,7 +89,7 @@ func TestAnswersOfReleases(t *testing.T) {
 		}
 		b.install()
 		stages := b.machines[0].get()["progress_stages"].([]any)
-		if copies := slices.Contains(stages, any(stageCopying)); copies != release.Has("2.16") {
+		if copies := slices.Contains(stages, any(model.StageCopying)); copies != release.Has("2.16") {
 			t.Errorf("release %q: stages %v", release, stages)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // tally counts what was compared, and what agreed.
@@ -248,7 +250,7 @@ func eventText(v any) string {
 }
 
 func brief(v any) string {
-	text := inString(v)
+	text := model.InString(v)
 	if len(text) > 300 {
 		text = text[:300] + "…"
 	}

@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // handClock is a clock that stands still until it is moved.
@@ -162,7 +165,7 @@ func newReplay(rec *recording, interval time.Duration, phases []time.Duration, h
 	r.s = New(Config{Clock: r.clock, MonitorInterval: interval, PublicURL: func() string { return "http://127.0.0.1:8888" }})
 	r.s.hostsLater = hostsLater
 	bootstraps := rec.bootstraps()
-	r.s.pickBootstrap = func(masters []*host) *host {
+	r.s.pickBootstrap = func(masters []*model.Host) *model.Host {
 		for _, h := range masters {
 			if slices.Contains(bootstraps, h.ID) {
 				return h
@@ -170,7 +173,7 @@ func newReplay(rec *recording, interval time.Duration, phases []time.Duration, h
 		}
 		return masters[0]
 	}
-	for _, id := range sortedKeys(rec.hosts) {
+	for _, id := range slices.Sorted(maps.Keys(rec.hosts)) {
 		if h := rec.hosts[id]; !h.reports && !h.registered.IsZero() {
 			r.standIns = append(r.standIns, &standIn{knownHost: h, r: r})
 		}
@@ -186,7 +189,7 @@ func (r *replay) run() *replay {
 			r.begin(x)
 		}
 		if strings.Contains(x.Note, impatient) {
-			r.s.patience = patience{5 * time.Second, 5 * time.Second}
+			r.s.steps.Patience = steps.Patience{Disk: 5 * time.Second, Images: 5 * time.Second}
 		}
 		r.pass(i, x.at)
 		r.peek(i, x.at, false)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // ask is a bad or unusual request and what the service says to it.
@@ -240,7 +242,7 @@ func conversation() []ask {
 		cluster("cl ps bad", fields{"pull_secret": "nope"}, 400, "pull secret must be a well-formed JSON"),
 		cluster("cl vip dnsname", fields{"api_vip_dns_name": "x.y"}, 400, "Can't update api vip to x.y for day1 cluster "+id),
 		{"ic get", "GET", "C/install-config", nil, 500, "Failed to get cluster " + id + " install config: error while adding Platfom baremetal to install config, error is: failed to get host " + id + " machine network interface MAC address: Failed to find machine networks for baremetal cluster " + id},
-		{"ic ok", "PATCH", "C/install-config", inString(`{"fips":true}`), 400, "error while adding Platfom baremetal to install config, error is: failed to get host " + id + " machine network interface MAC address: Failed to find machine networks for baremetal cluster " + id},
+		{"ic ok", "PATCH", "C/install-config", model.InString(`{"fips":true}`), 400, "error while adding Platfom baremetal to install config, error is: failed to get host " + id + " machine network interface MAC address: Failed to find machine networks for baremetal cluster " + id},
 		{"iv get", "GET", "C/ignored-validations", nil, 0, ""},
 		{"iv ok", "PUT", "C/ignored-validations", fields{"host-validation-ids": `["ntp-synced","has-min-memory"]`, "cluster-validation-ids": `["network-type-valid"]`}, 0, ""},
 		{"iv all", "PUT", "C/ignored-validations", fields{"host-validation-ids": `["all"]`, "cluster-validation-ids": `["all"]`}, 0, ""},
@@ -307,7 +309,7 @@ func TestRecordedReasons(t *testing.T) {
 			case tc.status == 0 && status != "OK":
 				t.Errorf("%s %q: recorded %s", file, tc.name, line)
 			case tc.status == 0:
-			case http.StatusText(tc.status) == "" || !strings.HasPrefix(status, inString(tc.status)):
+			case http.StatusText(tc.status) == "" || !strings.HasPrefix(status, model.InString(tc.status)):
 				t.Errorf("%s %q: expecting %d, recorded %s", file, tc.name, tc.status, line)
 			default:
 				if got := (answer{text: text}).reason(); !sameReason(got, tc.reason) {

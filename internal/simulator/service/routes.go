@@ -8,21 +8,13 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
 // maxBody bounds what a client may send: log archives are the largest.
 const maxBody = 64 << 20
-
-// call is a request as a handler sees it.
-type call struct {
-	*http.Request
-	body []byte
-	// taken is the body as its parameter made it out.
-	taken any
-}
-
-// handler answers a call. It runs under the service's lock.
-type handler func(*call) (reply, error)
 
 // routes lists every operation of the API.
 func (s *Service) routes() http.Handler {
@@ -36,96 +28,96 @@ func (s *Service) routes() http.Handler {
 	s.infraEnvRoutes(r)
 	s.hostRoutes(r)
 	s.knowledgeRoutes(r)
-	r.on("POST /v2/events", s.triggerEvent, body[models.Event]("trigger-event-params"))
-	r.on("GET /v2/events", s.listEvents, queryID("cluster_id"), queryID("infra_env_id"), queryID("host_id"), choice("order", "ascending", "descending"))
+	r.on("POST /v2/events", s.triggerEvent, wire.Body[models.Event]("trigger-event-params"))
+	r.on("GET /v2/events", s.listEvents, wire.QueryID("cluster_id"), wire.QueryID("infra_env_id"), wire.QueryID("host_id"), wire.Choice("order", "ascending", "descending"))
 	return r
 }
 
 func empty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
 func (s *Service) clusterRoutes(r *router) {
-	r.on("POST /v2/clusters", s.registerCluster, body[clusterCreate]("new-cluster-params"))
-	r.on("GET /v2/clusters", s.listClusters, queryID("openshift_cluster_id"))
-	r.on("POST /v2/clusters/import", s.importCluster, body[models.ImportClusterParams]("new-import-cluster-params"))
-	r.on("POST /v2/clusters/disconnected", s.registerDisconnected, body[disconnectedCreate]("new-cluster-params"))
+	r.on("POST /v2/clusters", s.registerCluster, wire.Body[clusterCreate]("new-cluster-params"))
+	r.on("GET /v2/clusters", s.listClusters, wire.QueryID("openshift_cluster_id"))
+	r.on("POST /v2/clusters/import", s.importCluster, wire.Body[models.ImportClusterParams]("new-import-cluster-params"))
+	r.on("POST /v2/clusters/disconnected", s.registerDisconnected, wire.Body[disconnectedCreate]("new-cluster-params"))
 	r.on("GET /v2/clusters/default-config", s.defaultConfig)
 	r.on("GET /v2/clusters/{cluster_id}", s.readCluster)
-	r.on("PATCH /v2/clusters/{cluster_id}", s.updateCluster, body[clusterUpdate]("cluster-update-params"))
+	r.on("PATCH /v2/clusters/{cluster_id}", s.updateCluster, wire.Body[clusterUpdate]("cluster-update-params"))
 	r.on("DELETE /v2/clusters/{cluster_id}", s.deleteCluster)
 	r.on("POST /v2/clusters/{cluster_id}/actions/install", s.installCluster)
 	r.on("POST /v2/clusters/{cluster_id}/actions/cancel", s.cancelCluster)
 	r.on("POST /v2/clusters/{cluster_id}/actions/reset", s.resetCluster)
 	r.on("POST /v2/clusters/{cluster_id}/actions/allow-add-hosts", s.allowAddHosts)
 	r.on("POST /v2/clusters/{cluster_id}/actions/allow-add-workers", s.allowAddHosts)
-	r.on("POST /v2/clusters/{cluster_id}/actions/complete-installation", s.completeInstallation, body[models.CompletionParams]("completion-params"))
+	r.on("POST /v2/clusters/{cluster_id}/actions/complete-installation", s.completeInstallation, wire.Body[models.CompletionParams]("completion-params"))
 	r.on("GET /v2/clusters/{cluster_id}/install-config", s.readInstallConfig)
-	r.on("PATCH /v2/clusters/{cluster_id}/install-config", s.updateInstallConfig, body[string]("install-config-params"))
+	r.on("PATCH /v2/clusters/{cluster_id}/install-config", s.updateInstallConfig, wire.Body[string]("install-config-params"))
 	r.on("GET /v2/clusters/{cluster_id}/ignored-validations", s.readIgnored)
-	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, body[wireIgnored]("ignored-validations"))
+	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, wire.Body[wireIgnored]("ignored-validations"))
 	r.on("GET /v2/clusters/{cluster_id}/preflight-requirements", s.preflight)
 	r.on("GET /v2/clusters/{cluster_id}/supported-platforms", s.supportedPlatforms)
-	r.on("GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts, choice("role", roleMaster, roleArbiter, roleWorker, roleAuto))
+	r.on("GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts, wire.Choice("role", model.RoleMaster, model.RoleArbiter, model.RoleWorker, model.RoleAuto))
 	r.on("GET /v2/clusters/{cluster_id}/ui-settings", s.readUISettings)
-	r.on("PUT /v2/clusters/{cluster_id}/ui-settings", s.setUISettings, body[string]("ui-settings"))
+	r.on("PUT /v2/clusters/{cluster_id}/ui-settings", s.setUISettings, wire.Body[string]("ui-settings"))
 	r.on("GET /v2/clusters/{cluster_id}/monitored-operators", s.readOperators)
-	r.on("PUT /v2/clusters/{cluster_id}/monitored-operators", s.reportOperator, body[models.OperatorMonitorReport]("report-params"))
-	r.on("PUT /v2/clusters/{cluster_id}/progress", s.reportFinalizing, body[finalizingReport]("finalizing-progress"))
+	r.on("PUT /v2/clusters/{cluster_id}/monitored-operators", s.reportOperator, wire.Body[models.OperatorMonitorReport]("report-params"))
+	r.on("PUT /v2/clusters/{cluster_id}/progress", s.reportFinalizing, wire.Body[finalizingReport]("finalizing-progress"))
 	r.on("GET /v2/domains", s.listDomains)
 }
 
 func (s *Service) clusterFileRoutes(r *router) {
-	file, folder := required("file_name"), choice("folder", "manifests", "openshift")
-	credentials := required("file_name", "kubeconfig", "kubeconfig-noingress", "kubeadmin-password")
+	file, folder := wire.Required("file_name"), wire.Choice("folder", "manifests", "openshift")
+	credentials := wire.Required("file_name", "kubeconfig", "kubeconfig-noingress", "kubeadmin-password")
 	r.on("GET /v2/clusters/{cluster_id}/manifests", s.listManifests)
-	r.on("POST /v2/clusters/{cluster_id}/manifests", s.createManifest, body[models.CreateManifestParams]("CreateManifestParams"))
-	r.on("PATCH /v2/clusters/{cluster_id}/manifests", s.updateManifest, body[models.UpdateManifestParams]("UpdateManifestParams"))
+	r.on("POST /v2/clusters/{cluster_id}/manifests", s.createManifest, wire.Body[models.CreateManifestParams]("CreateManifestParams"))
+	r.on("PATCH /v2/clusters/{cluster_id}/manifests", s.updateManifest, wire.Body[models.UpdateManifestParams]("UpdateManifestParams"))
 	r.on("DELETE /v2/clusters/{cluster_id}/manifests", s.deleteManifest, file, folder)
 	r.on("GET /v2/clusters/{cluster_id}/manifests/files", s.readManifest, file, folder)
 	r.on("GET /v2/clusters/{cluster_id}/credentials", s.readCredentials)
 	r.on("GET /v2/clusters/{cluster_id}/downloads/credentials", s.downloadCredentials, credentials)
 	r.on("GET /v2/clusters/{cluster_id}/downloads/credentials-presigned", s.presigned, credentials)
-	r.on("GET /v2/clusters/{cluster_id}/downloads/files", s.downloadFile, required("file_name", clusterFiles()...))
-	r.on("GET /v2/clusters/{cluster_id}/downloads/files-presigned", s.presigned, required("file_name", "bootstrap.ign", "master.ign", "metadata.json", "worker.ign",
+	r.on("GET /v2/clusters/{cluster_id}/downloads/files", s.downloadFile, wire.Required("file_name", clusterFiles()...))
+	r.on("GET /v2/clusters/{cluster_id}/downloads/files-presigned", s.presigned, wire.Required("file_name", "bootstrap.ign", "master.ign", "metadata.json", "worker.ign",
 		"install-config.yaml", "logs", "manifests"))
-	r.on("POST /v2/clusters/{cluster_id}/uploads/ingress-cert", s.uploadIngressCert, body[models.IngressCertParams]("ingress-cert-params"))
-	r.on("GET /v2/clusters/{cluster_id}/logs", s.downloadLogs, choice("logs_type", logTypes()...), queryID("host_id"))
-	r.on("POST /v2/clusters/{cluster_id}/logs", s.uploadLogs, required("logs_type", logTypes()...), queryID("host_id"), queryID("infra_env_id"), form())
-	r.on("PUT /v2/clusters/{cluster_id}/logs-progress", s.clusterLogsProgress, body[models.LogsProgressParams]("logs-progress-params"))
+	r.on("POST /v2/clusters/{cluster_id}/uploads/ingress-cert", s.uploadIngressCert, wire.Body[models.IngressCertParams]("ingress-cert-params"))
+	r.on("GET /v2/clusters/{cluster_id}/logs", s.downloadLogs, wire.Choice("logs_type", logTypes()...), wire.QueryID("host_id"))
+	r.on("POST /v2/clusters/{cluster_id}/logs", s.uploadLogs, wire.Required("logs_type", logTypes()...), wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form())
+	r.on("PUT /v2/clusters/{cluster_id}/logs-progress", s.clusterLogsProgress, wire.Body[models.LogsProgressParams]("logs-progress-params"))
 }
 
 func (s *Service) infraEnvRoutes(r *router) {
-	script := choice("ipxe_script_type", "discovery-image-always", "boot-order-control")
-	r.on("POST /v2/infra-envs", s.registerInfraEnv, body[infraEnvCreate]("infraenv-create-params"))
-	r.on("GET /v2/infra-envs", s.listInfraEnvs, queryID("cluster_id"))
+	script := wire.Choice("ipxe_script_type", "discovery-image-always", "boot-order-control")
+	r.on("POST /v2/infra-envs", s.registerInfraEnv, wire.Body[infraEnvCreate]("infraenv-create-params"))
+	r.on("GET /v2/infra-envs", s.listInfraEnvs, wire.QueryID("cluster_id"))
 	r.on("GET /v2/infra-envs/{infra_env_id}", s.readInfraEnv)
-	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.updateInfraEnv, body[infraEnvUpdate]("infra-env-update-params"))
+	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.updateInfraEnv, wire.Body[infraEnvUpdate]("infra-env-update-params"))
 	r.on("DELETE /v2/infra-envs/{infra_env_id}", s.deleteInfraEnv)
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/image-url", s.imageURL)
-	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files", s.infraEnvFile, required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script, choice("discovery_iso_type", fullISO, minimalISO, disconnectedISO))
-	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files-presigned", s.infraEnvPresigned, required("file_name", "discovery.ign", "ipxe-script"), script)
+	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files", s.infraEnvFile, wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script, wire.Choice("discovery_iso_type", discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO))
+	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files-presigned", s.infraEnvPresigned, wire.Required("file_name", "discovery.ign", "ipxe-script"), script)
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/minimal-initrd", s.minimalInitrd)
 	r.on("POST /v2/infra-envs/{infra_env_id}/regenerate-signing-key", s.regenerateSigningKey)
 }
 
 func (s *Service) hostRoutes(r *router) {
 	const one = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
-	r.on("POST /v2/infra-envs/{infra_env_id}/hosts", s.registerHost, body[models.HostCreateParams]("new-host-params"))
+	r.on("POST /v2/infra-envs/{infra_env_id}/hosts", s.registerHost, wire.Body[models.HostCreateParams]("new-host-params"))
 	r.on("GET /v2/infra-envs/{infra_env_id}/hosts", s.listHosts)
 	r.on("GET "+one, s.readHost)
-	r.on("PATCH "+one, s.updateHost, body[hostUpdate]("host-update-params"))
+	r.on("PATCH "+one, s.updateHost, wire.Body[hostUpdate]("host-update-params"))
 	r.on("DELETE "+one, s.deleteHost)
-	r.on("POST "+one+"/actions/bind", s.bindHost, body[models.BindHostParams]("bind-host-params"))
+	r.on("POST "+one+"/actions/bind", s.bindHost, wire.Body[models.BindHostParams]("bind-host-params"))
 	r.on("POST "+one+"/actions/unbind", s.unbindHost)
 	r.on("POST "+one+"/actions/install", s.installHost)
 	r.on("POST "+one+"/actions/reset", s.resetHost)
 	r.on("PATCH "+one+"/actions/reset-validation/{validation_id}", s.resetValidation)
-	r.on("PATCH "+one+"/installer-args", s.updateInstallerArgs, body[models.InstallerArgsParams]("installer-args-params"))
+	r.on("PATCH "+one+"/installer-args", s.updateInstallerArgs, wire.Body[models.InstallerArgsParams]("installer-args-params"))
 	r.on("GET "+one+"/ignition", s.readHostIgnition)
-	r.on("PATCH "+one+"/ignition", s.updateHostIgnition, body[models.HostIgnitionParams]("host-ignition-params"))
+	r.on("PATCH "+one+"/ignition", s.updateHostIgnition, wire.Body[models.HostIgnitionParams]("host-ignition-params"))
 	r.on("GET "+one+"/instructions", s.nextSteps)
-	r.on("POST "+one+"/instructions", s.stepReply, body[models.StepReply]("reply"))
-	r.on("PUT "+one+"/progress", s.reportProgress, body[stageReport]("host-progress"))
-	r.on("PUT "+one+"/logs-progress", s.hostLogsProgress, body[models.LogsProgressParams]("logs-progress-params"))
+	r.on("POST "+one+"/instructions", s.stepReply, wire.Body[models.StepReply]("reply"))
+	r.on("PUT "+one+"/progress", s.reportProgress, wire.Body[stageReport]("host-progress"))
+	r.on("PUT "+one+"/logs-progress", s.hostLogsProgress, wire.Body[models.LogsProgressParams]("logs-progress-params"))
 	r.on("GET /v2/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", s.downloadHostIgnition)
 }
 
@@ -136,55 +128,46 @@ type router struct {
 	mux *http.ServeMux
 }
 
-func (r *router) on(pattern string, h handler, others ...parameter) {
+func (r *router) on(pattern string, h wire.Handler, others ...wire.Parameter) {
 	method, path, _ := strings.Cut(pattern, " ")
-	parameters := parametersOf(path, others)
+	parameters := wire.ParametersOf(path, others)
 	r.mux.HandleFunc(method+" "+Base+path, func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 		if err != nil {
-			errorReply(malformed("reading the request: %v", err)).send(w, r.s.date())
+			wire.ErrorReply(wire.Malformed("reading the request: %v", err)).Send(w, r.s.date())
 			return
 		}
 		r.s.mu.Lock()
 		r.s.settle()
-		answer, err := r.s.visible(req, func() (reply, error) {
+		answer, err := r.s.visible(req, func() (wire.Reply, error) {
 			if err := r.s.unknown(pattern, req, body); err != nil {
-				return reply{}, err
+				return wire.Reply{}, err
 			}
-			c := &call{Request: req, body: body}
-			if err := c.checkParameters(parameters); err != nil {
-				return reply{}, err
+			c := &wire.Call{Request: req, Content: body}
+			if err := c.CheckParameters(parameters); err != nil {
+				return wire.Reply{}, err
 			}
 			return h(c)
 		})
-		answer.body = r.s.asOld(answer.body)
+		answer.Body = r.s.asOld(answer.Body)
 		r.s.mu.Unlock()
 		if err != nil {
-			answer = errorReply(err)
+			answer = wire.ErrorReply(err)
 		}
-		answer.send(w, r.s.date())
+		answer.Send(w, r.s.date())
 	})
 }
 
 // visible hides what belongs to somebody else from a user who has a name.
-func (s *Service) visible(req *http.Request, answer func() (reply, error)) (reply, error) {
+func (s *Service) visible(req *http.Request, answer func() (wire.Reply, error)) (wire.Reply, error) {
 	id := auth.From(req.Context())
 	if id.Scheme == auth.UserAuth && id.Username != "admin" {
 		c, e := s.clusters[req.PathValue("cluster_id")], s.infraEnvs[req.PathValue("infra_env_id")]
 		if c != nil && c.UserName != id.Username || e != nil && e.UserName != id.Username {
-			return reply{}, notFound("Object Not Found")
+			return wire.Reply{}, wire.NotFound("Object Not Found")
 		}
 	}
 	return answer()
-}
-
-// owner is who makes what a call makes.
-func (c *call) owner() string { return auth.From(c.Context()).Username }
-
-// sees tells whether a list shows the caller what belongs to the owner.
-func (c *call) sees(owner string) bool {
-	id := auth.From(c.Context())
-	return id.Scheme != auth.UserAuth || id.Username == owner || id.Username == "admin"
 }
 
 // ServeHTTP implements http.Handler.
@@ -201,11 +184,11 @@ func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			allowed = append(allowed, method)
 		}
 	}
-	err := &frameError{status: http.StatusNotFound, message: "path " + req.URL.Path + " was not found"}
+	err := &wire.FrameError{Status: http.StatusNotFound, Message: "path " + req.URL.Path + " was not found"}
 	if len(allowed) > 0 {
-		err = &frameError{status: http.StatusMethodNotAllowed,
-			message: "method " + req.Method + " is not allowed, but [" + strings.Join(allowed, ",") + "] are"}
+		err = &wire.FrameError{Status: http.StatusMethodNotAllowed,
+			Message: "method " + req.Method + " is not allowed, but [" + strings.Join(allowed, ",") + "] are"}
 		w.Header().Set("Allow", strings.Join(allowed, ","))
 	}
-	errorReply(err).send(w, r.s.date())
+	wire.ErrorReply(err).Send(w, r.s.date())
 }

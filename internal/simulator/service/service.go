@@ -15,6 +15,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -85,21 +87,21 @@ type Service struct {
 	mu            sync.Mutex
 	random        *rand.Rand
 	entropy       io.Reader
-	clusters      map[string]*cluster
-	gone          map[string]*wireCluster // clusters that were deleted, as they were last
+	clusters      map[string]*model.Cluster
+	gone          map[string]*model.PrintedCluster // clusters that were deleted, as they were last
 	clusterOrder  []string
-	infraEnvs     map[string]*infraEnv
+	infraEnvs     map[string]*model.InfraEnv
 	infraEnvOrder []string
-	hosts         map[string]*host // by infra-env id/host id
+	hosts         map[string]*model.Host // by infra-env id/host id
 	hostOrder     []string
 	events        []event
 	// pickBootstrap chooses among the control plane hosts. The real service
 	// takes any of them.
-	pickBootstrap func([]*host) *host
+	pickBootstrap func([]*model.Host) *model.Host
 	// hostsLater has a tick look at hosts once it is through with the clusters. The
 	// real service looks at both at once, and either may be first.
 	hostsLater bool
-	patience   patience
+	steps      steps.Maker
 }
 
 // New makes a service that knows no clusters yet.
@@ -124,9 +126,9 @@ func New(cfg Config) *Service {
 	source := rand.NewChaCha8(seed)
 	s := &Service{
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
-		clusters: map[string]*cluster{}, gone: map[string]*wireCluster{}, infraEnvs: map[string]*infraEnv{}, hosts: map[string]*host{},
-		pickBootstrap: func(masters []*host) *host { return masters[0] },
-		patience:      stockPatience(), unmade: unmadeChecks(cfg.Release),
+		clusters: map[string]*model.Cluster{}, gone: map[string]*model.PrintedCluster{}, infraEnvs: map[string]*model.InfraEnv{}, hosts: map[string]*model.Host{},
+		pickBootstrap: func(masters []*model.Host) *model.Host { return masters[0] },
+		steps:         steps.Maker{Release: cfg.Release, Entropy: source, Patience: steps.StockPatience()}, unmade: unmadeChecks(cfg.Release),
 	}
 	s.faults = newFaults(cfg.Scenario)
 	s.handler = s.routes()

@@ -7,6 +7,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 )
 
 // standIn plays a host whose own words are not in the recording: it tells what
@@ -27,7 +30,7 @@ func (m *standIn) call(method, path string, body any) *httptest.ResponseRecorder
 	w := httptest.NewRecorder()
 	var text string
 	if body != nil {
-		text = inString(body)
+		text = model.InString(body)
 	}
 	m.r.s.ServeHTTP(w, httptest.NewRequest(method, Base+path, strings.NewReader(text)))
 	return w
@@ -56,7 +59,7 @@ func (m *standIn) act() {
 		return
 	}
 	for _, s := range todo.Instructions {
-		if m.answers[s.Type] || s.Type == stepDiskSpeed && m.r.clock.at.Before(m.spoke) {
+		if m.answers[s.Type] || s.Type == steps.StepDiskSpeed && m.r.clock.at.Before(m.spoke) {
 			continue // its answer is in the recording, or came after another that is
 		}
 		if output := m.answer(s); output != "" {
@@ -89,27 +92,27 @@ func (m *standIn) known(field string) string {
 }
 
 // answer is what the recorded host must have answered to a step.
-func (m *standIn) answer(s step) string {
+func (m *standIn) answer(s steps.Step) string {
 	switch s.Type {
-	case stepInventory:
+	case steps.StepInventory:
 		return m.inventory()
-	case stepConnectivity:
+	case steps.StepConnectivity:
 		return m.known("connectivity")
-	case stepNTP:
+	case steps.StepNTP:
 		return `{"ntp_sources":` + m.known("ntp_sources") + `}`
-	case stepDomains:
+	case steps.StepDomains:
 		return m.known("domain_name_resolutions")
-	case stepFreeAddress:
+	case steps.StepFreeAddress:
 		return m.known("free_addresses")
-	case stepVips:
+	case steps.StepVips:
 		return strings.ReplaceAll(s.Args[0], `"}`, `","verification":"succeeded"}`)
-	case stepAPIVip:
+	case steps.StepAPIVip:
 		return m.known("api_vip_connectivity")
-	case stepTang:
+	case steps.StepTang:
 		return m.known("tang_connectivity")
-	case stepDiskSpeed:
+	case steps.StepDiskSpeed:
 		return m.diskSpeed()
-	case stepImages:
+	case steps.StepImages:
 		return m.images(s)
 	}
 	return ""
@@ -127,26 +130,26 @@ func (m *standIn) diskSpeed() string {
 	}
 	if json.Unmarshal([]byte(m.known("disks_info")), &disks) == nil {
 		for _, d := range disks {
-			return inString(fields{"path": d.Path, "io_sync_duration": d.Speed.Ms})
+			return model.InString(fields{"path": d.Path, "io_sync_duration": d.Speed.Ms})
 		}
 	}
-	return inString(fields{"path": m.known("installation_disk_id"), "io_sync_duration": 5})
+	return model.InString(fields{"path": m.known("installation_disk_id"), "io_sync_duration": 5})
 }
 
-func (m *standIn) images(s step) string {
+func (m *standIn) images(s steps.Step) string {
 	var asked struct{ Images []string }
 	if json.Unmarshal([]byte(s.Args[0]), &asked) != nil {
 		return ""
 	}
-	var shown map[string]imageResult
+	var shown map[string]model.ImageResult
 	_ = json.Unmarshal([]byte(m.known("images_status")), &shown) // none is shown of a host that never pulled
-	var results []imageResult
+	var results []model.ImageResult
 	for _, name := range asked.Images {
 		result, ok := shown[name]
 		if !ok {
-			result = imageResult{Name: name, Result: "success", Time: 5, SizeBytes: 1e9, DownloadRate: 60}
+			result = model.ImageResult{Name: name, Result: "success", Time: 5, SizeBytes: 1e9, DownloadRate: 60}
 		}
 		results = append(results, result)
 	}
-	return inString(fields{"images": results})
+	return model.InString(fields{"images": results})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 const nobody = "11111111-2222-4333-8444-555555555555"
@@ -94,7 +96,7 @@ func TestInfraEnvProxy(t *testing.T) {
 		{fields{"no_proxy": ""}, fields{"http_proxy": "", "https_proxy": "https://three.example.com", "no_proxy": "x.example.com"}},
 	} {
 		got := b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"proxy": tc.asked}).object()["proxy"]
-		if inString(got) != inString(tc.want) {
+		if model.InString(got) != model.InString(tc.want) {
 			t.Errorf("%v: %v", tc.asked, got)
 		}
 	}
@@ -182,9 +184,9 @@ func TestEventFilters(t *testing.T) {
 	b.must("DELETE", gone.path(), nil)
 	gone.silent = true
 	for _, m := range b.machines[:3] {
-		m.stage(stageStarting, "")
-		m.stage(stageInstalling, "")
-		m.stage(stageWriting, "60%")
+		m.stage(model.StageStarting, "")
+		m.stage(model.StageInstalling, "")
+		m.stage(model.StageWriting, "60%")
 	}
 	b.call("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	b.call("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
@@ -235,10 +237,10 @@ func TestEventFilters(t *testing.T) {
 			}
 		}
 		got, header := read(tc.query)
-		if len(want) == 0 || inString(got) != inString(want) {
+		if len(want) == 0 || model.InString(got) != model.InString(want) {
 			t.Errorf("%s: %d events, want %d of %d", tc.query, len(got), len(want), len(all))
 		}
-		if header.Get("Event-Count") != inString(len(want)) {
+		if header.Get("Event-Count") != model.InString(len(want)) {
 			t.Errorf("%s: Event-Count %s, want %d", tc.query, header.Get("Event-Count"), len(want))
 		}
 		if strings.Contains(tc.query, "severities") && header.Get("Severity-Count-Info") != counts.Get("Severity-Count-Info") {
@@ -278,9 +280,9 @@ func TestEventTexts(t *testing.T) {
 	b.install()
 	m := b.machines[1]
 	for _, info := range []string{"", "20%", "60%"} {
-		m.stage(stageStarting, "master")
-		m.stage(stageInstalling, "master")
-		m.stage(stageWriting, info)
+		m.stage(model.StageStarting, "master")
+		m.stage(model.StageInstalling, "master")
+		m.stage(model.StageWriting, info)
 	}
 	text := b.must("GET", "/events?cluster_id="+b.cluster, nil).text
 	for _, want := range []string{
@@ -304,7 +306,7 @@ func TestDeleteInstallingHost(t *testing.T) {
 	b.machines[2].silent = true
 	b.must("DELETE", b.machines[2].path(), nil)
 	b.pass(time.Minute)
-	if got := b.status(); got != clusterError {
+	if got := b.status(); got != model.ClusterError {
 		t.Errorf("the cluster is %s", got)
 	}
 }
@@ -325,7 +327,7 @@ func TestHostsAddedToACluster(t *testing.T) {
 	says("POST", path+"/actions/allow-add-hosts", nil, 400, notYet)
 	b.install()
 	for _, m := range b.machines {
-		m.walk(stageDone)
+		m.walk(model.StageDone)
 		m.silent = true
 	}
 	b.finalize()
@@ -335,12 +337,12 @@ func TestHostsAddedToACluster(t *testing.T) {
 	}
 	says("POST", old.path()+"/actions/reset", nil, 409, "method only allowed when adding hosts to an existing cluster")
 	b.must("POST", path+"/actions/allow-add-hosts", nil)
-	says("POST", path+"/actions/allow-add-hosts", nil, 400, notYet+clusterAddingHosts)
+	says("POST", path+"/actions/allow-add-hosts", nil, 400, notYet+model.ClusterAddingHosts)
 	cl := b.get()
-	if cl["kind"] != kindAddHosts || cl["status"] != clusterAddingHosts || cl["status_info"] != "Cluster is installed" || cl["api_vip_dns_name"] != "10.0.0.100" {
+	if cl["kind"] != model.KindAddHosts || cl["status"] != model.ClusterAddingHosts || cl["status_info"] != "Cluster is installed" || cl["api_vip_dns_name"] != "10.0.0.100" {
 		t.Errorf("%v %v %q %v", cl["kind"], cl["status"], cl["status_info"], cl["api_vip_dns_name"])
 	}
-	if got := old.get(); got["kind"] != kindHost || got["status"] != hostInstalled {
+	if got := old.get(); got["kind"] != model.KindHost || got["status"] != model.HostInstalled {
 		t.Errorf("an old host is %v %v", got["kind"], got["status"])
 	}
 	says("POST", path+"/actions/install", nil, 409, "Cluster is not ready for installation, Cluster is installed validation_info=")
@@ -352,28 +354,28 @@ func TestHostsAddedToACluster(t *testing.T) {
 	m := b.boot()
 	b.pass(40 * time.Second)
 	for role, stages := range map[string]string{
-		roleMaster:  `["Starting installation","Installing","Writing image to disk","Copying registry data to disk","Rebooting"]`,
-		roleArbiter: `["Starting installation","Installing","Writing image to disk","Copying registry data to disk","Rebooting"]`,
-		roleAuto:    `[]`,
-		roleWorker:  `["Starting installation","Installing","Writing image to disk","Waiting for control plane","Rebooting"]`,
+		model.RoleMaster:  `["Starting installation","Installing","Writing image to disk","Copying registry data to disk","Rebooting"]`,
+		model.RoleArbiter: `["Starting installation","Installing","Writing image to disk","Copying registry data to disk","Rebooting"]`,
+		model.RoleAuto:    `[]`,
+		model.RoleWorker:  `["Starting installation","Installing","Writing image to disk","Waiting for control plane","Rebooting"]`,
 	} {
-		if got := inString(b.must("PATCH", m.path(), fields{"host_role": role}).object()["progress_stages"]); got != stages {
+		if got := model.InString(b.must("PATCH", m.path(), fields{"host_role": role}).object()["progress_stages"]); got != stages {
 			t.Errorf("%s has the stages %s", role, got)
 		}
 	}
-	b.must("PATCH", m.path(), fields{"host_role": roleWorker, "host_name": "added"})
-	if a := b.must("POST", m.path()+"/actions/install", nil); a.status != 202 || a.object()["status"] != hostInstalling {
+	b.must("PATCH", m.path(), fields{"host_role": model.RoleWorker, "host_name": "added"})
+	if a := b.must("POST", m.path()+"/actions/install", nil); a.status != 202 || a.object()["status"] != model.HostInstalling {
 		t.Errorf("%d %v", a.status, a.object()["status"])
 	}
 	says("POST", m.path()+"/actions/install", nil, 409, "cannot install host in state installing")
 	m.poll()
-	m.stage(stageStarting, "")
-	m.stage(stageFailed, "no disk")
+	m.stage(model.StageStarting, "")
+	m.stage(model.StageFailed, "no disk")
 	b.pass(10 * time.Second)
-	if got := m.state(); got != hostError || b.status() != clusterAddingHosts {
+	if got := m.state(); got != model.HostError || b.status() != model.ClusterAddingHosts {
 		t.Errorf("a host that failed is %s, the cluster %s", got, b.status())
 	}
-	if a := b.must("POST", m.path()+"/actions/reset", nil); a.status != 200 || a.object()["status"] != hostResettingPending {
+	if a := b.must("POST", m.path()+"/actions/reset", nil); a.status != 200 || a.object()["status"] != model.HostResettingPending {
 		t.Errorf("reset: %d %s", a.status, a.text)
 	}
 	if got := m.get(); got["requested_hostname"] != "added" || len(got["progress_stages"].([]any)) != 5 {
@@ -409,14 +411,14 @@ func TestFailureOfAControlPlaneHost(t *testing.T) {
 	culprit := slices.IndexFunc(b.machines, func(m *machine) bool { return m.get()["bootstrap"] == nil })
 	for i, m := range b.machines {
 		if i != culprit {
-			m.walk(stageDone)
+			m.walk(model.StageDone)
 			continue
 		}
-		m.stage(stageStarting, "")
-		m.stage(stageFailed, "disk on fire")
+		m.stage(model.StageStarting, "")
+		m.stage(model.StageFailed, "disk on fire")
 	}
 	b.pass(time.Minute)
-	if got := b.get(); got["status"] != clusterError || got["status_info"] != "cluster has hosts in error" {
+	if got := b.get(); got["status"] != model.ClusterError || got["status_info"] != "cluster has hosts in error" {
 		t.Errorf("%v %v", got["status"], got["status_info"])
 	}
 	for i, m := range b.machines {
@@ -424,7 +426,7 @@ func TestFailureOfAControlPlaneHost(t *testing.T) {
 		if i == culprit {
 			want = "Failed - disk on fire"
 		}
-		if got := m.get(); got["status"] != hostError || got["status_info"] != want {
+		if got := m.get(); got["status"] != model.HostError || got["status_info"] != want {
 			t.Errorf("%s: %v %q", m.name, got["status"], got["status_info"])
 		}
 	}

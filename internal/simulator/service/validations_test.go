@@ -1,11 +1,14 @@
 package service
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
 // outcomes reads validations_info as id to [status, message].
@@ -13,7 +16,7 @@ func outcomes(t *testing.T, object map[string]any) map[string][2]string {
 	t.Helper()
 	var categories map[string][]struct{ ID, Status, Message string }
 	text, _ := object["validations_info"].(string)
-	if err := unmarshal(text, &categories); err != nil {
+	if err := json.Unmarshal([]byte(text), &categories); err != nil {
 		t.Fatalf("%v in %q", err, text)
 	}
 	all := map[string][2]string{}
@@ -33,27 +36,27 @@ func TestHostValidations(t *testing.T) {
 		id      string
 		message string
 	}{
-		{"fine", func(*machine) {}, hostKnown, "", ""},
-		{"no time source only warns", func(m *machine) { m.unsynced = true }, hostKnown, "ntp-synced", "Host couldn't synchronize with any NTP server"},
+		{"fine", func(*machine) {}, model.HostKnown, "", ""},
+		{"no time source only warns", func(m *machine) { m.unsynced = true }, model.HostKnown, "ntp-synced", "Host couldn't synchronize with any NTP server"},
 		{"small disks", func(m *machine) {
 			m.unclean = func(i map[string]any) {
 				i["disks"] = []fields{{"id": "a", "path": "/dev/sda", "drive_type": "HDD", "size_bytes": 20_000_000_000}}
 			}
-		}, hostInsufficient, "has-min-valid-disks", "No eligible disks were found, please check specific disks to see why they are not eligible"},
-		{"too weak for anything", func(m *machine) { m.cpus = 1 }, hostInsufficient, "has-min-cpu-cores", "The host is not eligible to participate in Openshift Cluster because the minimum required CPU cores for any role is 2, found only 1"},
+		}, model.HostInsufficient, "has-min-valid-disks", "No eligible disks were found, please check specific disks to see why they are not eligible"},
+		{"too weak for anything", func(m *machine) { m.cpus = 1 }, model.HostInsufficient, "has-min-cpu-cores", "The host is not eligible to participate in Openshift Cluster because the minimum required CPU cores for any role is 2, found only 1"},
 		{"another network", func(m *machine) {
 			m.unclean = func(i map[string]any) {
 				i["interfaces"] = []fields{{"name": "eth0", "mac_address": m.mac(), "ipv4_addresses": []string{"172.16.0.5/24"}}}
 			}
-		}, hostInsufficient, "belongs-to-machine-cidr", "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"},
-		{"a name twice", func(m *machine) { m.name = "host-0" }, hostInsufficient, "hostname-unique", "Hostname host-0 is not unique in cluster"},
-		{"a forbidden name", func(m *machine) { m.name = "localhost" }, hostInsufficient, "hostname-valid", "The host name localhost is forbidden"},
-		{"no default route", func(m *machine) { m.unclean = func(i map[string]any) { i["routes"] = []fields{} } }, hostInsufficient, "has-default-route", "Host has not yet been configured with a default route."},
+		}, model.HostInsufficient, "belongs-to-machine-cidr", "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"},
+		{"a name twice", func(m *machine) { m.name = "host-0" }, model.HostInsufficient, "hostname-unique", "Hostname host-0 is not unique in cluster"},
+		{"a forbidden name", func(m *machine) { m.name = "localhost" }, model.HostInsufficient, "hostname-valid", "The host name localhost is forbidden"},
+		{"no default route", func(m *machine) { m.unclean = func(i map[string]any) { i["routes"] = []fields{} } }, model.HostInsufficient, "has-default-route", "Host has not yet been configured with a default route."},
 		{"two cards in one network", func(m *machine) {
 			m.unclean = func(i map[string]any) {
 				i["interfaces"] = append(i["interfaces"].([]fields), fields{"name": "eth1", "mac_address": "52:54:00:ff:00:01", "ipv4_addresses": []string{"10.0.0.99/24"}})
 			}
-		}, hostInsufficient, "non-overlapping-subnets", "Address networks are overlapping: Address network 10.0.0.0/24 appears on multiple interfaces [eth0, eth1]"},
+		}, model.HostInsufficient, "non-overlapping-subnets", "Address networks are overlapping: Address network 10.0.0.0/24 appears on multiple interfaces [eth0, eth1]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -67,10 +70,10 @@ func TestHostValidations(t *testing.T) {
 			if tc.id == "" {
 				return
 			}
-			if diff := cmp.Diff([2]string{failed, tc.message}, outcomes(t, got)[tc.id]); diff != "" {
+			if diff := cmp.Diff([2]string{model.Failed, tc.message}, outcomes(t, got)[tc.id]); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.id, diff)
 			}
-			if tc.state != hostKnown && !strings.Contains(got["status_info"].(string), tc.message) {
+			if tc.state != model.HostKnown && !strings.Contains(got["status_info"].(string), tc.message) {
 				t.Errorf("status_info does not say why: %v", got["status_info"])
 			}
 		})
@@ -86,13 +89,13 @@ func TestClusterValidations(t *testing.T) {
 		id    string
 		want  [2]string
 	}{
-		{"no domain", fields{"base_dns_domain": ""}, 3, clusterPendingInput, "dns-domain-defined", [2]string{failed, "The base domain is undefined and must be provided."}},
-		{"no addresses", nil, 3, clusterPendingInput, "api-vips-defined", [2]string{failed, "API virtual IPs are undefined and must be provided."}},
-		{"too few", one4("10.0.0.100", "10.0.0.101"), 2, clusterInsufficient, "sufficient-masters-count", [2]string{failed, "The cluster must have exactly 3 dedicated control plane nodes. Add or remove hosts, or change their roles configurations to meet the requirement."}},
-		{"overlapping networks", vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, fields{"service_networks": []fields{{"cidr": "10.128.0.0/16"}}}), 3, clusterInsufficient, "no-cidrs-overlapping", [2]string{failed, "CIDRS Overlapping: ServiceNetworkCidr and ClusterNetworkCidr: CIDRS 10.128.0.0/16 and 10.128.0.0/14 overlap."}},
-		{"host prefix too long", vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, fields{"cluster_networks": []fields{{"cidr": "10.128.0.0/14", "host_prefix": 30}}}), 3, clusterInsufficient, "network-prefix-valid", [2]string{failed, "Host prefix, now 30, must be less than or equal to 25 to allow at least 128 addresses"}},
-		{"a single node and a friend", fields{"control_plane_count": 1}, 2, clusterInsufficient, "sufficient-masters-count", [2]string{failed, "Single-node clusters must have a single control plane node and no workers."}},
-		{"an address outside", one4("10.5.0.100", "10.5.0.101"), 3, clusterPendingInput, "machine-cidr-defined", [2]string{failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."}},
+		{"no domain", fields{"base_dns_domain": ""}, 3, model.ClusterPendingInput, "dns-domain-defined", [2]string{model.Failed, "The base domain is undefined and must be provided."}},
+		{"no addresses", nil, 3, model.ClusterPendingInput, "api-vips-defined", [2]string{model.Failed, "API virtual IPs are undefined and must be provided."}},
+		{"too few", one4("10.0.0.100", "10.0.0.101"), 2, model.ClusterInsufficient, "sufficient-masters-count", [2]string{model.Failed, "The cluster must have exactly 3 dedicated control plane nodes. Add or remove hosts, or change their roles configurations to meet the requirement."}},
+		{"overlapping networks", vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, fields{"service_networks": []fields{{"cidr": "10.128.0.0/16"}}}), 3, model.ClusterInsufficient, "no-cidrs-overlapping", [2]string{model.Failed, "CIDRS Overlapping: ServiceNetworkCidr and ClusterNetworkCidr: CIDRS 10.128.0.0/16 and 10.128.0.0/14 overlap."}},
+		{"host prefix too long", vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, fields{"cluster_networks": []fields{{"cidr": "10.128.0.0/14", "host_prefix": 30}}}), 3, model.ClusterInsufficient, "network-prefix-valid", [2]string{model.Failed, "Host prefix, now 30, must be less than or equal to 25 to allow at least 128 addresses"}},
+		{"a single node and a friend", fields{"control_plane_count": 1}, 2, model.ClusterInsufficient, "sufficient-masters-count", [2]string{model.Failed, "Single-node clusters must have a single control plane node and no workers."}},
+		{"an address outside", one4("10.5.0.100", "10.5.0.101"), 3, model.ClusterPendingInput, "machine-cidr-defined", [2]string{model.Failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -117,11 +120,11 @@ func TestIgnoredValidationsHinderNothing(t *testing.T) {
 	b.compact(3)
 	b.machines[1].unclean = func(i map[string]any) { i["routes"] = []fields{} }
 	b.pass(time.Minute)
-	if got := b.status(); got != clusterInsufficient {
+	if got := b.status(); got != model.ClusterInsufficient {
 		t.Fatalf("cluster %s", got)
 	}
 	b.must("PUT", "/clusters/"+b.cluster+"/ignored-validations", fields{"host-validation-ids": `["has-default-route"]`})
-	b.until(clusterReady)
+	b.until(model.ClusterReady)
 	for _, field := range []string{"ignored_host_validations", "ignored_cluster_validations"} {
 		if shown, is := b.get()[field]; is {
 			t.Errorf("the cluster shows %s: %v", field, shown)
@@ -145,8 +148,8 @@ func TestDiskChoice(t *testing.T) {
 	if got := m.get()["installation_disk_id"]; got != "/dev/disk/by-id/b" {
 		t.Errorf("the user's choice became %v", got)
 	}
-	var inv inventory
-	if err := unmarshal(m.get()["inventory"].(string), &inv); err != nil {
+	var inv model.Inventory
+	if err := json.Unmarshal([]byte(m.get()["inventory"].(string)), &inv); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}

@@ -1,12 +1,12 @@
 package isotest
 
 import (
-	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/oaictl/oaictl/internal/isowriter"
 )
 
 const (
@@ -14,6 +14,7 @@ const (
 	IgnitionAreaSize = 256 << 10
 
 	miniSlotSize = 16 << 10
+	efibootSize  = 64 << 10
 
 	igninfoPath  = "coreos/igninfo.json"
 	featuresPath = "coreos/features.json"
@@ -36,7 +37,7 @@ const features = `{
 }
 `
 
-// contents are the files of a layout, sorted by path.
+// contents are the files of a layout, but for the boot catalog.
 func contents(l Layout) []file {
 	rootfs := rootfsImage(l)
 	initrd := initrdImage(l, rootfs)
@@ -64,29 +65,25 @@ func contents(l Layout) []file {
 	if l.Payload > 0 {
 		files = append(files, file{path: "data/registry.tar", size: l.Payload})
 	}
-	for _, b := range bootImages(l.Arch) {
-		switch b.path {
+	for _, b := range bootFiles(l.Arch) {
+		switch b.Path {
 		case isolinuxPath:
-			files = append(files, file{path: b.path, data: isolinux(), placed: true})
+			files = append(files, file{path: b.Path, data: isolinux(), placed: true})
 		case efibootPath:
-			add(b.path, efiboot())
+			add(b.Path, efiboot())
 		}
 	}
-	if path := catalogPath(l); path != "" {
-		files = append(files, file{path: path, data: make([]byte, sectorSize), placed: true})
-	}
-	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.path, b.path) })
 	return files
 }
 
 // rootfsImage is an uncompressed archive whose first member is the squashfs, as the real one is.
 func rootfsImage(l Layout) []byte {
 	squashfs := append([]byte("hsqs"), stuff("rootfs", 300<<10)...)
-	return archive(
-		member{"root.squashfs", 0o100644, squashfs},
-		member{"etc", 0o040755, nil},
-		member{"etc/coreos-live-rootfs", 0o100644, []byte(l.VolumeID)},
-	)
+	return isowriter.Archive(
+		member("root.squashfs", 0o644, squashfs),
+		directory("etc"),
+		member("etc/coreos-live-rootfs", 0o644, []byte(l.VolumeID)),
+	).Bytes()
 }
 
 // initrdImage is a gzip archive that knows which rootfs belongs to it, padded to whole words.
@@ -96,17 +93,26 @@ func initrdImage(l Layout, rootfs []byte) []byte {
 	for piece := range slices.Chunk(rootfs, chunk) {
 		want += fmt.Sprintf("%x\n", sha256.Sum256(piece))
 	}
-	members := []member{
-		{"init", 0o100755, stuff("init", 40<<10)},
-		{"etc", 0o040755, nil},
-		{"etc/coreos-live-initramfs", 0o100644, []byte(l.VolumeID)},
-		{"etc/coreos-live-want-rootfs", 0o100644, []byte(want)},
+	members := []isowriter.Member{
+		member("init", 0o755, stuff("init", 40<<10)),
+		directory("etc"),
+		member("etc/coreos-live-initramfs", 0o644, []byte(l.VolumeID)),
+		member("etc/coreos-live-want-rootfs", 0o644, []byte(want)),
 	}
 	if l.Features {
-		members = append(members, member{"etc/coreos", 0o040755, nil}, member{"etc/coreos/features.json", 0o100644, []byte(features)})
+		members = append(members, directory("etc/coreos"), member("etc/coreos/features.json", 0o644, []byte(features)))
 	}
-	data := gzipped(archive(members...))
-	return append(data, make([]byte, alignUp(int64(len(data)), 4)-int64(len(data)))...)
+	initrd := isowriter.BytesOf(isowriter.Gzip(isowriter.Archive(members...).Bytes()))
+	initrd.Pad(4)
+	return initrd.Bytes()
+}
+
+func member(name string, permissions uint32, data []byte) isowriter.Member {
+	return isowriter.Member{Name: name, Mode: isowriter.ModeFile | permissions, Data: isowriter.BytesOf(data)}
+}
+
+func directory(name string) isowriter.Member {
+	return isowriter.Member{Name: name, Mode: isowriter.ModeDirectory | 0o755, Data: isowriter.Zeros(0)}
 }
 
 // kernel has the magic of its architecture where boot loaders look for it. On aarch64 it is compressed.
@@ -118,7 +124,7 @@ func kernel(l Layout) []byte {
 		copy(data[0x202:], "HdrS\x0f\x02")
 	case "aarch64":
 		copy(data[56:], "ARM\x64")
-		return gzipped(data)
+		return isowriter.Gzip(data)
 	case "ppc64le":
 		copy(data, "\x7fELF\x02\x01\x01")
 	}
@@ -134,7 +140,7 @@ func isolinux() []byte {
 
 // efiboot starts as a FAT boot sector does.
 func efiboot() []byte {
-	data := stuff("efiboot", 64<<10)
+	data := stuff("efiboot", efibootSize)
 	copy(data, "\xeb\x3c\x90mkfs.fat")
 	copy(data[43:], "EFI-SYSTEM FAT16   ")
 	data[510], data[511] = 0x55, 0xAA
@@ -147,25 +153,4 @@ func stuff(name string, n int) []byte {
 	random := rand.NewChaCha8(sha256.Sum256([]byte(name)))
 	_, _ = random.Read(data) // documented never to fail
 	return data
-}
-
-type member struct {
-	name string
-	mode uint32
-	data []byte
-}
-
-// archive is a newc archive (cpio(5)) of the members.
-func archive(members ...member) []byte {
-	var b bytes.Buffer
-	pad := func() { b.Write(make([]byte, alignUp(int64(b.Len()), 4)-int64(b.Len()))) }
-	for i, m := range append(members, member{name: "TRAILER!!!"}) {
-		fmt.Fprintf(&b, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X",
-			i+1, m.mode, 0, 0, 1, 0, len(m.data), 0, 0, 0, 0, len(m.name)+1, 0)
-		b.WriteString(m.name + "\x00")
-		pad()
-		b.Write(m.data)
-		pad()
-	}
-	return b.Bytes()
 }

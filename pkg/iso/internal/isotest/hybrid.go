@@ -19,21 +19,21 @@ const (
 // basicData is the GPT type that isohybrid gives to both of its partitions, EBD0A0A2-B9E5-4433-87C0-68B6B72699C7.
 var basicData = [16]byte{0xA2, 0xA0, 0xD0, 0xEB, 0xE5, 0xB9, 0x33, 0x44, 0x87, 0xC0, 0x68, 0xB6, 0xB7, 0x26, 0x99, 0xC7}
 
-func (im *image) writePartitions(out *writer) {
-	out.at(0, im.mbr())
+func (im *image) writePartitions() {
+	im.Put(0, im.mbr())
 	entries := im.gptArray()
-	last := im.size/blockSize - 1
-	out.at(blockSize, im.gptHeader(1, last, 2, entries))
-	out.at(2*blockSize, entries)
+	last := im.Size()/blockSize - 1
+	im.Put(blockSize, im.gptHeader(1, last, 2, entries))
+	im.Put(2*blockSize, entries)
 	array := last - gptEntries*gptEntrySize/blockSize
-	out.at(array*blockSize, entries)
-	out.at(last*blockSize, im.gptHeader(last, 1, array, entries))
+	im.Put(array*blockSize, entries)
+	im.Put(last*blockSize, im.gptHeader(last, 1, array, entries))
 }
 
 func (im *image) mbr() []byte {
 	m := make([]byte, blockSize)
 	copy(m, "\x33\xed\x90\x90stands for the code that loads isolinux.bin")
-	binary.LittleEndian.PutUint64(m[432:], uint64(im.root.find(isolinuxPath).lba)*4)
+	binary.LittleEndian.PutUint64(m[432:], uint64(im.sector(isolinuxPath))*4)
 	binary.LittleEndian.PutUint32(m[440:], 0x6f617463)
 	entry := func(i int, status, kind byte, start, blocks int64) {
 		e := m[446+16*i:]
@@ -43,9 +43,8 @@ func (im *image) mbr() []byte {
 		binary.LittleEndian.PutUint32(e[8:], uint32(start))
 		binary.LittleEndian.PutUint32(e[12:], uint32(min(blocks, 0xFFFFFFFF)))
 	}
-	efi := im.root.find(efibootPath)
-	entry(0, 0x80, 0, 0, im.size/blockSize)
-	entry(1, 0, 0xEF, int64(efi.lba)*4, sectorsOf(efi.length())*4)
+	entry(0, 0x80, 0, 0, im.Size()/blockSize)
+	entry(1, 0, 0xEF, im.Place(efibootPath)/blockSize, efibootSize/blockSize)
 	m[510], m[511] = 0x55, 0xAA
 	return m
 }
@@ -63,10 +62,9 @@ func (im *image) gptArray() []byte {
 			binary.LittleEndian.PutUint16(e[56+2*j:], uint16(r))
 		}
 	}
-	efi := im.root.find(efibootPath)
-	start := int64(efi.lba) * 4
+	start := im.Place(efibootPath) / blockSize
 	entry(0, "ISOHybrid ISO", 0, im.sectors*4-1)
-	entry(1, "ISOHybrid1", start, start+sectorsOf(efi.length())*4-1)
+	entry(1, "ISOHybrid1", start, start+efibootSize/blockSize-1)
 	return entries
 }
 
@@ -77,7 +75,7 @@ func (im *image) gptHeader(self, other, array int64, entries []byte) []byte {
 	binary.LittleEndian.PutUint64(h[24:], uint64(self))
 	binary.LittleEndian.PutUint64(h[32:], uint64(other))
 	binary.LittleEndian.PutUint64(h[40:], 2+gptEntries*gptEntrySize/blockSize)
-	binary.LittleEndian.PutUint64(h[48:], uint64(im.size/blockSize-1-gptEntries*gptEntrySize/blockSize-1))
+	binary.LittleEndian.PutUint64(h[48:], uint64(im.Size()/blockSize-1-gptEntries*gptEntrySize/blockSize-1))
 	id := sha256.Sum256([]byte(im.layout.VolumeID))
 	copy(h[56:72], id[:])
 	binary.LittleEndian.PutUint64(h[72:], uint64(array))

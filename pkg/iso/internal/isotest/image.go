@@ -1,125 +1,110 @@
 package isotest
 
 import (
-	"fmt"
-	"io"
+	"encoding/binary"
+
+	"github.com/oaictl/oaictl/internal/isowriter"
 )
 
 const (
-	sectorSize = 2048
+	sectorSize = isowriter.SectorSize
 	mebibyte   = 1 << 20
+
+	isolinuxPath = "isolinux/isolinux.bin"
+	efibootPath  = "images/efiboot.img"
+	cdbootPath   = "images/cdboot.img"
 )
 
-// image is a fixture whose every structure has its place.
-type image struct {
-	layout  Layout
-	root    *node
-	catalog *node // the El Torito boot catalog; nil on ppc64le, which boots without
-
-	descriptors int              // volume descriptors, the terminator included
-	pathTables  [treeCount]int64 // sector of the little-endian one; the big-endian one follows
-	sectors     int64            // the volume space
-	size        int64            // of the file: the volume and what isohybrid pads it with
+// file is one file of a fixture. Without data it is a hole of size bytes.
+type file struct {
+	path   string
+	data   []byte
+	size   int64
+	placed bool // its bytes depend on where it lies
 }
 
-// plan gives every structure of an ISO with these files its place.
-func plan(l Layout, files []file) (*image, error) {
-	root, err := newTree(files)
+// image is a fixture that is written.
+type image struct {
+	*isowriter.Image
+	layout  Layout
+	sectors int64 // the volume space
+}
+
+// build writes an ISO with these files.
+func build(l Layout, files []file) (*image, error) {
+	v := isowriter.Volume{
+		ID: l.VolumeID, Application: "ISOTEST", RockRidge: l.RockRidge, Joliet: l.Joliet,
+		Boot: bootFiles(l.Arch), Catalog: catalogPath(l),
+	}
+	for _, f := range files {
+		data := isowriter.Zeros(f.size)
+		data.Append(f.data)
+		v.Files = append(v.Files, isowriter.File{Path: f.path, Data: data})
+	}
+	written, err := v.Write()
 	if err != nil {
 		return nil, err
 	}
-	im := &image{layout: l, root: root, catalog: root.find(catalogPath(l))}
-	im.descriptors = 2
-	if im.catalog != nil {
-		im.descriptors++
+	im := &image{written, l, written.Size() / sectorSize}
+	if l.Arch == "x86_64" {
+		im.fillBootInfo()
 	}
-	if l.Joliet {
-		im.descriptors++
-	}
-	next := int64(systemAreaSectors + im.descriptors)
-	for _, tree := range im.trees() {
-		im.pathTables[tree] = next
-		next += 2
-		for i, dir := range root.directories(tree) {
-			d := &dir.dirs[tree]
-			d.lba, d.number = uint32(next), i+1
-			records, continued := im.encodeDirectory(dir, tree)
-			d.size = len(records)
-			next += sectorsOf(int64(len(records))) + sectorsOf(int64(len(continued)))
-		}
-		if n := len(im.pathTable(tree, false)); n > sectorSize {
-			return nil, fmt.Errorf("the path table takes %d bytes, more than one sector", n)
-		}
-	}
-	for _, f := range root.files() {
-		f.lba = uint32(next)
-		next += sectorsOf(f.length())
-	}
-	im.sectors, im.size = next, next*sectorSize
 	if l.Hybrid {
-		im.size = alignUp(im.size+backupGPTSize, mebibyte)
+		im.Grow(backupGPTSize)
+		im.Pad(mebibyte)
+		im.writePartitions()
 	}
-	im.fillBootFiles()
+	if l.LegacyHeaders {
+		im.Put(legacyHeadersOffset, im.legacyHeaders())
+	}
 	return im, nil
 }
 
-// write stores everything that is not zero.
-func (im *image) write(w io.WriterAt) error {
-	out := &writer{w: w}
-	for i, d := range im.volumeDescriptors() {
-		out.at(int64(systemAreaSectors+i)*sectorSize, d)
-	}
-	for _, tree := range im.trees() {
-		out.at(im.pathTables[tree]*sectorSize, im.pathTable(tree, false))
-		out.at((im.pathTables[tree]+1)*sectorSize, im.pathTable(tree, true))
-		for _, dir := range im.root.directories(tree) {
-			records, continued := im.encodeDirectory(dir, tree)
-			start := int64(dir.dirs[tree].lba) * sectorSize
-			out.at(start, records)
-			out.at(start+int64(len(records)), continued)
+func bootFiles(arch string) []isowriter.BootFile {
+	switch arch {
+	case "x86_64":
+		return []isowriter.BootFile{
+			{Path: isolinuxPath, Platform: isowriter.PlatformBIOS, Load: 4}, {Path: efibootPath, Platform: isowriter.PlatformUEFI},
 		}
+	case "aarch64":
+		return []isowriter.BootFile{{Path: efibootPath, Platform: isowriter.PlatformUEFI}}
+	case "s390x":
+		return []isowriter.BootFile{{Path: cdbootPath, Platform: isowriter.PlatformBIOS}}
 	}
-	for _, f := range im.root.files() {
-		out.at(int64(f.lba)*sectorSize, f.file.data)
-	}
-	if im.layout.Hybrid {
-		im.writePartitions(out)
-	}
-	if im.layout.LegacyHeaders {
-		out.at(legacyHeadersOffset, im.legacyHeaders())
-	}
-	return out.err
+	return nil
 }
 
-func (im *image) trees() []int {
-	if im.layout.Joliet {
-		return []int{primaryTree, jolietTree}
+func catalogPath(l Layout) string {
+	switch l.Arch {
+	case "x86_64":
+		return "isolinux/boot.cat"
+	case "ppc64le":
+		return ""
 	}
-	return []int{primaryTree}
+	return "boot.cat"
 }
 
-// writer remembers the first error of a series of writes.
-type writer struct {
-	w   io.WriterAt
-	err error
-}
-
-func (o *writer) at(off int64, data []byte) {
-	if o.err == nil && len(data) > 0 {
-		_, o.err = o.w.WriteAt(data, off)
+// fillBootInfo writes the boot-info-table that isolinux wants inside itself.
+func (im *image) fillBootInfo() {
+	data := isolinux()
+	var sum uint32
+	for i := 64; i+4 <= len(data); i += 4 {
+		sum += binary.LittleEndian.Uint32(data[i:])
 	}
+	table := make([]byte, 16)
+	binary.LittleEndian.PutUint32(table, isowriter.SystemArea/sectorSize)
+	binary.LittleEndian.PutUint32(table[4:], im.sector(isolinuxPath))
+	binary.LittleEndian.PutUint32(table[8:], uint32(len(data)))
+	binary.LittleEndian.PutUint32(table[12:], sum)
+	im.Put(im.Place(isolinuxPath)+8, table)
 }
 
-// memory is an image that is kept in memory, its length fixed.
-type memory []byte
+// sector is where a file starts.
+func (im *image) sector(path string) uint32 { return uint32(im.Place(path) / sectorSize) }
 
-func (m memory) WriteAt(p []byte, off int64) (int, error) {
-	if off < 0 || off+int64(len(p)) > int64(len(m)) {
-		return 0, fmt.Errorf("%d bytes at %d do not fit into %d", len(p), off, len(m))
-	}
-	return copy(m[off:], p), nil
+// content is a file of the layout as the image has it.
+func (im *image) content(f file) []byte {
+	data := make([]byte, len(f.data))
+	_, _ = im.ReadAt(data, im.Place(f.path)) // memory
+	return data
 }
-
-func sectorsOf(n int64) int64 { return (n + sectorSize - 1) / sectorSize }
-
-func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -21,20 +22,18 @@ func Make(tb testing.TB, l Layout) (path string) {
 
 // Write writes the ISO of a layout to a file.
 func Write(path string, l Layout) error {
-	im, err := plan(l, contents(l))
-	if err != nil {
-		return fmt.Errorf("planning the fixture %s: %w", l.Name, err)
+	im, err := build(l, contents(l))
+	if err == nil && l.MiniISO {
+		err = im.fillMiniISO()
 	}
-	if l.MiniISO {
-		if err := im.fillMiniISO(); err != nil {
-			return fmt.Errorf("packing miniso.dat of the fixture %s: %w", l.Name, err)
-		}
+	if err != nil {
+		return fmt.Errorf("making the fixture %s: %w", l.Name, err)
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Truncate(im.size), im.write(f), f.Close()); err != nil {
+	if err := errors.Join(im.Store(f), f.Close()); err != nil {
 		return fmt.Errorf("writing the fixture %s: %w", l.Name, err)
 	}
 	return nil
@@ -44,15 +43,11 @@ func Write(path string, l Layout) error {
 // without miniso.dat, its kernel arguments still the default ones.
 func Minimal(tb testing.TB, l Layout) []byte {
 	tb.Helper()
-	im, err := planMinimal(l)
-	if err != nil {
-		tb.Fatalf("planning the minimal ISO of the fixture %s: %v", l.Name, err)
-	}
-	data, err := im.bytes()
+	im, err := buildMinimal(l)
 	if err != nil {
 		tb.Fatalf("making the minimal ISO of the fixture %s: %v", l.Name, err)
 	}
-	return data
+	return im.Bytes()
 }
 
 // Content returns what the fixture has under a path such as "images/pxeboot/initrd.img", byte for byte. Files that the
@@ -74,5 +69,9 @@ func Paths(l Layout) []string {
 	for _, f := range contents(l) {
 		paths = append(paths, f.path)
 	}
+	if path := catalogPath(l); path != "" {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
 	return paths
 }

@@ -44,7 +44,7 @@ func TestMiniISOLeadsToTheMinimalISO(t *testing.T) {
 			continue
 		}
 		t.Run(l.Name, func(t *testing.T) {
-			im, err := plan(l, contents(l))
+			im, err := build(l, contents(l))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestMiniISOLeadsToTheMinimalISO(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer full.Close()
-			got := unpackMiniISO(t, im.root.find(minisoPath).file.data, full)
+			got := unpackMiniISO(t, im.content(file{path: minisoPath, data: make([]byte, miniSlotSize)}), full)
 			if !bytes.Equal(got, Minimal(t, l)) {
 				t.Error("miniso.dat leads to another image")
 			}
@@ -110,11 +110,11 @@ func unpackMiniISO(t *testing.T, slot []byte, full io.ReaderAt) []byte {
 	return out.Bytes()
 }
 
-// TestPlanRefusesWhatPlainNamesCannotTellApart keeps a new file of a layout from hiding another.
-func TestPlanRefusesWhatPlainNamesCannotTellApart(t *testing.T) {
+// TestBuildRefusesWhatPlainNamesCannotTellApart keeps a new file of a layout from hiding another.
+func TestBuildRefusesWhatPlainNamesCannotTellApart(t *testing.T) {
 	files := []file{{path: "a/longname-1.img", data: []byte("1")}, {path: "a/longname-2.img", data: []byte("2")}}
-	if _, err := plan(Layout{Arch: "ppc64le"}, files); err == nil {
-		t.Error("two files share LONGNAME.IMG and plan accepts it")
+	if _, err := build(Layout{Arch: "ppc64le"}, files); err == nil {
+		t.Error("two files share LONGNAME.IMG and build accepts it")
 	}
 }
 

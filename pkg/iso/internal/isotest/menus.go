@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -104,27 +105,22 @@ func indented(v any) []byte {
 // legacyHeaders describe the embed areas by their offsets in the ISO, as it was done before kargs.json and igninfo.json.
 func (im *image) legacyHeaders() []byte {
 	h := make([]byte, 72+24)
-	if def := im.root.find(defaultKargsPath); def != nil {
-		copy(h, "coreKarg")
-		binary.LittleEndian.PutUint64(h[8:], uint64(def.length()))
-		binary.LittleEndian.PutUint64(h[16:], uint64(def.lba)*sectorSize)
-		for i, path := range menuPaths(im.layout.Arch) {
-			f := im.root.find(path)
-			offset, _ := areaIn(im.layout, f.file.data)
-			binary.LittleEndian.PutUint64(h[24+8*i:], uint64(f.lba)*sectorSize+uint64(offset))
+	ignition := im.Place(ignitionPath)
+	for _, f := range contents(im.layout) {
+		switch i := slices.Index(menuPaths(im.layout.Arch), f.path); {
+		case f.path == defaultKargsPath:
+			copy(h, "coreKarg")
+			binary.LittleEndian.PutUint64(h[8:], uint64(len(f.data)))
+			binary.LittleEndian.PutUint64(h[16:], uint64(im.Place(f.path)))
+		case i >= 0 && im.layout.hasKargs():
+			offset, _ := areaIn(im.layout, f.data)
+			binary.LittleEndian.PutUint64(h[24+8*i:], uint64(im.Place(f.path)+int64(offset)))
+		case f.path == cdbootPath: // on s390x, the area ends the boot file
+			ignition = im.Place(f.path) + int64(len(f.data)) - IgnitionAreaSize
 		}
 	}
 	copy(h[72:], "coreiso+")
-	binary.LittleEndian.PutUint64(h[80:], uint64(im.ignitionOffset()))
+	binary.LittleEndian.PutUint64(h[80:], uint64(ignition))
 	binary.LittleEndian.PutUint64(h[88:], IgnitionAreaSize)
 	return h
-}
-
-// ignitionOffset is where the Ignition embed area lies in the ISO.
-func (im *image) ignitionOffset() int64 {
-	if f := im.root.find(ignitionPath); f != nil {
-		return int64(f.lba) * sectorSize
-	}
-	f := im.root.find(cdbootPath)
-	return int64(f.lba)*sectorSize + f.length() - IgnitionAreaSize
 }

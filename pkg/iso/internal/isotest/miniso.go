@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/ulikunitz/xz"
 )
 
 // miniso.dat is how coreos-installer derives the minimal ISO from the full one: a table of the files that both have, and
@@ -18,30 +20,23 @@ type sharedFile struct {
 	length        int64
 }
 
-// planMinimal plans the minimal ISO of a layout: no root filesystem, no miniso.dat, no payload.
-func planMinimal(l Layout) (*image, error) {
-	return plan(l, slices.DeleteFunc(contents(l), func(f file) bool {
-		return f.path == rootfsPath || f.path == minisoPath || f.data == nil
-	}))
-}
+// buildMinimal makes the minimal ISO of a layout: no root filesystem, no miniso.dat, no payload.
+func buildMinimal(l Layout) (*image, error) { return build(l, minimalContents(l)) }
 
-// bytes writes the image into memory.
-func (im *image) bytes() ([]byte, error) {
-	data := make(memory, im.size)
-	return data, im.write(data)
+func minimalContents(l Layout) []file {
+	return slices.DeleteFunc(contents(l), func(f file) bool {
+		return f.path == rootfsPath || f.path == minisoPath || f.data == nil
+	})
 }
 
 // fillMiniISO writes miniso.dat into the slot that it has.
 func (im *image) fillMiniISO() error {
-	planned, err := planMinimal(im.layout)
+	minimal, err := buildMinimal(im.layout)
 	if err != nil {
 		return err
 	}
-	mini, err := planned.bytes()
-	if err != nil {
-		return err
-	}
-	shared := sharedFiles(im, planned)
+	mini := minimal.Bytes()
+	shared := sharedFiles(im, minimal)
 	packed, err := xzipped(withoutShared(mini, shared))
 	if err != nil {
 		return err
@@ -59,11 +54,10 @@ func (im *image) fillMiniISO() error {
 	b = append(b, digest[:]...)
 	b = append(appendVarint(b, len(packed)), packed...)
 
-	slot := im.root.find(minisoPath).file.data
-	if len(b) > len(slot) {
-		return fmt.Errorf("%d bytes do not fit into its %d", len(b), len(slot))
+	if len(b) > miniSlotSize {
+		return fmt.Errorf("the %d bytes of miniso.dat do not fit into its %d", len(b), miniSlotSize)
 	}
-	copy(slot, b)
+	im.Put(im.Place(minisoPath), b)
 	return nil
 }
 
@@ -71,10 +65,9 @@ func (im *image) fillMiniISO() error {
 // places of their image differ between the two.
 func sharedFiles(full, minimal *image) []sharedFile {
 	var shared []sharedFile
-	for _, m := range minimal.root.files() {
-		f := full.root.find(m.file.path)
-		if f != nil && m.length() > 0 && bytes.Equal(f.file.data, m.file.data) {
-			shared = append(shared, sharedFile{m.lba, f.lba, m.length()})
+	for _, f := range minimalContents(full.layout) {
+		if len(f.data) > 0 && bytes.Equal(full.content(f), minimal.content(f)) {
+			shared = append(shared, sharedFile{minimal.sector(f.path), full.sector(f.path), int64(len(f.data))})
 		}
 	}
 	slices.SortFunc(shared, func(a, b sharedFile) int { return cmp.Compare(a.minimal, b.minimal) })
@@ -101,4 +94,19 @@ func appendVarint(b []byte, n int) []byte {
 		return binary.LittleEndian.AppendUint16(append(b, 0xfb), uint16(n))
 	}
 	return binary.LittleEndian.AppendUint32(append(b, 0xfc), uint32(n))
+}
+
+func xzipped(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := xz.WriterConfig{DictCap: 1 << 20}.NewWriter(&b)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }

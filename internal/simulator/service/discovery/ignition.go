@@ -1,0 +1,216 @@
+package discovery
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	ignition "github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// specVersion is the version of Ignition's format that the service writes.
+const specVersion = "3.1.0"
+
+// liveFile is a file of the live system.
+type liveFile struct {
+	Path      string         `json:"path"`
+	Mode      int            `json:"mode"`
+	Overwrite bool           `json:"overwrite"`
+	User      map[string]any `json:"user"`
+	Contents  source         `json:"contents"`
+}
+
+// source is where the content of a file stands.
+type source struct {
+	Source string `json:"source"`
+}
+
+// liveUnit is a unit of the live system's service manager.
+type liveUnit struct {
+	Name     string `json:"name"`
+	Enabled  bool   `json:"enabled"`
+	Contents string `json:"contents"`
+}
+
+// liveProxy is what Ignition itself fetches through. The format takes no empty
+// address.
+type liveProxy struct {
+	HTTP  string   `json:"httpProxy,omitempty"`
+	HTTPS string   `json:"httpsProxy,omitempty"`
+	No    []string `json:"noProxy,omitempty"`
+}
+
+// Agent is what an agent is started with.
+type Agent struct {
+	Service string // its address
+	Token   string // what the agent identifies itself with
+}
+
+// Ignition configures the live system: it runs the agent. isoType is that
+// of the image it is for, "" for the infra-env's own.
+func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
+	static := cmp.Or(isoType, e.Type) == FullISO && len(e.Static) > 0
+	about := map[string]any{"version": specVersion}
+	if plain, secure, none := e.Proxy.Texts(); !e.Proxy.None() {
+		about["proxy"] = liveProxy{plain, secure, splitNames(none)}
+	}
+	text := model.InString(map[string]any{
+		"ignition": about,
+		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
+		"storage":  map[string]any{"files": liveFiles(e, static)},
+		"systemd":  map[string]any{"units": liveUnits(e, static, agent)},
+	})
+	if e.IgnitionConfigOverride == "" {
+		return text, nil
+	}
+	return mergeIgnition(text, e.IgnitionConfigOverride)
+}
+
+// liveUnits are the agent, and what it needs before.
+func liveUnits(e *model.InfraEnv, static bool, agent Agent) []liveUnit {
+	plain, secure, none := e.Proxy.Texts()
+	text := fmt.Sprintf(`[Service]
+Type=simple
+Restart=always
+RestartSec=3
+StartLimitInterval=0
+Environment=HTTP_PROXY=%[1]s
+Environment=http_proxy=%[1]s
+Environment=HTTPS_PROXY=%[2]s
+Environment=https_proxy=%[2]s
+Environment=NO_PROXY=%[3]s
+Environment=no_proxy=%[3]s
+Environment=PULL_SECRET_TOKEN=%[4]s
+TimeoutStartSec=180
+ExecStartPre=/usr/local/bin/agent-fix-bz1964591 %[5]s
+ExecStartPre=podman run --privileged --rm -v /usr/local/bin:/hostbin %[5]s cp /usr/bin/agent /hostbin
+ExecStart=/usr/local/bin/agent --url %[6]s --infra-env-id %[7]s --agent-version %[5]s --insecure=false
+
+[Unit]
+Wants=network-online.target
+After=network-online.target
+
+[Install]
+WantedBy=multi-user.target
+`, plain, secure, none, agent.Token, versions.AgentImage, agent.Service, e.ID)
+	units := []liveUnit{
+		{"agent.service", true, text},
+		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
+	}
+	if static {
+		units = append(units, liveUnit{networkUnit, true, networkUnitText})
+	}
+	return units
+}
+
+// liveFiles are what the agent needs, and, with static, its network.
+func liveFiles(e *model.InfraEnv, static bool) []liveFile {
+	plain := func(path string, mode int, text string) liveFile {
+		return liveFile{
+			Path: path, Mode: mode, Overwrite: true, User: map[string]any{"name": "root"},
+			Contents: source{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(text))},
+		}
+	}
+	files := []liveFile{
+		plain("/usr/local/bin/agent-fix-bz1964591", 0o755, "#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
+		plain("/etc/motd", 0o644, "This is a host that is being installed by the Assisted Installer.\nThe primary service is agent.service: journalctl -u agent.service\n"),
+		plain("/etc/NetworkManager/conf.d/01-ipv6.conf", 0o644, "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n"),
+		plain("/root/.docker/config.json", 0o644, e.PullSecret),
+		plain("/root/assisted.te", 0o644, "module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
+	}
+	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
+		// The service writes this one mode in decimal, where 0644 is meant.
+		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", httpProxy, httpsProxy, noProxy)))
+	}
+	if e.AdditionalTrustBundle != "" {
+		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))
+	}
+	if static {
+		for _, f := range slices.Concat(networkScripts(), networkFiles(e)) {
+			files = append(files, plain(f.path, f.mode, f.text))
+		}
+	}
+	return files
+}
+
+func splitNames(text string) []string {
+	names := []string{}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func splitLines(text string) []string {
+	lines := []string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// mergeIgnition lays a user's config over the service's own by the rules of the
+// format: lists are merged by name and path. The result has the higher of the two
+// versions.
+func mergeIgnition(base, over string) (string, error) {
+	// What was generated is not checked, nor translated from version to version: that
+	// takes seconds where thousands of hosts have their networks in it.
+	var parent types.Config
+	if err := json.Unmarshal([]byte(base), &parent); err != nil {
+		return "", fmt.Errorf("reading the generated Ignition: %w", err)
+	}
+	child, _, err := ignition.ParseCompatibleVersion([]byte(over))
+	if err != nil {
+		return "", wire.BadRequest("%s", err)
+	}
+	merged := ignition.Merge(parent, child)
+	merged.Ignition.Version = max(specVersion, versionOf(over)) // 3.1.0 to 3.6.0, so by letter
+	text, err := json.Marshal(merged)
+	if err != nil {
+		return "", fmt.Errorf("writing the merged Ignition: %w", err)
+	}
+	return string(text), nil
+}
+
+// versionOf is a config's ignition.version.
+func versionOf(config string) string {
+	var about struct {
+		Ignition struct {
+			Version string `json:"version"`
+		} `json:"ignition"`
+	}
+	_ = json.Unmarshal([]byte(config), &about) // it has been read before
+	return cmp.Or(about.Ignition.Version, specVersion)
+}
+
+// ArchiveSize is how many bytes a config takes in an image.
+func ArchiveSize(text string) int {
+	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
+	return len(isowriter.Gzip(isowriter.Archive(config).Bytes()))
+}
+
+// CloudSecret is the cloud.openshift.com entry of a pull secret.
+func CloudSecret(text string) string {
+	var secret struct {
+		Auths map[string]struct {
+			Auth string `json:"auth"`
+		} `json:"auths"`
+	}
+	if json.Unmarshal([]byte(text), &secret) != nil {
+		return ""
+	}
+	return secret.Auths["cloud.openshift.com"].Auth
+}

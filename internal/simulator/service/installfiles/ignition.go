@@ -1,0 +1,119 @@
+package installfiles
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+)
+
+// Add makes the files of an installation with this install-config.
+func Add(c *model.Cluster, text string) {
+	config, err := yaml.JSONToYAML([]byte(text))
+	if err != nil {
+		config = []byte(text)
+	}
+	c.Objects["install-config.yaml"] = config
+	c.Objects["metadata.json"] = []byte(model.InString(map[string]any{
+		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
+	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n  name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
+	c.Objects["bootstrap.ign"] = ignitionWith(ignitionFile{
+		Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
+		Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
+	})
+	roles := []string{model.RoleMaster, model.RoleWorker}
+	if c.ControlPlaneCount == 2 {
+		roles = append(roles, model.RoleArbiter)
+	}
+	for _, role := range roles {
+		c.Objects[role+".ign"] = PointerIgnition(ConfigServer(c, role), "")
+	}
+	addSystemManifests(c, roles)
+}
+
+// The part of an Ignition config that is needed here.
+type (
+	ignitionConfig struct {
+		Ignition ignitionHead    `json:"ignition"`
+		Storage  ignitionStorage `json:"storage"`
+		Systemd  struct{}        `json:"systemd"`
+	}
+	ignitionHead struct {
+		Version string `json:"version"`
+	}
+	ignitionStorage struct {
+		Files []ignitionFile `json:"files,omitempty"`
+	}
+	ignitionFile struct {
+		Path     string         `json:"path"`
+		Contents ignitionSource `json:"contents"`
+	}
+	ignitionSource struct {
+		Source string `json:"source"`
+	}
+)
+
+func ignitionWith(files ...ignitionFile) []byte {
+	return []byte(model.InString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
+}
+
+// PointerIgnition is what is written to a disk: it fetches the rest from url. A
+// host name is set if there is one.
+func PointerIgnition(url, hostname string) []byte {
+	type none struct{}
+	type source struct {
+		Source       string `json:"source"`
+		Verification none   `json:"verification"`
+	}
+	files := []any{}
+	if hostname != "" {
+		files = append(files, map[string]any{
+			"group": none{}, "user": map[string]string{"name": "root"}, "path": "/etc/hostname", "overwrite": true, "mode": 0o644,
+			"contents": source{Source: "data:," + hostname},
+		})
+	}
+	return []byte(model.InString(map[string]any{
+		"ignition": map[string]any{
+			"config": map[string]any{"merge": []source{{Source: url}}, "replace": map[string]any{"verification": none{}}},
+			"proxy":  none{}, "security": map[string]any{"tls": none{}}, "timeouts": none{}, "version": "3.2.0",
+		},
+		"passwd": none{}, "storage": map[string]any{"files": files}, "systemd": none{},
+	}))
+}
+
+// ConfigServer is where the nodes of a new cluster fetch their configuration.
+func ConfigServer(c *model.Cluster, pool string) string {
+	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
+		return c.IgnitionEndpoint.URL + "/" + pool
+	}
+	return fmt.Sprintf("https://api-int.%s.%s:22623/config/%s", c.Name, c.BaseDNSDomain, pool)
+}
+
+// MergeJSON lays one JSON object over another: objects are merged, everything
+// else is replaced.
+func MergeJSON(base, over string) (string, error) {
+	var a, b any
+	if err := json.Unmarshal([]byte(base), &a); err != nil {
+		return "", fmt.Errorf("reading the generated text: %w", err)
+	}
+	if err := json.Unmarshal([]byte(over), &b); err != nil {
+		return "", wire.BadRequest("%s", err)
+	}
+	return model.InString(overlay(a, b)), nil
+}
+
+func overlay(a, b any) any {
+	x, isA := a.(map[string]any)
+	y, isB := b.(map[string]any)
+	if !isA || !isB {
+		return b
+	}
+	for k, v := range y {
+		x[k] = overlay(x[k], v)
+	}
+	return x
+}

@@ -1,0 +1,89 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// ConnectivityReport is an agent's answer to the connectivity-check step.
+type ConnectivityReport struct {
+	RemoteHosts []RemoteHost `json:"remote_hosts"`
+}
+
+// RemoteHost is what a host found out about another one.
+type RemoteHost struct {
+	HostID string      `json:"host_id,omitempty"`
+	L2     []L2Result  `json:"l2_connectivity"`
+	L3     []L3Result  `json:"l3_connectivity"`
+	MTU    []MTUResult `json:"mtu_report"`
+}
+
+// L2Result is what an ARP or neighbour request found.
+type L2Result struct {
+	OutgoingIP  string `json:"outgoing_ip_address,omitempty"`
+	OutgoingNIC string `json:"outgoing_nic,omitempty"`
+	RemoteIP    string `json:"remote_ip_address,omitempty"`
+	RemoteMAC   string `json:"remote_mac,omitempty"`
+	Successful  bool   `json:"successful,omitempty"`
+}
+
+// L3Result is what pings found.
+type L3Result struct {
+	AverageRTT  float64 `json:"average_rtt_ms,omitempty"`
+	OutgoingNIC string  `json:"outgoing_nic,omitempty"`
+	PacketLoss  float64 `json:"packet_loss_percentage,omitempty"`
+	RemoteIP    string  `json:"remote_ip_address,omitempty"`
+	Successful  bool    `json:"successful,omitempty"`
+}
+
+// MTUResult is whether full packets arrived.
+type MTUResult struct {
+	Successful  bool   `json:"mtu_successful,omitempty"`
+	OutgoingNIC string `json:"outgoing_nic,omitempty"`
+	RemoteIP    string `json:"remote_ip_address,omitempty"`
+}
+
+// SetConnectivity keeps a host's report.
+func (h *Host) SetConnectivity(text string) error {
+	var r ConnectivityReport
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return fmt.Errorf("reading the connectivity report: %w", err)
+	}
+	printed := InString(r)
+	if printed == h.Connectivity {
+		return nil
+	}
+	h.Connectivity = printed
+	h.Peers = make(map[string]RemoteHost, len(r.RemoteHosts))
+	for _, remote := range r.RemoteHosts {
+		h.Peers[remote.HostID] = remote
+	}
+	return nil
+}
+
+// Reachability is what groups and collisions are computed from. As long as it is the
+// same, so are they; the real service computes them anew at each pass.
+type Reachability struct {
+	Least int
+	Hosts []HostReachability
+}
+
+// HostReachability is the part of one host.
+type HostReachability struct {
+	ID, Connectivity, Inventory string
+}
+
+// Is tells whether two are the same.
+func (r Reachability) Is(other Reachability) bool {
+	return r.Least == other.Least && slices.Equal(r.Hosts, other.Hosts)
+}
+
+// Majority is which hosts of a cluster can reach most of the others.
+type Majority struct {
+	// Networks maps a network, or IPv4 and IPv6, to the hosts of its majority.
+	Networks map[string][]string
+	// L3 maps a host to its addresses that the others reach.
+	L3   map[string][]string
+	Text string
+}

@@ -1,0 +1,308 @@
+package steps
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// The steps that an agent can be told to take.
+const (
+	StepInventory    = "inventory"
+	StepConnectivity = "connectivity-check"
+	StepFreeAddress  = "free-network-addresses"
+	StepNTP          = "ntp-synchronizer"
+	StepDomains      = "domain-resolution"
+	StepVips         = "verify-vips"
+	StepTang         = "tang-connectivity-check"
+	StepAPIVip       = "api-vip-connectivity-check"
+	StepDiskSpeed    = "installation-disk-speed-check"
+	StepImages       = "container-image-availability"
+	StepInstall      = "install"
+	stepLogs         = "logs-gather"
+	stepStop         = "stop-installation"
+	StepUpgrade      = "upgrade-agent"
+)
+
+// Maker tells agents what to do.
+type Maker struct {
+	Release  versions.ServiceRelease
+	Entropy  io.Reader // of ids
+	Patience Patience
+}
+
+// Step is one instruction to an agent.
+type Step struct {
+	Args []string `json:"args"`
+	ID   string   `json:"step_id"`
+	Type string   `json:"step_type"`
+}
+
+// For lists what a host has to do in its state.
+func (s Maker) For(h *model.Host) []Step {
+	inventoryStep := func() Step { return s.Step(StepInventory, h.ID) }
+	switch h.State {
+	case model.HostDiscovering:
+		steps := []Step{inventoryStep()}
+		if h.Kind == model.KindAddedHost {
+			steps = append(steps, s.ntpStep(h), s.domainStep(h))
+		}
+		return steps
+	case model.HostInsufficient, model.HostPendingInput, model.HostKnown, model.HostPreparationFailed:
+		if h.Kind == model.KindAddedHost {
+			return s.day2Steps(h, inventoryStep())
+		}
+		return s.day1Steps(h, inventoryStep())
+	case model.HostDisconnected, model.HostDisconnectedUnbound:
+		return []Step{inventoryStep()}
+	case model.HostDiscoveringUnbound, model.HostInsufficientUnbound, model.HostKnownUnbound:
+		return []Step{inventoryStep(), s.ntpStep(h)}
+	case model.HostPreparing:
+		return s.preparationSteps(h)
+	case model.HostInstalling:
+		return []Step{s.installStep(h)}
+	case model.HostError, model.HostCancelled:
+		return []Step{s.logsStep(h), {Args: []string{}, ID: s.stepID(stepStop), Type: stepStop}}
+	}
+	return nil
+}
+
+func (s Maker) day1Steps(h *model.Host, inv Step) []Step {
+	c := h.Cluster
+	var steps []Step
+	// A host that is known has told enough: its inventory comes later in the list.
+	if h.State != model.HostKnown {
+		steps = append(steps, inv)
+	}
+	steps = append(steps, s.connectivityStep(h)...)
+	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && validate.EncryptsRole(e.EnableOn, h.EffectiveRole()) {
+		steps = append(steps, s.Step(StepTang, model.InString(map[string]string{"tang_servers": c.DiskEncryption.TangServers})))
+	}
+	if networks := ipv4Networks(h); len(networks) > 0 {
+		steps = append(steps, s.Step(StepFreeAddress, model.InString(networks)))
+	}
+	if h.State == model.HostKnown {
+		steps = append(steps, inv)
+	}
+	steps = append(steps, s.ntpStep(h), s.domainStep(h))
+	if len(c.APIVips)+len(c.IngressVips) > 0 && !c.UserManaged() && !c.UserBalanced() {
+		steps = append(steps, s.Step(StepVips, model.InString(vipQuestions(c))))
+	}
+	return steps
+}
+
+func (s Maker) day2Steps(h *model.Host, inv Step) []Step {
+	steps := []Step{inv}
+	steps = append(steps, s.connectivityStep(h)...)
+	steps = append(steps, s.Step(StepAPIVip, model.InString(IgnitionRequest(h))), s.ntpStep(h), s.domainStep(h))
+	return steps
+}
+
+func (s Maker) stepID(kind string) string {
+	var b [4]byte
+	_, _ = s.Entropy.Read(b[:]) // a deterministic source never fails
+	return kind + "-" + hex.EncodeToString(b[:])
+}
+
+// Step is a step of a kind, with an id of its own.
+func (s Maker) Step(kind string, args ...string) Step {
+	return Step{Args: args, ID: s.stepID(kind), Type: kind}
+}
+
+func (s Maker) ntpStep(h *model.Host) Step {
+	return s.Step(StepNTP, model.InString(map[string]string{"ntp_source": timeServers(h)}))
+}
+
+// timeServers are whom a host asks for the time: its cluster's, and only where that
+// names none, those of the InfraEnvs of the cluster's hosts.
+func timeServers(h *model.Host) string {
+	if h.Cluster == nil {
+		return cmp.Or(h.InfraEnv.NtpSources, h.InfraEnv.AdditionalNtpSources)
+	}
+	if own := cmp.Or(h.Cluster.NtpSources, h.Cluster.AdditionalNtpSource); own != "" {
+		return own
+	}
+	var all []string
+	for _, other := range h.Cluster.Hosts {
+		for _, source := range strings.Split(other.InfraEnv.AdditionalNtpSources, ",") {
+			if source != "" && !slices.Contains(all, source) {
+				all = append(all, source)
+			}
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// DomainName is a name that an agent looks up.
+type DomainName struct {
+	Name string `json:"domain_name"`
+}
+
+func (s Maker) domainStep(h *model.Host) Step {
+	c := h.Cluster
+	base := c.Name + "." + c.BaseDNSDomain
+	domains := []DomainName{{"api." + base}, {"api-int." + base}, {"console-openshift-console.apps." + base},
+		{"validateNoWildcardDNS." + base + "."}, {"validateNoWildcardDNS." + base}}
+	if !c.IsDay2() {
+		registry, _, _ := strings.Cut(c.OcpReleaseImage, "/")
+		domains = append(domains, DomainName{registry})
+	}
+	return s.Step(StepDomains, model.InString(map[string]any{"domains": domains}))
+}
+
+// Peer is another host of the cluster, as the connectivity step names it.
+type Peer struct {
+	HostID string    `json:"host_id"`
+	NICs   []peerNIC `json:"nics"`
+}
+
+type peerNIC struct {
+	IPAddresses []string `json:"ip_addresses"`
+	MAC         string   `json:"mac"`
+	Name        string   `json:"name"`
+}
+
+// connectivityStep tells a host whom to look for; none while it is alone.
+func (s Maker) connectivityStep(h *model.Host) []Step {
+	var peers []Peer
+	for _, other := range h.Cluster.Hosts {
+		if other == h || other.Inv == nil || model.OneOf(other.State, model.HostDiscovering, model.HostDisconnected, model.HostInstalled) && h.Kind != model.KindAddedHost || other.Kind == model.KindAddedHost {
+			continue
+		}
+		p := Peer{HostID: other.ID}
+		for i, n := range other.Inv.Interfaces {
+			var ips []string
+			for _, a := range other.Inv.Addresses {
+				if a.NIC == i {
+					ips = append(ips, a.Prefix.Addr().String())
+				}
+			}
+			if len(ips) > 0 {
+				p.NICs = append(p.NICs, peerNIC{IPAddresses: ips, MAC: n.MacAddress, Name: n.Name})
+			}
+		}
+		peers = append(peers, p)
+	}
+	if len(peers) == 0 {
+		return nil
+	}
+	return []Step{s.Step(StepConnectivity, model.InString(peers))}
+}
+
+// ipv4Networks lists the networks in which the host may look for free addresses.
+func ipv4Networks(h *model.Host) []string {
+	var list []string
+	if h.Inv == nil {
+		return nil
+	}
+	for _, a := range h.Inv.Addresses {
+		network := a.Prefix.Masked()
+		if network.Addr().Is4() && network.Bits() >= 22 && !slices.Contains(list, network.String()) {
+			list = append(list, network.String())
+		}
+	}
+	return list
+}
+
+type vipQuestion struct {
+	VIP  string `json:"vip"`
+	Type string `json:"vip_type"`
+}
+
+func vipQuestions(c *model.Cluster) []vipQuestion {
+	var list []vipQuestion
+	for _, v := range c.APIVips {
+		list = append(list, vipQuestion{v.IP, "api"})
+	}
+	for _, v := range c.IngressVips {
+		list = append(list, vipQuestion{v.IP, "ingress"})
+	}
+	return list
+}
+
+type apiVipRequest struct {
+	CACertificate  string        `json:"ca_certificate,omitempty"`
+	Token          string        `json:"ignition_endpoint_token,omitempty"`
+	RequestHeaders []labelHeader `json:"request_headers,omitempty"`
+	URL            string        `json:"url"`
+}
+
+type labelHeader struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// IgnitionRequest is where a host to be added finds its ignition.
+func IgnitionRequest(h *model.Host) apiVipRequest {
+	c := h.Cluster
+	pool := h.MachineConfigPool
+	if pool == "" {
+		pool = h.Role
+	}
+	r := apiVipRequest{Token: h.Token}
+	if h.Headers != "" {
+		_ = json.Unmarshal([]byte(h.Headers), &r.RequestHeaders) // it was encoded here
+	}
+	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
+		r.URL = strings.TrimSuffix(c.IgnitionEndpoint.URL, "/") + "/" + pool
+		r.CACertificate = c.IgnitionEndpoint.CACertificate
+		return r
+	}
+	r.URL = fmt.Sprintf("http://%s:22624/config/%s", APIAddress(c), pool)
+	return r
+}
+
+// APIAddress is where the API of an installed cluster is reached.
+func APIAddress(c *model.Cluster) string {
+	if c.APIVipDNSName != "" {
+		return c.APIVipDNSName
+	}
+	if len(c.APIVips) > 0 {
+		return c.APIVips[0].IP
+	}
+	return "api." + c.Name + "." + c.BaseDNSDomain
+}
+
+// Patience is how long preparations may take.
+type Patience struct{ Disk, Images time.Duration }
+
+// StockPatience is the service's where nobody configured another.
+func StockPatience() Patience { return Patience{8 * time.Minute, 16 * time.Minute} }
+
+// Host is how long one machine may prepare.
+func (p Patience) Host() time.Duration { return p.Images + time.Minute }
+
+// Cluster is how long all machines may prepare.
+func (p Patience) Cluster() time.Duration { return p.Images + 2*time.Minute }
+
+func (s Maker) preparationSteps(h *model.Host) []Step {
+	if h.Kind == model.KindAddedHost {
+		return nil
+	}
+	var steps []Step
+	if !h.DiskTested || h.DiskPath != h.InstallationDiskID {
+		steps = append(steps, s.Step(StepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.Patience.Disk.Seconds())))
+	}
+	if len(h.ImageResults) == 0 {
+		steps = append(steps, s.Step(StepImages, model.InString(struct {
+			Images  []string `json:"images"`
+			Timeout int      `json:"timeout"`
+		}{imagesFor(h.Cluster), int(s.Patience.Images.Seconds())})))
+	}
+	return steps
+}
+
+// imagesFor lists the images that a host pulls before the installation.
+func imagesFor(c *model.Cluster) []string {
+	mco, gather := payloadImages(c)
+	return []string{c.OcpReleaseImage, mco, gather, versions.InstallerImage}
+}

@@ -1,0 +1,52 @@
+package validate
+
+import "github.com/oaictl/oaictl/internal/simulator/service/model"
+
+// The categories of validations.
+const (
+	catConfiguration = "configuration"
+	catHardware      = "hardware"
+	catHostsData     = "hosts-data"
+	catNetwork       = "network"
+	catOperators     = "operators"
+)
+
+// report collects outcomes during an evaluation.
+type report struct {
+	list []model.Check
+}
+
+// adder takes a validation's id and then its outcome, so that a judgement can be
+// handed on as it is returned.
+type adder func(id string) func(status, message string)
+
+// in adds to one category.
+func (r *report) in(category string) adder {
+	return func(id string) func(status, message string) {
+		return func(status, message string) { r.add(category, id, status, message) }
+	}
+}
+
+func (r *report) add(category, id, status, message string) {
+	r.list = append(r.list, model.Check{Category: category, ID: id, Status: status, Message: message})
+}
+
+// OperatorCheck pairs a validation's id with the name that its message uses.
+type OperatorCheck struct{ ID, Name string }
+
+// Operators lists the operators' validations in printing order.
+func Operators() []OperatorCheck {
+	names := []string{"amd-gpu", "authorino", "cluster-observability", "cnv", "fence-agents-remediation", "kmm",
+		"kube-descheduler", "loki", "lso", "lvm", "mce", "metallb", "mtv", "nmstate", "node-feature-discovery",
+		"node-healthcheck", "node-maintenance", "numaresources", "nvidia-gpu", "oadp", "odf", "openshift-ai",
+		"openshift-logging", "osc", "pipelines", "self-node-remediation", "serverless", "servicemesh"}
+	list := make([]OperatorCheck, 0, len(names))
+	for _, n := range names {
+		id := n
+		if n == "numaresources" {
+			id = "numa-resources"
+		}
+		list = append(list, OperatorCheck{id + "-requirements-satisfied", n})
+	}
+	return list
+}
