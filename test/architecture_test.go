@@ -132,9 +132,14 @@ func walls() []wall {
 			breach: [2]string{"pkg/iso", "pkg/install/spec"},
 		},
 		{
-			name:    "only the machines plane, the controllers and the command line make media",
-			imports: []string{"pkg/iso/..."}, onlyIn: []string{"pkg/iso/...", "pkg/install/machine/...", "pkg/capi/...", "internal/cli/..."},
+			name:    "only what boots machines, the controllers and the command line make media",
+			imports: []string{"pkg/iso/..."}, onlyIn: []string{"pkg/iso/...", "pkg/install/machine/...", "pkg/install/boot/...", "pkg/capi/...", "internal/cli/..."},
 			breach: [2]string{"pkg/install", "pkg/iso"},
+		},
+		{
+			name:    "machines boot the images of any service",
+			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/node/..."}, never: []string{"pkg/install/boot/..."},
+			breach: [2]string{"pkg/install/boot", "pkg/install/rest"},
 		},
 		{
 			name:    "the simulator is reached over HTTP",
