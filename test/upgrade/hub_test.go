@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,12 +118,11 @@ func (c hubCase) readHub(t *testing.T, states *[]hubState) {
 
 func (left hubState) installed() bool { return left.Name == "installed" || left.AddNodes }
 
-// apiServer is a namespace of an API server, and what oaictl has written to it.
+// apiServer is a namespace of an API server.
 type apiServer struct {
 	config    *kube.Config
 	client    dynamic.Interface
 	namespace string
-	calls     fixture.Calls
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -235,7 +235,13 @@ func (nobody) RoundTrip(*http.Request) (*http.Response, error) { return nil, err
 // folder it saves no results: it would wait for what the service has not written yet.
 func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) ([]string, *attempt) {
 	t.Helper()
-	plane, err := hub.New(hub.Config{Kube: h.config, Namespace: h.namespace, Log: h.calls.OverHub, HTTPClient: &http.Client{Transport: nobody{}}})
+	config := kube.CopyConfig(h.config)
+	var wrote writes
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		wrote.next = next
+		return &wrote
+	})
+	plane, err := hub.New(hub.Config{Kube: config, Namespace: h.namespace, HTTPClient: &http.Client{Transport: nobody{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,11 +255,43 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 	}
 	a.result, a.err = install.New(plane, options...).Detach(t.Context(), desired)
 	written := []string{}
-	for _, call := range h.calls.Written() {
-		written = append(written, call.Method+" "+strings.ReplaceAll(call.Path, h.namespace, namespacePlaceholder))
+	for _, text := range wrote.all {
+		written = append(written, strings.ReplaceAll(text, h.namespace, namespacePlaceholder))
 	}
 	slices.Sort(written)
 	return written, a
+}
+
+// writes are those to an API server: as whom, and what.
+type writes struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	all  []string
+}
+
+func (w *writes) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		text := r.Method + " " + r.URL.RequestURI()
+		if r.GetBody != nil {
+			body, err := r.GetBody()
+			if err != nil {
+				return nil, err
+			}
+			var content any
+			if err := json.NewDecoder(body).Decode(&content); err != nil {
+				return nil, err
+			}
+			sorted, err := json.Marshal(content)
+			if err != nil {
+				return nil, err
+			}
+			text += " " + string(sorted)
+		}
+		w.mu.Lock()
+		w.all = append(w.all, text)
+		w.mu.Unlock()
+	}
+	return w.next.RoundTrip(r)
 }
 
 // leaveHubResults writes the results of the earlier build into a folder.
