@@ -59,7 +59,7 @@ func (s *site) settle(t *testing.T, requests []request) state {
 	for _, r := range requests {
 		s.send(t, r)
 	}
-	time.Sleep(20 * time.Minute) // of the bubble: all machines boot, and are checked
+	s.sleep(t, 20*time.Minute) // all machines boot, and are checked
 	settled, _, err := s.look(t.Context())
 	if err != nil {
 		t.Fatal(err)

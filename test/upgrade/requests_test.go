@@ -97,7 +97,7 @@ func (s *site) send(t *testing.T, r request) {
 		answer, _ := io.ReadAll(response.Body)
 		t.Fatalf("%s, as the earlier build sent it: %s %s", r.summary(), response.Status, answer)
 	}
-	time.Sleep(time.Second) // of the bubble; the earlier build took longer
+	s.sleep(t, time.Second) // the earlier build took longer
 }
 
 // stop is a state in which an install was left.

@@ -75,7 +75,7 @@ func (c testCase) resume(t *testing.T, s *site, requests []request, left stop) {
 // plans holds the plan to what is to be done.
 func (s *site) plans(t *testing.T, dir string, left stop) {
 	t.Helper()
-	plan, _, err := install.New(s.plane(t), install.WithFiles(install.NewFiles(dir))).Plan(t.Context(), s.desired(left.AddNodes))
+	plan, _, err := install.New(s.plane(t), install.WithClock(s.time), install.WithFiles(install.NewFiles(dir))).Plan(t.Context(), s.desired(left.AddNodes))
 	if err != nil {
 		t.Fatalf("plan: %v", err)
 	}
@@ -153,10 +153,14 @@ func writeOld(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// rewritten says whether a file in a folder is newer than what the earlier build left.
-func rewritten(t *testing.T, dir string) bool {
+// rewritten says whether a file in a folder is newer than what the earlier build left: any
+// file, or one of those names.
+func rewritten(t *testing.T, dir string, names ...string) bool {
 	t.Helper()
 	for name := range filesIn(t, dir) {
+		if len(names) > 0 && !slices.Contains(names, filepath.Base(name)) {
+			continue
+		}
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

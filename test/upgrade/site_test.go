@@ -31,13 +31,12 @@ const (
 	apiPath = "/api/assisted-install"
 )
 
-// site is a simulated service with the machines of a cluster. All of it lives in one
-// synctest bubble: no time passes but by waiting, however busy the computer is.
+// site is a simulated service with the machines of a cluster.
 type site struct {
+	time    clock.Clock
 	cluster *spec.Cluster
 	service *simulator.Service
 	late    string // name of the machine that boots once the cluster is installed; may be empty
-	results string // folder with the results that the earlier build wrote; may be empty
 
 	ctx     context.Context
 	running sync.WaitGroup
@@ -47,34 +46,47 @@ type site struct {
 	sent []request // writes of oaictl that the service took
 }
 
-// inBubble runs something with a site, and stops the site afterwards.
+// inBubble runs something with a site of a synctest bubble, and stops the site afterwards:
+// no time passes but by waiting, however busy the computer is.
 func inBubble(t *testing.T, c testCase, do func(*testing.T, *site)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		s := &site{cluster: c.load(t), late: c.late, ctx: ctx}
-		service, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Real(), Seed: 1, PublicURL: func() string { return address }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.service = service
-		s.running.Go(func() { _ = service.Run(ctx) }) // it ends with ctx
-		dark := &scenario.Scenario{}
-		if c.late != "" {
-			dark.Hosts = []scenario.Rule{{Match: scenario.Match{Name: c.late}, Do: scenario.DoNeverBoot}}
-		}
-		s.boot(host.Day1, dark)
-		defer s.running.Wait()
-		defer stop()
-		do(t, s)
-	})
+	synctest.Test(t, func(t *testing.T) { inTime(t, c, clock.Real(), do) })
+}
+
+// inTime runs something with a site that lives by a clock, and stops the site afterwards.
+func inTime(t *testing.T, c testCase, passing clock.Clock, do func(*testing.T, *site)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	s := &site{cluster: c.load(t), late: c.late, ctx: ctx, time: passing}
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: passing, Seed: 1, PublicURL: func() string { return address }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.service = service
+	s.running.Go(func() { _ = service.Run(ctx) }) // it ends with ctx
+	dark := &scenario.Scenario{}
+	if c.late != "" {
+		dark.Hosts = []scenario.Rule{{Match: scenario.Match{Name: c.late}, Do: scenario.DoNeverBoot}}
+	}
+	s.boot(host.Day1, dark)
+	defer s.running.Wait()
+	defer stop()
+	do(t, s)
+}
+
+// sleep lets time of the site pass.
+func (s *site) sleep(t *testing.T, d time.Duration) {
+	t.Helper()
+	if err := s.time.Sleep(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // boot switches machines on.
 func (s *site) boot(day host.BootDay, trouble *scenario.Scenario) {
 	s.running.Go(func() {
 		_ = simulator.Boot(s.ctx, simulator.BootConfig{ // it ends with ctx
-			ServiceURL: address, HTTPClient: &http.Client{Transport: wire{s.service}}, Clock: clock.Real(), Seed: 1, Scenario: trouble, Cluster: s.cluster, Day: day,
+			ServiceURL: address, HTTPClient: &http.Client{Transport: wire{s.service}}, Clock: s.time, Seed: 1, Scenario: trouble, Cluster: s.cluster, Day: day,
 		})
 	})
 }
@@ -261,7 +273,7 @@ func (s *site) await(t *testing.T, want string, reached func(now state, ids map[
 		if reached(now, ids) {
 			return ids
 		}
-		time.Sleep(lookSeconds * time.Second) // of the bubble
+		s.sleep(t, lookSeconds*time.Second)
 	}
 	t.Fatalf("the simulated service never comes to: %s; it is at %v", want, now)
 	return nil
@@ -281,7 +293,7 @@ type attempt struct {
 // plane is a service plane as a new process has one.
 func (s *site) plane(t *testing.T) *rest.Plane {
 	t.Helper()
-	plane, err := rest.New(rest.Config{URL: address, Clock: clock.Real(), HTTPClient: &http.Client{Transport: s}})
+	plane, err := rest.New(rest.Config{URL: address, Clock: s.time, HTTPClient: &http.Client{Transport: s}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +312,7 @@ func (s *site) run(t *testing.T, dir string, addNodes bool, stop func(install.Ev
 			cancel()
 		}
 	}
-	installer := install.New(s.plane(t), install.WithClock(clock.Real()), install.WithFiles(install.NewFiles(dir)), install.WithEvents(hear), install.WithTimeouts(6*time.Hour, 0),
+	installer := install.New(s.plane(t), install.WithClock(s.time), install.WithFiles(install.NewFiles(dir)), install.WithEvents(hear), install.WithTimeouts(6*time.Hour, 0),
 		install.WithPollInterval(15*time.Second)) // no more looks than it takes
 	a.result, a.err = installer.Run(ctx, s.desired(addNodes))
 	return a
