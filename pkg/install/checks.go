@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,17 +10,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/diagnose"
 )
-
-// Explain finds the causes behind the failing validations of a cluster and its
-// hosts, under the hosts' names in the file.
-func Explain(desired *Desired, observed *Observed) diagnose.Report {
-	p := newPlanner(desired, observed, Memory{}, observed.At)
-	all := make([]*Host, 0, len(observed.Hosts))
-	for i := range observed.Hosts {
-		all = append(all, &observed.Hosts[i])
-	}
-	return p.explain(all)
-}
 
 func (p *planner) explain(hosts []*Host) diagnose.Report {
 	ignored := p.spec.Spec.IgnoreValidations
@@ -102,59 +92,76 @@ func (p *planner) seen(subject catalogue.Subject, hostID string, v *Validation) 
 
 // clusterChecks explains the validations that stand in the way of the install.
 func (p *planner) clusterChecks() {
-	if p.cluster.State == ClusterReady {
-		return
+	report := p.explain(p.matches.part)
+	if p.cluster.State == ClusterReady { // what fails now did not hold it up
+		report.Causes, report.Waits = nil, nil
 	}
-	p.causes(p.explain(p.matches.part))
+	p.causes(report)
 }
 
-// causes makes blockers of what stands in the way, and waits of what passes.
+// causes makes blockers of what stands in the way, waits of what passes, and keeps
+// apart what holds nothing up.
 func (p *planner) causes(report diagnose.Report) {
-	silent := slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == HostDisconnected })
+	if p.only != "" {
+		report = report.Of(p.only)
+	}
 	for _, cause := range report.Causes {
-		if silent && mutual(cause.ID) {
-			continue // the host that does not answer is named itself
+		if !p.silent(cause) {
+			p.block(p.causeBlocker(cause))
 		}
-		b := causeBlocker(cause)
-		b.Remedy = catalogue.Fill(b.Remedy, catalogue.Names{Cluster: p.name(), Hosts: b.Hosts})
-		p.block(b)
 	}
 	for _, cause := range report.Waits {
-		if cause.Pass == diagnose.PassHosts {
-			continue // the hosts themselves are waited for by name
+		if cause.Pass == diagnose.PassHosts || p.silent(cause) {
+			continue // the hosts themselves are named
 		}
-		p.wait(Wait{Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: WhoService})
+		p.wait(Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: WhoService})
+	}
+	for _, cause := range report.Warnings {
+		p.plan.Checks = append(p.plan.Checks, Warning{Key: causeKey(cause), Scope: causeScope(cause), Reason: cause.ID, Message: causeText(cause), Next: p.advice(cause.Remedy, cause.Hosts)})
 	}
 }
 
-// mutual says whether a check is about the ways between hosts and to the service.
-func mutual(id string) bool {
-	switch id {
-	case "connected", "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role", "mtu-valid":
-		return true
-	}
-	return false
+// silent says whether a cause is of hosts only that do not answer, which is told of
+// each by itself.
+func (p *planner) silent(cause diagnose.Cause) bool {
+	return len(cause.Hosts) > 0 && !slices.ContainsFunc(cause.Hosts, func(name string) bool {
+		return !slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == HostDisconnected && p.hostName(h) == name })
+	})
 }
 
 // reasonValidation is the reason of blockers that are failing checks.
 const reasonValidation = "ValidationFails"
 
-func causeBlocker(cause diagnose.Cause) Blocker {
+func (p *planner) causeBlocker(cause diagnose.Cause) Blocker {
 	b := Blocker{
-		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), Reason: reasonValidation,
-		Message: causeText(cause), Field: cause.Field, Remedy: cause.Remedy, Hosts: cause.Hosts, Cure: CurePerson,
-		Validations: []string{cause.ID},
+		Key: causeKey(cause), Scope: causeScope(cause), Reason: reasonValidation,
+		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: CurePerson,
+		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts),
+		Remedy: p.advice(cmp.Or(cause.Remedy, "oaictl explain validation "+cause.ID), cause.Hosts),
 	}
 	if cause.Cure == catalogue.CureFile {
 		b.Cure = CureFile
 	}
-	if b.Remedy == "" {
-		b.Remedy = "oaictl explain validation " + cause.ID
+	for _, m := range cause.Messages[min(1, len(cause.Messages)):] {
+		b.Says = append(b.Says, ofHosts(m.Hosts, m.Text))
+	}
+	for _, m := range cause.Holds[min(1, len(cause.Holds)):] {
+		b.Says = append(b.Says, ofHosts(m.Hosts, m.Text))
 	}
 	for _, ref := range cause.Consequences {
 		b.Validations = append(b.Validations, ref.ID)
+		b.Follows = append(b.Follows, ref.String())
 	}
 	return b
+}
+
+// advice is a text of the catalogue with the names of what it is about.
+func (p *planner) advice(text string, hosts []string) string {
+	return catalogue.Fill(text, catalogue.Names{Cluster: p.name(), Hosts: hosts})
+}
+
+func causeKey(cause diagnose.Cause) string {
+	return "validation/" + string(cause.Subject) + "/" + cause.ID
 }
 
 func causeScope(cause diagnose.Cause) Scope {
@@ -166,14 +173,24 @@ func causeScope(cause diagnose.Cause) Scope {
 
 // causeText is a cause in one sentence: what the service says, and of whom.
 func causeText(cause diagnose.Cause) string {
-	text := firstOf(cause.Meaning, cause.Title, cause.ID)
+	text := cmp.Or(cause.Meaning, cause.Title, cause.ID)
 	if len(cause.Messages) > 0 {
 		text = cause.Messages[0].Text
 	}
-	if len(cause.Hosts) == 0 {
+	text = ofHosts(cause.Hosts, text)
+	if len(cause.Holds) > 0 {
+		text += "; hence " + ofHosts(cause.Holds[0].Hosts, cause.Holds[0].Text)
+	}
+	return text
+}
+
+// ofHosts is what is said of hosts, in one line.
+func ofHosts(hosts []string, text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(hosts) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %s", few(cause.Hosts), text)
+	return fmt.Sprintf("%s: %s", few(hosts), text)
 }
 
 // few are names for a sentence: nobody reads hundreds of them.

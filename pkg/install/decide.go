@@ -19,14 +19,21 @@ func Decide(desired *Desired, observed *Observed, memory Memory, now time.Time) 
 	p := newPlanner(desired, observed, memory, now)
 	if memory.Misses > 0 {
 		p.deleted()
-		return p.finish()
+	} else {
+		p.decide()
 	}
+	p.finish()
+	return p.plan
+}
+
+// decide goes by the state of the cluster.
+func (p *planner) decide() {
 	p.others()
 	switch {
-	case observed.Stale != "":
+	case p.observed.Stale != "":
 		// An old picture does not show what was written since.
 		p.plan.Actions = nil
-		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + observed.Stale, Who: WhoService})
+		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: WhoService})
 	case len(p.plan.Blockers) > 0:
 	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.beforeInstall()):
 		p.importCluster()
@@ -56,10 +63,9 @@ func Decide(desired *Desired, observed *Observed, memory Memory, now time.Time) 
 		p.retireMedia()
 	case p.cluster.State == ClusterCancelled:
 		p.adopt()
-		p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
+		p.cancelled()
 		p.retireMedia()
 	}
-	return p.finish()
 }
 
 // planner gathers a plan. Its methods read top to bottom in the order in which
@@ -73,7 +79,8 @@ type planner struct {
 	now      time.Time
 	cluster  *Cluster
 	matches  matches
-	held     bool // machines are not to be booted yet
+	held     bool   // machines are not to be booted yet
+	only     string // the host that alone is asked about, "" for all
 	// bootsFrom is imagesByHost, once it was asked for.
 	bootsFrom map[string]string
 	plan      Plan
@@ -89,7 +96,6 @@ func newPlanner(desired *Desired, observed *Observed, memory Memory, now time.Ti
 
 func (p *planner) name() string { return p.spec.Metadata.Name }
 
-func (p *planner) act(a Action)     { p.plan.Actions = append(p.plan.Actions, a) }
 func (p *planner) wait(w Wait)      { p.plan.Waits = append(p.plan.Waits, w) }
 func (p *planner) block(b Blocker)  { p.plan.Blockers = append(p.plan.Blockers, b) }
 func (p *planner) warn(w Warning)   { p.plan.Warnings = append(p.plan.Warnings, w) }
@@ -100,13 +106,19 @@ func (p *planner) end(v Verdict, message, next string) {
 	p.plan.Verdict, p.plan.Message, p.plan.Next = v, message, next
 }
 
+// act adds something to do, where anything is to be done.
+func (p *planner) act(a Action) {
+	if !p.desired.Options.ReadOnly {
+		p.plan.Actions = append(p.plan.Actions, a)
+	}
+}
+
 // finish leaves out what is not to be done again yet, gives the plan its verdict,
 // unless it has one, and says whether a loop ends with it.
-func (p *planner) finish() Plan {
+func (p *planner) finish() {
 	p.remember()
 	p.conclude()
 	p.limit()
-	return p.plan
 }
 
 // conclude gives the plan its verdict, unless it has one.

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -125,7 +126,7 @@ func (r Refusal) blocker(a Action) Blocker {
 		Message: fmt.Sprintf("could not %s: %s", a.task(), r.Error),
 	}
 	if a.Kind.byMachines() { // a person sees to that machine, and the others go on
-		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, firstOf(b.Remedy, "look at the BMC of "+a.Name)
+		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
 		return b
 	}
 	switch r.Code {
@@ -158,12 +159,12 @@ func (p *planner) deleted() {
 	if m.ClusterID != "" {
 		within = goneWithin
 	}
-	if m.Misses < goneLooks || p.now.Sub(m.Missing) < within {
-		p.wait(Wait{Key: "cluster/shown", Scope: ScopeCluster, Since: m.Missing, Who: WhoService, For: "the service to show the cluster " + p.full() + " again"})
+	if m.Misses < goneLooks || m.Looked.Sub(m.Missing) < within {
+		p.wait(Wait{Key: "cluster/shown", Scope: ScopeCluster, Who: WhoService, For: "the service to show the cluster " + p.full() + " again"})
 		return
 	}
 	b := Blocker{
-		Key: "cluster/deleted", Scope: ScopeCluster, Reason: "ClusterDeleted", Cure: CureOwner, Since: m.Missing,
+		Key: "cluster/deleted", Scope: ScopeCluster, Reason: "ClusterDeleted", Cure: CureOwner,
 		Message: "somebody deleted the cluster meanwhile; nothing was written since",
 		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
 	}

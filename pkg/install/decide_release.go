@@ -101,7 +101,7 @@ func (p *planner) passingOn() bool {
 // recorded goes first of all that is done to an installed cluster: adding hosts
 // stands on it. Whether the cluster is installed does not depend on it.
 func (p *planner) recorded() {
-	if !p.cluster.Unrecorded {
+	if !p.cluster.Unrecorded || p.desired.Options.ReadOnly {
 		return
 	}
 	p.plan.Actions = slices.Insert(p.plan.Actions, 0, Action{

@@ -33,6 +33,10 @@ func (p *planner) start() {
 	if p.onHold() || p.released(counts) || p.passingOn() {
 		return
 	}
+	if p.desired.Options.ReadOnly {
+		p.wait(Wait{Key: "cluster/install", Scope: ScopeCluster, For: "the installation to be started; everything is ready", Since: p.cluster.StatusSince, Who: WhoService, Next: "oaictl create cluster -f FILE"})
+		return
+	}
 	present := len(p.matches.part)
 	reason := fmt.Sprintf("all %d hosts are ready", present)
 	switch {
@@ -103,6 +107,7 @@ func (p *planner) preparationCancelled() bool {
 func (p *planner) preparationFailed() bool {
 	failures, last := p.preparationFailures()
 	if failures <= preparationRetries || last.Before(p.memory.Started) {
+		p.failedBefore(last)
 		return false
 	}
 	if b, found := p.unprepared(); found {
@@ -115,6 +120,18 @@ func (p *planner) preparationFailed() bool {
 		Remedy:  "oaictl why cluster " + p.name() + ", cure that, and run the same command again",
 	})
 	return true
+}
+
+// failedBefore says why the last preparation failed, if that was before the loop began: it
+// is tried again, and fails again unless that was cured.
+func (p *planner) failedBefore(last time.Time) {
+	if !last.Before(p.memory.Started) || p.now.Sub(last) > preparationMemory {
+		return
+	}
+	if b, found := p.unprepared(); found {
+		b.Key, b.Message = keyPreparation+"/before", "the last attempt failed, and it is tried again: "+b.Message
+		p.warn(b.warning())
+	}
 }
 
 // preparationFailures counts the failures in a row, by the service's events, so
@@ -141,7 +158,7 @@ func (p *planner) unprepared() (b Blocker, found bool) {
 		if cause.ID != "container-images-available" {
 			continue
 		}
-		b = causeBlocker(cause)
+		b = p.causeBlocker(cause)
 		b.Key, b.Reason, b.Message = keyPreparation, reasonPreparation, "the service cannot prepare the installation: "+b.Message
 		return b, true
 	}

@@ -1,6 +1,9 @@
 package install
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Observed is all that is known about one cluster at one moment. It is what a
 // service plane reads; Decide compares it with the desired cluster.
@@ -132,7 +135,7 @@ func (c *Cluster) StartOver() string {
 	if c.NoReset {
 		return "oaictl delete cluster " + c.ID + ", then oaictl create cluster -f FILE, whose new discovery image its machines have to boot"
 	}
-	return "oaictl reset cluster " + firstOf(c.Name, c.ID)
+	return "oaictl reset cluster " + cmp.Or(c.Name, c.ID)
 }
 
 // Preparation is how the service got on with preparing installations of a cluster.

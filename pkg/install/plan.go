@@ -131,6 +131,11 @@ type Blocker struct {
 	// Validations are the failing checks behind it, Hosts those concerned.
 	Validations []string
 	Hosts       []string
+	// Of a failing check: what the service says beyond Message, what mostly lies behind
+	// it, how to be sure, and the checks that fail because of it.
+	Says         []string
+	Usual, Check string
+	Follows      []string
 }
 
 // Verdict is where the install stands, in one word.
@@ -159,6 +164,8 @@ type Plan struct {
 	// Warnings change nothing, but a person should know: drift that is not
 	// written, unknown states, workers that did not come.
 	Warnings []Warning
+	// Checks are failing checks that hold nothing up.
+	Checks []Warning
 	// Wipes names, before the install call, each disk that will be written.
 	Wipes []Wipe
 	// Missing are hosts of the file that are not in the cluster.
@@ -170,8 +177,8 @@ type Plan struct {
 	// the cluster has failed, is degraded or unknown, or something has been waited for
 	// too long. Nil: it goes on, or is done.
 	Fault *Fault
-	// Deadline is when the next limit of the loop is reached that would end it; zero:
-	// none.
+	// Deadline is when, on the loop's own clock, the next limit is reached that would end
+	// it; zero: none.
 	Deadline time.Time
 
 	retry *Refusal // of an action that is to be tried again
@@ -222,6 +229,8 @@ type Options struct {
 	// RebootRunning allows to switch off machines that are on and run something
 	// that is not this cluster's discovery image, so that they boot it.
 	RebootRunning bool
+	// ReadOnly leaves everything to others: nothing is to be done, only waited for.
+	ReadOnly bool
 	// Run marks the clusters that this run registers.
 	Run string
 	// Timeout is how long a loop takes at most (exit code 8), UserTimeout how long it

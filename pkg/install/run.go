@@ -38,6 +38,7 @@ type run struct {
 	telling sync.Mutex
 	quiet   time.Duration // how long nothing has changed
 	silence silence
+	until   *Condition // what is only waited for; nil: it is brought about
 }
 
 // now is the present moment on the service's clock.
@@ -62,7 +63,7 @@ func (r *run) tell(e Event) {
 // *Fault whose Code is the exit code. When ctx ends, nothing is undone: a
 // later Run goes on from there.
 func (i *Installer) Run(ctx context.Context, desired *Desired) (Result, error) {
-	return i.loop(ctx, desired, false)
+	return i.newRun(desired).loop(ctx, nil, false)
 }
 
 // Detach carries out every action that needs no waiting and leaves: the waits
@@ -70,16 +71,46 @@ func (i *Installer) Run(ctx context.Context, desired *Desired) (Result, error) {
 // where a person is needed, but not where the install has failed, nor where an
 // action was refused.
 func (i *Installer) Detach(ctx context.Context, desired *Desired) (Result, error) {
-	return i.loop(ctx, desired, true)
+	return i.newRun(desired).loop(ctx, nil, true)
 }
 
-func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Result, error) {
+// Wait looks, and writes nothing, until a condition holds of a cluster that was observed,
+// or can hold no more. The cluster is taken as it is, whoever made it: see [AsObserved].
+func (i *Installer) Wait(ctx context.Context, observed *Observed, until Condition) (Result, error) {
+	r := i.newRun(AsObserved(observed))
+	r.until = &until
+	return r.loop(ctx, observed, false)
+}
+
+// Condition is what is waited for.
+type Condition struct {
+	Name string // "installed", "3 hosts"
+	Met  func(*Observed) bool
+}
+
+// waited says whether a wait is over: its condition holds, of a cluster that is not
+// degraded, or the plan has come to another end.
+func (r *run) waited(plan Plan) (ended bool, err error) {
+	observed := r.latest.Observed
+	switch met := observed.Cluster != nil && r.until.Met(observed); {
+	case plan.Fault != nil && (met || plan.Verdict != VerdictDegraded):
+		return true, plan.Fault
+	default:
+		return met, nil
+	}
+}
+
+func (i *Installer) newRun(desired *Desired) *run {
 	r := &run{Installer: i, desired: i.limited(desired), started: i.clock.Now()}
 	r.watch = newWatcher(r.tell)
+	return r
+}
 
+// loop runs to its end. first is an observation that was made already, nil for none.
+func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, error) {
 	bounded, release := r.bound(ctx)
 	defer release()
-	result, err := r.steps(bounded, detach)
+	result, err := r.steps(bounded, first, detach)
 	r.lastResults(ctx, err)
 	result.ExitCode = 0
 	if err != nil {
@@ -97,45 +128,68 @@ func (i *Installer) limited(desired *Desired) *Desired {
 }
 
 // steps is the loop itself.
-func (r *run) steps(ctx context.Context, detach bool) (result Result, err error) {
+func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, error) {
+	var prior *Observed
 	for {
-		observed, err := r.look(ctx, result.Observed)
+		observed, err := first, error(nil)
+		if first = nil; observed == nil {
+			observed, err = r.look(ctx, prior)
+		}
 		if err != nil {
-			return result, r.left(ctx, err)
+			return r.latest, r.left(ctx, err)
+		}
+		if r.until != nil && observed.Cluster != nil {
+			observed = observed.taken()
+			r.desired = r.limited(AsObserved(observed))
 		}
 		r.memory.Seen(observed, r.clock.Now())
 		plan := Decide(r.desired, observed, r.memory, observed.At)
-		r.memory.Decided(plan, observed.At)
-		if r.memory.Misses > 0 && plan.Fault == nil { // everything is asked for anew, and nothing told
-			if result.Observed != nil {
-				result.Observed.detailed = time.Time{}
+		r.memory.Decided(plan)
+		missing := r.memory.Misses > 0
+		if missing && plan.Fault == nil { // nothing is told, and everything asked for anew
+			if prior != nil {
+				prior.detailed = time.Time{}
 			}
 			if err := r.clock.Sleep(ctx, soonest); err != nil {
-				return result, r.left(ctx, err)
+				return r.latest, r.left(ctx, err)
 			}
 			continue
 		}
-		changed := r.memory.Misses == 0 && r.watch.see(r.desired, result.Observed, observed, plan)
-		result.Observed, result.Plan, result.Verdict = observed, plan, plan.Verdict
-		r.latest = result
-
-		if r.act(ctx, plan.Actions) > 0 { // what it led to is looked at before anything is said of it
+		changed := !missing && r.watch.see(r.desired, r.latest.Observed, observed, plan)
+		prior, r.latest = observed, Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
+		acted, ended, err := r.proceed(ctx, plan, detach)
+		if ended || err != nil {
+			return r.latest, err
+		}
+		if acted { // what it led to is looked at before anything is said of it
 			r.quiet = 0
 			continue
 		}
-		if ended, err := plan.Ended(); ended {
-			return result, err
-		}
-		if detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
-			if done, err := r.detached(plan); done || err != nil {
-				return result, err
-			}
-		}
 		r.stillThere(plan)
-		if err := r.clock.Sleep(ctx, r.pause(changed)); err != nil {
-			return result, r.left(ctx, err)
+		pause := r.pause(changed)
+		if !plan.Deadline.IsZero() {
+			pause = min(pause, plan.Deadline.Sub(r.clock.Now()))
+		}
+		if err := r.clock.Sleep(ctx, pause); err != nil {
+			return r.latest, r.left(ctx, err)
 		}
 	}
+}
+
+// proceed carries out what is to be done. Where nothing was, it says whether that is the
+// end.
+func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended bool, err error) {
+	if r.until != nil {
+		ended, err = r.waited(plan)
+		return false, ended, err
+	}
+	if r.act(ctx, plan.Actions) > 0 {
+		return true, false, nil
+	}
+	if ended, err = plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
+		ended, err = r.detached(plan)
+	}
+	return false, ended, err
 }
 
 // look observes, and bears a service that does not answer for a while.

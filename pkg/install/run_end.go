@@ -21,7 +21,7 @@ func (r *run) detached(plan Plan) (done bool, err error) {
 	}
 	return true, &Fault{
 		Code: cmp.Or(retry.Code, CodeFailure), Op: r.desired.op(), On: r.desired.full(), Err: errors.New(retry.Error),
-		Next: firstOf(retry.Next, "run the same command again in a while"),
+		Next: cmp.Or(retry.Next, "run the same command again in a while"),
 	}
 }
 
@@ -121,6 +121,9 @@ func (r *run) left(ctx context.Context, err error) error {
 func (r *run) lastEvent(result Result, err error) Event {
 	code := result.ExitCode
 	event := Event{Type: EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
+	if r.until != nil {
+		event.State, event.Message, event.Next = r.until.Name, "", ""
+	}
 	if err != nil {
 		event.Severity, event.Message, event.Next = SeverityError, err.Error(), NextOf(err)
 		switch CodeOf(err) {
