@@ -1,11 +1,13 @@
 // Package upgrade resumes what an earlier build of oaictl has left: clusters in every
-// phase, and result folders.
+// phase, and result folders. The present build sends from there the writes that the earlier
+// build would have sent, and none once the cluster is installed.
 //
-// testdata/CASE holds a cluster.yaml, the requests with which the earlier build installed
-// it (requests.json), the states in which an install is left (states.json) with the writes
-// that the earlier build still sent from there, and the results that it wrote (results).
-// The test sends those requests to a simulated service until it has the same state, and
-// lets the present build go on from there. It has to send the same writes.
+// Of a REST service, testdata/CASE holds the requests with which the earlier build installed
+// the cluster.yaml beside it (requests.json), and the states in which the install was left,
+// with the writes that were still to come (states.json). The test sends those requests to a
+// simulated service until it is in the same state. Of a hub it holds the objects of each
+// state, with the owners of their fields (hub.json.gz). The results that the earlier build
+// wrote are in results and hub-results.
 //
 // To record them anew with another build, copy this folder into its tree, and run there:
 //

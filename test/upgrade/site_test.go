@@ -313,7 +313,7 @@ func (s *site) run(t *testing.T, dir string, addNodes bool, stop func(install.Ev
 		}
 	}
 	installer := install.New(s.plane(t), install.WithClock(s.time), install.WithFiles(install.NewFiles(dir)), install.WithEvents(hear), install.WithTimeouts(6*time.Hour, 0),
-		install.WithPollInterval(15*time.Second)) // no more looks than it takes
+		install.WithPollInterval(30*time.Second)) // no more looks than it takes
 	a.result, a.err = installer.Run(ctx, s.desired(addNodes))
 	return a
 }
