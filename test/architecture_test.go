@@ -153,14 +153,19 @@ func walls() []wall {
 			breach: [2]string{"pkg/iso", "pkg/install/spec"},
 		},
 		{
-			name:    "only the machines plane, the controllers and the command line make media",
-			imports: []string{"pkg/iso/..."}, onlyIn: []string{"pkg/iso/...", "pkg/install/machine/...", "pkg/capi/...", "internal/cli/..."},
+			name:    "only what boots machines, the controllers and the command line make media",
+			imports: []string{"pkg/iso/..."}, onlyIn: []string{"pkg/iso/...", "pkg/install/machine/...", "pkg/install/boot/...", "pkg/capi/...", "internal/cli/..."},
 			breach: [2]string{"pkg/install", "pkg/iso"},
 		},
 		{
 			name:    "what media are tested with is not what makes them",
 			imports: []string{"internal/isowriter"}, onlyIn: []string{"internal/simulator/...", "pkg/iso/internal/isotest/..."},
 			breach: [2]string{"pkg/iso", "internal/isowriter"},
+		},
+		{
+			name:    "machines boot the images of any service",
+			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/node/..."}, never: []string{"pkg/install/boot/..."},
+			breach: [2]string{"pkg/install/boot", "pkg/install/rest"},
 		},
 		{
 			name:    "the simulator is reached over HTTP",

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -64,11 +65,11 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	media, err := o.media(ctx, cluster, nil)
+	media, err := o.images(ctx, cluster, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = media.close() }() // it was only read from
+	defer func() { _ = media.Close() }() // it was only read from
 	if err := o.openBases(ctx, media); err != nil {
 		return err
 	}
@@ -78,13 +79,13 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	}
 	write := o.writeISO
 	if o.Netboot {
-		write = func(ctx context.Context, dir string, media *hostMedia, host *spec.Host) ([]document.Download, error) {
+		write = func(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
 			return o.writeNetboot(ctx, dir, where, media, host)
 		}
 	}
 	var written []document.Download
-	for n := range media.cluster.Spec.Hosts {
-		files, err := write(ctx, dir, media, &media.cluster.Spec.Hosts[n])
+	for n := range media.Cluster.Spec.Hosts {
+		files, err := write(ctx, dir, media, &media.Cluster.Spec.Hosts[n])
 		if err != nil {
 			return err
 		}
@@ -100,8 +101,8 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	return o.saved(written)
 }
 
-func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *hostMedia, host *spec.Host) ([]document.Download, error) {
-	image, result, err := media.of(host.Name).images.ISO(ctx, host.Name)
+func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+	image, result, err := media.Of(host.Name).ISO(ctx, host.Name)
 	if err != nil {
 		return nil, contentFault(err)
 	}
@@ -118,8 +119,8 @@ func (o *createImagesOptions) note(format string, args ...any) {
 	}
 }
 
-func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *hostMedia, host *spec.Host) ([]document.Download, error) {
-	n, err := media.of(host.Name).images.Netboot(ctx, host.Name)
+func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+	n, err := media.Of(host.Name).Netboot(ctx, host.Name)
 	if err != nil {
 		return nil, contentFault(err)
 	}
@@ -139,17 +140,17 @@ func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where strin
 }
 
 // writeRootfs writes the root filesystem that all hosts of an architecture share.
-func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *hostMedia) ([]document.Download, error) {
+func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *boot.Images) ([]document.Download, error) {
 	var written []document.Download
-	for _, part := range media.parts {
-		n, err := part.images.Netboot(ctx, part.hosts[0].Name)
+	for _, part := range media.Groups {
+		n, err := part.Netboot(ctx, part.Hosts[0].Name)
 		if err != nil {
 			return nil, contentFault(err)
 		}
 		if n.Rootfs == nil {
 			continue
 		}
-		files, err := o.writeFiles(ctx, dir, true, []smallFile{{name: rootfsOf(media, part.hosts[0].Name), image: n.Rootfs}})
+		files, err := o.writeFiles(ctx, dir, true, []smallFile{{name: rootfsOf(media, part.Hosts[0].Name), image: n.Rootfs}})
 		if err != nil {
 			return nil, err
 		}
@@ -160,9 +161,9 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 
 // rootfsOf is the name of the root filesystem that a host boots: with its
 // architecture, where there are several.
-func rootfsOf(media *hostMedia, host string) string {
-	if len(media.parts) < 2 {
+func rootfsOf(media *boot.Images, host string) string {
+	if len(media.Groups) < 2 {
 		return rootfsName
 	}
-	return "rootfs-" + string(archOf(media.cluster, &media.of(host).hosts[0])) + ".img"
+	return "rootfs-" + string(media.Of(host).Arch) + ".img"
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -20,8 +21,7 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 		install.ClusterReady:       "oaictl create cluster -f lab.yaml --detach",
 	} {
 		service := seenService{observed: &install.Observed{Cluster: &install.Cluster{State: state}}}
-		d := &discovery{service: service, desired: &install.Desired{Spec: cluster}}
-		_, err := d.envOf(t.Context(), "cp-0")
+		_, err := boot.NewImages(t.Context(), boot.ImagesConfig{Service: service, Spec: cluster})
 		err = (&hostMediaOptions{File: "lab.yaml"}).notRegistered(err)
 		if install.NextOf(err) != want || codeOf(err) != install.CodeNotFound {
 			t.Errorf("%s: %v, next %q", state, err, install.NextOf(err))

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/machine"
-	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
 // ejectOptions are what the verbs that end an install need, to take its images
@@ -143,26 +140,4 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	}
 	o.say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.name())
 	return o.changed()
-}
-
-// lookingOnly is a plane of machines that serves nothing: which image is a
-// cluster's own follows from the key in its folder. Where there is none, none is.
-func (a *app) lookingOnly(clusterDir, proxy string) (*machine.Plane, error) {
-	through, err := proxyURL(proxy)
-	if err != nil {
-		return nil, err
-	}
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // it never fails
-	keyFile := mediaKeyFile(clusterDir)
-	if _, err := os.Stat(keyFile); err == nil {
-		if key, err = serve.LoadKey(keyFile); err != nil {
-			return nil, err
-		}
-	}
-	server, err := serve.New(serve.Config{Key: key})
-	if err != nil {
-		return nil, fmt.Errorf("tell whose images are in the drives: %w", err)
-	}
-	return machine.New(machine.Config{Media: elsewhere{server}, Proxy: through, Clock: a.clock}), nil
 }

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"context"
-	"fmt"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"time"
@@ -18,8 +15,7 @@ import (
 // a BMC goes on reading at the address that it was told once.
 const mediaListen = ":8880"
 
-// mediaExpire is how long media are served that nobody asks for: they hold secrets,
-// and a BMC reads for hours at most.
+// mediaExpire is how long iso serve serves media that nobody asks for, as long as a run does.
 const mediaExpire = 24 * time.Hour
 
 // bootOptions are what the flags say of machines that boot through their BMCs.
@@ -104,57 +100,6 @@ func proxyURL(text string) (*url.URL, error) {
 
 // mediaKeyFile holds the key of the URLs at which a cluster's images are found.
 func mediaKeyFile(clusterDir string) string { return filepath.Join(clusterDir, "media.key") }
-
-// mediaURL is where BMCs find a server that listens at an address: as the user
-// says; else at that address; else where the way to all of them begins.
-func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
-	if o.MediaURL != "" {
-		return o.MediaURL, nil
-	}
-	at := func(addr netip.Addr) string { return "http://" + netip.AddrPortFrom(addr, listen.Port()).String() }
-	if addr := listen.Addr().Unmap(); addr.IsValid() && !addr.IsUnspecified() {
-		return at(addr), nil
-	}
-	if o.BMCProxy != "" {
-		return "", usagef("--media-url is needed with --bmc-proxy: how BMCs behind a proxy reach this machine is not to be seen from here")
-	}
-	var (
-		ways   []netip.Addr
-		first  = map[netip.Addr]string{}
-		failed error
-	)
-	for _, host := range hosts {
-		addr, err := route(ctx, host.BMC)
-		if err != nil {
-			failed = err // the plane tells of this host
-			continue
-		}
-		if first[addr] == "" {
-			first[addr] = host.Name
-			ways = append(ways, addr)
-		}
-	}
-	switch len(ways) {
-	case 0:
-		return "", usagef("no way leads to any BMC from here (%w): say with --media-url where BMCs reach this machine", failed)
-	case 1:
-		return at(ways[0]), nil
-	}
-	text := ""
-	for _, addr := range ways {
-		text += fmt.Sprintf("; %s is reached from %s", first[addr], addr)
-	}
-	return "", usagef("BMCs may reach this machine at different addresses%s: say which with --media-url", text)
-}
-
-// toBoot is the cluster whose hosts a run may boot: an install has nothing to do
-// with those that can only be added.
-func toBoot(desired *install.Desired) *spec.Cluster {
-	if desired.Options.AddNodes {
-		return desired.Spec
-	}
-	return desired.Spec.AtInstall()
-}
 
 // stillReading are the hosts that end with the media server of a run.
 func stillReading(desired *install.Desired, result install.Result) []string {

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // tellReading names the hosts that lose their images with this run, and what
@@ -33,11 +31,11 @@ func (o *runOptions) serveLine(boot *handsFree) string {
 	if o.Dir != "." {
 		words = append(words, "--dir", o.Dir)
 	}
-	if base := boot.basePath(o.boot.Base); base != "" {
+	if base := boot.BasePath(); base != "" {
 		words = append(words, "--base", base)
 	}
-	words = append(words, "--listen", o.listenFor(boot), "--url", boot.url)
-	if o.Detach && strings.HasPrefix(boot.url, "https:") {
+	words = append(words, "--listen", o.listenFor(boot), "--url", boot.URL())
+	if o.Detach && strings.HasPrefix(boot.URL(), "https:") {
 		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
 	}
 	line := o.identity.name
@@ -53,7 +51,7 @@ func (o *runOptions) listenFor(boot *handsFree) string {
 	if !o.Detach {
 		return o.boot.MediaListen
 	}
-	told, err := url.Parse(boot.url)
+	told, err := url.Parse(boot.URL())
 	if err != nil {
 		return mediaListen
 	}
@@ -74,26 +72,8 @@ func (o *runOptions) nextDetached(result install.Result, desired *install.Desire
 	switch {
 	case boot == nil:
 		return o.commandLineWithout("--detach")
-	case !needsMedia(desired, result.Observed): // without --detach it would serve, too
+	case !boot.Needed(result.Observed): // without --detach it would serve, too
 		return o.commandLine()
 	}
 	return o.serveLine(boot) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.commandLine()
-}
-
-// needsMedia says whether a host has still to boot its image, or has it in its drive.
-func needsMedia(desired *install.Desired, observed *install.Observed) bool {
-	return observed != nil && slices.ContainsFunc(install.BootedByBMC(toBoot(desired)), func(host *spec.Host) bool {
-		state := observed.Machines[host.Name]
-		return state.OurMedia || state.Inserting || install.ToBoot(desired, observed, host.Name)
-	})
-}
-
-// basePath is the base as a file of this machine, where it is one by now.
-func (h *handsFree) basePath(given string) string {
-	for _, base := range h.bases {
-		if path := base.path(); path != "" && given == "" {
-			return path
-		}
-	}
-	return given
 }

@@ -4,144 +4,90 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
-	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// handsFree boots the machines of a run: it makes and serves their images, and
-// speaks to their BMCs. It is the plane of machines of an Installer.
+// handsFree are the machines that a run boots, with what a person is told of them.
 type handsFree struct {
-	*machine.Plane
-	discovery *discovery
-	bases     []*baseImage
-	baseOf    map[string]*baseImage // by host
-	url       string                // of the media server
-	unserved  string                // why nobody serves the images yet, "" where somebody may
-	tell      func(install.Event)
-	close     func() error
+	*boot.Machines
+	tell   func(install.Event)
+	forget func() error
+	// carried is told once what the live image carries; nil where nobody is told.
+	carried func(names []string)
 }
 
-// Observe looks at machines, and keeps what the service has of them.
+// Observe looks at machines.
 func (h *handsFree) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed, ask []string) (map[string]install.MachineState, error) {
-	h.discovery.see(observed)
-	states, err := h.Plane.Observe(ctx, desired, observed, ask)
+	states, err := h.Machines.Observe(ctx, desired, observed, ask)
 	if err != nil {
 		return nil, err
 	}
-	soon, stop := context.WithTimeout(ctx, aMoment)
-	defer stop()
-	for name, state := range states {
-		base := h.baseOf[name]
-		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && !state.Inserting && install.ToBoot(desired, observed, name)
-		missing := h.unserved
-		if wants && base != nil {
-			missing = base.missing(soon)
-		}
-		if wants && missing != "" {
-			state.Trouble, state.TroubleKind = missing, install.TroubleNoImage
-			states[name] = state
+	if h.carried != nil {
+		if names, known := h.Carried(); known {
+			h.carried(names)
+			h.carried = nil
 		}
 	}
 	return states, nil
 }
 
-// aMoment is how long a look waits for a base that may be here already.
-const aMoment = 500 * time.Millisecond
-
-// Act acts on a machine, which boots what the service has now.
-func (h *handsFree) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, action install.Action) error {
-	h.discovery.see(observed)
-	return h.Plane.Act(ctx, desired, observed, action)
-}
+func (h *handsFree) close() error { return errors.Join(h.Close(), h.forget()) }
 
 // bootHandsFree starts what boots the machines of the file that have BMCs; it is
 // nil where none has.
 func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired *install.Desired, log *runlog.Log) (*handsFree, error) {
-	hosts := install.BootedByBMC(toBoot(desired))
-	if len(hosts) == 0 {
+	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
-	}
-	key, made, err := o.mediaKey(ctx, service, desired)
-	if err != nil {
-		return nil, &install.Fault{Code: install.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
 	}
 	proxy, err := proxyURL(o.boot.BMCProxy)
 	if err != nil {
 		return nil, err
 	}
-	h := &handsFree{discovery: &discovery{service: service, desired: desired}}
-	var media machine.Media
-	if o.Detach {
-		media, err = o.servedElsewhere(h, key, made)
-	} else {
-		media, err = o.serveMedia(ctx, h, key, hosts, log)
-	}
+	client, err := rest.HTTPClient(o.globals.CAFile, o.globals.Insecure)
 	if err != nil {
 		return nil, err
 	}
-	h.Plane = machine.New(machine.Config{Media: media, Proxy: proxy, Clock: o.clusterClock})
-	stopServing := h.close
-	h.close = func() error {
-		h.Plane.Close()
-		return stopServing()
+	h := &handsFree{forget: func() error { return nil }}
+	config := boot.Config{
+		Service: service, Desired: desired, URL: o.boot.MediaURL, KeyFile: mediaKeyFile(o.clusterDir(desired.Spec)),
+		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.clock,
+		Access: func(a serve.Access) { log.Printf("%s", accessText(a)) },
+		Events: func(e install.Event) {
+			if h.tell != nil {
+				h.tell(e)
+			}
+		},
+		Stopped: func(err error) { o.warn("the machines' images are not served any more: %v", err) },
+	}
+	if !o.Detach {
+		if config.Listener, err = o.listenForBMCs(); err != nil {
+			return nil, err
+		}
+		if config.Cache, h.forget, err = o.imageDir(); err != nil {
+			return nil, errors.Join(err, config.Listener.Close())
+		}
+	}
+	if isURL(o.boot.Base) { // of a file it was told before
+		h.carried = func(names []string) { o.tellCarried(names, o.boot.Base) }
+	}
+	if h.Machines, err = boot.Start(ctx, config); err != nil {
+		return nil, errors.Join(adviseRoute(severalArchs(err)), h.forget())
 	}
 	return h, nil
 }
 
-// mediaKey is the key of the images' URLs: a new one, made now, where there is no cluster
-// yet. What a drive still holds of one that was deleted is another cluster's image,
-// although it had the same name, and must not be taken for this one's.
-func (o *runOptions) mediaKey(ctx context.Context, service install.Service, desired *install.Desired) (key []byte, made bool, err error) {
-	c, path := desired.Spec, mediaKeyFile(o.clusterDir(desired.Spec))
-	query := install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: desired.Options.Adopt}
-	observed, err := service.Observe(ctx, query, nil)
-	// A service that does not answer is told of by the run. Somebody else's cluster of
-	// that name ends it before anything is inserted.
-	if err == nil && observed.Stale == "" && observed.Cluster == nil && len(observed.Others) == 0 {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, false, fmt.Errorf("forget the key of a cluster that is gone: %w", err)
-		}
-	}
-	_, missing := os.Stat(path)
-	key, err = serve.LoadKey(path)
-	return key, errors.Is(missing, fs.ErrNotExist), err
-}
-
-// elsewhere is the media of a run that leaves: another process serves them.
-type elsewhere struct{ server *serve.Server }
-
-func (e elsewhere) URL(host string) (string, error)       { return e.server.URL(host, serve.ISO), nil }
-func (e elsewhere) Fetched(string) install.Fetched        { return install.Fetched{Unknown: true} }
-func (e elsewhere) Prepare(context.Context, string) error { return nil }
-
-// servedElsewhere are the images as another process serves them with the same key. One
-// that was made just now none can have: a BMC would find nothing.
-func (o *runOptions) servedElsewhere(h *handsFree, key []byte, made bool) (machine.Media, error) {
-	server, err := serve.New(serve.Config{Key: key, URL: o.boot.MediaURL, Clock: o.clusterClock})
-	if err != nil {
-		return nil, err
-	}
-	h.url, h.close = o.boot.MediaURL, func() error { return nil }
-	if made {
-		h.unserved = "oaictl iso serve does not serve its image yet"
-	}
-	return elsewhere{server}, nil
-}
-
-// serveMedia serves the machines' images for as long as the run lasts.
-func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, hosts []*spec.Host, log *runlog.Log) (machine.Media, error) {
+func (o *runOptions) listenForBMCs() (net.Listener, error) {
 	listener, err := net.Listen("tcp", o.boot.MediaListen)
 	if err != nil {
 		return nil, &install.Fault{
@@ -149,48 +95,7 @@ func (o *runOptions) serveMedia(ctx context.Context, h *handsFree, key []byte, h
 			Next: nextListen(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
 		}
 	}
-	fail := func(err error) (machine.Media, error) { return nil, errors.Join(err, listener.Close()) }
-	at, err := netip.ParseAddrPort(listener.Addr().String())
-	if err != nil {
-		return fail(err)
-	}
-	if h.url, err = o.boot.mediaURL(ctx, at, hosts, machine.Route); err != nil {
-		return fail(err)
-	}
-	server, err := serve.New(serve.Config{
-		Key: key, URL: h.url, Clock: o.clusterClock, Expire: mediaExpire, HostMetrics: true,
-		Access: func(a serve.Access) { log.Printf("%s", accessText(a)) },
-	})
-	if err != nil {
-		return fail(err)
-	}
-	dir, forget, err := o.imageDir()
-	if err != nil {
-		return fail(err)
-	}
-	// It ends with the run and not before: what ends ctx ends the watching first.
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		var cut *serve.CutOffError
-		if err := server.Serve(serving, listener); err != nil && !errors.As(err, &cut) {
-			o.warn("the machines' images are not served any more: %v", err)
-		}
-	})
-	h.close = func() error {
-		stop()
-		ended.Wait()
-		var errs []error
-		for _, base := range h.bases {
-			errs = append(errs, base.close())
-		}
-		return errors.Join(append(errs, forget())...)
-	}
-	media, err := o.imagesOf(serving, h, server, dir)
-	if err != nil {
-		return nil, errors.Join(err, h.close())
-	}
-	return media, nil
+	return listener, nil
 }
 
 // imageDir is where base images are kept: for a simulated service, whose images
@@ -204,60 +109,48 @@ func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// imagesOf makes the hosts' images: those of one architecture of one base.
-func (o *runOptions) imagesOf(ctx context.Context, h *handsFree, server *serve.Server, dir string) (machine.Media, error) {
-	whole := toBoot(h.discovery.desired)
-	media := mediaOf{}
-	h.baseOf = map[string]*baseImage{}
-	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {
-		part := *whole
-		part.Spec.Hosts = hosts
-		shown := &downloading{runOptions: o, boot: h}
-		base := &baseImage{ctx: ctx, dir: dir, arch: arch, progress: shown.show, again: shown.again, caFile: o.globals.CAFile, insecure: o.globals.Insecure, where: func(ctx context.Context) (fetch.Source, error) {
-			if o.boot.Base != "" {
-				return fetch.Source{Location: o.boot.Base}, nil
-			}
-			return h.discovery.image(ctx, hosts[0].Name)
-		}}
-		images, err := machine.NewImages(machine.ImagesConfig{Spec: &part, Base: base.open, Ignition: h.discovery.ignition, Networks: h.discovery.networks, Server: server})
-		if err != nil {
-			return nil, fmt.Errorf("serve the images of the %s hosts: %w", arch, err)
-		}
-		h.bases = append(h.bases, base)
-		for _, host := range hosts {
-			media[host.Name], h.baseOf[host.Name] = images, base
-		}
+// mediaURL is where BMCs find a server that listens at an address: as the user
+// says; else as the way to them says.
+func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
+	if o.MediaURL != "" {
+		return o.MediaURL, nil
 	}
-	if o.boot.Base != "" && len(h.bases) > 1 {
-		return nil, usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", len(h.bases))
-	}
-	return media, nil
+	at, err := boot.MediaURL(ctx, listen, hosts, o.BMCProxy != "", route)
+	return at, adviseRoute(err)
 }
 
-// mediaOf are the media of hosts by their names.
-type mediaOf map[string]*machine.Images
-
-var errNoMedia = errors.New("the file has no such host that boots through a BMC")
-
-func (m mediaOf) URL(host string) (string, error) {
-	if m[host] == nil {
-		return "", errNoMedia
+// adviseRoute says which flag names the address that BMCs reach.
+func adviseRoute(err error) error {
+	var unclear *boot.RouteError
+	switch {
+	case !errors.As(err, &unclear):
+		return err
+	case unclear.Proxied:
+		return usagef("--media-url is needed with --bmc-proxy: %w", unclear)
+	case len(unclear.Ways) == 0:
+		return usagef("%w: say with --media-url where BMCs reach this machine", unclear)
 	}
-	return m[host].URL(host)
+	return usagef("%w: say which with --media-url", unclear)
 }
 
-func (m mediaOf) Fetched(host string) install.Fetched {
-	if m[host] == nil {
-		return install.Fetched{}
+// severalArchs says what to do where one base is to be booted by hosts of several CPU
+// architectures.
+func severalArchs(err error) error {
+	var problem *boot.BaseError
+	if errors.As(err, &problem) && problem.Archs > 0 {
+		return usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", problem.Archs)
 	}
-	return m[host].Fetched(host)
+	return err
 }
 
-func (m mediaOf) Prepare(ctx context.Context, host string) error {
-	if m[host] == nil {
-		return errNoMedia
+// lookingOnly is a plane of machines that serves nothing: which image is a
+// cluster's own follows from the key in its folder.
+func (a *app) lookingOnly(clusterDir, proxy string) (*machine.Plane, error) {
+	through, err := proxyURL(proxy)
+	if err != nil {
+		return nil, err
 	}
-	return m[host].Prepare(ctx, host)
+	return boot.Watch(mediaKeyFile(clusterDir), through, a.clock)
 }
 
 // accessText is a request for an image as the log has it: without the URL, which

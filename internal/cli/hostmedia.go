@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
+	"io"
 
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -24,6 +21,8 @@ type hostMediaOptions struct {
 	imageOptions
 	File string
 	Base string
+
+	service remote // once it was reached
 }
 
 func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
@@ -44,47 +43,6 @@ func (o *hostMediaOptions) check(name string) error {
 	return nil
 }
 
-// hostMedia are the media of the hosts of a file.
-type hostMedia struct {
-	cluster   *spec.Cluster
-	discovery *discovery
-	parts     []mediaPart
-	stop      func() // ends what is still on its way
-}
-
-// mediaPart are the hosts of one CPU architecture, whose media are of one base.
-type mediaPart struct {
-	hosts  []spec.Host
-	base   *sharedImage
-	images *machine.Images
-}
-
-// sharedImage is a live image that is read once, when it is first wanted.
-type sharedImage struct {
-	// ctx ends a download that nobody waits for any more.
-	ctx     context.Context
-	options *imageOptions
-	where   func(context.Context) (fetch.Source, error)
-	image   brought[*liveImage]
-}
-
-// open is the image. What failed is tried again by the next call.
-func (s *sharedImage) open(ctx context.Context) (*iso.Base, error) {
-	image, err := s.image.begin(s.bring).wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return image.Base, nil
-}
-
-func (s *sharedImage) bring() (*liveImage, error) {
-	source, err := s.where(s.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.options.openSource(s.ctx, source)
-}
-
 // cluster reads the file.
 func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 	cluster, err := o.load(ctx, o.File)
@@ -97,44 +55,29 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 	return cluster, nil
 }
 
-// media promises the media of every host that the cluster takes now. server hands them out, nil where they go
-// into files. It fails where a host has no InfraEnv yet.
-func (o *hostMediaOptions) media(ctx context.Context, cluster *spec.Cluster, server *serve.Server) (*hostMedia, error) {
-	service, err := o.dial(ctx)
-	if err != nil {
+// images promises the images of every host that the cluster takes now. server hands them
+// out, nil where they go into files. It fails where a host has no InfraEnv yet.
+func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, server *serve.Server) (*boot.Images, error) {
+	var err error
+	if o.service, err = o.dial(ctx); err != nil {
 		return nil, err
 	}
-	m := &hostMedia{discovery: &discovery{service: service, desired: &install.Desired{Spec: cluster}}}
-	if cluster, err = m.discovery.present(ctx); err != nil {
-		return nil, err
-	}
-	m.cluster = cluster
-	for n := range cluster.Spec.Hosts {
-		if _, err := m.discovery.envOf(ctx, cluster.Spec.Hosts[n].Name); err != nil {
-			return nil, o.notRegistered(err)
-		}
-	}
-	groups := hostsByArch(cluster, everyHost)
-	if o.Base != "" && len(groups) > 1 {
-		return nil, usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", len(groups))
-	}
-	ctx, m.stop = context.WithCancel(ctx)
-	for _, arch := range slices.Sorted(maps.Keys(groups)) {
-		part := mediaPart{hosts: groups[arch]}
-		part.base = &sharedImage{ctx: ctx, options: &o.imageOptions, where: o.baseOf(m, part.hosts[0].Name)}
-		whole := *cluster
-		whole.Spec.Hosts = part.hosts
-		part.images, err = machine.NewImages(machine.ImagesConfig{Spec: &whole, Base: part.base.open, Ignition: m.discovery.ignition, Networks: m.discovery.networks, Server: server})
+	config := boot.ImagesConfig{Service: o.service, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
+		image, err := o.openSource(ctx, source)
 		if err != nil {
-			m.stop()
-			return nil, err
+			return nil, nil, err
 		}
-		m.parts = append(m.parts, part)
+		return image.Base, image.file, nil
+	}}
+	if o.Base != "" {
+		config.Base = fetch.Source{Location: o.Base, SHA256: o.SHA256}
 	}
-	return m, nil
+	images, err := boot.NewImages(ctx, config)
+	return images, severalArchs(o.notRegistered(err))
 }
 
-// notRegistered says how a cluster comes into being that has no InfraEnv yet.
+// notRegistered says how a cluster comes into being that has no InfraEnv yet, and how
+// hosts are added to one that is installed.
 func (o *hostMediaOptions) notRegistered(err error) error {
 	var fault *install.Fault
 	if !errors.As(err, &fault) || fault.Code != install.CodeNotFound {
@@ -142,95 +85,24 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 	}
 	told := *fault
 	told.Next = "oaictl create cluster -f " + quoted(o.File) + " --detach"
-	if errors.Is(err, errInstalled) {
+	if errors.Is(err, boot.ErrInstalled) {
+		told.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
 		told.Next = "oaictl add-node -f " + quoted(o.File)
 	}
 	return &told
 }
 
-// baseOf says where the base of a host's media is had.
-func (o *hostMediaOptions) baseOf(m *hostMedia, host string) func(context.Context) (fetch.Source, error) {
-	return func(ctx context.Context) (fetch.Source, error) {
-		if o.Base != "" {
-			return fetch.Source{Location: o.Base, SHA256: o.SHA256}, nil
-		}
-		return m.discovery.image(ctx, host)
-	}
-}
-
 // openBases reads the bases, and holds them against the hosts that are to boot
 // them.
-func (o *hostMediaOptions) openBases(ctx context.Context, m *hostMedia) error {
-	for _, part := range m.parts {
-		base, err := part.base.open(ctx)
-		if err != nil {
-			return err
-		}
-		want := archOf(m.cluster, &part.hosts[0])
-		if got := base.Info().Arch; got != "" && got != liveArch(want) {
-			return &install.Fault{
-				Code: install.CodeInput, Permanent: true, Next: "give --base an image for " + liveArch(want),
-				Err: fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(o.Base, base.Name())), got, part.hosts[0].Name, liveArch(want)),
-			}
-		}
-		if o.Base != "" {
-			o.tellCarried(base, o.Base)
-		}
+func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) error {
+	carried, err := images.Open(ctx)
+	o.tellCarried(carried, o.Base)
+	var fault *install.Fault
+	var problem *boot.BaseError
+	if errors.As(err, &fault) && errors.As(err, &problem) {
+		advised := *fault
+		advised.Next = nextBase(problem)
+		return &advised
 	}
-	return nil
-}
-
-// of is the part that a host belongs to.
-func (m *hostMedia) of(host string) *mediaPart {
-	for n := range m.parts {
-		if slices.ContainsFunc(m.parts[n].hosts, func(h spec.Host) bool { return h.Name == host }) {
-			return &m.parts[n]
-		}
-	}
-	return nil
-}
-
-func (m *hostMedia) close() error {
-	m.stop()
-	var errs []error
-	for _, part := range m.parts {
-		errs = append(errs, part.base.image.close((*liveImage).close))
-	}
-	return errors.Join(errs...)
-}
-
-// everyHost is what a person boots: every host of a file.
-func everyHost(c *spec.Cluster) []*spec.Host {
-	hosts := make([]*spec.Host, 0, len(c.Spec.Hosts))
-	for n := range c.Spec.Hosts {
-		hosts = append(hosts, &c.Spec.Hosts[n])
-	}
-	return hosts
-}
-
-// hostsByArch are those hosts of a file that pick names, by the architecture of what
-// they boot.
-func hostsByArch(c *spec.Cluster, pick func(*spec.Cluster) []*spec.Host) map[spec.Arch][]spec.Host {
-	groups := map[spec.Arch][]spec.Host{}
-	for _, host := range pick(c) {
-		arch := archOf(c, host)
-		groups[arch] = append(groups[arch], *host)
-	}
-	return groups
-}
-
-// archOf is the architecture of what a host boots.
-func archOf(c *spec.Cluster, host *spec.Host) spec.Arch {
-	if arch := c.Spec.OpenShift.Arch; arch != spec.Multi {
-		return cmp.Or(arch, spec.X86)
-	}
-	return cmp.Or(host.Arch, spec.X86)
-}
-
-// liveArch is an architecture as live images call it.
-func liveArch(arch spec.Arch) string {
-	if arch == spec.ARM {
-		return "aarch64"
-	}
-	return string(arch)
+	return err
 }

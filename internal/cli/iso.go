@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -76,7 +77,7 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 	shown := o.meter("reading " + fetch.Redact(location))
 	defer shown.end()
 	defer shown.wait(ctx)()
-	file, err := fetch.New(fetch.Config{Dir: dir, Cap: imageCacheCap, Client: client, Clock: o.clock, Again: shown.again}).
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.clock, Again: shown.again}).
 		Get(ctx, source, shown.show)
 	if err != nil {
 		return nil, notBrought(location, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -172,11 +173,11 @@ func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key 
 		return errors.Join(err, listener.Close())
 	}
 	log.server = server
-	media, err := o.media(ctx, cluster, server)
+	media, err := o.images(ctx, cluster, server)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	defer func() { _ = media.close() }() // it was only read from
+	defer func() { _ = media.Close() }() // it was only read from
 
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -209,14 +210,14 @@ func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key 
 
 // prepare makes everything that is served, and says where it is found. A host whose
 // image cannot be made is told of, and made when its machine asks.
-func (o *isoServeOptions) prepare(ctx context.Context, media *hostMedia, server *serve.Server) error {
+func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, server *serve.Server) error {
 	if err := o.openBases(ctx, media); err != nil {
 		return err
 	}
 	var items []document.Media
 	var failed error
-	for n := range media.cluster.Spec.Hosts {
-		host := &media.cluster.Spec.Hosts[n]
+	for n := range media.Cluster.Spec.Hosts {
+		host := &media.Cluster.Spec.Hosts[n]
 		item, err := o.prepareHost(ctx, media, server, host)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -244,19 +245,19 @@ func (o *isoServeOptions) tellBootURL(items []document.Media, url string) {
 	}
 }
 
-func (o *isoServeOptions) prepareHost(ctx context.Context, media *hostMedia, server *serve.Server, host *spec.Host) (document.Media, error) {
-	part := media.of(host.Name)
-	base, err := part.base.open(ctx)
+func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, server *serve.Server, host *spec.Host) (document.Media, error) {
+	part := media.Of(host.Name)
+	base, err := part.Base(ctx)
 	if err != nil {
 		return document.Media{}, err
 	}
-	image, _, err := part.images.ISO(ctx, host.Name)
+	image, _, err := part.ISO(ctx, host.Name)
 	if err != nil {
 		return document.Media{}, err
 	}
 	item := document.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
 	files := []serve.File{{Kind: serve.ISO, Image: image, Base: base.Identity()}}
-	if n, err := part.images.Netboot(ctx, host.Name); err != nil {
+	if n, err := part.Netboot(ctx, host.Name); err != nil {
 		if err := o.tellNoNetboot(ctx, host.Name, err); err != nil {
 			return document.Media{}, err
 		}
@@ -271,7 +272,7 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *hostMedia, ser
 	if err := server.Set(host.Name, files...); err != nil {
 		return document.Media{}, err
 	}
-	return item, server.SetMACs(host.Name, macsOf(media.cluster, host)...)
+	return item, server.SetMACs(host.Name, macsOf(media.Cluster, host)...)
 }
 
 // tellNoNetboot tells why a host has nothing to boot over the network. An image of long

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -24,7 +25,7 @@ type servedConfig struct {
 // renewal makes media anew where the service's Ignition has changed.
 type renewal struct {
 	*isoServeOptions
-	media  *hostMedia
+	media  *boot.Images
 	server *serve.Server
 	served map[string]servedConfig // by InfraEnv
 }
@@ -43,9 +44,9 @@ func (r *renewal) loop(ctx context.Context) {
 func (r *renewal) changed(ctx context.Context) map[string][]string {
 	hosts := map[string][]string{}
 	clusters := map[string]string{} // that the InfraEnvs are of
-	for n := range r.media.cluster.Spec.Hosts {
-		host := r.media.cluster.Spec.Hosts[n].Name
-		env, err := r.media.discovery.envOf(ctx, host)
+	for n := range r.media.Cluster.Spec.Hosts {
+		host := r.media.Cluster.Spec.Hosts[n].Name
+		env, err := r.media.InfraEnv(ctx, host)
 		if err != nil {
 			continue // whoever makes its image says so
 		}
@@ -54,7 +55,7 @@ func (r *renewal) changed(ctx context.Context) map[string][]string {
 	now := map[string][]install.InfraEnv{} // by cluster
 	for env, cluster := range clusters {
 		if _, asked := now[cluster]; !asked {
-			listed, err := r.media.discovery.service.ListInfraEnvs(ctx, cluster)
+			listed, err := r.service.ListInfraEnvs(ctx, cluster)
 			if err != nil && ctx.Err() == nil && r.globals.Verbose > 0 {
 				r.say("the service does not say whether its Ignition has changed: %v", err)
 			}
@@ -75,8 +76,8 @@ func (r *renewal) look(ctx context.Context, id, host string, listed []install.In
 		if env.ID != id || known && !before.failed && before.updated.Equal(env.Image.Created) {
 			continue
 		}
-		r.media.discovery.renew(env)
-		config, err := r.media.discovery.ignition(ctx, host)
+		r.media.Renew(env)
+		config, err := r.media.Ignition(ctx, host)
 		if err != nil {
 			return false
 		}
@@ -94,8 +95,8 @@ func (r *renewal) renew(ctx context.Context, env string, hosts []string) {
 	again := config.failed // who is told of then was told already
 	config.failed = false
 	var reading []string
-	for n := range r.media.cluster.Spec.Hosts {
-		host := &r.media.cluster.Spec.Hosts[n]
+	for n := range r.media.Cluster.Spec.Hosts {
+		host := &r.media.Cluster.Spec.Hosts[n]
 		switch {
 		case !slices.Contains(hosts, host.Name):
 		case r.server.Fetched(host.Name).Requests > 0:

@@ -15,43 +15,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
-
-// TestMediaKey forgets the key of a cluster that is gone, and of no other: the URLs of a
-// cluster must not be those of another that had its name.
-func TestMediaKey(t *testing.T) {
-	there := &install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab"}}
-	for name, c := range map[string]struct {
-		service *fake
-		old     bool // the key of before is kept
-	}{
-		"gone":            {&fake{looks: []*install.Observed{{}}}, false},
-		"there":           {&fake{looks: []*install.Observed{{Cluster: there}}}, true},
-		"not to be seen":  {&fake{looks: []*install.Observed{{Stale: "connection refused"}}}, true},
-		"somebody else's": {&fake{looks: []*install.Observed{{Others: []install.ClusterRef{there.ClusterRef}}}}, true},
-		"no answer":       {&fake{fails: errors.New("connection refused")}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := &runOptions{Dir: t.TempDir()}
-			if err := os.Mkdir(filepath.Join(o.Dir, "lab"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			desired := &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}}
-			there := &fake{looks: []*install.Observed{{Cluster: &install.Cluster{}}}}
-			before, made, err := o.mediaKey(t.Context(), there, desired)
-			if err != nil || !made {
-				t.Fatalf("a folder without a key: made %t, %v", made, err)
-			}
-			after, made, err := o.mediaKey(t.Context(), c.service, desired)
-			if err != nil || bytes.Equal(before, after) != c.old || made == c.old {
-				t.Errorf("the same key: %t, made: %t, %v", bytes.Equal(before, after), made, err)
-			}
-		})
-	}
-}
 
 // TestDetachInserts registers a cluster first, and names what serves its images then: no
 // BMC is told a URL at which nobody can answer. The same command inserts them.

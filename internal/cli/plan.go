@@ -12,10 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -93,7 +95,7 @@ func (o *planOptions) run(ctx context.Context) error {
 // show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service remote, desired *install.Desired) error {
 	options := []install.Option{install.WithFiles(install.NewFiles(o.Dir))}
-	booted := install.BootedByBMC(toBoot(desired))
+	booted := install.BootedByBMC(boot.ToBoot(desired))
 	if len(booted) > 0 {
 		machines, err := o.lookingOnly(filepath.Join(o.Dir, desired.Spec.Metadata.Name), o.BMCProxy)
 		if err != nil {
@@ -301,17 +303,7 @@ func wipeText(w install.Wipe) string {
 }
 
 // sizeText is a size as disks are sold.
-func sizeText(bytes int64) string {
-	const unit = 1000
-	size, units := float64(bytes), "B kB MB GB TB PB"
-	for _, name := range strings.Fields(units) {
-		if size < unit || name == "PB" {
-			return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + " " + name
-		}
-		size /= unit
-	}
-	return ""
-}
+func sizeText(bytes int64) string { return bytesize.Text(bytes) }
 
 // blockerText is a blocker, where it comes from in the file, and what to do.
 func blockerText(c *spec.Cluster, b install.Blocker) string {

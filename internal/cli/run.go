@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -70,7 +71,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	if err := o.fitsBackend(cluster); err != nil {
 		return err
 	}
-	if err := o.boot.fits(o.File, install.BootedByBMC(toBoot(desired)), o.Detach); err != nil {
+	if err := o.boot.fits(o.File, install.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
 		return err
 	}
 	if err := o.checkBase(ctx, cluster); err != nil {
@@ -156,7 +157,7 @@ func (o *runOptions) install(ctx context.Context, service remote, desired *insta
 	}
 	if boot != nil {
 		boot.tell = tell
-		options = append(options, install.WithMachines(o.machines(boot)))
+		options = append(options, install.WithMachines(boot))
 	}
 	installer := install.New(service, options...)
 	if o.Detach {

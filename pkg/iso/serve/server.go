@@ -12,6 +12,12 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
+// Clock tells the time and waits for it to pass.
+type Clock interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
 // Config says how a Server works. Durations of the network are the machine's
 // own time, whatever Clock says.
 type Config struct {
@@ -22,7 +28,7 @@ type Config struct {
 	URL string
 	// Clock dates what Fetched returns and decides on Expire; nil means the
 	// machine's.
-	Clock clock.Clock
+	Clock Clock
 	// Expire is how long what was neither set nor asked for is kept; 0 means for
 	// ever. What hosts share is kept for as long as there are hosts.
 	Expire time.Duration
@@ -59,7 +65,7 @@ type Config struct {
 // a handler can't do by itself: limits on connections and a graceful end.
 type Server struct {
 	config Config
-	clock  clock.Clock
+	clock  Clock
 	namer  namer
 	count  counters
 	conns  *connections

@@ -1,10 +1,12 @@
-package cli
+package boot
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +18,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
+
+// liveISO makes a live image.
+func liveISO(path string) error {
+	command := exec.Command("go", "run", "github.com/oaictl/oaictl/pkg/iso/internal/isotest/isofixture", "x86_64-2023-07", path)
+	if text, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("make a live image: %w: %s", err, text)
+	}
+	return nil
+}
 
 // aBase is a base image at a server that answers with handle.
 func aBase(t *testing.T, arch spec.Arch, handle http.HandlerFunc) *baseImage {
@@ -39,7 +50,7 @@ func aBase(t *testing.T, arch spec.Arch, handle http.HandlerFunc) *baseImage {
 // it, and fetches once.
 func TestBaseImageIsOnItsWay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.iso")
-	if err := makeFixture("x86_64-2023-07", path); err != nil {
+	if err := liveISO(path); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -93,7 +104,7 @@ func TestBaseImageIsOnItsWay(t *testing.T) {
 // what the machines cannot boot.
 func TestBaseImageIsTriedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.iso")
-	if err := makeFixture("x86_64-2023-07", path); err != nil {
+	if err := liveISO(path); err != nil {
 		t.Fatal(err)
 	}
 	var gone atomic.Bool
@@ -114,7 +125,7 @@ func TestBaseImageIsTriedAgain(t *testing.T) {
 		t.Errorf("once it is there: %v", err)
 	}
 	arm := aBase(t, spec.ARM, handle)
-	if _, err := arm.open(t.Context()); codeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
+	if _, err := arm.open(t.Context()); install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
 		t.Errorf("an image for other machines: %v", err)
 	}
 }

@@ -1,24 +1,38 @@
-package cli
+package boot
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
-// errInstalled is why a host has nothing to boot once its cluster is there.
-var errInstalled = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
+// Why a host has no image yet.
+var (
+	// ErrInstalled is of a host that can only be added to the installed cluster.
+	ErrInstalled = errors.New("the cluster is installed, and the host is no part of it")
+	// ErrNotRegistered is of a cluster whose InfraEnv has still to be registered.
+	ErrNotRegistered = errors.New("the service has none yet that the host boots from")
+)
+
+// Service is what a service has of discovery images. [rest.Plane] and [hub.Plane] are such.
+type Service interface {
+	Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error)
+	DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error
+	DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error)
+}
 
 // discovery is what the service says that the machines of a file are to boot.
 type discovery struct {
-	service remote
+	service Service
 	desired *install.Desired
 
 	mu       sync.Mutex
@@ -48,13 +62,12 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 	env, known := install.EnvOf(d.desired, observed, host)
 	if !known && observed.Cluster != nil && slices.Contains([]install.ClusterState{install.ClusterInstalled, install.ClusterAddingHosts}, observed.Cluster.State) {
 		return install.InfraEnv{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: errInstalled, Next: addNodeHint,
+			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrInstalled,
 		}
 	}
 	if !known {
 		return install.InfraEnv{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: errors.New("the service has none yet that the host boots from"),
-			Next: "oaictl create cluster -f FILE --detach",
+			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrNotRegistered,
 		}
 	}
 	d.observed = observed

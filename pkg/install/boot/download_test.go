@@ -1,4 +1,4 @@
-package cli
+package boot
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // TestBaseThatIsTriedAgain tells, once, why the live image does not come yet.
 func TestBaseThatIsTriedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "base.iso")
-	if err := makeFixture("x86_64-2023-07", path); err != nil {
+	if err := liveISO(path); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(path)
@@ -35,11 +35,10 @@ func TestBaseThatIsTriedAgain(t *testing.T) {
 	}))
 	defer server.Close()
 	var told []install.Event
-	boot := &handsFree{
-		discovery: &discovery{desired: &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}}},
-		tell:      func(e install.Event) { told = append(told, e) },
-	}
-	shown := &downloading{runOptions: &runOptions{app: &app{clock: clock.Real()}, clusterClock: clock.Real()}, boot: boot}
+	shown := &downloading{Machines: &Machines{config: Config{
+		Desired: &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}}, Clock: clock.Real(), Network: clock.Real(),
+		Events: func(e install.Event) { told = append(told, e) },
+	}}}
 	base := &baseImage{ctx: t.Context(), dir: t.TempDir(), arch: spec.X86, progress: shown.show, again: shown.again, where: func(context.Context) (fetch.Source, error) {
 		return fetch.Source{Location: server.URL + "/base.iso"}, nil
 	}}

@@ -1,17 +1,17 @@
-package cli
+package boot
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // downloading tells of the download of a live image, as events of the run that boots it.
 // It is told of one thing at a time.
 type downloading struct {
-	*runOptions
-	boot *handsFree
+	*Machines
 
 	began  time.Time
 	last   string // what was told of how far it is
@@ -24,15 +24,15 @@ const tellEvery = 100_000_000
 
 // show tells of a download that takes longer than a moment.
 func (d *downloading) show(done, total int64) {
-	now := d.clock.Now()
+	now := d.config.Network.Now()
 	if d.began.IsZero() {
 		d.began = now
 	}
 	text := farText(done, total)
 	if total <= 0 {
-		text = sizeText(done / tellEvery * tellEvery)
+		text = bytesize.Text(done / tellEvery * tellEvery)
 	}
-	if now.Sub(d.began) < time.Second || text == d.last || d.boot.tell == nil {
+	if now.Sub(d.began) < time.Second || text == d.last {
 		return
 	}
 	d.last, d.failed = text, ""
@@ -41,7 +41,7 @@ func (d *downloading) show(done, total int64) {
 
 // again tells why nothing comes, where that is tried again; the same reason once.
 func (d *downloading) again(err error, _ time.Duration) {
-	if err.Error() == d.failed || d.boot.tell == nil {
+	if err.Error() == d.failed {
 		return
 	}
 	d.failed = err.Error()
@@ -49,6 +49,6 @@ func (d *downloading) again(err error, _ time.Duration) {
 }
 
 func (d *downloading) tell(e install.Event) {
-	e.V, e.Time, e.Cluster, e.Key = 1, d.clusterClock.Now(), d.boot.discovery.desired.Spec.Metadata.Name, "images/base"
-	d.boot.tell(e)
+	e.V, e.Time, e.Cluster, e.Key = 1, d.config.Clock.Now(), d.config.Desired.Spec.Metadata.Name, "images/base"
+	d.config.Events(e)
 }

@@ -1,19 +1,19 @@
-package cli
+package boot
 
 import (
 	"context"
 	"sync"
 )
 
-// brought is something that takes its time to come here, and is brought once, when
+// lazy is something that takes its time to come here, and is brought once, when
 // it is first wanted. What failed is tried again by the next who wants it.
-type brought[T any] struct {
+type lazy[T any] struct {
 	mu  sync.Mutex
-	run *bringing[T] // the last attempt; nil before the first
+	run *attempt[T] // the last attempt; nil before the first
 }
 
-// bringing is one attempt, which any number may wait for.
-type bringing[T any] struct {
+// attempt is one attempt, which any number may wait for.
+type attempt[T any] struct {
 	done chan struct{}
 	got  T // as err once done is closed
 	err  error
@@ -21,7 +21,7 @@ type bringing[T any] struct {
 
 // begin brings it, unless it is here, or on its way. Nobody who waits ends the
 // attempt by going away.
-func (b *brought[T]) begin(bring func() (T, error)) *bringing[T] {
+func (b *lazy[T]) begin(bring func() (T, error)) *attempt[T] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.run != nil {
@@ -34,7 +34,7 @@ func (b *brought[T]) begin(bring func() (T, error)) *bringing[T] {
 			return b.run
 		}
 	}
-	run := &bringing[T]{done: make(chan struct{})}
+	run := &attempt[T]{done: make(chan struct{})}
 	b.run = run
 	go func() {
 		defer close(run.done)
@@ -44,7 +44,7 @@ func (b *brought[T]) begin(bring func() (T, error)) *bringing[T] {
 }
 
 // wait is what came, as long as ctx lasts.
-func (r *bringing[T]) wait(ctx context.Context) (T, error) {
+func (r *attempt[T]) wait(ctx context.Context) (T, error) {
 	select {
 	case <-r.done:
 		return r.got, r.err
@@ -55,7 +55,7 @@ func (r *bringing[T]) wait(ctx context.Context) (T, error) {
 }
 
 // here is what has come, if it has.
-func (b *brought[T]) here() (got T, ok bool) {
+func (b *lazy[T]) here() (got T, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.run == nil {
@@ -70,7 +70,7 @@ func (b *brought[T]) here() (got T, ok bool) {
 }
 
 // close gives it back. It waits for an attempt that is under way.
-func (b *brought[T]) close(give func(T) error) error {
+func (b *lazy[T]) close(give func(T) error) error {
 	b.mu.Lock()
 	run := b.run
 	b.run = nil
@@ -86,7 +86,7 @@ func (b *brought[T]) close(give func(T) error) error {
 }
 
 // failed is why the last attempt failed, nil where it did not, or is not over.
-func (b *brought[T]) failed() error {
+func (b *lazy[T]) failed() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.run == nil {

@@ -1,4 +1,4 @@
-package cli
+package boot
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 // TestBroughtOnce has two wait for one attempt, and one of them give up.
 func TestBroughtOnce(t *testing.T) {
-	var b brought[string]
+	var b lazy[string]
 	tries, given := 0, ""
 	slow := make(chan error)
 	bring := func() (string, error) {

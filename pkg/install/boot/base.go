@@ -1,0 +1,223 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/bytesize"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+)
+
+// CacheLimit is how many bytes of live images are kept: those of a few versions.
+const CacheLimit = 20 << 30
+
+// BaseError is what is wrong with a live image that machines shall boot. With no reason
+// but Err it is no live image, or cannot be read.
+type BaseError struct {
+	// Arch is the architecture of the machines as live images call it, where the image is
+	// for another one.
+	Arch string
+	// Archs is how many architectures the machines have, where the image is for one.
+	Archs int
+	// Unreached says that it could not be fetched, and may be another time.
+	Unreached bool
+	Err       error
+}
+
+// severalArchs is about one live image for machines of several architectures.
+func severalArchs(count int) error {
+	return &BaseError{Archs: count, Err: fmt.Errorf("a live image is of one CPU architecture, and the hosts are of %d", count)}
+}
+
+func (e *BaseError) Error() string { return e.Err.Error() }
+func (e *BaseError) Unwrap() error { return e.Err }
+
+// Advice says what to type next about a live image that cannot be booted.
+type Advice func(*BaseError) string
+
+// on is the fault that a live image cannot be booted, by the place that it was given as.
+func (a Advice) on(location string, problem *BaseError) error {
+	fault := &install.Fault{Code: install.CodeInput, Op: "boot machines with", On: fetch.Redact(location), Permanent: true, Err: problem}
+	if a != nil {
+		fault.Next = a(problem)
+	}
+	return fault
+}
+
+// CheckBase opens a live image that lies on this machine and that all machines of a
+// cluster with BMCs are to boot, before anything is registered: what is wrong with it no
+// machine and no service can cure. Carried is what Machines.Carried names.
+func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice Advice) (carried []string, err error) {
+	for arch := range hostsByArch(cluster, install.BootedByBMC) {
+		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
+			return fetch.Source{Location: location}, nil
+		}}
+		image, err := base.open(ctx)
+		if err == nil {
+			carried = carriedBy(image)
+		}
+		if err := errors.Join(err, base.close()); err != nil {
+			return nil, unusable(location, err, advice)
+		}
+	}
+	return carried, nil
+}
+
+// unusable is the fault that a given live image cannot be booted.
+func unusable(location string, err error, advice Advice) error {
+	var fault *install.Fault
+	if errors.As(err, &fault) && fault.Code == install.CodeInput || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return advice.on(location, &BaseError{Err: err})
+}
+
+// serviceUnit is in the Ignition of every image that the service makes: it starts
+// its agent.
+const serviceUnit = `"agent.service"`
+
+// carriedBy names what a live image carries and no host gets: theirs is the service's.
+func carriedBy(base *iso.Base) []string {
+	config, err := base.Ignition()
+	if err != nil { // it is not read, but replaced
+		return nil
+	}
+	keyfiles, err := base.Keyfiles()
+	if err != nil || strings.Contains(string(config), serviceUnit) {
+		return nil
+	}
+	var carried []string
+	if len(config) > 0 {
+		carried = append(carried, "config.ign")
+	}
+	for _, k := range keyfiles {
+		carried = append(carried, k.Name)
+	}
+	return carried
+}
+
+// baseImage is the live image that discovery images are made of, brought to this machine
+// when it is first wanted.
+type baseImage struct {
+	// ctx ends a download that nobody waits for any more.
+	ctx context.Context
+	// dir keeps what is downloaded.
+	dir string
+	// arch is that of the machines.
+	arch   spec.Arch
+	client *http.Client
+	advice Advice
+	// where says what to open or download, each time it is tried.
+	where func(ctx context.Context) (fetch.Source, error)
+	// progress is told how far a download is; nil tells nobody.
+	progress fetch.Progress
+	// again is told why an attempt failed that is made again; nil tells nobody.
+	again func(err error, wait time.Duration)
+
+	image lazy[*liveImage]
+
+	mu  sync.Mutex
+	far [2]int64 // done, of all
+}
+
+// liveImage is a live image, and what it lies in.
+type liveImage struct {
+	*iso.Base
+	file io.Closer
+	path string
+}
+
+func (i *liveImage) close() error { return errors.Join(i.Base.Close(), i.file.Close()) }
+
+// open is the base, once it is here. What failed is tried again by the next call.
+func (b *baseImage) open(ctx context.Context) (*iso.Base, error) {
+	image, err := b.image.begin(b.bring).wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return image.Base, nil
+}
+
+func (b *baseImage) bring() (*liveImage, error) {
+	source, err := b.where(b.ctx)
+	if err != nil {
+		return nil, err
+	}
+	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: CacheLimit, Client: b.client, Again: b.again}).Get(b.ctx, source, b.note)
+	if err != nil {
+		return nil, err
+	}
+	base, err := iso.Open(file.Path)
+	if err != nil {
+		return nil, errors.Join(b.notLive(source.Location, file.Path, err), file.Close())
+	}
+	if got := base.Info().Arch; got != "" && got != liveArch(b.arch) {
+		err := b.advice.on(source.Location, &BaseError{
+			Arch: liveArch(b.arch), Err: fmt.Errorf("it is for %s, and the machines are %s", got, liveArch(b.arch)),
+		})
+		return nil, errors.Join(err, base.Close(), file.Close())
+	}
+	return &liveImage{base, file, file.Path}, nil
+}
+
+// notLive is what is wrong with a base, by the place that it was given as. A file that
+// cannot be read may be readable another time.
+func (b *baseImage) notLive(location, path string, err error) error {
+	var system *fs.PathError
+	if errors.As(err, &system) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return b.advice.on(location, &BaseError{Err: errors.New(strings.TrimPrefix(err.Error(), path+": "))})
+}
+
+func (b *baseImage) note(done, total int64) {
+	b.mu.Lock()
+	b.far = [2]int64{done, total}
+	b.mu.Unlock()
+	if b.progress != nil {
+		b.progress(done, total)
+	}
+}
+
+// missing says how far a base is that is on its way, "" for one that is here, or
+// that could not be brought. It waits for it as long as ctx lasts.
+func (b *baseImage) missing(ctx context.Context) string {
+	select {
+	case <-b.image.begin(b.bring).done:
+		return ""
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return "its live image is on its way here, " + farText(b.far[0], b.far[1])
+}
+
+// farText is how far a download is, in steps that are worth a line.
+func farText(done, total int64) string {
+	if total <= 0 {
+		return bytesize.Text(done)
+	}
+	return fmt.Sprintf("%d%% of %s", done*10/total*10, bytesize.Text(total))
+}
+
+// path is where the base lies on this machine, "" as long as it does not.
+func (b *baseImage) path() string {
+	image, here := b.image.here()
+	if !here {
+		return ""
+	}
+	return image.path
+}
+
+// close gives the base back. It waits for a download, which ends with its ctx.
+func (b *baseImage) close() error { return b.image.close((*liveImage).close) }

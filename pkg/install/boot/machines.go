@@ -1,0 +1,347 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// mediaExpire is how long images are served that nobody asks for: they hold secrets, and a
+// BMC reads for hours at most.
+const mediaExpire = 24 * time.Hour
+
+// Config says whose machines are booted, and how.
+type Config struct {
+	Service Service
+	// Desired is what the run shall do: with Options.AddNodes, the hosts that can only be
+	// added are booted, too.
+	Desired *install.Desired
+	// Listener is where BMCs read the images. It is closed with the Machines. Nil where
+	// another process serves them at URL, with the same key: Elsewhere names it.
+	Listener  net.Listener
+	Elsewhere string
+	// URL is where BMCs find it; empty derives it from the way to them. BMCs go on reading
+	// at the URL that they were told once: a later run needs the same.
+	URL string
+	// KeyFile keeps the key that the images' URLs are made with, which nobody can guess. It
+	// is made where it is missing.
+	KeyFile string
+	// Proxy is the HTTP proxy on the way to the BMCs, nil for none.
+	Proxy *url.URL
+	// Base is the path or URL of the live image that machines boot; empty is the service's.
+	Base string
+	// Advice is asked about a live image that cannot be booted.
+	Advice Advice
+	// Cache is a folder that keeps live images between runs.
+	Cache string
+	// Client downloads them; nil is one that trusts the system's certificates.
+	Client *http.Client
+	// Clock is the time of the service; nil is the machine's own. Network is that of BMCs
+	// and downloads.
+	Clock, Network install.Clock
+	// Access is told of every request for an image, Events of downloads, and Stopped of a
+	// server that has ended by itself. Each may be nil.
+	Access  func(serve.Access)
+	Events  func(install.Event)
+	Stopped func(error)
+}
+
+// Machines boots the machines of a run: it makes and serves their images, and speaks to
+// their BMCs. It implements install.Machines.
+type Machines struct {
+	config    Config
+	plane     *machine.Plane
+	discovery *discovery
+	bases     []*baseImage
+	baseOf    map[string]*baseImage // by host
+	unserved  string                // why nobody serves the images yet, "" where somebody may
+	stop      func() error
+}
+
+var _ install.Machines = (*Machines)(nil)
+
+// Start serves the images of the hosts that boot through their BMCs, until Close. It is nil
+// where no host does. Nothing is told to a BMC before a run says so.
+func Start(ctx context.Context, config Config) (*Machines, error) {
+	m, err := start(ctx, config)
+	if m == nil && config.Listener != nil {
+		err = errors.Join(err, config.Listener.Close())
+	}
+	return m, err
+}
+
+func start(ctx context.Context, config Config) (*Machines, error) {
+	hosts := install.BootedByBMC(ToBoot(config.Desired))
+	if len(hosts) == 0 {
+		return nil, nil
+	}
+	if config.Clock == nil {
+		config.Clock = clock.Real()
+	}
+	if config.Network == nil {
+		config.Network = clock.Real()
+	}
+	if config.Events == nil {
+		config.Events = func(install.Event) {}
+	}
+	key, made, err := mediaKey(ctx, config.Service, config.Desired, config.KeyFile)
+	if err != nil {
+		return nil, &install.Fault{Code: install.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
+	}
+	m := &Machines{config: config, discovery: &discovery{service: config.Service, desired: config.Desired}, stop: func() error { return nil }}
+	var media machine.Media
+	if config.Listener == nil {
+		media, err = m.servedElsewhere(key, made)
+	} else {
+		media, err = m.serve(ctx, key, hosts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.plane = machine.New(machine.Config{Media: media, Proxy: config.Proxy, Clock: config.Clock})
+	return m, nil
+}
+
+// Close ends what is under way, and the server. Machines that still read their images lose
+// them: install.Reading names those.
+func (m *Machines) Close() error {
+	m.plane.Close()
+	return m.stop()
+}
+
+// URL is where BMCs find the images.
+func (m *Machines) URL() string { return m.config.URL }
+
+// BasePath is the live image as a file of this machine, where it is one by now.
+func (m *Machines) BasePath() string {
+	if m.config.Base != "" {
+		return m.config.Base
+	}
+	for _, base := range m.bases {
+		if path := base.path(); path != "" {
+			return path
+		}
+	}
+	return ""
+}
+
+// Carried names what the live image of the configuration carries and no host gets, once
+// that image is here.
+func (m *Machines) Carried() (names []string, known bool) {
+	for _, base := range m.bases {
+		if image, here := base.image.here(); here {
+			return carriedBy(image.Base), true
+		}
+	}
+	return nil, false
+}
+
+// aMoment is how long a look waits for a base that may be here already.
+const aMoment = 500 * time.Millisecond
+
+// Observe looks at machines, and keeps what the service has of them. It fails where the
+// live image of the configuration is none that they can ever boot.
+func (m *Machines) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed, ask []string) (map[string]install.MachineState, error) {
+	if err := m.refused(); err != nil {
+		return nil, err
+	}
+	m.discovery.see(observed)
+	states, err := m.plane.Observe(ctx, desired, observed, ask)
+	if err == nil {
+		m.awaitImages(ctx, desired, observed, states)
+	}
+	if refused := m.refused(); refused != nil {
+		return nil, refused
+	}
+	return states, err
+}
+
+// awaitImages marks the machines that could be booted now, if their image was here.
+func (m *Machines) awaitImages(ctx context.Context, desired *install.Desired, observed *install.Observed, states map[string]install.MachineState) {
+	soon, stop := context.WithTimeout(ctx, aMoment)
+	defer stop()
+	for name, state := range states {
+		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && !state.Inserting && install.ToBoot(desired, observed, name)
+		missing := m.unserved
+		if base := m.baseOf[name]; wants && base != nil {
+			missing = base.missing(soon)
+		}
+		if wants && missing != "" {
+			state.Trouble, state.TroubleKind = missing, install.TroubleNoImage
+			states[name] = state
+		}
+	}
+}
+
+// Act acts on a machine, which boots what the service has now. That its image could not be
+// brought here is not the BMC's doing.
+func (m *Machines) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, action install.Action) error {
+	m.discovery.see(observed)
+	err := m.plane.Act(ctx, desired, observed, action)
+	base := m.baseOf[action.Name]
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != install.InsertMedia || base == nil || base.image.failed() == nil || install.NextOf(err) != "" {
+		return err
+	}
+	return &install.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
+}
+
+// refused is what is wrong for good with the live image of the configuration.
+func (m *Machines) refused() error {
+	if m.config.Base == "" {
+		return nil
+	}
+	for _, base := range m.bases {
+		var fault *install.Fault
+		if errors.As(base.image.failed(), &fault) && fault.Permanent {
+			return fault
+		}
+	}
+	return nil
+}
+
+// Needed says whether a host has still to boot its image, or has it in its drive.
+func (m *Machines) Needed(observed *install.Observed) bool {
+	if observed == nil {
+		return false
+	}
+	for _, host := range install.BootedByBMC(ToBoot(m.config.Desired)) {
+		state := observed.Machines[host.Name]
+		if state.OurMedia || state.Inserting || install.ToBoot(m.config.Desired, observed, host.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// ToBoot is the cluster whose hosts a run may boot: an install has nothing to do with
+// those that can only be added.
+func ToBoot(desired *install.Desired) *spec.Cluster {
+	if desired.Options.AddNodes {
+		return desired.Spec
+	}
+	return desired.Spec.AtInstall()
+}
+
+// servedElsewhere are the images as another process serves them with the same key. One
+// that was made just now none can have: a BMC would find nothing.
+func (m *Machines) servedElsewhere(key []byte, made bool) (machine.Media, error) {
+	server, err := serve.New(serve.Config{Key: key, URL: m.config.URL, Clock: m.config.Clock})
+	if err != nil {
+		return nil, err
+	}
+	if made {
+		m.unserved = m.config.Elsewhere + " does not serve its image yet"
+	}
+	return elsewhere{server}, nil
+}
+
+// serve serves the machines' images until the end.
+func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (machine.Media, error) {
+	if m.config.URL == "" {
+		at, err := netip.ParseAddrPort(m.config.Listener.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		if m.config.URL, err = MediaURL(ctx, at, hosts, m.config.Proxy != nil, machine.Route); err != nil {
+			return nil, err
+		}
+	}
+	server, err := serve.New(serve.Config{
+		Key: key, URL: m.config.URL, Clock: m.config.Clock, Expire: mediaExpire, HostMetrics: true, Access: m.config.Access,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// It ends with Close and not before: what ends ctx ends the watching first.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		var cut *serve.CutOffError
+		if err := server.Serve(serving, m.config.Listener); err != nil && !errors.As(err, &cut) && m.config.Stopped != nil {
+			m.config.Stopped(err)
+		}
+	})
+	m.stop = func() error {
+		stop()
+		ended.Wait()
+		var errs []error
+		for _, base := range m.bases {
+			errs = append(errs, base.close())
+		}
+		return errors.Join(errs...)
+	}
+	media, err := m.images(serving, server)
+	if err != nil {
+		return nil, errors.Join(err, m.stop())
+	}
+	return media, nil
+}
+
+// images makes the hosts' images: those of one architecture of one base.
+func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Media, error) {
+	whole := ToBoot(m.config.Desired)
+	media := mediaOf{}
+	m.baseOf = map[string]*baseImage{}
+	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {
+		part := *whole
+		part.Spec.Hosts = hosts
+		shown := &downloading{Machines: m}
+		base := &baseImage{ctx: ctx, dir: m.config.Cache, arch: arch, client: m.config.Client, advice: m.config.Advice, progress: shown.show, again: shown.again, where: func(ctx context.Context) (fetch.Source, error) {
+			if m.config.Base != "" {
+				return fetch.Source{Location: m.config.Base}, nil
+			}
+			return m.discovery.image(ctx, hosts[0].Name)
+		}}
+		images, err := machine.NewImages(machine.ImagesConfig{Spec: &part, Base: base.open, Ignition: m.discovery.ignition, Networks: m.discovery.networks, Server: server})
+		if err != nil {
+			return nil, fmt.Errorf("serve the images of the %s hosts: %w", arch, err)
+		}
+		m.bases = append(m.bases, base)
+		for _, host := range hosts {
+			media[host.Name], m.baseOf[host.Name] = images, base
+		}
+	}
+	if m.config.Base != "" && len(m.bases) > 1 {
+		return nil, severalArchs(len(m.bases))
+	}
+	return media, nil
+}
+
+// mediaOf are the media of hosts by their names.
+type mediaOf map[string]*machine.Images
+
+var errNoMedia = errors.New("the file has no such host that boots through a BMC")
+
+func (m mediaOf) URL(host string) (string, error) {
+	if m[host] == nil {
+		return "", errNoMedia
+	}
+	return m[host].URL(host)
+}
+
+func (m mediaOf) Fetched(host string) install.Fetched {
+	if m[host] == nil {
+		return install.Fetched{}
+	}
+	return m[host].Fetched(host)
+}
+
+func (m mediaOf) Prepare(ctx context.Context, host string) error {
+	if m[host] == nil {
+		return errNoMedia
+	}
+	return m[host].Prepare(ctx, host)
+}

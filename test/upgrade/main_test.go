@@ -1,0 +1,8 @@
+package upgrade
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) { os.Exit(server.Run(m)) }
