@@ -21,7 +21,7 @@ func (p *planner) remember() {
 	for _, a := range p.plan.Actions {
 		r, refused := p.memory.Refused[a.Key]
 		refused = refused && r.Inputs == fingerprint(a)
-		stubborn := refused && a.Kind.boots() && r.Attempts >= stubbornAfter
+		stubborn := refused && kinds[a.Kind].boots && r.Attempts >= stubbornAfter
 		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
 			p.block(r.blocker(a))
 		}
@@ -52,25 +52,24 @@ func (p *planner) repeated(a Action) bool {
 	if !known || s.Inputs != fingerprint(a) || p.now.Sub(s.Last) > forgotten {
 		return false
 	}
-	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage || a.Kind == NudgeCluster // which count for themselves
 	again := backoff(s.Times)
 	if a.Kind == NudgeCluster {
 		again = touchAgain
 	}
-	if a.Kind.switches() {
+	if kinds[a.Kind].switches {
 		again = switchWithin
 	}
 	switch {
-	case a.Kind.switches() && !p.now.Before(s.Last.Add(again)):
+	case kinds[a.Kind].switches && !p.now.Before(s.Last.Add(again)):
 		p.block(lyingBMC(a, s))
 		return true
-	case s.Times >= keptAfter && a.Kind.boots():
+	case s.Times >= keptAfter && kinds[a.Kind].boots:
 		p.block(lyingBMC(a, s))
 		return p.now.Before(s.Last.Add(lastBackoff)) // once the BMC is cured, it goes on
-	case s.Times >= keptAfter && a.Kind.byMachines(): // the installation does not depend on it
+	case s.Times >= keptAfter && kinds[a.Kind].byBMC: // the installation does not depend on it
 		p.warn(lyingBMC(a, s).warning())
 		return true
-	case s.Times >= keptAfter && !mayRepeat:
+	case s.Times >= keptAfter && !kinds[a.Kind].counts:
 		p.hinder(a, notKept(a, s))
 		return true
 	case p.now.Before(s.Last.Add(again)):
@@ -125,7 +124,7 @@ func (r Refusal) blocker(a Action) Blocker {
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: CureNow, Since: r.First, Remedy: r.Next,
 		Message: fmt.Sprintf("could not %s: %s", a.task(), r.Error),
 	}
-	if a.Kind.byMachines() { // a person sees to that machine, and the others go on
+	if kinds[a.Kind].byBMC { // a person sees to that machine, and the others go on
 		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
 		return b
 	}

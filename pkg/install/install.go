@@ -129,7 +129,7 @@ func (i *Installer) act(ctx context.Context, desired *Desired, observed *Observe
 			return err
 		}
 	}
-	if a.Kind.byMachines() {
+	if kinds[a.Kind].byBMC {
 		return i.machines.Act(ctx, present, observed, a)
 	}
 	return i.service.Act(ctx, present, a)

@@ -102,22 +102,6 @@ type Fetched struct {
 	Unknown bool
 }
 
-// who is waited for after an action.
-func (a Action) who() Who {
-	if a.Kind.byMachines() {
-		return WhoMachine
-	}
-	return WhoService
-}
-
-// shower is what shows that an action was carried out.
-func (a Action) shower() string {
-	if a.Kind.byMachines() {
-		return "the BMC of " + a.Name
-	}
-	return "the service"
-}
-
 // inserting says whether a BMC is at an insertion, which would end with the run.
 func inserting(o *Observed) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(o.Machines)), func(s MachineState) bool { return s.Inserting })
@@ -131,9 +115,9 @@ func lyingBMC(a Action, s Success) Blocker {
 		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.task()),
 		Remedy:  "look at the machine and at its BMC, which may have to be reset",
 	}
-	if a.Kind.switches() {
+	if kinds[a.Kind].switches {
 		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.task(), minutes(switchWithin))
-		b.Remedy = a.Kind.phrase() + " " + a.Name + " by hand, or look at its BMC, which may have to be reset"
+		b.Remedy = kinds[a.Kind].phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset"
 	}
 	return b
 }
@@ -142,26 +126,10 @@ func lyingBMC(a Action, s Success) Blocker {
 // asked for that once: a second request may be a second press of the button.
 const switchWithin = 2 * time.Minute
 
-// switches says whether an action is one of power.
-func (k Kind) switches() bool { return k == PowerOn || k == PowerOff }
-
 // switched says whether a machine is seen to be as an action of power wants it.
 func (s MachineState) switched(kind Kind) bool {
 	return s.Trouble == "" && (kind == PowerOn && s.Power == PowerIsOn || kind == PowerOff && s.Power == PowerIsOff)
 }
-
-// byMachines says whether an action is the machines' to carry out.
-func (k Kind) byMachines() bool {
-	switch k {
-	case InsertMedia, SetBootOnce, PowerOn, PowerOff, EjectMedia, RestoreBoot:
-		return true
-	}
-	return false
-}
-
-// boots says whether an action brings a machine closer to booting the image. The
-// install waits for these, and not for what is done after them.
-func (k Kind) boots() bool { return k.byMachines() && k != EjectMedia && k != RestoreBoot }
 
 // bootedByBMC says whether a host of the file is booted through its BMC.
 func bootedByBMC(c *spec.Cluster, h *spec.Host) bool {

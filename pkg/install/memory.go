@@ -164,7 +164,7 @@ func (m *Memory) machines(observed *Observed) {
 	}
 	m.Machines = boots
 	maps.DeleteFunc(m.Done, func(_ string, s Success) bool {
-		return s.Kind.switches() && observed.Machines[s.Name].switched(s.Kind)
+		return kinds[s.Kind].switches && observed.Machines[s.Name].switched(s.Kind)
 	})
 }
 

@@ -166,7 +166,7 @@ func (f *following) bootedByOaictl(names []string) []string {
 		if f.observed.Machines == nil || !slices.Contains(names, host.Name) || !bootedByBMC(f.spec, host) {
 			continue
 		}
-		if !slices.ContainsFunc(f.now.Actions, func(a Action) bool { return a.Kind.byMachines() && a.Name == host.Name }) {
+		if !slices.ContainsFunc(f.now.Actions, func(a Action) bool { return kinds[a.Kind].byBMC && a.Name == host.Name }) {
 			out = append(out, host.Name)
 		}
 	}
