@@ -58,7 +58,7 @@ func (a *app) validationsOf(ctx context.Context, service remote, t target, of *p
 		return nil, err
 	}
 	items := document.OfValidations("", seen.observed.Cluster.Validations)
-	for _, m := range install.Match(seen.desired().Spec, seen.observed) {
+	for _, m := range install.NewSnapshot(seen.desired(), seen.observed).Hosts() {
 		if m.Host != nil {
 			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
 		}

@@ -106,5 +106,5 @@ func stillReading(desired *install.Desired, result install.Result) []string {
 	if result.Observed == nil {
 		return nil
 	}
-	return install.Reading(desired, result.Observed)
+	return install.NewSnapshot(desired, result.Observed).Reading()
 }

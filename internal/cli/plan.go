@@ -111,7 +111,7 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 	if err := unreleased(ctx, service, desired, &plan); err != nil {
 		return err
 	}
-	then := install.Then(desired, observed, plan)
+	then := install.NewSnapshot(desired, observed).Then(plan)
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}

@@ -103,7 +103,7 @@ func (s *sight) name() string {
 // hosts are the cluster's hosts. With a file they have its names, and those of
 // it that have not come stand among them.
 func (s *sight) hosts() []document.Host {
-	matched := install.Match(s.desired().Spec, s.observed)
+	matched := install.NewSnapshot(s.desired(), s.observed).Hosts()
 	items := make([]document.Host, 0, len(matched))
 	for _, m := range matched {
 		host := m.Host
@@ -208,7 +208,7 @@ func (a *app) findHostIn(ctx context.Context, service remote, t target) (install
 		return install.Host{}, err
 	}
 	if seen.spec != nil {
-		for _, m := range install.Match(seen.spec, seen.observed) {
+		for _, m := range install.NewSnapshot(seen.desired(), seen.observed).Hosts() {
 			if m.Host != nil && m.Name == t.Name {
 				return *m.Host, nil
 			}

@@ -35,10 +35,10 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		for _, x := range before.Waits {
 			told = append(told, x.For)
 		}
-		for _, s := range install.Then(w.desired, &observed, before) {
+		for _, s := range install.NewSnapshot(w.desired, &observed).Then(before) {
 			told = append(told, append(s.Hosts, s.Message)...)
 		}
-		if before.Verdict != install.VerdictInstalled && strings.Contains(strings.Join(told, "\n"), "worker") || install.ToBoot(w.desired, &observed, "worker-0") {
+		if before.Verdict != install.VerdictInstalled && strings.Contains(strings.Join(told, "\n"), "worker") || install.NewSnapshot(w.desired, &observed).HasToBoot("worker-0") {
 			t.Fatalf("a worker is spoken of: %q", told)
 		}
 		if err := settle(w); err != nil {

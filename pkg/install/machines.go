@@ -227,37 +227,6 @@ func (s MachineState) settled() bool {
 	return s.phase == runsImage || !s.OurMedia && !s.BootOnce
 }
 
-// Reading names the hosts that may still read their images: of them the BMC had
-// it last, and they do not run from their disks yet.
-func Reading(desired *Desired, observed *Observed) []string {
-	p := newPlanner(desired, observed, Memory{}, observed.At)
-	if p.cluster == nil {
-		return nil
-	}
-	var names []string
-	for i := range p.spec.Spec.Hosts {
-		host := &p.spec.Spec.Hosts[i]
-		if state := observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != PowerIsOff) && !p.pastBoot(host) {
-			names = append(names, host.Name)
-		}
-	}
-	return names
-}
-
-// ToBoot says whether a host of the file has still to boot its discovery image.
-func ToBoot(desired *Desired, observed *Observed, host string) bool {
-	p := newPlanner(desired, observed, Memory{}, observed.At)
-	if p.cluster == nil {
-		return false
-	}
-	for i := range p.spec.Spec.Hosts {
-		if want := &p.spec.Spec.Hosts[i]; want.Name == host {
-			return p.toBoot(want)
-		}
-	}
-	return false
-}
-
 // BootedByBMC are the hosts of a file that are booted through their BMCs: those
 // that have one with credentials, where boot.method is redfish.
 func BootedByBMC(c *spec.Cluster) []*spec.Host {

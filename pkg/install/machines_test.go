@@ -230,11 +230,11 @@ func TestThenBoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := false
-	for _, step := range install.Then(r.desired, observed, plan) {
+	for _, step := range install.NewSnapshot(r.desired, observed).Then(plan) {
 		found = found || step.Kind == install.InsertMedia && strings.Contains(step.Message, "boot cp-0 through its BMC")
 	}
 	if !found {
-		t.Errorf("steps %+v", install.Then(r.desired, observed, plan))
+		t.Errorf("steps %+v", install.NewSnapshot(r.desired, observed).Then(plan))
 	}
 }
 
@@ -245,7 +245,7 @@ func TestReading(t *testing.T) {
 		r.boxes[name].power, r.boxes[name].media = install.PowerIsOn, imageOf(name)
 	}
 	_, observed, err := r.plan()
-	if got := strings.Join(install.Reading(r.desired, observed), " "); err != nil || got != "cp-0 cp-1" {
+	if got := strings.Join(install.NewSnapshot(r.desired, observed).Reading(), " "); err != nil || got != "cp-0 cp-1" {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -221,7 +221,7 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 		t.Errorf("%d InfraEnvs were registered, %d are planned", got, want)
 	}
 	for _, name := range []string{"cp-0", "worker-5996"} {
-		env, known := install.EnvOf(w.desired, &w.observed, name)
+		env, known := install.NewSnapshot(w.desired, &w.observed).InfraEnv(name)
 		if !known || env.Name != whose(plansOf(t, c, w.observed.InfraEnvs))[name] {
 			t.Errorf("%s boots %q", name, env.Name)
 		}

@@ -22,8 +22,8 @@ type Step struct {
 // for a person to read; what is done is decided anew each time. A plan that is
 // an end, or that somebody else's cluster stands in the way of, is followed by
 // nothing.
-func Then(desired *Desired, observed *Observed, plan Plan) []Step {
-	p := newPlanner(desired, observed, Memory{}, observed.At)
+func (s *Snapshot) Then(plan Plan) []Step {
+	p := s.planner
 	switch plan.Verdict {
 	case VerdictWorking, VerdictWaiting, VerdictBlocked:
 	default:

@@ -15,7 +15,7 @@ import (
 func follow(w *world) (plan install.Plan, lines []string) {
 	plan = w.decide()
 	observed := w.observed
-	for _, step := range install.Then(w.desired, &observed, plan) {
+	for _, step := range install.NewSnapshot(w.desired, &observed).Then(plan) {
 		lines = append(lines, strings.TrimSpace(string(step.Kind)+" "+step.Message))
 	}
 	return plan, lines

@@ -51,7 +51,7 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.observed != nil {
-		if env, known := install.EnvOf(d.desired, d.observed, host); known {
+		if env, known := install.NewSnapshot(d.desired, d.observed).InfraEnv(host); known {
 			return env, nil
 		}
 	}
@@ -59,7 +59,7 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
-	env, known := install.EnvOf(d.desired, observed, host)
+	env, known := install.NewSnapshot(d.desired, observed).InfraEnv(host)
 	if !known && observed.Cluster != nil && slices.Contains([]install.ClusterState{install.ClusterInstalled, install.ClusterAddingHosts}, observed.Cluster.State) {
 		return install.InfraEnv{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrInstalled,

@@ -116,7 +116,7 @@ func start(ctx context.Context, config Config) (*Machines, error) {
 }
 
 // Close ends what is under way, and the server. Machines that still read their images lose
-// them: install.Reading names those.
+// them: install.Snapshot.Reading names those.
 func (m *Machines) Close() error {
 	m.plane.Close()
 	return m.stop()
@@ -173,8 +173,9 @@ func (m *Machines) Observe(ctx context.Context, desired *install.Desired, observ
 func (m *Machines) awaitImages(ctx context.Context, desired *install.Desired, observed *install.Observed, states map[string]install.MachineState) {
 	soon, stop := context.WithTimeout(ctx, aMoment)
 	defer stop()
+	snapshot := install.NewSnapshot(desired, observed)
 	for name, state := range states {
-		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && !state.Inserting && install.ToBoot(desired, observed, name)
+		wants := state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && !state.Inserting && snapshot.HasToBoot(name)
 		missing := m.unserved
 		if base := m.baseOf[name]; wants && base != nil {
 			missing = base.missing(soon)
@@ -217,9 +218,10 @@ func (m *Machines) Needed(observed *install.Observed) bool {
 	if observed == nil {
 		return false
 	}
+	snapshot := install.NewSnapshot(m.config.Desired, observed)
 	for _, host := range install.BootedByBMC(ToBoot(m.config.Desired)) {
 		state := observed.Machines[host.Name]
-		if state.OurMedia || state.Inserting || install.ToBoot(m.config.Desired, observed, host.Name) {
+		if state.OurMedia || state.Inserting || snapshot.HasToBoot(host.Name) {
 			return true
 		}
 	}

@@ -2,16 +2,6 @@ package install
 
 import "slices"
 
-// EnvOf is the InfraEnv whose discovery image a host of the file boots next;
-// false while there is none.
-func EnvOf(desired *Desired, observed *Observed, host string) (InfraEnv, bool) {
-	p := newPlanner(desired, observed, Memory{}, observed.At)
-	if p.cluster == nil {
-		return InfraEnv{}, false
-	}
-	return p.envOf(host)
-}
-
 // envOf is the InfraEnv whose discovery image a host of the file boots next.
 func (p *planner) envOf(host string) (InfraEnv, bool) {
 	if p.cluster.State.installed() {

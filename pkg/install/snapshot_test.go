@@ -31,7 +31,7 @@ func TestMatchNamesHosts(t *testing.T) {
 		Role     Role
 	}
 	var got []line
-	for _, h := range Match(cluster, observed) {
+	for _, h := range NewSnapshot(&Desired{Spec: cluster}, observed).Hosts() {
 		l := line{Name: h.Name, Role: h.Role}
 		if h.Host != nil {
 			l.ID = h.Host.ID
