@@ -9,10 +9,11 @@
 //     [github.com/oaictl/oaictl/pkg/install/spec], and what the person running
 //     it has allowed.
 //   - [Observed] is all that is known of the cluster at one moment.
-//   - [Decide] is a pure function of the two. Its [Plan] names what to do next
+//   - [Memory] is what a loop has learned and no observation shows.
+//   - [Decide] is a pure function of the three. Its [Plan] names what to do next
 //     (actions), what can only be waited for (waits), what stands in the way
-//     and who can remove it (blockers), and where things stand in one word
-//     (verdict).
+//     and who can remove it (blockers), where things stand in one word (verdict),
+//     and when a loop has waited for long enough.
 //   - [Service] is the plane that observes and acts. The package
 //     [github.com/oaictl/oaictl/pkg/install/rest] speaks to an
 //     assisted-service; a small one of your own will do for tests.
@@ -21,9 +22,11 @@
 //     discovery image through them. Without it somebody else boots the machines.
 //   - [Installer] drives the loop: [Installer.Plan] looks once and decides,
 //     [Installer.Run] goes on until the cluster is installed, has failed or
-//     needs a person, [Installer.Detach] does what needs no waiting.
+//     needs a person, [Installer.Detach] does what needs no waiting,
+//     [Installer.Wait] only looks, and [Installer.Explain] says what stands in the
+//     way. A loop of one's own has [Installer.Observe] and [Installer.Act].
 //
-// Nothing is remembered that cannot be observed. A run that is interrupted, by
+// Nothing that is needed is remembered: a run that is interrupted, by
 // a context that ends or by a crash, undoes nothing, and the next run, on
 // whatever machine, goes on from there. A run of an installed cluster writes
 // nothing.

@@ -2,6 +2,7 @@ package install_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -145,6 +146,44 @@ func ExampleInstaller_Run() {
 	// - node-0 is at: Done
 	// - node-0 is Installed
 	// installed 0 <nil>
+}
+
+// A loop of one's own decides once in each turn, and keeps what it has learned as JSON.
+func ExampleMemory() {
+	ctx, desired := context.Background(), lab()
+	installer := install.New(&labService{})
+	kept := []byte("{}")
+	for {
+		var memory install.Memory
+		if err := json.Unmarshal(kept, &memory); err != nil {
+			fmt.Println(err)
+			return
+		}
+		observed, err := installer.Observe(ctx, desired, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		memory.Seen(observed, observed.At)
+		plan := install.Decide(desired, observed, memory, observed.At)
+		memory.Decided(plan)
+		if ended, err := plan.Ended(); ended && len(plan.Actions) == 0 {
+			fmt.Println(plan.Verdict, err)
+			return
+		}
+		for _, action := range plan.Actions {
+			err := installer.Act(ctx, desired, observed, action)
+			memory.Note(action, err, observed.At)
+			fmt.Println(action.Kind, err)
+		}
+		kept, _ = json.Marshal(memory)
+	}
+	// Output:
+	// RegisterCluster <nil>
+	// RegisterInfraEnv <nil>
+	// UpdateHost <nil>
+	// StartInstall <nil>
+	// installed <nil>
 }
 
 // A machine that the file does not name is never installed: the plan says what
