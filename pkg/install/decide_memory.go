@@ -17,7 +17,7 @@ const (
 // remember takes out of the plan what was refused and what was just done: what was
 // refused for good becomes a blocker, the rest is waited for.
 func (p *planner) remember() {
-	kept := p.plan.Actions[:0:0]
+	kept := p.plan.Actions[:0]
 	for _, a := range p.plan.Actions {
 		r, refused := p.memory.Refused[a.Key]
 		refused = refused && r.Inputs == fingerprint(a)
