@@ -75,7 +75,7 @@ const (
 )
 
 // Values lists the kinds of iPXE script.
-func (IPXEScript) Values() []string { return []string{string(IPXEAlways), string(IPXEBootOrder)} }
+func (IPXEScript) Values() []string { return list(IPXEAlways, IPXEBootOrder) }
 
 // IPFamily is a family of addresses.
 type IPFamily string

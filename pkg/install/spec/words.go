@@ -11,6 +11,15 @@ type word interface {
 	Values() []string
 }
 
+// list is words as texts.
+func list[T ~string](words ...T) []string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return texts
+}
+
 // Role is what a machine becomes.
 type Role string
 
@@ -24,9 +33,7 @@ const (
 )
 
 // Values lists the roles.
-func (Role) Values() []string {
-	return []string{string(ControlPlane), string(Worker), string(Arbiter), string(Auto)}
-}
+func (Role) Values() []string { return list(ControlPlane, Worker, Arbiter, Auto) }
 
 // Arch is a CPU architecture, spelled as the service spells it.
 type Arch string
@@ -41,9 +48,7 @@ const (
 )
 
 // Values lists the architectures.
-func (Arch) Values() []string {
-	return []string{string(X86), string(ARM), string(Power), string(Z), string(Multi)}
-}
+func (Arch) Values() []string { return list(X86, ARM, Power, Z, Multi) }
 
 // PlatformType is an infrastructure that a cluster integrates with.
 type PlatformType string
@@ -58,9 +63,7 @@ const (
 )
 
 // Values lists the platforms.
-func (PlatformType) Values() []string {
-	return []string{string(BareMetal), string(NoneType), string(VSphere), string(Nutanix), string(External)}
-}
+func (PlatformType) Values() []string { return list(BareMetal, NoneType, VSphere, Nutanix, External) }
 
 // NetworkType is a cluster network plug-in.
 type NetworkType string
@@ -82,9 +85,7 @@ const (
 )
 
 // Values lists the kinds of load balancer.
-func (LoadBalancer) Values() []string {
-	return []string{string(ClusterManaged), string(UserManaged)}
-}
+func (LoadBalancer) Values() []string { return list(ClusterManaged, UserManaged) }
 
 // EncryptionMode is where a disk's key is kept.
 type EncryptionMode string
@@ -96,7 +97,7 @@ const (
 )
 
 // Values lists the modes.
-func (EncryptionMode) Values() []string { return []string{string(TPM), string(Tang)} }
+func (EncryptionMode) Values() []string { return list(TPM, Tang) }
 
 // BootMethod is how the discovery image gets to the machines.
 type BootMethod string
@@ -112,9 +113,7 @@ const (
 // their BMCs, with metal3 the hub does, from BareMetalHosts. With iso and ipxe a
 // person, or something else, boots the machines; none says that they are booted
 // already.
-func (BootMethod) Values() []string {
-	return []string{string(BootRedfish), string(BootMetal3), "ipxe", string(BootISO), "none"}
-}
+func (BootMethod) Values() []string { return list(BootRedfish, BootMetal3, "ipxe", BootISO, "none") }
 
 // ImageType is a kind of discovery image.
 type ImageType string
@@ -127,9 +126,7 @@ const (
 )
 
 // Values lists the kinds of image.
-func (ImageType) Values() []string {
-	return []string{string(ImageMinimal), string(ImageFull), string(ImageDisconnected)}
-}
+func (ImageType) Values() []string { return list(ImageMinimal, ImageFull, ImageDisconnected) }
 
 // BindMode says when hosts are bound to the cluster.
 type BindMode string
@@ -141,7 +138,7 @@ const (
 )
 
 // Values lists the ways to bind.
-func (BindMode) Values() []string { return []string{string(BindEarly), string(BindLate)} }
+func (BindMode) Values() []string { return list(BindEarly, BindLate) }
 
 // ManifestFolder is a folder of manifests on the installation side.
 type ManifestFolder string
@@ -154,9 +151,7 @@ const (
 )
 
 // Values lists the folders.
-func (ManifestFolder) Values() []string {
-	return []string{string(FolderManifests), string(FolderOpenShift)}
-}
+func (ManifestFolder) Values() []string { return list(FolderManifests, FolderOpenShift) }
 
 // BondMode is how the ports of a bond share the work, in the words of the
 // kernel's bonding driver, with lacp for 802.3ad.

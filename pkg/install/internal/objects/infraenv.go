@@ -118,17 +118,12 @@ func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC
 	return config, macs, true, nil
 }
 
-// ClassificationName is the name of the AgentClassification that gives a label.
-func ClassificationName(c *spec.Cluster, one spec.Classification) string {
-	return NamespaceOf(c) + "-" + spec.ClassificationName(one)
-}
-
 // Classifications are the labels that Agents get for what their machine is, in
 // the order of the objects' names.
 func (h *Maker) Classifications() []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, one := range h.Cluster.Spec.Hub.Classifications {
-		object := h.Object(hubapi.KindAgentClassification, ClassificationName(h.Cluster, one))
+		object := h.Object(hubapi.KindAgentClassification, NamespaceOf(h.Cluster)+"-"+one.Name())
 		object.Object["spec"] = Fields{"labelKey": one.Label, "labelValue": one.Value, "query": one.Query}
 		objects = append(objects, object)
 	}
