@@ -78,7 +78,9 @@ var _ install.Machines = (*Machines)(nil)
 func Start(ctx context.Context, config Config) (*Machines, error) {
 	m, err := start(ctx, config)
 	if m == nil && config.Listener != nil {
-		err = errors.Join(err, config.Listener.Close())
+		if left := config.Listener.Close(); !errors.Is(left, net.ErrClosed) { // as by a server that had begun
+			err = errors.Join(err, left)
+		}
 	}
 	return m, err
 }
