@@ -321,29 +321,3 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 	}
 	return media, nil
 }
-
-// mediaOf are the media of hosts by their names.
-type mediaOf map[string]*machine.Images
-
-var errNoMedia = errors.New("the file has no such host that boots through a BMC")
-
-func (m mediaOf) URL(host string) (string, error) {
-	if m[host] == nil {
-		return "", errNoMedia
-	}
-	return m[host].URL(host)
-}
-
-func (m mediaOf) Fetched(host string) install.Fetched {
-	if m[host] == nil {
-		return install.Fetched{}
-	}
-	return m[host].Fetched(host)
-}
-
-func (m mediaOf) Prepare(ctx context.Context, host string) error {
-	if m[host] == nil {
-		return errNoMedia
-	}
-	return m[host].Prepare(ctx, host)
-}
