@@ -80,7 +80,7 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 // hosts are added to one that is installed.
 func (o *hostMediaOptions) notRegistered(err error) error {
 	var fault *install.Fault
-	if !errors.As(err, &fault) || fault.Code != install.CodeNotFound {
+	if !errors.As(err, &fault) || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
 		return err
 	}
 	told := *fault

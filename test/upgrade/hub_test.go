@@ -214,7 +214,7 @@ func (h *apiServer) make(t *testing.T, object *unstructured.Unstructured) string
 func owners(object *unstructured.Unstructured) map[string]string {
 	fields := map[string]string{}
 	for _, entry := range object.GetManagedFields() {
-		fields[fmt.Sprintf("%s %s %s", entry.Manager, entry.Operation, entry.Subresource)] = string(entry.FieldsV1.Raw)
+		fields[fmt.Sprintf("%s %s %s", entry.Manager, entry.Operation, entry.Subresource)] = entry.FieldsV1.GetRawString()
 	}
 	return fields
 }

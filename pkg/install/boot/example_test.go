@@ -25,7 +25,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	passing := clock.Scaled(500)
+	passing := clock.Scaled(300)
 	simulated, err := simulator.Start(ctx, simulator.Config{Clock: passing, Seed: 1, Cluster: cluster})
 	if err != nil {
 		fmt.Println(err)

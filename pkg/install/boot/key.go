@@ -34,13 +34,6 @@ func mediaKey(ctx context.Context, service Service, desired *install.Desired, pa
 	return key, errors.Is(missing, fs.ErrNotExist), err
 }
 
-// elsewhere is the media of machines whose images another process serves.
-type elsewhere struct{ server *serve.Server }
-
-func (e elsewhere) URL(host string) (string, error)       { return e.server.URL(host, serve.ISO), nil }
-func (e elsewhere) Fetched(string) install.Fetched        { return install.Fetched{Unknown: true} }
-func (e elsewhere) Prepare(context.Context, string) error { return nil }
-
 // Watch is a plane of machines that serves nothing: to look at machines, or to eject their
 // images. Which images are a cluster's own follows from the key in a file, which Start
 // wrote. Where there is none, none is.

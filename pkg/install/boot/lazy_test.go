@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBroughtOnce has two wait for one attempt, and one of them give up.
-func TestBroughtOnce(t *testing.T) {
+// TestLazyOnce has two wait for one attempt, and one of them give up.
+func TestLazyOnce(t *testing.T) {
 	var b lazy[string]
 	tries, given := 0, ""
 	slow := make(chan error)

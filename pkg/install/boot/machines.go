@@ -78,7 +78,9 @@ var _ install.Machines = (*Machines)(nil)
 func Start(ctx context.Context, config Config) (*Machines, error) {
 	m, err := start(ctx, config)
 	if m == nil && config.Listener != nil {
-		err = errors.Join(err, config.Listener.Close())
+		if left := config.Listener.Close(); !errors.Is(left, net.ErrClosed) { // as by a server that had begun
+			err = errors.Join(err, left)
+		}
 	}
 	return m, err
 }
@@ -320,30 +322,4 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 		return nil, severalArchs(len(m.bases))
 	}
 	return media, nil
-}
-
-// mediaOf are the media of hosts by their names.
-type mediaOf map[string]*machine.Images
-
-var errNoMedia = errors.New("the file has no such host that boots through a BMC")
-
-func (m mediaOf) URL(host string) (string, error) {
-	if m[host] == nil {
-		return "", errNoMedia
-	}
-	return m[host].URL(host)
-}
-
-func (m mediaOf) Fetched(host string) install.Fetched {
-	if m[host] == nil {
-		return install.Fetched{}
-	}
-	return m[host].Fetched(host)
-}
-
-func (m mediaOf) Prepare(ctx context.Context, host string) error {
-	if m[host] == nil {
-		return errNoMedia
-	}
-	return m[host].Prepare(ctx, host)
 }
