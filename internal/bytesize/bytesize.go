@@ -18,3 +18,17 @@ func Text(bytes int64) string {
 	}
 	return ""
 }
+
+// Rough is a size without fractions.
+func Rough(bytes int64) string {
+	const kB, MB, GB = 1000, 1000 * 1000, 1000 * 1000 * 1000
+	switch {
+	case bytes >= 10*GB:
+		return fmt.Sprintf("%d GB", bytes/GB)
+	case bytes >= 10*MB:
+		return fmt.Sprintf("%d MB", bytes/MB)
+	case bytes >= 10*kB:
+		return fmt.Sprintf("%d kB", bytes/kB)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

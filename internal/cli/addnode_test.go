@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -40,7 +41,7 @@ func growing(states ...install.HostState) []*install.Observed {
 		if state != "" {
 			o.Hosts = append(o.Hosts, install.Host{
 				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: install.RoleWorker, StatusInfo: "look " + string(state),
-				Settings:  install.Settings{install.SetRole: install.ValueOf("worker"), install.SetHostname: install.ValueOf("node-2")},
+				Settings:  install.Settings{setting.Role: setting.ValueOf("worker"), setting.Hostname: setting.ValueOf("node-2")},
 				Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:00:00:02"}}},
 			})
 		}

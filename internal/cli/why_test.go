@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -57,7 +58,7 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 	if err := os.WriteFile("three.yaml", []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	controlPlane := install.Settings{install.SetControlPlane: install.ValueOf(3)}
+	controlPlane := install.Settings{setting.ControlPlane: setting.ValueOf(3)}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			service := lab()

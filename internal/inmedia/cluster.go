@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -21,7 +22,7 @@ type clusterManifests struct {
 	install    *hive.AgentClusterInstall
 	imageSet   *hive.ClusterImageSet
 	pullSecret spec.Secret
-	operators  []install.OperatorChoice // nil: the medium says nothing of operators
+	operators  []setting.OperatorChoice // nil: the medium says nothing of operators
 	// unused are fields that stand there and go nowhere.
 	unused []string
 }
@@ -115,31 +116,31 @@ func (m *clusterManifests) desired() *install.Desired {
 // secret.
 func (m *clusterManifests) settings(info release.Info) (install.Settings, error) {
 	s, from := install.Settings{}, m.install.Spec
-	put(s, install.SetVersion, info.Version)
-	put(s, install.SetArch, info.Architecture())
-	put(s, install.SetReleaseImage, strings.TrimSpace(m.imageSet.Spec.ReleaseImage))
-	put(s, install.SetSSHKeys, strings.TrimSpace(from.SSHPublicKey))
+	put(s, setting.Version, info.Version)
+	put(s, setting.Arch, info.Architecture())
+	put(s, setting.ReleaseImage, strings.TrimSpace(m.imageSet.Spec.ReleaseImage))
+	put(s, setting.SSHKeys, strings.TrimSpace(from.SSHPublicKey))
 	if n := from.ProvisionRequirements.ControlPlaneAgents; n > 0 {
-		s[install.SetControlPlane] = install.ValueOf(n)
+		s[setting.ControlPlane] = setting.ValueOf(n)
 	}
 	putNetworking(s, from.Networking)
 	err := errors.Join(
-		putVIPs(s, install.SetAPIVIPs, "spec.apiVIP", from.APIVIP, from.APIVIPs),
-		putVIPs(s, install.SetIngressVIPs, "spec.ingressVIP", from.IngressVIP, from.IngressVIPs),
+		putVIPs(s, setting.APIVIPs, "spec.apiVIP", from.APIVIP, from.APIVIPs),
+		putVIPs(s, setting.IngressVIPs, "spec.ingressVIP", from.IngressVIP, from.IngressVIPs),
 		putPlatform(s, from), putLoadBalancer(s, from.LoadBalancer), putEncryption(s, from.DiskEncryption),
 	)
-	put(s, install.SetHyperthreads, hyperthreading(from))
+	put(s, setting.Hyperthreads, hyperthreading(from))
 	if from.MastersSchedulable {
-		s[install.SetSchedulableCP] = install.ValueOf(true)
+		s[setting.SchedulableCP] = setting.ValueOf(true)
 	}
 	if from.Proxy != nil {
-		s[install.SetProxy] = install.ValueOf(proxyOf(from.Proxy))
+		s[setting.Proxy] = setting.ValueOf(proxyOf(from.Proxy))
 	}
 	if len(from.NTPSources) > 0 {
-		s[install.SetNTP] = install.ValueOf(from.NTPSources)
+		s[setting.NTP] = setting.ValueOf(from.NTPSources)
 	}
 	if m.operators != nil {
-		s[install.SetOperators] = install.ValueOf(m.operators)
+		s[setting.Operators] = setting.ValueOf(m.operators)
 	}
 	if err != nil {
 		return nil, badFile(m.files.AgentClusterInstall, err)
@@ -147,38 +148,38 @@ func (m *clusterManifests) settings(info release.Info) (install.Settings, error)
 	return s, nil
 }
 
-func put(s install.Settings, setting install.Setting, text string) {
+func put(s install.Settings, key install.Setting, text string) {
 	if text != "" {
-		s[setting] = install.ValueOf(text)
+		s[key] = setting.ValueOf(text)
 	}
 }
 
 func putNetworking(s install.Settings, n hive.Networking) {
-	put(s, install.SetNetworkType, n.NetworkType)
+	put(s, setting.NetworkType, n.NetworkType)
 	if len(n.MachineNetwork) > 0 {
 		var cidrs []string
 		for _, network := range n.MachineNetwork {
 			cidrs = append(cidrs, network.CIDR)
 		}
-		s[install.SetMachineNet] = install.ValueOf(cidrs)
+		s[setting.MachineNet] = setting.ValueOf(cidrs)
 	}
 	if len(n.ClusterNetwork) > 0 {
-		var networks []install.ClusterNetwork
+		var networks []setting.ClusterNetwork
 		for _, network := range n.ClusterNetwork {
-			networks = append(networks, install.ClusterNetwork{CIDR: network.CIDR, HostPrefix: int(network.HostPrefix)})
+			networks = append(networks, setting.ClusterNetwork{CIDR: network.CIDR, HostPrefix: int(network.HostPrefix)})
 		}
-		s[install.SetClusterNet] = install.ValueOf(networks)
+		s[setting.ClusterNet] = setting.ValueOf(networks)
 	}
 	if len(n.ServiceNetwork) > 0 {
-		s[install.SetServiceNet] = install.ValueOf(n.ServiceNetwork)
+		s[setting.ServiceNet] = setting.ValueOf(n.ServiceNetwork)
 	}
 	if n.UserManagedNetworking != nil {
-		s[install.SetUserManaged] = install.ValueOf(*n.UserManagedNetworking)
+		s[setting.UserManaged] = setting.ValueOf(*n.UserManagedNetworking)
 	}
 }
 
 // putVIPs takes the older form of one address into the list.
-func putVIPs(s install.Settings, setting install.Setting, field, one string, all []string) error {
+func putVIPs(s install.Settings, key install.Setting, field, one string, all []string) error {
 	if one != "" && len(all) == 0 {
 		all = []string{one}
 	}
@@ -186,7 +187,7 @@ func putVIPs(s install.Settings, setting install.Setting, field, one string, all
 		return fmt.Errorf("%s is %s and the first of %ss is %s; they have to be the same", field, one, field, all[0])
 	}
 	if len(all) > 0 {
-		s[setting] = install.ValueOf(all)
+		s[key] = setting.ValueOf(all)
 	}
 	return nil
 }
@@ -235,14 +236,14 @@ func putPlatform(s install.Settings, from hive.AgentClusterInstallSpec) error {
 		hive.PlatformBareMetal: "baremetal", hive.PlatformNone: "none", hive.PlatformVSphere: "vsphere",
 		hive.PlatformNutanix: "nutanix", hive.PlatformExternal: "external",
 	}
-	platform := install.Platform{Type: types[from.PlatformType]}
+	platform := setting.PlatformValue{Type: types[from.PlatformType]}
 	if platform.Type == "" {
 		return fmt.Errorf("spec.platformType is %q, and not BareMetal, None, VSphere, Nutanix or External", from.PlatformType)
 	}
 	if from.External != nil {
 		platform.ExternalName, platform.CloudControllerManager = from.External.PlatformName, from.External.CloudControllerManager
 	}
-	s[install.SetPlatform] = install.ValueOf(platform)
+	s[setting.Platform] = setting.ValueOf(platform)
 	return nil
 }
 
@@ -254,7 +255,7 @@ func putLoadBalancer(s install.Settings, from *hive.LoadBalancer) error {
 	if types[from.Type] == "" {
 		return fmt.Errorf("spec.loadBalancer.type is %q, and not ClusterManaged or UserManaged", from.Type)
 	}
-	put(s, install.SetLoadBalancer, types[from.Type])
+	put(s, setting.LoadBalancer, types[from.Type])
 	return nil
 }
 
@@ -262,18 +263,18 @@ func putEncryption(s install.Settings, from *hive.DiskEncryption) error {
 	if from == nil {
 		return nil
 	}
-	value := install.DiskEncryption{On: from.EnableOn, Mode: from.Mode}
+	value := setting.DiskEncryption{On: from.EnableOn, Mode: from.Mode}
 	if from.TangServers != "" {
 		if err := json.Unmarshal([]byte(from.TangServers), &value.Tang); err != nil {
 			return errors.New("spec.diskEncryption.tangServers is not a JSON list of {url, thumbprint}")
 		}
 	}
-	s[install.SetDiskEncrypt] = install.ValueOf(value)
+	s[setting.DiskEncrypt] = setting.ValueOf(value)
 	return nil
 }
 
-func proxyOf(p *hubapi.Proxy) install.Proxy {
-	return install.Proxy{HTTP: p.HTTPProxy, HTTPS: p.HTTPSProxy, No: p.NoProxy}
+func proxyOf(p *hubapi.Proxy) setting.ProxyValue {
+	return setting.ProxyValue{HTTP: p.HTTPProxy, HTTPS: p.HTTPSProxy, No: p.NoProxy}
 }
 
 // operator is an entry of the file of operators.
@@ -284,7 +285,7 @@ type operator struct {
 
 // readOperators reads the operators to install with the cluster; nil where there
 // is no file of them.
-func readOperators(path string) ([]install.OperatorChoice, error) {
+func readOperators(path string) ([]setting.OperatorChoice, error) {
 	docs, err := optional(path)
 	if err != nil || len(docs) == 0 {
 		return nil, err
@@ -293,12 +294,12 @@ func readOperators(path string) ([]install.OperatorChoice, error) {
 	if err := docs[0].strict(&list); err != nil {
 		return nil, err
 	}
-	choices := []install.OperatorChoice{}
+	choices := []setting.OperatorChoice{}
 	for i, o := range list {
 		if o.Name == "" {
 			return nil, badFile(path, fmt.Errorf("%soperator number %d has no name", docs[0].place(fmt.Sprintf("[%d]", i)), i+1))
 		}
-		choices = append(choices, install.OperatorChoice{Name: o.Name, Properties: o.Properties})
+		choices = append(choices, setting.OperatorChoice{Name: o.Name, Properties: o.Properties})
 	}
 	return choices, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -176,7 +177,7 @@ func differences(settings install.Settings) string {
 	for _, known := range []struct {
 		setting install.Setting
 		name    string
-	}{{install.SetRole, "role"}, {install.SetDisk, "installation disk"}, {install.SetFencing, "fencing credentials"}} {
+	}{{setting.Role, "role"}, {setting.Disk, "installation disk"}, {setting.Fencing, "fencing credentials"}} {
 		if _, differs := settings[known.setting]; differs {
 			names = append(names, known.name)
 		}
@@ -215,13 +216,13 @@ func (c *hostConfig) wanted(host *install.Host) install.Settings {
 	// What auto-assign came to stands in its place once the installation is prepared.
 	decided := c.role == install.RoleAuto && (begun(host.State) || host.State == install.HostPreparing)
 	if c.role != "" && c.role != host.Role && !decided {
-		settings[install.SetRole] = install.ValueOf(c.role)
+		settings[setting.Role] = setting.ValueOf(c.role)
 	}
 	if disk := c.disk(host); disk != host.Disk {
-		settings[install.SetDisk] = install.ValueOf(disk)
+		settings[setting.Disk] = setting.ValueOf(disk)
 	}
-	if c.fencing != nil && host.Settings[install.SetFencing].Text() != c.fencing.Address {
-		settings[install.SetFencing] = install.ValueOf(c.fencing.Address)
+	if c.fencing != nil && host.Settings[setting.Fencing].Text() != c.fencing.Address {
+		settings[setting.Fencing] = setting.ValueOf(c.fencing.Address)
 	}
 	return settings
 }
@@ -272,7 +273,7 @@ func refusal(err error, host *install.Host, settings install.Settings) (text str
 		return "", false
 	}
 	reason := strings.TrimSuffix(fault.Err.Error(), fmt.Sprintf(" (%d)", http.StatusConflict))
-	if disk, set := settings[install.SetDisk]; set {
+	if disk, set := settings[setting.Disk]; set {
 		reason = fmt.Sprintf("Failed to update host installation disk to %s (from %s): %s", disk.Text(), host.Disk, reason)
 	}
 	return reason, true

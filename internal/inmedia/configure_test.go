@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -142,14 +143,14 @@ func TestWanted(t *testing.T) {
 	}
 	machine := &install.Host{Role: install.RoleAuto, Disk: "sda", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}}
 	want := install.Settings{
-		install.SetRole: install.ValueOf("arbiter"), install.SetDisk: install.ValueOf("sdb"),
-		install.SetFencing: install.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
+		setting.Role: setting.ValueOf("arbiter"), setting.Disk: setting.ValueOf("sdb"),
+		setting.Fencing: setting.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
 	}
 	if diff := cmp.Diff(want, configs[0].wanted(machine)); diff != "" {
 		t.Errorf("a (-want +got):\n%s", diff)
 	}
 	machine.Inventory.Disks[1].Eligible = false
-	if got := configs[0].wanted(machine)[install.SetDisk].Text(); got != noSuchDisk {
+	if got := configs[0].wanted(machine)[setting.Disk].Text(); got != noSuchDisk {
 		t.Errorf("a host without a disk that fits is given %s", got)
 	}
 	if got := configs[1].fencing; got == nil || got.Address != "redfish+https://10.0.0.2/redfish/v1/Systems/1" {
@@ -163,7 +164,7 @@ func TestWanted(t *testing.T) {
 	if unsaid := configs[1].desired().Spec.Spec.Hosts[0].Fencing; unsaid.Insecure != nil {
 		t.Errorf("the certificate of b's BMC is verified as nobody has said: insecure %v", *unsaid.Insecure)
 	}
-	machine = &install.Host{Role: install.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{install.SetFencing: want[install.SetFencing]}}
+	machine = &install.Host{Role: install.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{setting.Fencing: want[setting.Fencing]}}
 	if got := configs[0].wanted(machine); len(got) > 0 {
 		t.Errorf("a host that has everything is given %v", got)
 	}
@@ -231,6 +232,6 @@ func (p *preparing) Act(_ context.Context, _ *install.Desired, action install.Ac
 	if p.host.State != install.HostReady {
 		return errors.New("the host takes no settings now")
 	}
-	p.host.Role = install.Role(action.Settings[install.SetRole].Text())
+	p.host.Role = install.Role(action.Settings[setting.Role].Text())
 	return nil
 }

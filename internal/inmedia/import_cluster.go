@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -88,9 +89,9 @@ func readImport(folder string) (install.Settings, error) {
 	if err := readOne(path, &config); err != nil {
 		return nil, err
 	}
-	settings := install.Settings{install.SetUserManaged: install.ValueOf(false)}
+	settings := install.Settings{setting.UserManaged: setting.ValueOf(false)}
 	if managed := config.Networking.UserManagedNetworking; managed != nil {
-		settings[install.SetUserManaged] = install.ValueOf(*managed)
+		settings[setting.UserManaged] = setting.ValueOf(*managed)
 	}
 	var endpoint struct {
 		URL string `json:"url"`
@@ -102,7 +103,7 @@ func readImport(folder string) (install.Settings, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	value := install.IgnitionEndpoint{URL: endpoint.URL}
+	value := setting.IgnitionEndpoint{URL: endpoint.URL}
 	if endpoint.URL == "" {
 		return nil, badFile(path, errors.New("url is missing"))
 	}
@@ -113,7 +114,7 @@ func readImport(folder string) (install.Settings, error) {
 		}
 		value.CA = string(pem)
 	}
-	settings[install.SetIgnEndpoint] = install.ValueOf(value)
+	settings[setting.IgnEndpoint] = setting.ValueOf(value)
 	return settings, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,7 +19,7 @@ import (
 type infraEnvManifests struct {
 	files      Files
 	infraEnv   *agentinstall.InfraEnv
-	networks   []install.StaticNetwork
+	networks   []setting.StaticNetwork
 	pullSecret spec.Secret
 	// unused are fields that stand there and go nowhere.
 	unused []string
@@ -63,12 +64,12 @@ func (m *infraEnvManifests) noteUnused() {
 // readNetworks reads the static networks, none where there is no file of them.
 // Their labels have to be those that the InfraEnv selects by: on a hub, one that
 // has others would be left out, and its host would boot without a network.
-func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]install.StaticNetwork, error) {
+func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]setting.StaticNetwork, error) {
 	docs, err := optional(path)
 	if err != nil {
 		return nil, err
 	}
-	var networks []install.StaticNetwork
+	var networks []setting.StaticNetwork
 	for _, doc := range docs {
 		var config agentinstall.NMStateConfig
 		unknown, err := doc.object(hubapi.KindNMStateConfig, &config)
@@ -103,20 +104,20 @@ func selects(env *agentinstall.InfraEnv, config *agentinstall.NMStateConfig, env
 	return nil
 }
 
-func networkOf(config *agentinstall.NMStateConfig) (install.StaticNetwork, error) {
+func networkOf(config *agentinstall.NMStateConfig) (setting.StaticNetwork, error) {
 	if len(config.Spec.Interfaces) == 0 {
-		return install.StaticNetwork{}, errors.New("spec.interfaces is missing, so that nothing tells its host")
+		return setting.StaticNetwork{}, errors.New("spec.interfaces is missing, so that nothing tells its host")
 	}
 	if len(config.Spec.Config) == 0 {
-		return install.StaticNetwork{}, errors.New("spec.config is missing")
+		return setting.StaticNetwork{}, errors.New("spec.config is missing")
 	}
 	text, err := yaml.Marshal(config.Spec.Config)
 	if err != nil {
-		return install.StaticNetwork{}, fmt.Errorf("write spec.config: %w", err)
+		return setting.StaticNetwork{}, fmt.Errorf("write spec.config: %w", err)
 	}
-	network := install.StaticNetwork{YAML: string(text), MACs: []install.MACInterface{}}
+	network := setting.StaticNetwork{YAML: string(text), MACs: []setting.MACInterface{}}
 	for _, nic := range config.Spec.Interfaces {
-		network.MACs = append(network.MACs, install.MACInterface{MAC: nic.MACAddress, Name: nic.Name})
+		network.MACs = append(network.MACs, setting.MACInterface{MAC: nic.MACAddress, Name: nic.Name})
 	}
 	return network, nil
 }
@@ -135,27 +136,27 @@ func (m *infraEnvManifests) desired() *install.Desired {
 // image that it has.
 func (m *infraEnvManifests) settings(imageType string) (install.Settings, error) {
 	s, from := install.Settings{}, m.infraEnv.Spec
-	put(s, install.SetImageType, strings.TrimSuffix(imageType, "-iso"))
-	put(s, install.SetSSHKeys, strings.TrimSpace(from.SSHAuthorizedKey))
-	put(s, install.SetDiscIgnition, from.IgnitionConfigOverride)
-	put(s, install.SetTrustBundle, from.AdditionalTrustBundle)
+	put(s, setting.ImageType, strings.TrimSuffix(imageType, "-iso"))
+	put(s, setting.SSHKeys, strings.TrimSpace(from.SSHAuthorizedKey))
+	put(s, setting.DiscIgnition, from.IgnitionConfigOverride)
+	put(s, setting.TrustBundle, from.AdditionalTrustBundle)
 	switch arch := strings.ToLower(from.CPUArchitecture); arch {
 	case "aarch64":
-		put(s, install.SetArch, "arm64")
+		put(s, setting.Arch, "arm64")
 	default:
-		put(s, install.SetArch, arch)
+		put(s, setting.Arch, arch)
 	}
 	if from.Proxy != nil {
-		s[install.SetProxy] = install.ValueOf(proxyOf(from.Proxy))
+		s[setting.Proxy] = setting.ValueOf(proxyOf(from.Proxy))
 	}
 	if len(from.AdditionalNTPSources) > 0 {
-		s[install.SetExtraNTP] = install.ValueOf(from.AdditionalNTPSources)
+		s[setting.ExtraNTP] = setting.ValueOf(from.AdditionalNTPSources)
 	}
 	if len(from.NTPSources) > 0 {
-		s[install.SetNTP] = install.ValueOf(from.NTPSources)
+		s[setting.NTP] = setting.ValueOf(from.NTPSources)
 	}
 	if delay := from.NetworkDiscoveryDelaySeconds; delay != nil && *delay > 0 {
-		s[install.SetNetworkDelay] = install.ValueOf(*delay)
+		s[setting.NetworkDelay] = setting.ValueOf(*delay)
 	}
 	var arguments []string
 	for _, argument := range from.KernelArguments {
@@ -165,10 +166,10 @@ func (m *infraEnvManifests) settings(imageType string) (install.Settings, error)
 		arguments = append(arguments, argument.Value)
 	}
 	if len(arguments) > 0 {
-		s[install.SetKernelArgs] = install.ValueOf(arguments)
+		s[setting.KernelArgs] = setting.ValueOf(arguments)
 	}
 	if len(m.networks) > 0 {
-		s[install.SetStaticNetwork] = install.ValueOf(m.networks)
+		s[setting.StaticNetworks] = setting.ValueOf(m.networks)
 	}
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
@@ -222,11 +223,11 @@ func TestPlatforms(t *testing.T) {
 		var from hive.AgentClusterInstall
 		from.Spec.PlatformType = word
 		s := install.Settings{}
-		var got install.Platform
+		var got setting.PlatformValue
 		if err := putPlatform(s, from.Spec); err != nil {
 			t.Fatal(err)
 		}
-		if err := s[install.SetPlatform].Decode(&got); err != nil || got.Type != want {
+		if err := s[setting.Platform].Decode(&got); err != nil || got.Type != want {
 			t.Errorf("%s is sent as %q (%v)", word, got.Type, err)
 		}
 	}

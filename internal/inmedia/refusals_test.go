@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
@@ -191,8 +192,8 @@ func TestSeveralOfAKind(t *testing.T) {
 	m := newMedium(t, auth.None)
 	for _, name := range []string{"lab", "other"} {
 		for _, kind := range []install.Action{
-			{Kind: install.RegisterCluster, Name: name, Settings: install.Settings{install.SetVersion: install.ValueOf("4.20")}},
-			{Kind: install.RegisterInfraEnv, Name: name, Settings: install.Settings{install.SetVersion: install.ValueOf("4.20")}},
+			{Kind: install.RegisterCluster, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
+			{Kind: install.RegisterInfraEnv, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
 		} {
 			desired := byID()
 			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.SourceOf(spec.NewSecret(pullSecret))

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -130,13 +131,13 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 // already, and says whether it did. Where the medium says nothing of them, those
 // of the cluster stay.
 func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *install.Cluster, overrides string) (bool, error) {
-	if overrides == "" || sameJSON(overrides, cluster.Settings[install.SetInstallConfig].Text()) {
+	if overrides == "" || sameJSON(overrides, cluster.Settings[setting.InstallConfig].Text()) {
 		return false, nil
 	}
 	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
 	err := c.Service.Act(ctx, m.desired(), install.Action{
 		Kind: install.SetOverrides, Scope: install.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
-		Settings: install.Settings{install.SetInstallConfig: install.ValueOf(overrides)},
+		Settings: install.Settings{setting.InstallConfig: setting.ValueOf(overrides)},
 	})
 	var fault *install.Fault
 	if errors.As(err, &fault) && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -93,9 +94,9 @@ func (m mute) Observe(ctx context.Context, query install.Query, prior *install.O
 	}
 	for i := range observed.Hosts {
 		settings := install.Settings{}
-		for setting, value := range observed.Hosts[i].Settings {
-			if setting != install.SetFencing {
-				settings[setting] = value
+		for key, value := range observed.Hosts[i].Settings {
+			if key != setting.Fencing {
+				settings[key] = value
 			}
 		}
 		observed.Hosts[i].Settings = settings

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -22,7 +23,7 @@ func (w *world) returned(name string) {
 	i := slices.IndexFunc(w.desired.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == name })
 	host := machine(name, w.desired.Spec.Spec.Hosts[i].Match.MAC, i)
 	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, install.HostReady, install.RoleControlPlane, w.observed.InfraEnvs[0].ID
-	host.Settings = install.Settings{install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf(name)}
+	host.Settings = install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(name)}
 	w.observed.Hosts = append(w.observed.Hosts, host)
 }
 

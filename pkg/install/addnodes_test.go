@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -66,7 +67,7 @@ func TestAddNodesStates(t *testing.T) {
 		message string // part of the plan's message
 	}{
 		"ready":      {func(*world, *install.Host) {}, install.VerdictWorking, "host/worker-1/install", "", "", ""},
-		"renamed":    {func(_ *world, h *install.Host) { h.Settings[install.SetHostname] = install.ValueOf("x") }, install.VerdictWorking, "host/worker-1/update", "", "", ""},
+		"renamed":    {func(_ *world, h *install.Host) { h.Settings[setting.Hostname] = setting.ValueOf("x") }, install.VerdictWorking, "host/worker-1/update", "", "", ""},
 		"discovered": {func(_ *world, h *install.Host) { h.State = install.HostDiscovering }, install.VerdictWaiting, "", "worker-1 to be checked", "", ""},
 		"unread":     {func(_ *world, h *install.Host) { h.Inventory = install.Inventory{} }, install.VerdictWaiting, "", "the inventory of a new host", "", ""},
 		"no such disk": {func(w *world, _ *install.Host) { w.desired.Spec.Spec.Hosts[4].Disk.Hints.DeviceName = "/dev/none" }, install.VerdictBlocked,

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -25,7 +26,7 @@ func TestAdoptWhateverTheState(t *testing.T) {
 			plan := w.decide()
 			var marks []string
 			for _, a := range plan.Actions {
-				if _, does := a.Settings[install.SetTags]; does {
+				if _, does := a.Settings[setting.Tags]; does {
 					marks = append(marks, string(a.Kind))
 				}
 			}

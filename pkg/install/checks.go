@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/diagnose"
+	"github.com/oaictl/oaictl/internal/names"
 )
 
 func (p *planner) explain(hosts []*Host) diagnose.Report {
@@ -190,14 +191,5 @@ func ofHosts(hosts []string, text string) string {
 	if len(hosts) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %s", few(hosts), text)
-}
-
-// few are names for a sentence: nobody reads hundreds of them.
-func few(names []string) string {
-	const most = 8
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most-1], ", "), len(names)-most+1)
+	return fmt.Sprintf("%s: %s", names.Few(hosts), text)
 }

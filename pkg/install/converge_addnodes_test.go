@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -74,7 +75,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
 		stranger.Day2, stranger.State = true, install.HostReady
 		if w.hub {
-			stranger.Settings[install.SetApproved] = install.ValueOf(false)
+			stranger.Settings[setting.Approved] = setting.ValueOf(false)
 		}
 		if random.IntN(3) == 0 {
 			stranger.Inventory = install.Inventory{}
@@ -219,7 +220,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 		"deleted": {func(w *world, _ *spec.Cluster) { w.observed.InfraEnvs = nil }, "lab", "infraenv/lab/register"},
 		"of another architecture": {func(w *world, c *spec.Cluster) {
 			c.Spec.OpenShift.Arch = spec.X86
-			w.observed.InfraEnvs[0].Settings[install.SetArch] = install.ValueOf("arm64")
+			w.observed.InfraEnvs[0].Settings[setting.Arch] = setting.ValueOf("arm64")
 		}, "lab-2", "infraenv/lab-2/register"},
 		"of another version": {func(w *world, c *spec.Cluster) {
 			c.Spec.Discovery.OSVersion = "4.22"
@@ -236,8 +237,8 @@ func TestImageOfAddedNodes(t *testing.T) {
 			c := sample(3, 2)
 			w := installedWithout(t, c, false)
 			w.desired.Options.AddNodes, w.observed.Cluster.State = true, install.ClusterAddingHosts
-			if w.observed.InfraEnvs[0].Settings[install.SetArch] == "" {
-				w.observed.InfraEnvs[0].Settings[install.SetArch] = install.ValueOf("x86_64")
+			if w.observed.InfraEnvs[0].Settings[setting.Arch] == "" {
+				w.observed.InfraEnvs[0].Settings[setting.Arch] = setting.ValueOf("x86_64")
 			}
 			test.change(w, c)
 			plan := w.decide()

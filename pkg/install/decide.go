@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -191,7 +192,7 @@ func (r ClusterRef) label() string {
 
 // register makes the cluster.
 func (p *planner) register() {
-	settings := clusterSettings(p.spec)
+	settings := setting.OfCluster(p.spec)
 	p.act(Action{
 		Key: "cluster/register", Scope: ScopeCluster, Kind: RegisterCluster, Name: p.name(),
 		Reason: "the service has no cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
@@ -222,24 +223,24 @@ func (p *planner) otherwise(what string) {
 // configureCluster brings the cluster's own settings to what the file says:
 // before any host registers, since some can't be changed after.
 func (p *planner) configureCluster() {
-	want := clusterSettings(p.spec)
-	delete(want, SetTags) // the service takes them at registration only
+	want := setting.OfCluster(p.spec)
+	delete(want, setting.Tags) // the service takes them at registration only
 	update := Action{
 		Key: "cluster/update", Scope: ScopeCluster, Kind: UpdateCluster, Target: p.cluster.ID, Name: p.name(),
 		Reason: "the cluster differs from the file", Settings: Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
 		if p.toWrite(d) && !p.barredByImage(d) {
-			update.Settings[d.setting] = d.want
-			update.Changes = append(update.Changes, d.change(""))
+			update.Settings[d.Setting] = d.Want
+			update.Changes = append(update.Changes, changeOf(d, ""))
 		}
 	}
-	if bundles := want[SetBundles]; bundles != "" && update.Settings[SetOperators] != "" {
-		update.Settings[SetBundles] = bundles // both together are what there shall be
+	if bundles := want[setting.Bundles]; bundles != "" && update.Settings[setting.Operators] != "" {
+		update.Settings[setting.Bundles] = bundles // both together are what there shall be
 	}
 	if !p.cluster.Owned {
 		tags, change := p.ownMark()
-		update.Settings[SetTags] = tags
+		update.Settings[setting.Tags] = tags
 		update.Changes = append(update.Changes, change)
 	}
 	if len(update.Settings) > 0 {
@@ -255,19 +256,19 @@ func (p *planner) overrides() {
 	want, err := p.spec.InstallConfigOverrides()
 	if err != nil {
 		p.block(Blocker{
-			Key: "cluster/overrides", Scope: ScopeCluster, Reason: "BadOverrides", Cure: CureNow, Field: string(SetInstallConfig),
+			Key: "cluster/overrides", Scope: ScopeCluster, Reason: "BadOverrides", Cure: CureNow, Field: string(setting.InstallConfig),
 			Message: fmt.Sprintf("make the install-config overrides: %v", err), Remedy: "oaictl validate -f FILE",
 		})
 		return
 	}
-	settings := Settings{SetInstallConfig: ValueOf(want)}
+	settings := Settings{setting.InstallConfig: setting.ValueOf(want)}
 	if want == "" {
 		return // an absent field is left alone
 	}
-	for _, d := range differences(settings, p.cluster.Settings) {
+	for _, d := range setting.Differences(settings, p.cluster.Settings) {
 		p.act(Action{
 			Key: "cluster/overrides", Scope: ScopeCluster, Kind: SetOverrides, Target: p.cluster.ID, Name: p.name(),
-			Reason: "the install-config overrides differ from the file", Settings: settings, Changes: []Change{d.change("")},
+			Reason: "the install-config overrides differ from the file", Settings: settings, Changes: []Change{changeOf(d, "")},
 		})
 	}
 }
@@ -288,7 +289,7 @@ func (p *planner) resend() {
 			Settings: secrets, Changes: redactedChanges(secrets),
 		})
 	}
-	pullSecret := Settings{SetPullSecret: ValueOf(resent)}
+	pullSecret := Settings{setting.PullSecret: setting.ValueOf(resent)}
 	send(ScopeCluster, UpdateCluster, p.cluster.ID, "", p.name(), pullSecret)
 	for _, env := range p.observed.InfraEnvs {
 		if env.Owned && p.mayResend(&env) {
@@ -297,7 +298,7 @@ func (p *planner) resend() {
 	}
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		secrets := secretSettings(hostSettings(want, "", nil))
+		secrets := setting.Secrets(setting.OfHost(want, "", nil))
 		if have := p.matches.byName[want.Name]; have != nil && len(secrets) > 0 {
 			send(HostScope(want.Name), UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
 		}
@@ -360,23 +361,23 @@ func (p *planner) surplusManifests() {
 
 // ignored sets which validations may fail.
 func (p *planner) ignored() {
-	settings := ignoredSettings(p.spec)
-	for _, d := range differences(settings, p.cluster.Settings) {
+	settings := setting.IgnoredOf(p.spec)
+	for _, d := range setting.Differences(settings, p.cluster.Settings) {
 		p.act(Action{
 			Key: "cluster/ignore", Scope: ScopeCluster, Kind: IgnoreValidations, Target: p.cluster.ID, Name: p.name(),
-			Reason: "the ignored validations differ from the file", Settings: settings, Changes: []Change{d.change("")},
+			Reason: "the ignored validations differ from the file", Settings: settings, Changes: []Change{changeOf(d, "")},
 		})
 	}
 }
 
-func (p *planner) drift(scope Scope, d difference, why string) { p.driftOf(scope, "", d, why) }
+func (p *planner) drift(scope Scope, d setting.Difference, why string) { p.driftOf(scope, "", d, why) }
 
 // driftOf reports a difference that is not written. prefix is the path that the
 // setting is relative to.
-func (p *planner) driftOf(scope Scope, prefix string, d difference, why string) {
+func (p *planner) driftOf(scope Scope, prefix string, d setting.Difference, why string) {
 	p.warn(Warning{
-		Key: "drift/" + string(scope) + "/" + string(d.setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s%s is %s in the file and %s in the service; it %s", prefix, d.setting, orNothing(d.want.show(d.setting)), orNothing(d.have.show(d.setting)), why),
+		Key: "drift/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
+		Message: fmt.Sprintf("%s%s is %s in the file and %s in the service; it %s", prefix, d.Setting, orNothing(d.Want.Show(d.Setting)), orNothing(d.Have.Show(d.Setting)), why),
 	})
 }
 
@@ -385,8 +386,8 @@ func orNothing(text string) string { return cmp.Or(text, "nothing") }
 // allChanges lists the settings of a new object as changes from nothing.
 func allChanges(prefix string, settings Settings) []Change {
 	var changes []Change
-	for setting, value := range settings {
-		changes = append(changes, difference{setting: setting, want: value}.change(prefix))
+	for name, value := range settings {
+		changes = append(changes, changeOf(setting.Difference{Setting: name, Want: value}, prefix))
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Field, b.Field) })
 	return changes

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -164,7 +166,7 @@ func (p *planner) addNode(h *Host, configure func()) {
 		Reason: "the host is ready to be added", Destructive: true,
 	}
 	if h.asksApproval() {
-		install.Settings = Settings{SetApproved: ValueOf(true)}
+		install.Settings = Settings{setting.Approved: setting.ValueOf(true)}
 	}
 	p.act(install)
 }
@@ -228,6 +230,6 @@ func (p *planner) allAdded() {
 
 // addedText says what is known of nodes that were added, and what is not: the
 // service's knowledge ends with the reboot.
-func addedText(names []string) string {
-	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", few(names))
+func addedText(nodes []string) string {
+	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.Few(nodes))
 }

@@ -3,6 +3,7 @@ package install
 import (
 	"fmt"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,12 +19,12 @@ func (p *planner) unaccounted(want *spec.Host, have *Host) bool {
 	if have != nil && (have.tookPart() || started(have)) {
 		return false
 	}
-	role, setting, installed := RoleControlPlane, SetControlPlane, p.counts().controlPlane
+	role, total, installed := RoleControlPlane, setting.ControlPlane, p.counts().controlPlane
 	if want.Role == spec.Arbiter {
-		role, setting, installed = RoleArbiter, SetArbiters, p.counts().arbiters
+		role, total, installed = RoleArbiter, setting.Arbiters, p.counts().arbiters
 	}
 	var counted int
-	if err := p.cluster.Settings[setting].Decode(&counted); err == nil && counted > 0 {
+	if err := p.cluster.Settings[total].Decode(&counted); err == nil && counted > 0 {
 		installed = counted
 	}
 	return p.recordsOf(role) < installed

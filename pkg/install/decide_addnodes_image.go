@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -34,8 +35,8 @@ func (p *planner) lateImages(unnamed bool) {
 			p.lateImage(image, intended)
 			continue
 		}
-		if env.Settings[SetOSVersion] == "" && !p.madeLate(env) {
-			delete(image.Settings, SetOSVersion) // it has the same by its version
+		if env.Settings[setting.OSVersion] == "" && !p.madeLate(env) {
+			delete(image.Settings, setting.OSVersion) // it has the same by its version
 		}
 		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
 		p.updateImage(image, env)
@@ -82,12 +83,12 @@ func (p *planner) unfit(image InfraEnvPlan, env *InfraEnv) string {
 	if !image.boots(env) {
 		return "it is of another architecture"
 	}
-	if want, have := image.Settings[SetOSVersion], cmp.Or(env.Settings[SetOSVersion], env.Settings[SetVersion]); want != "" && have != "" && !sameVersion(want, have) {
+	if want, have := image.Settings[setting.OSVersion], cmp.Or(env.Settings[setting.OSVersion], env.Settings[setting.Version]); want != "" && have != "" && !setting.SameVersion(want, have) {
 		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
 	}
 	for _, d := range imageDifferences(image.Settings, env) {
-		if d.known && rules(d.setting).infraEnv == Frozen {
-			return fmt.Sprintf("its %s is %s", d.setting, d.change("").From)
+		if d.Known && setting.RuleOf(d.Setting).InfraEnv == setting.Frozen {
+			return fmt.Sprintf("its %s is %s", d.Setting, changeOf(d, "").From)
 		}
 	}
 	for _, name := range image.Hosts {
@@ -101,7 +102,7 @@ func (p *planner) unfit(image InfraEnvPlan, env *InfraEnv) string {
 
 // boots says whether an InfraEnv's image runs on the machines of an intended one.
 func (i *InfraEnvPlan) boots(env *InfraEnv) bool {
-	arch := env.Settings[SetArch].Text()
+	arch := env.Settings[setting.Arch].Text()
 	return i.Arch == "" || arch == "" || arch == string(i.Arch)
 }
 
@@ -115,14 +116,14 @@ func (i *InfraEnvPlan) heldBy(env *InfraEnv, intended []InfraEnvPlan) bool {
 	if alike == 1 {
 		return true
 	}
-	var have, want []StaticNetwork
-	_ = env.Settings[SetStaticNetwork].Decode(&have) // none where the service says none
-	_ = i.Settings[SetStaticNetwork].Decode(&want)
+	var have, want []setting.StaticNetwork
+	_ = env.Settings[setting.StaticNetworks].Decode(&have) // none where the service says none
+	_ = i.Settings[setting.StaticNetworks].Decode(&want)
 	held := map[string]bool{}
 	for _, n := range have {
-		held[normaliseMAC(firstMAC(n))] = true
+		held[setting.MAC(setting.FirstMAC(n))] = true
 	}
-	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n StaticNetwork) bool { return held[normaliseMAC(firstMAC(n))] })
+	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n setting.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
 }
 
 // lateEnv is the InfraEnv whose image hosts boot to be added, nil for none: one that

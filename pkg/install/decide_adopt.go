@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // adopt marks a cluster as oaictl's that the user named to take over, and whose
@@ -22,17 +24,17 @@ func (p *planner) adopt() {
 	tags, change := p.ownMark()
 	p.act(Action{
 		Key: "cluster/adopt", Scope: ScopeCluster, Kind: UpdateCluster, Target: p.cluster.ID, Name: p.name(),
-		Reason: "--adopt takes it over", Settings: Settings{SetTags: tags}, Changes: []Change{change},
+		Reason: "--adopt takes it over", Settings: Settings{setting.Tags: tags}, Changes: []Change{change},
 	})
 }
 
 // ownMark is what marks a cluster as oaictl's: it goes with the tags, which stay.
-func (p *planner) ownMark() (Value, Change) {
-	tags := p.cluster.Settings[SetTags]
+func (p *planner) ownMark() (setting.Value, Change) {
+	tags := p.cluster.Settings[setting.Tags]
 	if tags == "" {
-		tags = ValueOf([]string{})
+		tags = setting.ValueOf([]string{})
 	}
-	return tags, Change{Field: string(SetTags), From: tags.show(SetTags), To: "oaictl"}
+	return tags, Change{Field: string(setting.Tags), From: tags.Show(setting.Tags), To: "oaictl"}
 }
 
 // foreign refuses to touch what oaictl did not make and nobody let it adopt.

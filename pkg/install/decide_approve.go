@@ -1,5 +1,7 @@
 package install
 
+import "github.com/oaictl/oaictl/internal/setting"
+
 // approval adds to a host's settings that it may take part, where the service
 // asks for that. It goes together with role, hostname and disk, so that no host
 // is ever free to be installed as what it shall not be. A host that joins an
@@ -7,7 +9,7 @@ package install
 // InstallHost.
 func (p *planner) approval(h *Host, s Settings) Settings {
 	if h.asksApproval() && !h.Day2 {
-		s[SetApproved] = ValueOf(true)
+		s[setting.Approved] = setting.ValueOf(true)
 	}
 	return s
 }
@@ -18,18 +20,18 @@ func (p *planner) approveUnnamed(h *Host) {
 		return
 	}
 	id := p.hostID(h)
-	approved := Settings{SetApproved: ValueOf(true)}
+	approved := Settings{setting.Approved: setting.ValueOf(true)}
 	p.act(Action{
 		Key: "host/" + id + "/update", Scope: HostScope(id), Kind: UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
-		Reason: "the file accepts hosts that it does not name", Settings: approved, Changes: []Change{{Field: string(SetApproved), From: h.Settings[SetApproved].Text(), To: "true"}},
+		Reason: "the file accepts hosts that it does not name", Settings: approved, Changes: []Change{{Field: string(setting.Approved), From: h.Settings[setting.Approved].Text(), To: "true"}},
 	})
 }
 
 // asksApproval says whether the host's service installs only hosts that were
 // approved.
 func (h *Host) asksApproval() bool {
-	_, asks := h.Settings[SetApproved]
+	_, asks := h.Settings[setting.Approved]
 	return asks
 }
 
-func (h *Host) approved() bool { return h.Settings[SetApproved] == ValueOf(true) }
+func (h *Host) approved() bool { return h.Settings[setting.Approved] == setting.ValueOf(true) }

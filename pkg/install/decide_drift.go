@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -15,16 +16,16 @@ const late = "cannot be changed after the installation was started"
 // driftAfterStart reports what the file says differently once it is too late,
 // of the cluster, its images and its hosts.
 func (p *planner) driftAfterStart() {
-	want := clusterSettings(p.spec)
-	delete(want, SetTags)
+	want := setting.OfCluster(p.spec)
+	delete(want, setting.Tags)
 	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.Imported() {
-		want[SetInstallConfig] = ValueOf(overrides)
+		want[setting.InstallConfig] = setting.ValueOf(overrides)
 	}
-	maps.Copy(want, ignoredSettings(p.spec))
+	maps.Copy(want, setting.IgnoredOf(p.spec))
 	told := map[Setting]bool{}
 	for _, d := range p.clusterDifferences(want) {
-		if d.known {
-			told[d.setting] = true
+		if d.Known {
+			told[d.Setting] = true
 			p.drift(ScopeCluster, d, late)
 		}
 	}
@@ -43,40 +44,40 @@ func (p *planner) driftAfterStart() {
 // clusterDifferences compares the cluster with the file. What its service keeps
 // with the images only is compared there. Workers are counted when the install
 // starts: those that are not required may not have come.
-func (p *planner) clusterDifferences(want Settings) []difference {
+func (p *planner) clusterDifferences(want Settings) []setting.Difference {
 	for _, setting := range p.cluster.ImageOnly {
 		delete(want, setting)
 	}
-	if slices.Contains(p.cluster.Changeable, SetArbiters) && !p.spec.Imported() {
-		want[SetArbiters] = ValueOf(p.spec.ArbiterCount())
+	if slices.Contains(p.cluster.Changeable, setting.Arbiters) && !p.spec.Imported() {
+		want[setting.Arbiters] = setting.ValueOf(p.spec.ArbiterCount())
 	}
-	return slices.DeleteFunc(differences(want, p.cluster.Settings), func(d difference) bool {
-		if slices.Contains(p.cluster.ImageOnly, d.setting) { // what excludes one that is wanted
+	return slices.DeleteFunc(setting.Differences(want, p.cluster.Settings), func(d setting.Difference) bool {
+		if slices.Contains(p.cluster.ImageOnly, d.Setting) { // what excludes one that is wanted
 			return true
 		}
-		if d.setting != SetHyperthreads || !d.known || p.spec.ArbiterCount() > 0 {
+		if d.Setting != setting.Hyperthreads || !d.Known || p.spec.ArbiterCount() > 0 {
 			return false
 		}
-		w, h := serviceRoles(d.want), serviceRoles(d.have)
-		delete(w, arbiters) // there are none
-		delete(h, arbiters)
+		w, h := setting.ServiceRoles(d.Want), setting.ServiceRoles(d.Have)
+		delete(w, "arbiters") // there are none
+		delete(h, "arbiters")
 		return maps.Equal(w, h)
 	})
 }
 
 // keeping says what the service does with a setting of the cluster before the
-// install. To be a single node is Frozen, wherever the number of machines may
+// install. To be a single node is frozen, wherever the number of machines may
 // change: the service has another kind of cluster for it (REST field
 // high_availability_mode).
-func (p *planner) keeping(d difference) Keeping {
-	if now, said := p.cluster.Keeping[d.setting]; said {
+func (p *planner) keeping(d setting.Difference) Keeping {
+	if now, said := p.cluster.Keeping[d.Setting]; said {
 		return now
 	}
-	one := ValueOf(1)
-	if slices.Contains(p.cluster.Changeable, d.setting) && (d.setting != SetControlPlane || (d.want == one) == (d.have == one)) {
-		return Kept
+	one := setting.ValueOf(1)
+	if slices.Contains(p.cluster.Changeable, d.Setting) && (d.Setting != setting.ControlPlane || (d.Want == one) == (d.Have == one)) {
+		return setting.Kept
 	}
-	return rules(d.setting).cluster
+	return setting.RuleOf(d.Setting).Cluster
 }
 
 func (p *planner) manifestDrift() {
@@ -109,10 +110,10 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 			continue
 		}
 		if p.spec.Spec.InfraEnv.Bind != spec.BindLate {
-			delete(image.Settings, SetOSVersion) // of hosts that are added
+			delete(image.Settings, setting.OSVersion) // of hosts that are added
 		}
 		for _, d := range imageDifferences(image.Settings, env) {
-			if d.known && !told[d.setting] && !p.networksAdded(d, env) {
+			if d.Known && !told[d.Setting] && !p.networksAdded(d, env) {
 				p.drift(InfraEnvScope(env.Name), d, late)
 			}
 		}
@@ -121,10 +122,10 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 
 // networksAdded says whether a difference is only that the networks of hosts that were
 // added have come into an image that the cluster was installed with.
-func (p *planner) networksAdded(d difference, env *InfraEnv) bool {
+func (p *planner) networksAdded(d setting.Difference, env *InfraEnv) bool {
 	whole, err := p.infraEnvPlans()
-	return err == nil && d.setting == SetStaticNetwork && slices.ContainsFunc(whole, func(image InfraEnvPlan) bool {
-		return image.Name == env.Name && rules(d.setting).same(image.Settings[d.setting], d.have)
+	return err == nil && d.Setting == setting.StaticNetworks && slices.ContainsFunc(whole, func(image InfraEnvPlan) bool {
+		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
 	})
 }
 
@@ -132,11 +133,11 @@ func (p *planner) networksAdded(d difference, env *InfraEnv) bool {
 // there are none.
 func (p *planner) neverSent(name string, settings Settings) {
 	var alone []string
-	for setting := range settings {
-		if rules(setting).host != Hidden {
+	for one := range settings {
+		if setting.RuleOf(one).Host != setting.Hidden {
 			return
 		}
-		alone = append(alone, string(setting))
+		alone = append(alone, string(one))
 	}
 	if len(alone) == 0 {
 		return
@@ -172,10 +173,10 @@ func (p *planner) hostDrift() {
 		keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
 		settings := p.ofHost(want, have, id, keep)
 		if err != nil {
-			delete(settings, SetKeepDisks)
+			delete(settings, setting.KeepDisks)
 		}
-		for _, d := range differences(settings, have.Settings) {
-			if d.known {
+		for _, d := range setting.Differences(settings, have.Settings) {
+			if d.Known {
 				p.driftOf(HostScope(want.Name), p.hostField(want.Name), d, late)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -39,8 +40,8 @@ func (e *Enrolled) is(want *spec.Host) bool {
 	if e.Owned && e.Name == want.Name {
 		return true
 	}
-	mac := normaliseMAC(want.Match.MAC)
-	return mac != "" && normaliseMAC(e.MAC) == mac
+	mac := setting.MAC(want.Match.MAC)
+	return mac != "" && setting.MAC(e.MAC) == mac
 }
 
 // enrolled waits for the service to boot a machine.

@@ -2,10 +2,12 @@ package install
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -195,9 +197,9 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 		Reason: "the host differs from the file", Settings: Settings{},
 	}
 	settings := p.approval(have, p.ofHost(want, have, id, keep))
-	for _, d := range worthWriting(differences(settings, have.Settings)) {
-		update.Settings[d.setting] = d.want
-		update.Changes = append(update.Changes, d.change(field))
+	for _, d := range setting.WorthWriting(setting.Differences(settings, have.Settings)) {
+		update.Settings[d.Setting] = d.Want
+		update.Changes = append(update.Changes, changeOf(d, field))
 	}
 	if len(update.Settings) > 0 {
 		p.act(update)
@@ -223,4 +225,22 @@ func (p *planner) wipes(name string, have *Host) {
 			p.plan.Wipes = append(p.plan.Wipes, Wipe{Host: name, Disk: d.label(), Size: d.SizeBytes, Install: install})
 		}
 	}
+}
+
+// ofHost are the settings of a host of the file as the service would hold them of
+// its machine, and what the file says of every host in the service's own words.
+func (p *planner) ofHost(want *spec.Host, have *Host, disk string, keep []string) Settings {
+	s := setting.OfHost(want, disk, keep)
+	if want.Labels != nil && len(have.Inherited) > 0 {
+		own := maps.Clone(want.Labels)
+		maps.DeleteFunc(own, func(key, value string) bool {
+			inherited, does := have.Inherited[key]
+			return does && inherited == value
+		})
+		s[setting.Labels] = setting.ValueOf(own)
+	}
+	if extra := p.spec.Spec.Overrides.Host; len(extra) > 0 {
+		s[setting.HostExtra] = setting.ValueOf(extra)
+	}
+	return s
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -21,7 +22,7 @@ func readyHub(t *testing.T, c *spec.Cluster) *world {
 	w := readyWorld(t, c)
 	w.hub = true
 	for i := range w.observed.Hosts {
-		w.observed.Hosts[i].Settings[install.SetApproved] = install.ValueOf(true)
+		w.observed.Hosts[i].Settings[setting.Approved] = setting.ValueOf(true)
 	}
 	return w
 }
@@ -52,26 +53,26 @@ func actionOf(t *testing.T, plan install.Plan, kind install.Kind) install.Action
 // A host is approved in the same write that makes it what the file says, and
 // only if the file names it.
 func TestApproval(t *testing.T) {
-	asked, granted := install.ValueOf(false), install.ValueOf(true)
+	asked, granted := setting.ValueOf(false), setting.ValueOf(true)
 	for name, test := range map[string]struct {
-		approved install.Value // "": the service knows no approval
+		approved setting.Value // "": the service knows no approval
 		change   func(*install.Host, *spec.Cluster)
 		want     install.Settings // nil: nothing is written
 	}{
 		"with role and hostname": {approved: asked, want: install.Settings{
-			install.SetApproved: granted, install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf("cp-0"),
+			setting.Approved: granted, setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0"),
 		}},
-		"a service that knows none": {want: install.Settings{install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf("cp-0")}},
-		"alone where the rest is so": {approved: asked, want: install.Settings{install.SetApproved: granted}, change: func(h *install.Host, _ *spec.Cluster) {
-			h.Settings[install.SetRole], h.Settings[install.SetHostname] = install.ValueOf("control-plane"), install.ValueOf("cp-0")
+		"a service that knows none": {want: install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
+		"alone where the rest is so": {approved: asked, want: install.Settings{setting.Approved: granted}, change: func(h *install.Host, _ *spec.Cluster) {
+			h.Settings[setting.Role], h.Settings[setting.Hostname] = setting.ValueOf("control-plane"), setting.ValueOf("cp-0")
 		}},
-		"approved by somebody else": {approved: granted, want: install.Settings{install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf("cp-0")}},
+		"approved by somebody else": {approved: granted, want: install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
 		"not before its inventory":  {approved: asked, change: func(h *install.Host, _ *spec.Cluster) { h.Inventory = install.Inventory{} }},
 		"not while its disk is not found": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) {
 			c.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none"
 		}},
 		"not what the file does not name": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
-		"what the file accepts": {approved: asked, want: install.Settings{install.SetApproved: granted}, change: func(_ *install.Host, c *spec.Cluster) {
+		"what the file accepts": {approved: asked, want: install.Settings{setting.Approved: granted}, change: func(_ *install.Host, c *spec.Cluster) {
 			c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
 		}},
 		"what the file accepts, before its inventory": {approved: asked, change: func(h *install.Host, c *spec.Cluster) {
@@ -83,7 +84,7 @@ func TestApproval(t *testing.T) {
 		h := w.host("host-cp-0")
 		h.Settings = install.Settings{}
 		if test.approved != "" {
-			h.Settings[install.SetApproved] = test.approved
+			h.Settings[setting.Approved] = test.approved
 		}
 		if test.change != nil {
 			test.change(h, c)
@@ -173,7 +174,7 @@ func TestCountsAtTheStart(t *testing.T) {
 			c.Spec.AcceptUnknownHosts = true
 			*c.Spec.Topology.Workers++
 			stranger := machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i)
-			stranger.State, stranger.Settings[install.SetApproved] = install.HostReady, install.ValueOf(true)
+			stranger.State, stranger.Settings[setting.Approved] = install.HostReady, setting.ValueOf(true)
 			stranger.Registered = w.observed.At
 			w.observed.Hosts = append(w.observed.Hosts, stranger)
 		}
@@ -214,10 +215,10 @@ func TestControlPlaneThatChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		have := w.observed.Cluster.Settings
-		have[install.SetArbiters], have[install.SetWorkers] = install.ValueOf(test.registered[1]), install.ValueOf(test.registered[2])
+		have[setting.Arbiters], have[setting.Workers] = setting.ValueOf(test.registered[1]), setting.ValueOf(test.registered[2])
 		if test.rest {
-			delete(have, install.SetArbiters)
-			delete(have, install.SetWorkers)
+			delete(have, setting.Arbiters)
+			delete(have, setting.Workers)
 		}
 		c := sample(test.file[0], test.file[2])
 		c.Spec.Topology.Arbiters, c.Spec.Network.VIPs = &test.file[1], w.desired.Spec.Spec.Network.VIPs
@@ -262,7 +263,7 @@ func TestReleasedAndStalled(t *testing.T) {
 	} {
 		w := readyHub(t, sample(3, 1))
 		w.observed.Cluster.Released = test.released
-		w.observed.Cluster.Settings[install.SetWorkers] = install.ValueOf(test.workers)
+		w.observed.Cluster.Settings[setting.Workers] = setting.ValueOf(test.workers)
 		if test.stalled > 0 {
 			w.observed.Cluster.Stalled = w.observed.At.Add(-test.stalled)
 		}
@@ -292,7 +293,7 @@ func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 			w := readyHub(t, sample(3, 0))
 			w.observed.Cluster.PassesOn = test.passesOn
 			if test.differs {
-				delete(w.observed.Hosts[1].Settings, install.SetHostname)
+				delete(w.observed.Hosts[1].Settings, setting.Hostname)
 			}
 			began, took := time.Now(), time.Duration(-1)
 			p := &plane{world: w, still: true, refuse: func(a install.Action) error {

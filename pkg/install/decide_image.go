@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -85,11 +87,11 @@ func (p *planner) infraEnvPlans() ([]InfraEnvPlan, error) {
 // that it is installed with, else that of the live system where the file says it.
 func (p *planner) liveSystem(settings Settings) {
 	switch {
-	case settings[SetOSVersion] == "":
+	case settings[setting.OSVersion] == "":
 	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.installed():
-		delete(settings, SetVersion)
+		delete(settings, setting.Version)
 	default:
-		delete(settings, SetOSVersion)
+		delete(settings, setting.OSVersion)
 	}
 }
 
@@ -126,13 +128,13 @@ func (p *planner) poolOf(ref string) {
 // poolDrift reports what the file says of the cluster and the service keeps with
 // the images only, where the machines boot one that is not ours to change.
 func (p *planner) poolDrift(env *InfraEnv) {
-	want, all := Settings{}, clusterSettings(p.spec)
+	want, all := Settings{}, setting.OfCluster(p.spec)
 	for _, setting := range p.cluster.ImageOnly {
 		if value, said := all[setting]; said {
 			want[setting] = value
 		}
 	}
-	for _, d := range differences(want, env.Settings) {
+	for _, d := range setting.Differences(want, env.Settings) {
 		p.drift(InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
 	}
 }
@@ -146,20 +148,20 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 		Reason: "the discovery image differs from the file", Settings: Settings{},
 	}
 	all := imageDifferences(image.Settings, env)
-	if i := slices.IndexFunc(all, func(d difference) bool { return p.barred(d, env) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(d setting.Difference) bool { return p.barred(d, env) }); i >= 0 {
 		p.rivalKept(all[i], env)
 		return
 	}
 	for _, d := range all {
-		if rules(d.setting).infraEnv == Frozen {
-			if d.known {
+		if setting.RuleOf(d.Setting).InfraEnv == setting.Frozen {
+			if d.Known {
 				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
 			}
 			continue
 		}
 		p.lasts(scope, d)
-		update.Settings[d.setting] = d.want
-		update.Changes = append(update.Changes, d.change(""))
+		update.Settings[d.Setting] = d.Want
+		update.Changes = append(update.Changes, changeOf(d, ""))
 	}
 	switch {
 	case len(update.Settings) == 0:
@@ -177,17 +179,17 @@ func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
 
 // lasts tells of a change that takes something away, where the service goes on with what
 // it has: with a proxy only in the image, and not in the cluster.
-func (p *planner) lasts(scope Scope, d difference) {
-	if p.cluster == nil || !slices.Contains(p.cluster.Lasting, d.setting) || !d.takesAway() {
+func (p *planner) lasts(scope Scope, d setting.Difference) {
+	if p.cluster == nil || !slices.Contains(p.cluster.Lasting, d.Setting) || !d.TakesAway() {
 		return
 	}
 	who := "the service"
-	if d.setting == SetProxy {
+	if d.Setting == setting.Proxy {
 		who = "the discovery image"
 	}
 	p.warn(Warning{
-		Key: "lasts/" + string(scope) + "/" + string(d.setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service takes nothing away", d.setting, orNothing(d.want.show(d.setting)), who, d.have.show(d.setting)),
+		Key: "lasts/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
+		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service takes nothing away", d.Setting, orNothing(d.Want.Show(d.Setting)), who, d.Have.Show(d.Setting)),
 		Next:    p.anew(),
 	})
 }
@@ -204,39 +206,39 @@ func (p *planner) anew() string {
 // barred says whether a setting is excluded by what the service goes on with: from such a
 // change on it refuses every one of the InfraEnv. One that it refuses already may be on
 // its way back.
-func (p *planner) barred(d difference, env *InfraEnv) bool {
-	rival := rivalOf(d.setting)
-	return p.cluster != nil && slices.Contains(p.cluster.Lasting, rival) && !empty(d.want) && !empty(env.Settings[rival]) && env.Image.State != ImageFailed
+func (p *planner) barred(d setting.Difference, env *InfraEnv) bool {
+	rival := setting.RivalOf(d.Setting)
+	return p.cluster != nil && slices.Contains(p.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) && env.Image.State != ImageFailed
 }
 
 // barredByImage says so of a setting of the cluster that its InfraEnvs have as well.
-func (p *planner) barredByImage(d difference) bool {
+func (p *planner) barredByImage(d setting.Difference) bool {
 	return p.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Owned && p.barred(d, &e) })
 }
 
 // rivalKept stands in the way of a change that the service cannot take.
-func (p *planner) rivalKept(d difference, env *InfraEnv) {
-	rival, remedy := rivalOf(d.setting), p.anew()
+func (p *planner) rivalKept(d setting.Difference, env *InfraEnv) {
+	rival, remedy := setting.RivalOf(d.Setting), p.anew()
 	if !p.cluster.State.installed() {
 		remedy = "undo the change, or " + remedy
 	}
 	p.block(Blocker{
-		Key: "infraenv/" + env.Name + "/rival", Scope: InfraEnvScope(env.Name), Reason: "RivalKept", Cure: CureNow, Field: string(d.setting),
-		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.setting, rival, env.Settings[rival].show(rival)),
+		Key: "infraenv/" + env.Name + "/rival", Scope: InfraEnvScope(env.Name), Reason: "RivalKept", Cure: CureNow, Field: string(d.Setting),
+		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, env.Settings[rival].Show(rival)),
 		Remedy:  remedy,
 	})
 }
 
 // imageDifferences compares what is said of an InfraEnv with it, but for what the
 // file overrides in the service's own words.
-func imageDifferences(want Settings, env *InfraEnv) []difference {
-	return slices.DeleteFunc(differences(want, env.Settings), func(d difference) bool { return slices.Contains(env.Overridden, d.setting) })
+func imageDifferences(want Settings, env *InfraEnv) []setting.Difference {
+	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool { return slices.Contains(env.Overridden, d.Setting) })
 }
 
 // newImageNeeded says whether something of an update is in the image.
 func (p *planner) newImageNeeded(update Action) bool {
-	for setting := range update.Settings {
-		if setting != SetNodeLabels {
+	for one := range update.Settings {
+		if one != setting.NodeLabels {
 			return true
 		}
 	}
@@ -288,7 +290,7 @@ func (p *planner) newImage(update Action) {
 	for _, c := range update.Changes {
 		fields = append(fields, c.Field)
 	}
-	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), few(booted))
+	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), names.Few(booted))
 	switch {
 	case len(booted) == 0:
 		p.act(update)
@@ -312,7 +314,7 @@ func (p *planner) mayResend(env *InfraEnv) bool {
 	}
 	p.warn(Warning{
 		Key: "infraenv/" + env.Name + "/resend", Scope: InfraEnvScope(env.Name), Reason: "NewImageNeeded",
-		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, few(booted)),
+		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.Few(booted)),
 		Next:    "add --reimage to have it sent and the hosts rebooted",
 	})
 	return false

@@ -1,5 +1,7 @@
 package install
 
+import "github.com/oaictl/oaictl/internal/setting"
+
 // importCluster has the service take in a cluster that something else installed,
 // so that hosts can be added to it. There is nothing about it to install.
 func (p *planner) importCluster() {
@@ -10,7 +12,7 @@ func (p *planner) importCluster() {
 			Message: "the file says that " + p.full() + " is installed already, so there is nothing to install", Remedy: "oaictl add-node -f FILE",
 		})
 	case p.cluster == nil:
-		settings := clusterSettings(p.spec)
+		settings := setting.OfCluster(p.spec)
 		p.act(Action{
 			Key: "cluster/import", Scope: ScopeCluster, Kind: ImportCluster, Name: p.name(),
 			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
@@ -26,15 +28,15 @@ func (p *planner) importCluster() {
 // markImported completes the record of an imported cluster: a service that takes
 // neither marks nor anything else with the import is told afterwards.
 func (p *planner) markImported() {
-	settings := clusterSettings(p.spec)
-	if settings[SetTags] == "" {
-		settings[SetTags] = ValueOf([]string{})
+	settings := setting.OfCluster(p.spec)
+	if settings[setting.Tags] == "" {
+		settings[setting.Tags] = setting.ValueOf([]string{})
 	}
 	if !p.spec.PullSecret().IsZero() {
-		settings[SetPullSecret] = ValueOf(resent)
+		settings[setting.PullSecret] = setting.ValueOf(resent)
 	}
 	p.act(Action{
 		Key: "cluster/mark", Scope: ScopeCluster, Kind: UpdateCluster, Target: p.cluster.ID, Name: p.name(),
-		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []Change{{Field: string(SetTags), To: "oaictl"}},
+		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []Change{{Field: string(setting.Tags), To: "oaictl"}},
 	})
 }

@@ -5,23 +5,25 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // toWrite says whether a difference of the cluster is to be written now. It tells
 // of those that cannot be.
-func (p *planner) toWrite(d difference) bool {
+func (p *planner) toWrite(d setting.Difference) bool {
 	switch p.keeping(d) {
-	case Frozen:
-		if d.known {
+	case setting.Frozen:
+		if d.Known {
 			p.drift(ScopeCluster, d, "cannot be changed after the cluster was registered")
 		}
 		return false
-	case Cleared:
+	case setting.Cleared:
 		return false
-	case Derived:
+	case setting.Derived:
 		p.derived(d)
 		return false
-	case NotYet:
+	case setting.NotYet:
 		return p.fitsHosts(d)
 	}
 	return true
@@ -31,35 +33,35 @@ func (p *planner) toWrite(d difference) bool {
 // addresses and the hosts, and that the file has otherwise. Before a host has
 // shown its networks they are nobody's, and with other virtual addresses they
 // become others.
-func (p *planner) derived(d difference) {
-	want := clusterSettings(p.spec)
+func (p *planner) derived(d setting.Difference) {
+	want := setting.OfCluster(p.spec)
 	moved := func(s Setting) bool {
 		value, said := want[s]
-		return said && !rules(s).same(value, p.cluster.Settings[s])
+		return said && !setting.Same(s, value, p.cluster.Settings[s])
 	}
-	if len(p.hostNetworks()) == 0 || moved(SetAPIVIPs) || moved(SetIngressVIPs) {
+	if len(p.hostNetworks()) == 0 || moved(setting.APIVIPs) || moved(setting.IngressVIPs) {
 		return
 	}
-	if file := texts(d.want); !slices.ContainsFunc(texts(d.have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
+	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
 		p.drift(ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
 		return
 	}
-	have := d.have.show(d.setting)
+	have := d.Have.Show(d.Setting)
 	p.block(Blocker{
-		Key: "cluster/" + string(d.setting), Scope: ScopeCluster, Reason: "MachineNetworkDiffers", Cure: CureFile, Field: string(d.setting),
-		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service works the machine network out of them, and takes it from nobody", have, d.want.show(d.setting)),
-		Remedy:  fmt.Sprintf("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.setting),
+		Key: "cluster/" + string(d.Setting), Scope: ScopeCluster, Reason: "MachineNetworkDiffers", Cure: CureFile, Field: string(d.Setting),
+		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service works the machine network out of them, and takes it from nobody", have, d.Want.Show(d.Setting)),
+		Remedy:  fmt.Sprintf("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
 	})
 }
 
 func containsPrefix(list []string, cidr string) bool {
-	return slices.ContainsFunc(list, func(text string) bool { return prefixText(text) == prefixText(cidr) })
+	return slices.ContainsFunc(list, func(text string) bool { return setting.Prefix(text) == setting.Prefix(cidr) })
 }
 
 // fitsHosts says whether a host has the network of the virtual addresses of the
 // file: the service takes other ones only then. Until the hosts are there that is
 // waited for.
-func (p *planner) fitsHosts(d difference) bool {
+func (p *planner) fitsHosts(d setting.Difference) bool {
 	vips := slices.Concat(p.spec.Spec.Network.VIPs.API, p.spec.Spec.Network.VIPs.Ingress)
 	if len(vips) == 0 {
 		return true // they are taken away
@@ -69,12 +71,12 @@ func (p *planner) fitsHosts(d difference) bool {
 	if err != nil || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(first) }) {
 		return true
 	}
-	key := "cluster/" + string(d.setting)
+	key := "cluster/" + string(d.Setting)
 	unseen := slices.ContainsFunc(p.matches.part, func(h *Host) bool { return !h.Inventory.Known })
 	if _, enough := p.enoughHosts(); !enough || unseen {
 		p.wait(Wait{
 			Key: key, Scope: ScopeCluster, Who: WhoMachine,
-			For: fmt.Sprintf("a host with an address in the network of %s: before, the service takes no change of %s", vips[0], d.setting),
+			For: fmt.Sprintf("a host with an address in the network of %s: before, the service takes no change of %s", vips[0], d.Setting),
 		})
 		return false
 	}
@@ -83,7 +85,7 @@ func (p *planner) fitsHosts(d difference) bool {
 		shown = append(shown, n.String())
 	}
 	p.block(Blocker{
-		Key: key, Scope: ScopeCluster, Reason: "VIPOutsideHostNetworks", Cure: CureFile, Field: string(d.setting),
+		Key: key, Scope: ScopeCluster, Reason: "VIPOutsideHostNetworks", Cure: CureFile, Field: string(d.Setting),
 		Message: fmt.Sprintf("no host has an address in the network of the virtual address %s: they have %s", vips[0], strings.Join(shown, ", ")),
 		Remedy:  "give spec.network.vips unused addresses of a network that the hosts have, or the hosts addresses in that of the virtual addresses",
 	})

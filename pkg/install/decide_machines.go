@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -270,9 +271,9 @@ func fetchText(f Fetched) string {
 	case f.Requests == 0:
 		return "nothing fetched by it yet"
 	case f.Size <= 0:
-		return sizeText64(f.Bytes) + " fetched"
+		return bytesize.Rough(f.Bytes) + " fetched"
 	}
-	return fmt.Sprintf("%s of %s fetched", sizeText64(f.Bytes), sizeText64(f.Size))
+	return fmt.Sprintf("%s of %s fetched", bytesize.Rough(f.Bytes), bytesize.Rough(f.Size))
 }
 
 // origin is where a URL points to, without the path that nobody is to guess.

@@ -3,6 +3,8 @@ package install
 import (
 	"slices"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // keyHold begins the keys of the waits for whoever holds the start.
@@ -43,8 +45,8 @@ func (c *Cluster) Held() (w Wait, is bool) {
 func (p *planner) presentCounts() Settings {
 	c := p.counts()
 	return Settings{
-		SetControlPlane: ValueOf(c.controlPlane), SetArbiters: ValueOf(c.arbiters),
-		SetWorkers: ValueOf(max(0, len(p.matches.part)-c.controlPlane-c.arbiters)),
+		setting.ControlPlane: setting.ValueOf(c.controlPlane), setting.Arbiters: setting.ValueOf(c.arbiters),
+		setting.Workers: setting.ValueOf(max(0, len(p.matches.part)-c.controlPlane-c.arbiters)),
 	}
 }
 
@@ -63,7 +65,7 @@ func (p *planner) released(counts Settings) bool {
 	if !p.cluster.Released && !stalled {
 		return false
 	}
-	if slices.ContainsFunc(differences(counts, p.cluster.Settings), func(d difference) bool { return d.known }) {
+	if slices.ContainsFunc(setting.Differences(counts, p.cluster.Settings), func(d setting.Difference) bool { return d.Known }) {
 		return false
 	}
 	if stalled && !p.now.Before(p.cluster.Stalled.Add(stallBear)) {

@@ -342,3 +342,10 @@ func (p *planner) cancelled() {
 	})
 	p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
 }
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

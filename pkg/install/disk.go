@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -95,26 +96,11 @@ func diskList(disks []Disk) string {
 	var names []string
 	for i := range disks {
 		if !disks[i].Media {
-			names = append(names, fmt.Sprintf("%s %s", disks[i].label(), sizeText64(disks[i].SizeBytes)))
+			names = append(names, fmt.Sprintf("%s %s", disks[i].label(), bytesize.Rough(disks[i].SizeBytes)))
 		}
 	}
 	if len(names) == 0 {
 		return "no disks"
 	}
 	return strings.Join(names, ", ")
-}
-
-func sizeText(bytes int) string { return sizeText64(int64(bytes)) }
-
-func sizeText64(bytes int64) string {
-	const kB, MB, GB = 1000, 1000 * 1000, 1000 * 1000 * 1000
-	switch {
-	case bytes >= 10*GB:
-		return fmt.Sprintf("%d GB", bytes/GB)
-	case bytes >= 10*MB:
-		return fmt.Sprintf("%d MB", bytes/MB)
-	case bytes >= 10*kB:
-		return fmt.Sprintf("%d kB", bytes/kB)
-	}
-	return fmt.Sprintf("%d bytes", bytes)
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -59,18 +60,18 @@ func TestDriftAfterTheStart(t *testing.T) {
 // version.
 func TestImmutableSettingsOfImages(t *testing.T) {
 	for name, test := range map[string]struct {
-		version install.Value
+		version setting.Value
 		told    bool
-	}{"the same": {install.ValueOf("4.20.1"), false}, "another": {install.ValueOf("4.19.1"), true}, "not said": {"", false}} {
+	}{"the same": {setting.ValueOf("4.20.1"), false}, "another": {setting.ValueOf("4.19.1"), true}, "not said": {"", false}} {
 		w := readyWorld(t, sample(3, 0))
 		env := &w.observed.InfraEnvs[0]
-		delete(env.Settings, install.SetVersion)
+		delete(env.Settings, setting.Version)
 		if test.version != "" {
-			env.Settings[install.SetVersion] = test.version
+			env.Settings[setting.Version] = test.version
 		}
 		plan := w.decide()
 		told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
-			return strings.HasPrefix(string(x.Scope), "infraenv/") && strings.Contains(x.Message, string(install.SetVersion))
+			return strings.HasPrefix(string(x.Scope), "infraenv/") && strings.Contains(x.Message, string(setting.Version))
 		})
 		if told != test.told || !hasKind(plan, install.StartInstall) {
 			t.Errorf("%s: %+v", name, plan)
@@ -100,12 +101,12 @@ func TestRolesWithHyperthreading(t *testing.T) {
 		if test.arbiters {
 			c.Spec.Topology.Arbiters = &one
 		}
-		w.observed.Cluster.Settings[install.SetHyperthreads] = install.ValueOf(test.have)
+		w.observed.Cluster.Settings[setting.Hyperthreads] = setting.ValueOf(test.have)
 		if differs := hasKind(w.decide(), install.UpdateCluster); differs == test.same {
 			t.Errorf("%s: %+v", name, w.decide().Actions)
 		}
 		w.observed.Cluster.State = install.ClusterInstalling
-		told := slices.ContainsFunc(w.decide().Warnings, func(x install.Warning) bool { return strings.Contains(x.Message, string(install.SetHyperthreads)) })
+		told := slices.ContainsFunc(w.decide().Warnings, func(x install.Warning) bool { return strings.Contains(x.Message, string(setting.Hyperthreads)) })
 		if told == test.same {
 			t.Errorf("%s, too late: %+v", name, w.decide().Warnings)
 		}
@@ -117,7 +118,7 @@ func TestRolesWithHyperthreading(t *testing.T) {
 func TestSettingsOfImagesOnly(t *testing.T) {
 	c := sample(3, 0)
 	w := readyWorld(t, c)
-	w.observed.Cluster.ImageOnly = []install.Setting{install.SetExtraNTP}
+	w.observed.Cluster.ImageOnly = []install.Setting{setting.ExtraNTP}
 	c.Spec.Network.Defaults.NTP = []string{"ntp.example.com"}
 	w.desired.Options.Reimage = true
 	if plan := w.decide(); hasKind(plan, install.UpdateCluster) || !hasKind(plan, install.UpdateInfraEnv) {
@@ -128,21 +129,21 @@ func TestSettingsOfImagesOnly(t *testing.T) {
 // TestLastingSettings warns of what is taken away from a service that goes on with it,
 // and of nothing else.
 func TestLastingSettings(t *testing.T) {
-	proxy := func(http, https, no string) install.Value {
-		return install.ValueOf(install.Proxy{HTTP: http, HTTPS: https, No: no})
+	proxy := func(http, https, no string) setting.Value {
+		return setting.ValueOf(setting.ProxyValue{HTTP: http, HTTPS: https, No: no})
 	}
 	for name, test := range map[string]struct {
 		have install.Settings
 		want func(*spec.ClusterSpec)
 		told string // who goes on with it, "" for nobody
 	}{
-		"time servers, none": {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
-		"more of them, none": {install.Settings{install.SetExtraNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
-		"others":             {install.Settings{install.SetNTP: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
-		"no proxy":           {install.Settings{install.SetProxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
-		"half a proxy":       {install.Settings{install.SetProxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
-		"another proxy":      {install.Settings{install.SetProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
-		"arguments, none":    {install.Settings{install.SetKernelArgs: install.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
+		"time servers, none": {install.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
+		"more of them, none": {install.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
+		"others":             {install.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
+		"no proxy":           {install.Settings{setting.Proxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
+		"half a proxy":       {install.Settings{setting.Proxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
+		"another proxy":      {install.Settings{setting.Proxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
+		"arguments, none":    {install.Settings{setting.KernelArgs: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
 	} {
 		c := sample(3, 0)
 		test.want(&c.Spec)
@@ -151,7 +152,7 @@ func TestLastingSettings(t *testing.T) {
 			w.desired.Options.Reimage = true
 			maps.Copy(w.observed.InfraEnvs[0].Settings, test.have)
 			if lasting {
-				w.observed.Cluster.Lasting = []install.Setting{install.SetProxy, install.SetExtraNTP, install.SetNTP}
+				w.observed.Cluster.Lasting = []install.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP}
 			}
 			plan := w.decide()
 			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
@@ -167,33 +168,33 @@ func TestLastingSettings(t *testing.T) {
 // TestRivalThatIsKept stands in the way of what excludes it: the service would have both,
 // and refuse every change from then on. Of what it refuses already there is a way back.
 func TestRivalThatIsKept(t *testing.T) {
-	for setting, rival := range map[install.Setting]install.Setting{install.SetNTP: install.SetExtraNTP, install.SetExtraNTP: install.SetNTP} {
+	for key, rival := range map[install.Setting]install.Setting{setting.NTP: setting.ExtraNTP, setting.ExtraNTP: setting.NTP} {
 		for name, test := range map[string]struct {
 			lasting bool
 			image   install.ImageState
 			told    bool
 		}{"a hub": {true, install.ImageReady, true}, "no hub": {false, install.ImageReady, false}, "refused": {true, install.ImageFailed, false}} {
 			c := sample(3, 0)
-			only := map[install.Setting]*[]string{install.SetNTP: &c.Spec.Network.NTP, install.SetExtraNTP: &c.Spec.Network.Defaults.NTP}
-			*only[setting] = []string{"b"}
+			only := map[install.Setting]*[]string{setting.NTP: &c.Spec.Network.NTP, setting.ExtraNTP: &c.Spec.Network.Defaults.NTP}
+			*only[key] = []string{"b"}
 			w := readyWorld(t, c)
 			w.desired.Options.Reimage = true
 			for _, settings := range []install.Settings{w.observed.Cluster.Settings, w.observed.InfraEnvs[0].Settings} {
-				delete(settings, setting)
+				delete(settings, key)
 			}
-			w.observed.InfraEnvs[0].Settings[rival] = install.ValueOf([]string{"a"})
+			w.observed.InfraEnvs[0].Settings[rival] = setting.ValueOf([]string{"a"})
 			w.observed.InfraEnvs[0].Image.State, w.observed.InfraEnvs[0].Owned = test.image, true
 			if test.lasting {
-				w.observed.Cluster.Lasting = []install.Setting{install.SetExtraNTP, install.SetNTP}
-				w.observed.Cluster.ImageOnly = []install.Setting{install.SetExtraNTP}
+				w.observed.Cluster.Lasting = []install.Setting{setting.ExtraNTP, setting.NTP}
+				w.observed.Cluster.ImageOnly = []install.Setting{setting.ExtraNTP}
 			}
 			plan := w.decide()
 			writes := hasKind(plan, install.UpdateInfraEnv) || hasKind(plan, install.UpdateCluster)
 			if hasReason(plan, "RivalKept") != test.told || writes == test.told {
-				t.Errorf("%s after %s, %s: actions %v, blockers %+v", setting, rival, name, keys(plan.Actions), plan.Blockers)
+				t.Errorf("%s after %s, %s: actions %v, blockers %+v", key, rival, name, keys(plan.Actions), plan.Blockers)
 			}
 			if test.told && !strings.Contains(plan.Next, "oaictl delete cluster lab") {
-				t.Errorf("%s after %s: next %q", setting, rival, plan.Next)
+				t.Errorf("%s after %s: next %q", key, rival, plan.Next)
 			}
 		}
 	}
@@ -204,8 +205,8 @@ func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 	c := sample(3, 2)
 	w := installedWithout(t, c, false)
 	w.desired.Options.AddNodes, w.observed.Cluster.State = true, install.ClusterAddingHosts
-	w.observed.Cluster.Lasting = []install.Setting{install.SetExtraNTP, install.SetNTP}
-	w.observed.InfraEnvs[0].Settings[install.SetNTP] = install.ValueOf([]string{"a"})
+	w.observed.Cluster.Lasting = []install.Setting{setting.ExtraNTP, setting.NTP}
+	w.observed.InfraEnvs[0].Settings[setting.NTP] = setting.ValueOf([]string{"a"})
 	for name, change := range map[string]func(){
 		"emptied":    func() { c.Spec.Network.NTP = []string{} },
 		"the others": func() { c.Spec.Network.NTP, c.Spec.Network.Defaults.NTP = nil, []string{"b"} },
@@ -264,7 +265,7 @@ func TestLateWorkers(t *testing.T) {
 	w.observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true}
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		h.State, h.Role = install.HostInstalled, install.Role(h.Settings[install.SetRole].Text())
+		h.State, h.Role = install.HostInstalled, install.Role(h.Settings[setting.Role].Text())
 	}
 	late := &w.observed.Hosts[3]
 	late.Day2 = true

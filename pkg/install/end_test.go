@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -55,7 +56,7 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0)})}
 		p.lose = func(a install.Action) error {
 			if a.Kind == install.UpdateHost && p.host(a.Target).ID == "host-cp-0" {
-				p.host(a.Target).Settings[install.SetHostname] = install.ValueOf("rewritten")
+				p.host(a.Target).Settings[setting.Hostname] = setting.ValueOf("rewritten")
 			}
 			return nil
 		}

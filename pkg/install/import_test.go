@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -43,7 +44,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("hub %v: writes %v", hub, got)
 		}
 		i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == install.RegisterInfraEnv })
-		if i < 0 || w.writes[i].Name != "lab" || w.writes[i].Settings[install.SetOSVersion].Text() != "4.21" || w.writes[i].Settings[install.SetVersion] != "" {
+		if i < 0 || w.writes[i].Name != "lab" || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" || w.writes[i].Settings[setting.Version] != "" {
 			t.Errorf("hub %v: the image: %+v", hub, w.writes)
 		}
 	}
@@ -99,7 +100,7 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	c.Spec.Discovery.OSVersion = "4.21"
 	w := installedWithout(t, c, false)
 	for _, env := range w.observed.InfraEnvs {
-		if env.Settings[install.SetOSVersion] != "" || env.Settings[install.SetVersion].Text() != "4.20" {
+		if env.Settings[setting.OSVersion] != "" || env.Settings[setting.Version].Text() != "4.20" {
 			t.Errorf("installed from %s", env.Settings)
 		}
 	}
@@ -108,7 +109,7 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == install.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[install.SetOSVersion].Text() != "4.21" {
+	if i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == install.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" {
 		t.Errorf("writes %v", keys(w.writes))
 	}
 }
@@ -119,7 +120,7 @@ func TestSharedNodeLabels(t *testing.T) {
 	c := sample(1, 0)
 	c.Spec.Hub.NodeLabels, c.Spec.Hosts[0].Labels = map[string]string{"site": "north"}, map[string]string{"rack": "a"}
 	w := readyWorld(t, c)
-	if got := w.observed.Hosts[0].Settings[install.SetLabels]; got != install.ValueOf(map[string]string{"rack": "a"}) {
+	if got := w.observed.Hosts[0].Settings[setting.Labels]; got != setting.ValueOf(map[string]string{"rack": "a"}) {
 		t.Errorf("labels %s", got)
 	}
 	c.Spec.Hub.NodeLabels = map[string]string{"site": "south"}

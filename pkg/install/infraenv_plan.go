@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -34,7 +35,7 @@ func InfraEnvPlans(c *spec.Cluster, have []InfraEnv) ([]InfraEnvPlan, error) {
 	own, taken := newOwnEnvs(c.Metadata.Name, have), map[int]bool{}
 	var plans []InfraEnvPlan
 	for place, arch := range arches {
-		settings, err := infraEnvSettings(c, arch)
+		settings, err := setting.OfInfraEnv(c, arch)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func InfraEnvPlans(c *spec.Cluster, have []InfraEnv) ([]InfraEnvPlan, error) {
 			if len(arches) == 1 {
 				return true
 			}
-			if reported := own[number].Settings[SetArch].Text(); reported != "" {
+			if reported := own[number].Settings[setting.Arch].Text(); reported != "" {
 				return reported == string(arch)
 			}
 			return number == place+1
@@ -56,7 +57,7 @@ func InfraEnvPlans(c *spec.Cluster, have []InfraEnv) ([]InfraEnvPlan, error) {
 				plan.Hosts = append(plan.Hosts, h.name)
 			}
 			if networks := networksOf(s.seats[number]); len(networks) > 0 {
-				plan.Settings[SetStaticNetwork] = ValueOf(networks)
+				plan.Settings[setting.StaticNetworks] = setting.ValueOf(networks)
 			}
 			plans = append(plans, plan)
 		}
@@ -84,14 +85,14 @@ func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat)
 
 // staticNetworkOf is the network of a host, nil where its network says itself
 // what it is.
-func staticNetworkOf(c *spec.Cluster, host *spec.Host) *StaticNetwork {
+func staticNetworkOf(c *spec.Cluster, host *spec.Host) *setting.StaticNetwork {
 	yaml, macs, ok := c.StaticNetwork(host)
 	if !ok {
 		return nil
 	}
-	network := &StaticNetwork{YAML: yaml}
+	network := &setting.StaticNetwork{YAML: yaml}
 	for _, mac := range macs {
-		network.MACs = append(network.MACs, MACInterface{MAC: normaliseMAC(mac.MAC), Name: mac.Name})
+		network.MACs = append(network.MACs, setting.MACInterface{MAC: setting.MAC(mac.MAC), Name: mac.Name})
 	}
 	return network
 }
@@ -104,11 +105,4 @@ func imageArch(c *spec.Cluster, host spec.Arch) spec.Arch {
 		return cmp.Or(host, spec.X86)
 	}
 	return arch
-}
-
-func firstMAC(n StaticNetwork) string {
-	if len(n.MACs) == 0 {
-		return n.YAML
-	}
-	return n.MACs[0].MAC
 }

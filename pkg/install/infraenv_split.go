@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 const (
@@ -29,10 +31,10 @@ const (
 // compressed.
 func networkRoom(settings Settings) int {
 	p := &packing{}
-	p.add(settings[SetDiscIgnition].Text())
-	p.add(base64.StdEncoding.EncodeToString([]byte(settings[SetTrustBundle].Text())))
-	p.add(settings[SetSSHKeys].Text())
-	p.add(string(settings[SetProxy]))
+	p.add(settings[setting.DiscIgnition].Text())
+	p.add(base64.StdEncoding.EncodeToString([]byte(settings[setting.TrustBundle].Text())))
+	p.add(settings[setting.SSHKeys].Text())
+	p.add(string(settings[setting.Proxy]))
 	return max(leastRoom, embedArea*(100-margin)/100-othersRoom-p.compressed())
 }
 
@@ -40,7 +42,7 @@ func networkRoom(settings Settings) int {
 type seat struct {
 	place   int // in the file
 	name    string
-	network *StaticNetwork // nil: the host's network says itself what it is
+	network *setting.StaticNetwork // nil: the host's network says itself what it is
 }
 
 // ownEnvs are the InfraEnvs of a cluster by their numbers: 1 is the one that is
@@ -159,13 +161,13 @@ func (s *split) owners() owners {
 		if !s.fits(number) {
 			continue
 		}
-		var networks []StaticNetwork
-		if env.Settings[SetStaticNetwork].Decode(&networks) != nil {
+		var networks []setting.StaticNetwork
+		if env.Settings[setting.StaticNetworks].Decode(&networks) != nil {
 			continue // it holds none
 		}
 		for i := range networks {
 			for _, m := range networks[i].MACs {
-				mac := normaliseMAC(m.MAC)
+				mac := setting.MAC(m.MAC)
 				if other, known := found[mac]; !known || number < other {
 					found[mac] = number
 				}
@@ -175,12 +177,12 @@ func (s *split) owners() owners {
 	return found
 }
 
-func (o owners) of(n *StaticNetwork) (number int, known bool) {
+func (o owners) of(n *setting.StaticNetwork) (number int, known bool) {
 	if n == nil {
 		return 0, false
 	}
 	for _, m := range n.MACs {
-		if number, known = o[normaliseMAC(m.MAC)]; known {
+		if number, known = o[setting.MAC(m.MAC)]; known {
 			return number, true
 		}
 	}
@@ -188,13 +190,13 @@ func (o owners) of(n *StaticNetwork) (number int, known bool) {
 }
 
 // networksOf are the networks of hosts, sorted by their first MAC addresses.
-func networksOf(seats []seat) []StaticNetwork {
-	var networks []StaticNetwork
+func networksOf(seats []seat) []setting.StaticNetwork {
+	var networks []setting.StaticNetwork
 	for _, h := range seats {
 		if h.network != nil {
 			networks = append(networks, *h.network)
 		}
 	}
-	slices.SortFunc(networks, func(a, b StaticNetwork) int { return cmp.Compare(firstMAC(a), firstMAC(b)) })
+	slices.SortFunc(networks, func(a, b setting.StaticNetwork) int { return cmp.Compare(setting.FirstMAC(a), setting.FirstMAC(b)) })
 	return networks
 }

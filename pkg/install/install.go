@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -79,7 +80,7 @@ func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observ
 	query := Query{
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
 		Adopt: desired.Options.Adopt, Run: desired.Options.Run,
-		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
+		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(desired.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(desired.Spec.Spec.Overrides.InfraEnv)),
 		Detail:     prior == nil || began.Sub(prior.detailed) >= detailInterval,
 		Poll:       i.poll,
@@ -227,7 +228,7 @@ func AsObserved(observed *Observed) *Desired {
 		}
 		hosts++
 	}
-	if value, said := c.Settings[SetControlPlane]; said && value.Decode(&controlPlane) == nil {
+	if value, said := c.Settings[setting.ControlPlane]; said && value.Decode(&controlPlane) == nil {
 		out.Spec.Topology.ControlPlane = &controlPlane
 	}
 	workers, none := max(0, hosts-controlPlane-arbiters), 0

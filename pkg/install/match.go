@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -133,7 +134,7 @@ func newIdentities(hosts []spec.Host) identities {
 		key := ""
 		switch {
 		case m.MAC != "":
-			key = "mac " + normaliseMAC(m.MAC)
+			key = "mac " + setting.MAC(m.MAC)
 		case m.Serial != "":
 			key = "serial " + m.Serial
 		case m.UUID != "":
@@ -156,7 +157,7 @@ func (ids identities) of(host *Host) []int {
 		"hostname " + inventory.Hostname, "bmc " + normaliseAddress(inventory.BMC),
 	}
 	for _, i := range inventory.Interfaces {
-		keys = append(keys, "mac "+normaliseMAC(i.MAC))
+		keys = append(keys, "mac "+setting.MAC(i.MAC))
 	}
 	var places []int
 	for _, key := range keys {
@@ -185,7 +186,7 @@ func identifies(match *spec.Match, host *Host) bool {
 	inventory := host.Inventory
 	check(match.UUID, strings.EqualFold(match.UUID, host.ID) || (inventory.UUID != "" && strings.EqualFold(match.UUID, inventory.UUID)))
 	check(match.MAC, slices.ContainsFunc(inventory.Interfaces, func(i Interface) bool {
-		return normaliseMAC(i.MAC) == normaliseMAC(match.MAC)
+		return setting.MAC(i.MAC) == setting.MAC(match.MAC)
 	}))
 	check(match.Serial, inventory.Serial == match.Serial)
 	check(match.Hostname, inventory.Hostname == match.Hostname)
@@ -197,10 +198,6 @@ func sameAddress(a, b string) bool {
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)
 	return errX == nil && errY == nil && x.Unmap() == y.Unmap()
-}
-
-func normaliseMAC(mac string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(mac)), "-", ":")
 }
 
 // label is what a person recognises a machine by.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // Memory is what a loop has learned and no observation shows: what was refused and
@@ -277,7 +278,7 @@ func fingerprint(a Action) string {
 	data, err := json.Marshal(struct {
 		Kind     Kind
 		Target   string
-		Settings map[Setting]Value
+		Settings map[Setting]setting.Value
 		Changes  []Change
 	}{a.Kind, a.Target, a.Settings, a.Changes})
 	if err != nil {

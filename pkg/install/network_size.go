@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // embedArea is how many bytes of compressed Ignition a live image has room for:
@@ -19,7 +21,7 @@ const embedArea = 256 << 10
 // compressed, of its discovery Ignition. It is an estimate from above: the
 // service makes a NetworkManager profile for every interface, or from OpenShift
 // 4.18 on a policy for every machine, which takes less.
-func StaticNetworkSize(networks []StaticNetwork) int {
+func StaticNetworkSize(networks []setting.StaticNetwork) int {
 	p := &packing{}
 	for i := range networks {
 		p.add(profilesText(i, &networks[i]))
@@ -71,7 +73,7 @@ func (p *packing) compressed() int {
 // machine at a place of its InfraEnv: which MAC address stands for which name,
 // and a profile of NetworkManager for every interface. It is not what
 // NetworkManager could read; it is as long, and as hard to compress.
-func profilesText(place int, n *StaticNetwork) string {
+func profilesText(place int, n *setting.StaticNetwork) string {
 	var out, pairs strings.Builder
 	file := func(name, content string) {
 		fmt.Fprintf(&out, `{"path":"/etc/assisted/network/host%d/%s","mode":384,"overwrite":true,"user":{"name":"root"},"contents":{"source":"data:text/plain;charset=utf-8;base64,`, place, name)
@@ -97,7 +99,7 @@ type profile struct {
 // profilesOf divides what an nmstate document says among the interfaces that it
 // names. It reads pairs and words and does not mind how they are nested, nor
 // whether they are YAML or JSON.
-func profilesOf(n *StaticNetwork) []*profile {
+func profilesOf(n *setting.StaticNetwork) []*profile {
 	words := splitWords(n.YAML)
 	joined := slices.ContainsFunc(words, func(w word) bool {
 		return w.key == "type" && w.value != "ethernet" || w.key == "link-aggregation"
@@ -108,9 +110,9 @@ func profilesOf(n *StaticNetwork) []*profile {
 			return all[i]
 		}
 		p := &profile{name: name}
-		fmt.Fprintf(&p.text, "[connection]\nid=%[1]s\nuuid=%[2]s\ntype=ethernet\ninterface-name=%[1]s\nautoconnect=true\nautoconnect-priority=1\n", name, uuidText(firstMAC(*n), name))
+		fmt.Fprintf(&p.text, "[connection]\nid=%[1]s\nuuid=%[2]s\ntype=ethernet\ninterface-name=%[1]s\nautoconnect=true\nautoconnect-priority=1\n", name, uuidText(setting.FirstMAC(*n), name))
 		if joined && len(all) > 0 {
-			fmt.Fprintf(&p.text, "master=%s\nslave-type=bond\n", uuidText(firstMAC(*n), all[0].name))
+			fmt.Fprintf(&p.text, "master=%s\nslave-type=bond\n", uuidText(setting.FirstMAC(*n), all[0].name))
 		}
 		p.text.WriteString("\n[ethernet]\n")
 		if mac != "" {

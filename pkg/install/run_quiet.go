@@ -3,6 +3,8 @@ package install
 import (
 	"fmt"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/names"
 )
 
 // quietBear is how long a run says nothing before it says what it still waits for, and
@@ -49,7 +51,7 @@ func (r *run) stillThere(plan Plan) {
 			for _, w := range plan.Waits {
 				waits = append(waits, w.For)
 			}
-			return "waiting for " + few(waits)
+			return "waiting for " + names.Few(waits)
 		}
 		return plan.Message
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -88,8 +89,8 @@ func TestSplit(t *testing.T) {
 			if i > 0 {
 				want = fmt.Sprintf("lab-%d", i+1)
 			}
-			var networks []install.StaticNetwork
-			if err := p.Settings[install.SetStaticNetwork].Decode(&networks); err != nil || p.Name != want || len(networks) != len(p.Hosts) {
+			var networks []setting.StaticNetwork
+			if err := p.Settings[setting.StaticNetworks].Decode(&networks); err != nil || p.Name != want || len(networks) != len(p.Hosts) {
 				t.Errorf("%s: %s has %d hosts and %d networks: %v", name, p.Name, len(p.Hosts), len(networks), err)
 			}
 			size := install.StaticNetworkSize(networks)
@@ -268,9 +269,9 @@ func FuzzStaticNetworkSize(f *testing.F) {
 	f.Add(`{"interfaces":[{"name":"eth0","ipv6":{"address":[{"ip":"fd10::1"}]}}]}`, "", "")
 	f.Add("a: [b, {c: \"d:e\"}]\n# f\n- g", "h", "i")
 	f.Fuzz(func(t *testing.T, document, name, address string) {
-		network := install.StaticNetwork{YAML: document, MACs: []install.MACInterface{{MAC: address, Name: name}}}
-		one := install.StaticNetworkSize([]install.StaticNetwork{network})
-		if two := install.StaticNetworkSize([]install.StaticNetwork{network, network}); one <= 0 || two < one {
+		network := setting.StaticNetwork{YAML: document, MACs: []setting.MACInterface{{MAC: address, Name: name}}}
+		one := install.StaticNetworkSize([]setting.StaticNetwork{network})
+		if two := install.StaticNetworkSize([]setting.StaticNetwork{network, network}); one <= 0 || two < one {
 			t.Errorf("one takes %d bytes, two take %d", one, two)
 		}
 	})

@@ -2,9 +2,11 @@ package install
 
 import (
 	"fmt"
+	"github.com/oaictl/oaictl/internal/setting"
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -69,7 +71,7 @@ func (f *following) nodes() {
 	if len(missing) > 0 {
 		f.add(Step{
 			Scope: ScopeCluster, Kind: InstallHost, Hosts: missing,
-			Message: "install each of " + few(missing) + " once it is ready; which disks it writes over is known when they have registered",
+			Message: "install each of " + names.Few(missing) + " once it is ready; which disks it writes over is known when they have registered",
 		})
 	}
 }
@@ -85,7 +87,7 @@ func (f *following) settings() {
 	ahead := *f.planner
 	ahead.plan = Plan{}
 	if ahead.cluster == nil { // as if it were registered
-		settings := clusterSettings(f.spec)
+		settings := setting.OfCluster(f.spec)
 		ahead.cluster = &Cluster{State: ClusterDiscovering, Settings: settings}
 		ahead.cluster.Owned = true
 		ahead.configureCluster()
@@ -124,11 +126,11 @@ func (f *following) machines() {
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(Step{
 			Scope: ScopeCluster, Kind: InsertMedia, Hosts: byBMC,
-			Message: "boot " + few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
+			Message: "boot " + names.Few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
 		})
 	}
 	if len(awaited) > 0 {
-		f.add(Step{Scope: ScopeCluster, Message: "wait for " + few(awaited) + " to boot the discovery image and register", Hosts: awaited})
+		f.add(Step{Scope: ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
 	}
 	if more := f.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w Wait) bool { return w.Key == "hosts/register" }) {
 		f.add(Step{Scope: ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
@@ -139,16 +141,16 @@ func (f *following) machines() {
 			booted = append(booted, f.hostName(h))
 		}
 		if slices.Sort(booted); len(booted) > 0 {
-			f.add(Step{Scope: ScopeCluster, Message: "wait for " + few(booted) + " to be rebooted into the new image", Hosts: booted})
+			f.add(Step{Scope: ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
 		}
 	}
 	if len(missing) == 0 {
 		return
 	}
 	if f.spec.Spec.InfraEnv.Ref != "" || f.spec.Spec.InfraEnv.Bind == spec.BindLate {
-		f.add(Step{Scope: ScopeCluster, Kind: BindHost, Message: "bind " + few(missing) + " to the cluster", Hosts: missing})
+		f.add(Step{Scope: ScopeCluster, Kind: BindHost, Message: "bind " + names.Few(missing) + " to the cluster", Hosts: missing})
 	}
-	f.add(Step{Scope: ScopeCluster, Kind: UpdateHost, Message: "configure " + few(missing) + " as the file says", Hosts: missing})
+	f.add(Step{Scope: ScopeCluster, Kind: UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
 }
 
 func theirBMCs(n int) string {
@@ -190,7 +192,7 @@ func (f *following) install() {
 	case len(f.matches.part) == 0, f.unnamedMissing() > 0:
 		text += "; which disks it writes over is known when they have registered"
 	case len(missing) > 0:
-		text += "; which disks of " + few(missing) + " it writes over is known when they have registered"
+		text += "; which disks of " + names.Few(missing) + " it writes over is known when they have registered"
 	}
 	f.add(Step{Scope: ScopeCluster, Kind: StartInstall, Message: text})
 }
@@ -216,7 +218,7 @@ func (f *following) ejected() []string {
 // results are the end: the credentials, as far as they are not on disk.
 func (f *following) results() {
 	if booted := f.ejected(); len(booted) > 0 {
-		f.add(Step{Scope: ScopeCluster, Kind: EjectMedia, Hosts: booted, Message: "eject the discovery image of " + few(booted) + " once each boots from its disk, and put its boot order back"})
+		f.add(Step{Scope: ScopeCluster, Kind: EjectMedia, Hosts: booted, Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
 	}
 	f.add(Step{Scope: ScopeCluster, Message: "wait for the installation to end"})
 	var names []string

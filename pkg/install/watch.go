@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/bytesize"
 )
 
 // watcher turns what changes between two observations into events.
@@ -245,7 +247,7 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 		}
 		once("wipe/"+x.Host+x.Disk, Event{
 			Type: EventHint, Host: x.Host, Key: "host/" + x.Host + "/disk", Reason: "DiskWillBeWiped",
-			Message: fmt.Sprintf("%s, %s, %s", x.Disk, sizeText64(x.Size), what),
+			Message: fmt.Sprintf("%s, %s, %s", x.Disk, bytesize.Rough(x.Size), what),
 		})
 	}
 	for _, x := range plan.Warnings {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,14 +29,14 @@ func (w *world) release(a install.Action) {
 // counted are the settings of a cluster that such a service takes until the
 // install starts, and others do not.
 func counted() []install.Setting {
-	return []install.Setting{install.SetControlPlane, install.SetArbiters}
+	return []install.Setting{setting.ControlPlane, setting.Arbiters}
 }
 
 // mayApprove refuses approvals that must never be asked for: of machines that
 // the file does not name, and where the service knows no approval.
 func (w *world) mayApprove(host *install.Host, a install.Action) error {
-	_, approves := a.Settings[install.SetApproved]
-	_, asks := host.Settings[install.SetApproved]
+	_, approves := a.Settings[setting.Approved]
+	_, asks := host.Settings[setting.Approved]
 	named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return host.ID == "host-"+s.Name })
 	switch {
 	case approves && !asks:
@@ -59,14 +60,14 @@ func (w *world) switchedOn(name string) bool {
 // wait for.
 func (w *world) enough() bool {
 	c, approved, wanted := w.observed.Cluster, 0, 0
-	for _, setting := range []install.Setting{install.SetControlPlane, install.SetWorkers, install.SetArbiters} {
+	for _, setting := range []install.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
 		n := 0
 		if value := c.Settings[setting]; value != "" && value.Decode(&n) == nil {
 			wanted += n
 		}
 	}
 	for i := range w.observed.Hosts {
-		if w.observed.Hosts[i].Settings[install.SetApproved] == install.ValueOf(true) {
+		if w.observed.Hosts[i].Settings[setting.Approved] == setting.ValueOf(true) {
 			approved++
 		}
 	}
@@ -84,17 +85,17 @@ func (w *world) disturbHub(random *rand.Rand) {
 	case 2:
 		o.Cluster.Stalled = o.At.Add(-time.Duration(random.IntN(60)) * time.Second)
 	case 3:
-		o.Cluster.Settings[install.SetWorkers] = install.ValueOf(random.IntN(4))
+		o.Cluster.Settings[setting.Workers] = setting.ValueOf(random.IntN(4))
 	case 4:
 		o.Cluster.Unrecorded = true
 	case 5:
-		o.Cluster.Settings[install.SetControlPlane] = install.ValueOf([]int{1, 3, 5}[random.IntN(3)])
+		o.Cluster.Settings[setting.ControlPlane] = setting.ValueOf([]int{1, 3, 5}[random.IntN(3)])
 	case 6:
-		o.Cluster.Settings[install.SetArbiters] = install.ValueOf(random.IntN(2))
+		o.Cluster.Settings[setting.Arbiters] = setting.ValueOf(random.IntN(2))
 	}
 	for i := range o.Hosts {
 		if random.IntN(8) == 0 {
-			o.Hosts[i].Settings[install.SetApproved] = install.ValueOf(random.IntN(2) == 0)
+			o.Hosts[i].Settings[setting.Approved] = setting.ValueOf(random.IntN(2) == 0)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -58,7 +59,7 @@ func (w *world) apply(a install.Action) error {
 		o.Others = slices.DeleteFunc(o.Others, func(r install.ClusterRef) bool { return r.ID == a.Target })
 	case install.UpdateCluster, install.SetOverrides, install.IgnoreValidations:
 		maps.Copy(o.Cluster.Settings, a.Settings)
-		o.Cluster.Owned = o.Cluster.Owned || a.Settings[install.SetTags] != ""
+		o.Cluster.Owned = o.Cluster.Owned || a.Settings[setting.Tags] != ""
 	case install.UploadManifest:
 		for _, m := range w.desired.Spec.ManifestFiles() {
 			if string(m.Folder)+"/"+m.Name == a.Name {
@@ -92,10 +93,10 @@ func (w *world) apply(a install.Action) error {
 			return err
 		}
 		maps.Copy(host.Settings, a.Settings)
-		for _, setting := range []install.Setting{install.SetFencing, install.SetEndpointHeaders, install.SetHostExtra} {
+		for _, setting := range []install.Setting{setting.Fencing, setting.EndpointHeaders, setting.HostExtra} {
 			delete(host.Settings, setting) // not given back
 		}
-		if disk, ok := a.Settings[install.SetDisk]; ok {
+		if disk, ok := a.Settings[setting.Disk]; ok {
 			host.Disk = disk.Text()
 		}
 	case install.BindHost:
@@ -197,7 +198,7 @@ func (w *world) pass() {
 		case install.HostDiscovering:
 			h.State = install.HostReady
 		case install.HostReady:
-			if w.hub && h.Day2 && h.Settings[install.SetApproved] == install.ValueOf(true) {
+			if w.hub && h.Day2 && h.Settings[setting.Approved] == setting.ValueOf(true) {
 				h.State = install.HostInstalling
 			}
 		case install.HostPreparing, install.HostInstalling, install.HostNeedsUser:
@@ -231,7 +232,7 @@ func (w *world) pass() {
 		o.Cluster.InstallCompleted, o.Cluster.Unrecorded = o.At, w.hub
 		for i := range o.Hosts {
 			o.Hosts[i].State, o.Hosts[i].Role = install.HostInstalled, install.RoleControlPlane
-			if role := o.Hosts[i].Settings[install.SetRole]; role != "" {
+			if role := o.Hosts[i].Settings[setting.Role]; role != "" {
 				o.Hosts[i].Role = install.Role(role.Text())
 			}
 		}
@@ -261,7 +262,7 @@ func (w *world) bootHosts() {
 		host := machine(want.Name, want.Match.MAC, i)
 		host.InfraEnvID, host.Registered = w.observed.InfraEnvs[from].ID, w.observed.At
 		if w.hub {
-			host.Settings[install.SetApproved] = install.ValueOf(false)
+			host.Settings[setting.Approved] = setting.ValueOf(false)
 		}
 		if w.observed.Cluster.State == install.ClusterAddingHosts && !late {
 			host.Day2, host.Role = true, install.RoleWorker
@@ -397,7 +398,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Cluster.State = all[random.IntN(len(all))]
 	}
 	if random.IntN(4) == 0 {
-		o.Cluster.Settings[install.SetAPIVIPs] = install.ValueOf([]string{"192.168.127.77"})
+		o.Cluster.Settings[setting.APIVIPs] = setting.ValueOf([]string{"192.168.127.77"})
 	}
 	if random.IntN(4) == 0 {
 		o.Others = append(o.Others, install.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
@@ -406,7 +407,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Cluster.Owned, o.Cluster.MarkedAnytime, w.desired.Options.Adopt = false, w.hub, o.Cluster.ID
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
-		o.InfraEnvs[0].Settings[install.SetKernelArgs] = install.ValueOf([]string{"somebody=else"})
+		o.InfraEnvs[0].Settings[setting.KernelArgs] = setting.ValueOf([]string{"somebody=else"})
 		o.InfraEnvs[0].Image.Expires = o.At
 	}
 	if random.IntN(8) == 0 && len(o.InfraEnvs) > 0 {
@@ -420,7 +421,7 @@ func (w *world) disturb(random *rand.Rand) {
 	if random.IntN(4) == 0 {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
 		if w.hub {
-			stranger.Settings[install.SetApproved] = install.ValueOf(false)
+			stranger.Settings[setting.Approved] = setting.ValueOf(false)
 		}
 		o.Hosts = append(o.Hosts, stranger)
 		w.desired.Spec.Spec.AcceptUnknownHosts = random.IntN(3) == 0

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -53,7 +54,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	host, env := x.registers(t), x.namespace+"/"+x.cluster.Metadata.Name
 	plane := x.through(t, w())
 	update := install.Action{
-		Kind: install.UpdateHost, Scope: install.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: install.Settings{install.SetApproved: install.ValueOf(true)},
+		Kind: install.UpdateHost, Scope: install.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: install.Settings{setting.Approved: setting.ValueOf(true)},
 	}
 	if err := plane.Act(t.Context(), &install.Desired{Spec: x.cluster}, update); err != nil {
 		return err

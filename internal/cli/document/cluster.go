@@ -3,6 +3,7 @@ package document
 import (
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -96,7 +97,7 @@ type InfraEnv struct {
 // OfInfraEnv is the form of an InfraEnv.
 func OfInfraEnv(e install.InfraEnv) InfraEnv {
 	return InfraEnv{
-		ID: e.ID, Name: e.Name, ClusterID: e.ClusterID, Owned: e.Owned, Created: moment(e.Created), Arch: e.Settings[install.SetArch].Text(),
+		ID: e.ID, Name: e.Name, ClusterID: e.ClusterID, Owned: e.Owned, Created: moment(e.Created), Arch: e.Settings[setting.Arch].Text(),
 		Image: e.Image.State, ImageType: e.Image.Type, ImageCreated: moment(e.Image.Created), ImageExpires: moment(e.Image.Expires),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -106,13 +107,13 @@ func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
 }
 
 // networks are the static networks that the service has for a host's InfraEnv.
-func (d *discovery) networks(ctx context.Context, host string) ([]install.StaticNetwork, error) {
+func (d *discovery) networks(ctx context.Context, host string) ([]setting.StaticNetwork, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	var networks []install.StaticNetwork
-	if value, said := env.Settings[install.SetStaticNetwork]; said {
+	var networks []setting.StaticNetwork
+	if value, said := env.Settings[setting.StaticNetworks]; said {
 		err = value.Decode(&networks)
 	}
 	return networks, err

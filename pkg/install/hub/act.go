@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -247,7 +248,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, adopts := a.action.Settings[install.SetTags]; adopts {
+	if _, adopts := a.action.Settings[setting.Tags]; adopts {
 		if _, err := a.some(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []path{{"metadata", "labels", hubapi.LabelCluster}}); err != nil {
 			return err
 		}
@@ -258,7 +259,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 // unclassify deletes the AgentClassifications of the cluster that the file does not
 // have any more.
 func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructured) error {
-	if _, said := a.action.Settings[install.SetClassified]; !said {
+	if _, said := a.action.Settings[setting.Classified]; !said {
 		return nil
 	}
 	for _, u := range a.ours(agentClassifications()) {
@@ -283,12 +284,12 @@ func (a *actor) needs(want *unstructured.Unstructured) bool {
 	name := strings.TrimPrefix(want.GetName(), a.cluster+"-")
 	switch want.GetKind() {
 	case hubapi.KindAgentClassification:
-		return has(install.SetClassified)
+		return has(setting.Classified)
 	case hubapi.KindSecret:
 		isEndpoint := name == "ignition-ca"
-		return isEndpoint && has(install.SetIgnEndpoint) || !isEndpoint && has(install.SetPullSecret)
+		return isEndpoint && has(setting.IgnEndpoint) || !isEndpoint && has(setting.PullSecret)
 	case hubapi.KindConfigMap:
-		return name == "mirrors" && has(install.SetInstallConfig, install.SetDiscIgnition, install.SetTrustBundle)
+		return name == "mirrors" && has(setting.InstallConfig, setting.DiscIgnition, setting.TrustBundle)
 	}
 	return false
 }

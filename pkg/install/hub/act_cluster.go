@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -40,8 +41,8 @@ func (a *actor) startInstall(ctx context.Context) error {
 	}
 	want := map[string]any{"spec": map[string]any{"holdInstallation": false}}
 	paths := []path{{"spec", "holdInstallation"}}
-	for _, setting := range []install.Setting{install.SetControlPlane, install.SetWorkers, install.SetArbiters} {
-		value, said := a.action.Settings[setting]
+	for _, key := range []install.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
+		value, said := a.action.Settings[key]
 		if !said {
 			continue
 		}
@@ -49,8 +50,8 @@ func (a *actor) startInstall(ctx context.Context) error {
 		if err := value.Decode(&count); err != nil {
 			return err
 		}
-		way := installPaths(setting)[0]
-		if count == 0 && setting == install.SetArbiters {
+		way := installPaths(key)[0]
+		if count == 0 && key == setting.Arbiters {
 			if _, there, _ := unstructured.NestedFieldNoCopy(live.Object, way...); !there {
 				continue // none is what there is where nothing is said
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -75,8 +76,8 @@ func (a *actor) host() *spec.Host {
 
 // hostSecrets applies the Secrets that the host's settings refer to.
 func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructured) error {
-	_, fencing := a.action.Settings[install.SetFencing]
-	_, token := a.action.Settings[install.SetEndpointToken]
+	_, fencing := a.action.Settings[setting.Fencing]
+	_, token := a.action.Settings[setting.EndpointToken]
 	host := a.host()
 	if host == nil || !fencing && !token {
 		return nil
@@ -126,62 +127,62 @@ func besideAgent(secret, agent *unstructured.Unstructured) {
 // to (agent-install.openshift.io/v1beta1).
 func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
 	fields := map[string]any{}
-	for setting, value := range a.action.Settings {
-		switch setting {
-		case install.SetApproved:
-			fields["approved"] = value == install.ValueOf(true)
-		case install.SetRole:
+	for key, value := range a.action.Settings {
+		switch key {
+		case setting.Approved:
+			fields["approved"] = value == setting.ValueOf(true)
+		case setting.Role:
 			fields["role"] = install.RoleWord(install.Role(value.Text()))
-		case install.SetHostname:
+		case setting.Hostname:
 			fields["hostname"] = value.Text()
-		case install.SetDisk:
+		case setting.Disk:
 			fields["installation_disk_id"] = value.Text()
 			if path, _, _ := unstructured.NestedString(live.Object, "spec", "installation_disk_path"); path != "" {
 				fields["installation_disk_path"] = nil // one of them only
 			}
-		case install.SetPool:
+		case setting.Pool:
 			fields["machineConfigPool"] = value.Text()
-		case install.SetArgs:
+		case setting.Args:
 			fields["installerArgs"] = string(value)
-		case install.SetIgnition:
+		case setting.Ignition:
 			fields["ignitionConfigOverrides"] = value.Text()
-		case install.SetLabels:
+		case setting.Labels:
 			labels, err := a.labels(live, value)
 			if err != nil {
 				return nil, err
 			}
 			fields["nodeLabels"] = labels
-		case install.SetEndpointHeaders:
+		case setting.EndpointHeaders:
 			var headers map[string]string
 			if err := value.Decode(&headers); err != nil {
 				return nil, err
 			}
 			fields["ignitionEndpointHTTPHeaders"] = anyMap(headers)
-		case install.SetFencing:
+		case setting.Fencing:
 			if host := a.host(); host != nil {
 				fields["fencingCredentialsSecretRef"] = objects.FencingSecretName(a.desired.Spec, host)
 			}
-		case install.SetEndpointToken:
+		case setting.EndpointToken:
 			if host := a.host(); host != nil {
 				fields["ignitionEndpointTokenReference"] = map[string]any{"name": objects.TokenSecretName(a.desired.Spec, host), "namespace": a.at.namespace}
 			}
 		default:
-			return nil, noPlace(setting)
+			return nil, noPlace(key)
 		}
 	}
 	return fields, nil
 }
 
-func noPlace(setting install.Setting) error {
+func noPlace(key install.Setting) error {
 	return &install.Fault{
-		Code: install.CodeInput, Op: "configure the host:", On: string(setting), Permanent: true,
+		Code: install.CodeInput, Op: "configure the host:", On: string(key), Permanent: true,
 		Err: errors.New("a hub has no place for it"), Next: "leave it out of the file, or install through the REST service (--backend rest)",
 	}
 }
 
 // labels are the labels that a node shall have; those that it shall not have any
 // more are taken away, but for what it inherits.
-func (a *actor) labels(live *unstructured.Unstructured, value install.Value) (map[string]any, error) {
+func (a *actor) labels(live *unstructured.Unstructured, value setting.Value) (map[string]any, error) {
 	var labels map[string]string
 	if err := value.Decode(&labels); err != nil {
 		return nil, err
@@ -273,27 +274,27 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 // action's settings come to.
 func (a *actor) machineFields(machine *unstructured.Unstructured) (notes, fields map[string]any, err error) {
 	notes, fields = map[string]any{}, map[string]any{}
-	for setting, value := range a.action.Settings {
-		switch setting {
-		case install.SetRole:
+	for key, value := range a.action.Settings {
+		switch key {
+		case setting.Role:
 			notes[hubapi.AnnotationBMACRole] = install.RoleWord(install.Role(value.Text()))
-		case install.SetHostname:
+		case setting.Hostname:
 			notes[hubapi.AnnotationBMACHostname] = value.Text()
-		case install.SetPool:
+		case setting.Pool:
 			notes[hubapi.AnnotationBMACMachineConfigPool] = value.Text()
-		case install.SetArgs:
+		case setting.Args:
 			notes[hubapi.AnnotationBMACInstallerArgs] = string(value)
-		case install.SetIgnition:
+		case setting.Ignition:
 			notes[hubapi.AnnotationBMACIgnitionOverrides] = value.Text()
-		case install.SetLabels:
+		case setting.Labels:
 			if err := labelNotes(notes, machine, value); err != nil {
 				return nil, nil, err
 			}
-		case install.SetFencing:
+		case setting.Fencing:
 			if host := a.host(); host != nil {
 				notes[hubapi.AnnotationBMACFencingSecret] = objects.FencingSecretName(a.desired.Spec, host)
 			}
-		case install.SetDisk:
+		case setting.Disk:
 			if host := a.host(); host != nil {
 				fields["rootDeviceHints"] = hints(host.Disk.Hints)
 			}
@@ -304,7 +305,7 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (notes, fields
 
 // labelNotes are annotations for the labels of a node. Those of before go, or the
 // controller would add them again.
-func labelNotes(notes map[string]any, machine *unstructured.Unstructured, value install.Value) error {
+func labelNotes(notes map[string]any, machine *unstructured.Unstructured, value setting.Value) error {
 	var labels map[string]string
 	if err := value.Decode(&labels); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -81,7 +82,7 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 	if _, live, err := a.current(); err == nil {
 		set = currentImageSet(live)
 	}
-	_, versioned := a.action.Settings[install.SetOSVersion]
+	_, versioned := a.action.Settings[setting.OSVersion]
 	made, err := a.objects(render.Options{ImageSet: set, Installed: versioned, InfraEnvs: []install.InfraEnvPlan{plan}})
 	if err == nil && len(made.InfraEnvs) != 1 {
 		err = errors.New("the file uses an InfraEnv that exists, and makes none")
@@ -112,7 +113,7 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 	if i := slices.IndexFunc(plans, func(p install.InfraEnvPlan) bool { return p.Name == a.action.Name }); i >= 0 {
 		return plans[i], nil
 	}
-	arch := spec.Arch(a.action.Settings[install.SetArch].Text())
+	arch := spec.Arch(a.action.Settings[setting.Arch].Text())
 	own := install.InfraEnvPlan{Name: a.action.Name, Arch: arch, Settings: a.action.Settings}
 	for _, p := range plans {
 		if p.Arch == arch || arch == "" {
@@ -145,7 +146,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, networks := a.action.Settings[install.SetStaticNetwork]; networks {
+	if _, networks := a.action.Settings[setting.StaticNetworks]; networks {
 		if err := a.networks(ctx, want); err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, labels := a.action.Settings[install.SetNodeLabels]; labels {
+	if _, labels := a.action.Settings[setting.NodeLabels]; labels {
 		if live, err = a.passOn(ctx, live, want.InfraEnv); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -28,7 +29,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[install.SetArch].Text()), Hosts: []string{host.Name}}
+	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[setting.Arch].Text()), Hosts: []string{host.Name}}
 	options := render.Options{InfraEnvs: []install.InfraEnvPlan{boots}}
 	if deployment, live, err := a.current(); err == nil {
 		options.ImageSet = currentImageSet(live)

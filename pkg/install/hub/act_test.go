@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -131,7 +132,7 @@ func TestUpdate(t *testing.T) {
 	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("the webhook's field", func(o *install.Observed) bool { return o.Cluster.Settings[install.SetUserManaged] == "false" })
+	s.until("the webhook's field", func(o *install.Observed) bool { return o.Cluster.Settings[setting.UserManaged] == "false" })
 	s.calls.take()
 	s.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.200"}
 	s.desired.Spec.Spec.SSHKeys = nil // left out, and so left alone
@@ -256,21 +257,21 @@ func TestConflictNamesTheOther(t *testing.T) {
 		"a field": {
 			agentInstalls(), `{"spec":{"apiVIPs":["192.168.127.7"]}}`,
 			func(o *install.Observed) bool {
-				return strings.Contains(string(o.Cluster.Settings[install.SetAPIVIPs]), "127.7")
+				return strings.Contains(string(o.Cluster.Settings[setting.APIVIPs]), "127.7")
 			},
 			"spec.apiVIPs is owned by argocd",
 		},
 		"a label of nodes": {
 			infraEnvs(), `{"metadata":{"labels":{"example.com/site":"south"}}}`,
 			func(o *install.Observed) bool {
-				return strings.Contains(string(o.InfraEnvs[0].Settings[install.SetNodeLabels]), "south")
+				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "south")
 			},
 			"metadata.labels.example.com/site is owned by argocd",
 		},
 		"which labels nodes get": {
 			infraEnvs(), `{"metadata":{"annotations":{"infraenv.agent-install.openshift.io/propagate-node-labels":"example.com/row"}}}`,
 			func(o *install.Observed) bool {
-				return strings.Contains(string(o.InfraEnvs[0].Settings[install.SetNodeLabels]), "row")
+				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "row")
 			},
 			"metadata.annotations.infraenv.agent-install.openshift.io/propagate-node-labels is owned by argocd",
 		},

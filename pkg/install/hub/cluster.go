@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -30,7 +31,7 @@ type cluster struct {
 }
 
 // saying is how an object gives back a setting, and what was said.
-type saying struct{ read, said install.Value }
+type saying struct{ read, said setting.Value }
 
 func newCluster() *cluster {
 	return &cluster{

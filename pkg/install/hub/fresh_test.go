@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -69,7 +70,7 @@ func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan := install.Decide(&install.Desired{Spec: other}, o, install.Memory{}, o.At)
-			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(install.SetHyperthreads) {
+			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(setting.Hyperthreads) {
 				t.Errorf("other roles: %+v", plan.Actions)
 			}
 		})
@@ -100,7 +101,7 @@ func TestTimeServersOfAPool(t *testing.T) {
 			plan := wantNothing(t, p, c)
 			warned := false
 			for _, w := range plan.Warnings {
-				warned = warned || strings.Contains(w.Message, string(install.SetExtraNTP))
+				warned = warned || strings.Contains(w.Message, string(setting.ExtraNTP))
 			}
 			if warned != test.warn {
 				t.Errorf("warnings %+v", plan.Warnings)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -32,7 +33,7 @@ func TestNodeLabels(t *testing.T) {
 	s.settle()
 	s.another(infraEnvs(), `{"metadata":{"labels":{"example.com/hall":"b"}}}`)
 	s.until("the other's label", func(o *install.Observed) bool {
-		return strings.Contains(string(o.InfraEnvs[0].Settings[install.SetNodeLabels]), `"b"`)
+		return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), `"b"`)
 	})
 	last := slices.MaxFunc(o.Hosts, func(a, b install.Host) int { return a.Registered.Compare(b.Registered) })
 	s.eventually("the next second: times on a hub have no parts of it", func() bool { return time.Now().Unix() > last.Registered.Unix() })
@@ -135,7 +136,7 @@ func TestContestedAgent(t *testing.T) {
 	if _, err := s.client(agents()).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
-	o := s.until("their name", func(o *install.Observed) bool { return o.Hosts[0].Settings[install.SetHostname].Text() == "theirs" })
+	o := s.until("their name", func(o *install.Observed) bool { return o.Hosts[0].Settings[setting.Hostname].Text() == "theirs" })
 	var refused error
 	for _, action := range install.Decide(s.desired, o, install.Memory{}, o.At).Actions {
 		if action.Kind == install.UpdateHost {

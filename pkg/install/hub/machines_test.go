@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -40,8 +41,8 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	action := install.Action{
 		Key: "host/cp-0/update", Scope: install.HostScope("cp-0"), Kind: install.UpdateHost, Target: name, InfraEnv: s.namespace + "/" + s.namespace, Name: "cp-0",
 		Settings: install.Settings{
-			install.SetRole: install.ValueOf("control-plane"), install.SetHostname: install.ValueOf("cp-0"), install.SetApproved: install.ValueOf(true),
-			install.SetLabels: install.ValueOf(map[string]string{"rack": "a"}), install.SetArgs: install.ValueOf([]string{"--append-karg", "x=y"}),
+			setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0"), setting.Approved: setting.ValueOf(true),
+			setting.Labels: setting.ValueOf(map[string]string{"rack": "a"}), setting.Args: setting.ValueOf([]string{"--append-karg", "x=y"}),
 		},
 	}
 	for range 2 {
@@ -65,9 +66,9 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("the labels", func(o *install.Observed) bool {
-		return strings.Contains(string(o.Hosts[0].Settings[install.SetLabels]), "rack")
+		return strings.Contains(string(o.Hosts[0].Settings[setting.Labels]), "rack")
 	})
-	action.Settings = install.Settings{install.SetLabels: install.ValueOf(map[string]string{"row": "1"})}
+	action.Settings = install.Settings{setting.Labels: setting.ValueOf(map[string]string{"row": "1"})}
 	for range 2 {
 		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
 			t.Fatal(err)
@@ -255,7 +256,7 @@ func TestStaticNetworks(t *testing.T) {
 	if place("nmstateconfigs/"+s.namespace+"-cp-0") < 0 || place("nmstateconfigs") > place("infraenvs") || place("infraenvs") < 0 {
 		t.Errorf("writes %v", writes)
 	}
-	if o := s.observe(); len(o.InfraEnvs) != 1 || !strings.Contains(string(o.InfraEnvs[0].Settings[install.SetStaticNetwork]), "192.168.127.11") {
+	if o := s.observe(); len(o.InfraEnvs) != 1 || !strings.Contains(string(o.InfraEnvs[0].Settings[setting.StaticNetworks]), "192.168.127.11") {
 		t.Errorf("InfraEnvs %+v", o.InfraEnvs)
 	}
 	s.desired.Spec.Spec.Hosts[1].Net = nil

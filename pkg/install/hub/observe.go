@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -143,13 +144,13 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 	cluster.ClusterRef = ref
 	observed.Cluster = cluster
 	awaitHosts(observed)
-	if cluster.Settings[install.SetClassified], err = at.classified(ref.Name); err != nil {
+	if cluster.Settings[setting.Classified], err = at.classified(ref.Name); err != nil {
 		return err
 	}
 	for i := range observed.InfraEnvs {
 		env := &observed.InfraEnvs[i]
-		if version := cluster.Settings[install.SetVersion]; version != "" && env.Settings[install.SetVersion] == "" {
-			env.Settings[install.SetVersion] = version
+		if version := cluster.Settings[setting.Version]; version != "" && env.Settings[setting.Version] == "" {
+			env.Settings[setting.Version] = version
 		}
 		memory.asSaid(env.ID, env.Settings)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -47,9 +48,9 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
 		Settings:    clusterSettings(aci, made.GetAnnotations(), made.GetLabels(), image, ca),
 		Manifests:   manifestsOf(at, aci),
-		ImageOnly:   []install.Setting{install.SetExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
-		Lasting:     []install.Setting{install.SetProxy, install.SetExtraNTP, install.SetNTP},
-		Changeable:  []install.Setting{install.SetControlPlane, install.SetArbiters}, // provisionRequirements, which freezes when the install starts
+		ImageOnly:   []install.Setting{setting.ExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
+		Lasting:     []install.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP},
+		Changeable:  []install.Setting{setting.ControlPlane, setting.Arbiters}, // provisionRequirements, which freezes when the install starts
 		Validations: validationsOf(status.ValidationsInfo),
 		Preparation: preparationOf(status.Conditions),
 		Hold:        holderOf(deployment, made, aci.Spec.HoldInstallation),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -19,72 +20,72 @@ import (
 func clusterSettings(wire *hive.AgentClusterInstall, notes, labels map[string]string, image imageSetRecord, endpointCA string) install.Settings {
 	s := install.Settings{}
 	set := &wire.Spec
-	text(s, install.SetVersion, image.version)
-	text(s, install.SetReleaseImage, image.release)
+	text(s, setting.Version, image.version)
+	text(s, setting.ReleaseImage, image.release)
 	if n := set.ProvisionRequirements.ControlPlaneAgents; n > 0 {
-		s[install.SetControlPlane] = install.ValueOf(n)
+		s[setting.ControlPlane] = setting.ValueOf(n)
 	}
-	s[install.SetWorkers] = install.ValueOf(set.ProvisionRequirements.WorkerAgents)
-	s[install.SetArbiters] = install.ValueOf(set.ProvisionRequirements.ArbiterAgents)
-	text(s, install.SetSSHKeys, set.SSHPublicKey)
+	s[setting.Workers] = setting.ValueOf(set.ProvisionRequirements.WorkerAgents)
+	s[setting.Arbiters] = setting.ValueOf(set.ProvisionRequirements.ArbiterAgents)
+	text(s, setting.SSHKeys, set.SSHPublicKey)
 	networkSettings(s, wire)
 	platformSettings(s, wire)
-	text(s, install.SetHyperthreads, hyperthreads(set.ControlPlane, set.Arbiter, set.Compute))
-	s[install.SetSchedulableCP] = install.ValueOf(set.MastersSchedulable)
+	text(s, setting.Hyperthreads, hyperthreads(set.ControlPlane, set.Arbiter, set.Compute))
+	s[setting.SchedulableCP] = setting.ValueOf(set.MastersSchedulable)
 	if e := set.DiskEncryption; e != nil {
-		var tang []install.Tang
+		var tang []setting.Tang
 		if e.TangServers != "" && json.Unmarshal([]byte(e.TangServers), &tang) != nil {
 			tang = nil // not readable, and so not what the file says
 		}
-		s[install.SetDiskEncrypt] = install.ValueOf(install.DiskEncryption{On: e.EnableOn, Mode: e.Mode, Tang: tang})
+		s[setting.DiskEncrypt] = setting.ValueOf(setting.DiskEncryption{On: e.EnableOn, Mode: e.Mode, Tang: tang})
 	}
 	if set.IgnitionEndpoint != nil && set.IgnitionEndpoint.URL != "" {
-		s[install.SetIgnEndpoint] = install.ValueOf(install.IgnitionEndpoint{URL: set.IgnitionEndpoint.URL, CA: endpointCA})
+		s[setting.IgnEndpoint] = setting.ValueOf(setting.IgnitionEndpoint{URL: set.IgnitionEndpoint.URL, CA: endpointCA})
 	}
-	text(s, install.SetInstallConfig, notes[hubapi.AnnotationInstallConfigOverrides])
-	s[install.SetIgnored] = install.ValueOf(install.IgnoredValidations{Cluster: list(notes[hubapi.AnnotationIgnoredClusterValidations]), Hosts: list(notes[hubapi.AnnotationIgnoredHostValidations])})
+	text(s, setting.InstallConfig, notes[hubapi.AnnotationInstallConfigOverrides])
+	s[setting.Ignored] = setting.ValueOf(setting.IgnoredValidations{Cluster: list(notes[hubapi.AnnotationIgnoredClusterValidations]), Hosts: list(notes[hubapi.AnnotationIgnoredHostValidations])})
 	tags := []string{}
 	if tag := labels[hubapi.LabelConsumer]; tag != "" {
 		tags = append(tags, tag)
 	}
-	s[install.SetTags] = install.ValueOf(tags)
+	s[setting.Tags] = setting.ValueOf(tags)
 	return s
 }
 
 func networkSettings(s install.Settings, wire *hive.AgentClusterInstall) {
 	set, net := &wire.Spec, &wire.Spec.Networking
-	text(s, install.SetNetworkType, net.NetworkType)
-	s[install.SetMachineNet] = install.ValueOf(cidrs(net.MachineNetwork))
-	networks := []install.ClusterNetwork{}
+	text(s, setting.NetworkType, net.NetworkType)
+	s[setting.MachineNet] = setting.ValueOf(cidrs(net.MachineNetwork))
+	networks := []setting.ClusterNetwork{}
 	for _, n := range net.ClusterNetwork {
-		networks = append(networks, install.ClusterNetwork{CIDR: n.CIDR, HostPrefix: int(n.HostPrefix)})
+		networks = append(networks, setting.ClusterNetwork{CIDR: n.CIDR, HostPrefix: int(n.HostPrefix)})
 	}
-	s[install.SetClusterNet] = install.ValueOf(networks)
-	s[install.SetServiceNet] = install.ValueOf(append([]string{}, net.ServiceNetwork...))
-	s[install.SetAPIVIPs] = install.ValueOf(several(set.APIVIPs, set.APIVIP))
-	s[install.SetIngressVIPs] = install.ValueOf(several(set.IngressVIPs, set.IngressVIP))
+	s[setting.ClusterNet] = setting.ValueOf(networks)
+	s[setting.ServiceNet] = setting.ValueOf(append([]string{}, net.ServiceNetwork...))
+	s[setting.APIVIPs] = setting.ValueOf(several(set.APIVIPs, set.APIVIP))
+	s[setting.IngressVIPs] = setting.ValueOf(several(set.IngressVIPs, set.IngressVIP))
 	balancer := spec.ClusterManaged // what the service takes where nothing is said
 	if set.LoadBalancer != nil && set.LoadBalancer.Type == hive.LoadBalancerUserManaged {
 		balancer = spec.UserManaged
 	}
-	s[install.SetLoadBalancer] = install.ValueOf(balancer)
+	s[setting.LoadBalancer] = setting.ValueOf(balancer)
 	switch {
 	case net.UserManagedNetworking != nil:
-		s[install.SetUserManaged] = install.ValueOf(*net.UserManagedNetworking)
+		s[setting.UserManaged] = setting.ValueOf(*net.UserManagedNetworking)
 	case wire.Status.UserManagedNetworking != nil:
-		s[install.SetUserManaged] = install.ValueOf(*wire.Status.UserManagedNetworking)
+		s[setting.UserManaged] = setting.ValueOf(*wire.Status.UserManagedNetworking)
 	}
-	s[install.SetProxy] = install.ValueOf(proxyOf(set.Proxy))
+	s[setting.Proxy] = setting.ValueOf(proxyOf(set.Proxy))
 	if len(set.NTPSources) > 0 {
-		s[install.SetNTP] = install.ValueOf(set.NTPSources)
+		s[setting.NTP] = setting.ValueOf(set.NTPSources)
 	}
 }
 
-func proxyOf(wire *hubapi.Proxy) install.Proxy {
+func proxyOf(wire *hubapi.Proxy) setting.ProxyValue {
 	if wire == nil {
-		return install.Proxy{}
+		return setting.ProxyValue{}
 	}
-	return install.Proxy{HTTP: wire.HTTPProxy, HTTPS: wire.HTTPSProxy, No: wire.NoProxy}
+	return setting.ProxyValue{HTTP: wire.HTTPProxy, HTTPS: wire.HTTPSProxy, No: wire.NoProxy}
 }
 
 func platformSettings(s install.Settings, wire *hive.AgentClusterInstall) {
@@ -92,11 +93,11 @@ func platformSettings(s install.Settings, wire *hive.AgentClusterInstall) {
 	if kind == "" {
 		return
 	}
-	platform := install.Platform{Type: string(kind)}
+	platform := setting.PlatformValue{Type: string(kind)}
 	if external := wire.Spec.External; external != nil {
 		platform.ExternalName, platform.CloudControllerManager = external.PlatformName, external.CloudControllerManager
 	}
-	s[install.SetPlatform] = install.ValueOf(platform)
+	s[setting.Platform] = setting.ValueOf(platform)
 }
 
 // platformOf is a platform in the words of cluster.yaml.

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -76,34 +77,34 @@ func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 func hostSettings(wire *agentinstall.Agent, inherited map[string]string) install.Settings {
 	spec := &wire.Spec
 	s := install.Settings{
-		install.SetApproved: install.ValueOf(spec.Approved),
-		install.SetRole:     install.ValueOf(install.RoleOf(spec.Role)),
+		setting.Approved: setting.ValueOf(spec.Approved),
+		setting.Role:     setting.ValueOf(install.RoleOf(spec.Role)),
 	}
-	text(s, install.SetHostname, spec.Hostname)
-	text(s, install.SetDisk, cmp.Or(spec.InstallationDiskID, wire.Status.InstallationDiskID))
-	text(s, install.SetPool, spec.MachineConfigPool)
-	text(s, install.SetIgnition, spec.IgnitionConfigOverrides)
+	text(s, setting.Hostname, spec.Hostname)
+	text(s, setting.Disk, cmp.Or(spec.InstallationDiskID, wire.Status.InstallationDiskID))
+	text(s, setting.Pool, spec.MachineConfigPool)
+	text(s, setting.Ignition, spec.IgnitionConfigOverrides)
 	if spec.NodeLabels != nil {
 		own := maps.Clone(spec.NodeLabels)
 		maps.DeleteFunc(own, func(key, _ string) bool { _, is := inherited[key]; return is })
-		s[install.SetLabels] = install.ValueOf(own)
+		s[setting.Labels] = setting.ValueOf(own)
 	}
 	var args []string
 	if json.Unmarshal([]byte(spec.InstallerArgs), &args) == nil {
-		s[install.SetArgs] = install.ValueOf(args)
+		s[setting.Args] = setting.ValueOf(args)
 	}
 	if spec.IgnitionEndpointTokenReference != nil && spec.IgnitionEndpointTokenReference.Name != "" {
-		s[install.SetEndpointToken] = install.ValueOf("set")
+		s[setting.EndpointToken] = setting.ValueOf("set")
 	}
 	if len(spec.IgnitionEndpointHTTPHeaders) > 0 {
-		s[install.SetEndpointHeaders] = install.ValueOf(spec.IgnitionEndpointHTTPHeaders)
+		s[setting.EndpointHeaders] = setting.ValueOf(spec.IgnitionEndpointHTTPHeaders)
 	}
 	return s
 }
 
-func text(s install.Settings, setting install.Setting, value string) {
+func text(s install.Settings, key install.Setting, value string) {
 	if value != "" {
-		s[setting] = install.ValueOf(value)
+		s[key] = setting.ValueOf(value)
 	}
 }
 

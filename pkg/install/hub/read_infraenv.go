@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
@@ -50,37 +51,37 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 // that they come from.
 func infraEnvSettings(wire *agentinstall.InfraEnv, configs []*unstructured.Unstructured) (install.Settings, error) {
 	s, set := install.Settings{}, &wire.Spec
-	text(s, install.SetArch, plane.Architecture(set.CPUArchitecture))
-	text(s, install.SetSSHKeys, set.SSHAuthorizedKey)
-	s[install.SetProxy] = install.ValueOf(proxyOf(set.Proxy))
+	text(s, setting.Arch, plane.Architecture(set.CPUArchitecture))
+	text(s, setting.SSHKeys, set.SSHAuthorizedKey)
+	s[setting.Proxy] = setting.ValueOf(proxyOf(set.Proxy))
 	if len(set.AdditionalNTPSources) > 0 {
-		s[install.SetExtraNTP] = install.ValueOf(set.AdditionalNTPSources)
+		s[setting.ExtraNTP] = setting.ValueOf(set.AdditionalNTPSources)
 	}
 	if len(set.NTPSources) > 0 {
-		s[install.SetNTP] = install.ValueOf(set.NTPSources)
+		s[setting.NTP] = setting.ValueOf(set.NTPSources)
 	}
-	text(s, install.SetTrustBundle, set.AdditionalTrustBundle)
-	text(s, install.SetDiscIgnition, set.IgnitionConfigOverride)
-	text(s, install.SetImageType, strings.TrimSuffix(set.ImageType, "-iso"))
+	text(s, setting.TrustBundle, set.AdditionalTrustBundle)
+	text(s, setting.DiscIgnition, set.IgnitionConfigOverride)
+	text(s, setting.ImageType, strings.TrimSuffix(set.ImageType, "-iso"))
 	if delay := set.NetworkDiscoveryDelaySeconds; delay != nil && *delay > 0 {
-		s[install.SetNetworkDelay] = install.ValueOf(*delay)
+		s[setting.NetworkDelay] = setting.ValueOf(*delay)
 	}
 	args := []string{}
 	for _, arg := range set.KernelArguments {
 		args = append(args, arg.Value)
 	}
-	s[install.SetKernelArgs] = install.ValueOf(args)
+	s[setting.KernelArgs] = setting.ValueOf(args)
 	agentSettings(s, wire)
 	networks, err := staticNetworks(configs)
 	if err == nil && len(networks) > 0 {
-		s[install.SetStaticNetwork] = install.ValueOf(networks)
+		s[setting.StaticNetworks] = setting.ValueOf(networks)
 	}
 	return s, err
 }
 
 // staticNetworks are NMStateConfigs as networks of machines, by first MAC.
-func staticNetworks(configs []*unstructured.Unstructured) ([]install.StaticNetwork, error) {
-	networks := make([]install.StaticNetwork, 0, len(configs))
+func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwork, error) {
+	networks := make([]setting.StaticNetwork, 0, len(configs))
 	for _, u := range configs {
 		wire, err := read[agentinstall.NMStateConfig](u)
 		if err != nil {
@@ -90,9 +91,9 @@ func staticNetworks(configs []*unstructured.Unstructured) ([]install.StaticNetwo
 		if err != nil {
 			return nil, err
 		}
-		network := install.StaticNetwork{YAML: string(document), MACs: []install.MACInterface{}}
+		network := setting.StaticNetwork{YAML: string(document), MACs: []setting.MACInterface{}}
 		for _, i := range wire.Spec.Interfaces {
-			network.MACs = append(network.MACs, install.MACInterface{MAC: strings.ToLower(i.MACAddress), Name: i.Name})
+			network.MACs = append(network.MACs, setting.MACInterface{MAC: strings.ToLower(i.MACAddress), Name: i.Name})
 		}
 		networks = append(networks, network)
 	}

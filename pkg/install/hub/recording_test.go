@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -115,20 +116,20 @@ func checkLast(t *testing.T, last *install.Observed) {
 		t.Errorf("cluster %+v", c)
 	}
 	wanted := install.Settings{
-		install.SetAPIVIPs: install.ValueOf([]string{"192.168.127.100"}), install.SetControlPlane: install.ValueOf(3),
-		install.SetNetworkType: install.ValueOf("OVNKubernetes"), install.SetUserManaged: install.ValueOf(false),
-		install.SetPlatform: install.ValueOf(install.Platform{Type: "baremetal"}), install.SetVersion: install.ValueOf("4.21"),
+		setting.APIVIPs: setting.ValueOf([]string{"192.168.127.100"}), setting.ControlPlane: setting.ValueOf(3),
+		setting.NetworkType: setting.ValueOf("OVNKubernetes"), setting.UserManaged: setting.ValueOf(false),
+		setting.Platform: setting.ValueOf(setting.PlatformValue{Type: "baremetal"}), setting.Version: setting.ValueOf("4.21"),
 	}
-	for setting, value := range wanted {
-		if c.Settings[setting] != value && setting != install.SetVersion {
-			t.Errorf("%s: got %s, want %s", setting, c.Settings[setting], value)
+	for key, value := range wanted {
+		if c.Settings[key] != value && key != setting.Version {
+			t.Errorf("%s: got %s, want %s", key, c.Settings[key], value)
 		}
 	}
 	if len(last.InfraEnvs) != 1 || last.InfraEnvs[0].Image.State != install.ImageReady || last.InfraEnvs[0].ClusterID != "spoke/c1" {
 		t.Errorf("InfraEnvs %+v", last.InfraEnvs)
 	}
 	for _, h := range last.Hosts {
-		if !h.Inventory.Known || h.Role != install.RoleControlPlane || h.Settings[install.SetApproved] != install.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
+		if !h.Inventory.Known || h.Role != install.RoleControlPlane || h.Settings[setting.Approved] != setting.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
 			t.Errorf("host %+v", h)
 		}
 	}

@@ -2,59 +2,60 @@ package hub
 
 import (
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // installPaths are the fields of an AgentClusterInstall that a setting comes to.
 // A setting without one has no place on a hub, or stands elsewhere.
-func installPaths(setting install.Setting) []path {
+func installPaths(key install.Setting) []path {
 	spec := func(steps ...string) path { return append(path{"spec"}, steps...) }
 	annotation := func(name string) path { return path{"metadata", "annotations", name} }
 	userManaged := spec("networking", "userManagedNetworking") // follows from platform and count where the file does not say it
-	switch setting {
-	case install.SetControlPlane:
+	switch key {
+	case setting.ControlPlane:
 		return []path{spec("provisionRequirements", "controlPlaneAgents"), userManaged}
-	case install.SetWorkers:
+	case setting.Workers:
 		return []path{spec("provisionRequirements", "workerAgents")}
-	case install.SetArbiters:
+	case setting.Arbiters:
 		return []path{spec("provisionRequirements", "arbiterAgents")}
-	case install.SetSSHKeys:
+	case setting.SSHKeys:
 		return []path{spec("sshPublicKey")}
-	case install.SetNetworkType:
+	case setting.NetworkType:
 		return []path{spec("networking", "networkType")}
-	case install.SetMachineNet:
+	case setting.MachineNet:
 		return []path{spec("networking", "machineNetwork")}
-	case install.SetClusterNet:
+	case setting.ClusterNet:
 		return []path{spec("networking", "clusterNetwork")}
-	case install.SetServiceNet:
+	case setting.ServiceNet:
 		return []path{spec("networking", "serviceNetwork")}
-	case install.SetUserManaged:
+	case setting.UserManaged:
 		return []path{userManaged}
-	case install.SetAPIVIPs:
+	case setting.APIVIPs:
 		return []path{spec("apiVIPs")}
-	case install.SetIngressVIPs:
+	case setting.IngressVIPs:
 		return []path{spec("ingressVIPs")}
-	case install.SetLoadBalancer:
+	case setting.LoadBalancer:
 		return []path{spec("loadBalancer")}
-	case install.SetPlatform:
+	case setting.Platform:
 		return []path{spec("platformType"), spec("external"), userManaged}
-	case install.SetProxy:
+	case setting.Proxy:
 		return []path{spec("proxy")}
-	case install.SetNTP:
+	case setting.NTP:
 		return []path{spec("ntpSources")}
-	case install.SetHyperthreads:
+	case setting.Hyperthreads:
 		return []path{spec("controlPlane"), spec("compute"), spec("arbiter")}
-	case install.SetSchedulableCP:
+	case setting.SchedulableCP:
 		return []path{spec("mastersSchedulable")}
-	case install.SetDiskEncrypt:
+	case setting.DiskEncrypt:
 		return []path{spec("diskEncryption")}
-	case install.SetIgnEndpoint:
+	case setting.IgnEndpoint:
 		return []path{spec("ignitionEndpoint")}
-	case install.SetInstallConfig: // mirrors stand in the overrides as well
+	case setting.InstallConfig: // mirrors stand in the overrides as well
 		return []path{annotation(hubapi.AnnotationInstallConfigOverrides), spec("mirrorRegistryRef")}
-	case install.SetIgnored:
+	case setting.Ignored:
 		return []path{annotation(hubapi.AnnotationIgnoredClusterValidations), annotation(hubapi.AnnotationIgnoredHostValidations)}
-	case install.SetTags:
+	case setting.Tags:
 		return []path{{"metadata", "labels", hubapi.LabelConsumer}, {"metadata", "labels", hubapi.LabelCluster}}
 	}
 	return nil
@@ -62,21 +63,21 @@ func installPaths(setting install.Setting) []path {
 
 // infraEnvPaths are the fields of an InfraEnv that a setting comes to, but for
 // the labels of nodes, which are not applied ([actor.passOn]).
-func infraEnvPaths(setting install.Setting) []path {
+func infraEnvPaths(key install.Setting) []path {
 	annotation := func(name string) path { return path{"metadata", "annotations", name} }
-	if setting == install.SetIronic {
+	if key == setting.Ironic {
 		return []path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage), annotation(hubapi.AnnotationIPFamily)}
 	}
 	field := map[install.Setting]string{
-		install.SetSSHKeys: "sshAuthorizedKey", install.SetProxy: "proxy", install.SetExtraNTP: "additionalNTPSources", install.SetNTP: "ntpSources",
-		install.SetTrustBundle: "additionalTrustBundle", install.SetKernelArgs: "kernelArguments", install.SetDiscIgnition: "ignitionConfigOverride",
-		install.SetImageType: "imageType", install.SetNetworkDelay: "networkDiscoveryDelaySeconds",
-		install.SetOSVersion: "osImageVersion", install.SetAgentLabels: "agentLabels", install.SetIPXE: "ipxeScriptType",
-	}[setting]
+		setting.SSHKeys: "sshAuthorizedKey", setting.Proxy: "proxy", setting.ExtraNTP: "additionalNTPSources", setting.NTP: "ntpSources",
+		setting.TrustBundle: "additionalTrustBundle", setting.KernelArgs: "kernelArguments", setting.DiscIgnition: "ignitionConfigOverride",
+		setting.ImageType: "imageType", setting.NetworkDelay: "networkDiscoveryDelaySeconds",
+		setting.OSVersion: "osImageVersion", setting.AgentLabels: "agentLabels", setting.IPXE: "ipxeScriptType",
+	}[key]
 	switch {
 	case field == "":
 		return nil
-	case setting == install.SetDiscIgnition, setting == install.SetTrustBundle: // mirrors stand there as well
+	case key == setting.DiscIgnition, key == setting.TrustBundle: // mirrors stand there as well
 		return []path{{"spec", field}, {"spec", "mirrorRegistryRef"}}
 	}
 	return []path{{"spec", field}}

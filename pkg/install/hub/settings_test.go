@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -108,21 +109,21 @@ func TestSettingsAreReadBack(t *testing.T) {
 	// apart from another value.
 	blank := &install.Observed{At: o.At, Others: nil}
 	register := install.Decide(&install.Desired{Spec: c}, blank, install.Memory{}, o.At).Actions[0]
-	for setting, value := range register.Settings {
-		if setting == install.SetArch {
+	for key, value := range register.Settings {
+		if key == setting.Arch {
 			continue // no field of a cluster's
 		}
-		got, said := o.Cluster.Settings[setting]
+		got, said := o.Cluster.Settings[key]
 		if !said {
-			t.Errorf("%s is not read back; the file says %s", setting, value)
+			t.Errorf("%s is not read back; the file says %s", key, value)
 		}
-		if paths := installPaths(setting); len(paths) > 0 {
+		if paths := installPaths(key); len(paths) > 0 {
 			live := objectOf(objects.Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
 			for _, path := range paths {
 				unstructured.RemoveNestedField(live.Object, path...)
 			}
-			if other := settingsOf(t, live)[setting]; other == got {
-				t.Errorf("%s is read from somewhere else than where it is written", setting)
+			if other := settingsOf(t, live)[key]; other == got {
+				t.Errorf("%s is read from somewhere else than where it is written", key)
 			}
 		}
 	}
@@ -131,12 +132,12 @@ func TestSettingsAreReadBack(t *testing.T) {
 // TestAgentSettingsAreToldApart from others: every one of them that the file
 // changes is written.
 func TestAgentSettingsAreToldApart(t *testing.T) {
-	for setting, edit := range map[install.Setting][2]string{
-		install.SetAgentLabels: {"{zone: a}", "{zone: b}"},
-		install.SetNodeLabels:  {`example.com/row: ""`, `example.com/row: x`},
-		install.SetClassified:  {".cpu.count > 16", ".cpu.count > 32"},
-		install.SetIronic:      {"[v6, v4]", "[v6]"},
-		install.SetIPXE:        {"boot-order", "always"},
+	for key, edit := range map[install.Setting][2]string{
+		setting.AgentLabels: {"{zone: a}", "{zone: b}"},
+		setting.NodeLabels:  {`example.com/row: ""`, `example.com/row: x`},
+		setting.Classified:  {".cpu.count > 16", ".cpu.count > 32"},
+		setting.Ironic:      {"[v6, v4]", "[v6]"},
+		setting.IPXE:        {"boot-order", "always"},
 	} {
 		p, at := filledPlane(t, "lab")
 		made(t, p, at, parseCluster(t, fullText))
@@ -145,8 +146,8 @@ func TestAgentSettingsAreToldApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := install.Decide(&install.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, install.Memory{}, o.At)
-		if len(plan.Actions) != 1 || len(plan.Actions[0].Settings) != 1 || plan.Actions[0].Settings[setting] == "" {
-			t.Errorf("%s: %+v", setting, plan.Actions)
+		if len(plan.Actions) != 1 || len(plan.Actions[0].Settings) != 1 || plan.Actions[0].Settings[key] == "" {
+			t.Errorf("%s: %+v", key, plan.Actions)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -14,10 +14,10 @@ import (
 // agrees holds the static networks that the service has against the one of the file
 // that goes into a host's initrd: a machine must not come up with one network there
 // and another one after. They are the same if NetworkManager is told the same.
-func agrees(known []install.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
-	var theirs *install.StaticNetwork
+func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
+	var theirs *setting.StaticNetwork
 	for n := range known {
-		if slices.ContainsFunc(known[n].MACs, func(m install.MACInterface) bool { return hasMAC(macs, m.MAC) }) {
+		if slices.ContainsFunc(known[n].MACs, func(m setting.MACInterface) bool { return hasMAC(macs, m.MAC) }) {
 			theirs = &known[n]
 		}
 	}
@@ -33,7 +33,7 @@ func agrees(known []install.StaticNetwork, macs map[string]string, files []iso.K
 
 // keyfilesOf are what NetworkManager is told by a network of the service's; none
 // where it cannot be read here.
-func keyfilesOf(n *install.StaticNetwork) []iso.Keyfile {
+func keyfilesOf(n *setting.StaticNetwork) []iso.Keyfile {
 	macs := map[string]string{}
 	for _, m := range n.MACs {
 		macs[m.Name] = m.MAC

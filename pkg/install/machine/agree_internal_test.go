@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 func TestAgrees(t *testing.T) {
-	network := func(ip, mac string) install.StaticNetwork {
-		return install.StaticNetwork{
+	network := func(ip, mac string) setting.StaticNetwork {
+		return setting.StaticNetwork{
 			YAML: "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: false, address: [{ip: " + ip + ", prefix-length: 24}]}}\n",
-			MACs: []install.MACInterface{{MAC: mac, Name: "eth0"}},
+			MACs: []setting.MACInterface{{MAC: mac, Name: "eth0"}},
 		}
 	}
 	ours := network("192.0.2.10", "52:54:00:00:00:0a")
@@ -22,14 +22,14 @@ func TestAgrees(t *testing.T) {
 	unread.YAML = "interfaces: nonsense"
 	for _, tc := range []struct {
 		name  string
-		known []install.StaticNetwork
+		known []setting.StaticNetwork
 		want  string // "" for agreement
 	}{
-		{"the same", []install.StaticNetwork{network("192.0.2.11", "52:54:00:00:00:0b"), ours}, ""},
-		{"the same, written otherwise", []install.StaticNetwork{otherwise}, ""},
-		{"another address", []install.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "another static network for eth0 (52:54:00:00:00:0a)"},
-		{"what cannot be read", []install.StaticNetwork{unread}, "another static network"},
-		{"another host's", []install.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "knows no static network for eth0 (52:54:00:00:00:0a)"},
+		{"the same", []setting.StaticNetwork{network("192.0.2.11", "52:54:00:00:00:0b"), ours}, ""},
+		{"the same, written otherwise", []setting.StaticNetwork{otherwise}, ""},
+		{"another address", []setting.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "another static network for eth0 (52:54:00:00:00:0a)"},
+		{"what cannot be read", []setting.StaticNetwork{unread}, "another static network"},
+		{"another host's", []setting.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "knows no static network for eth0 (52:54:00:00:00:0a)"},
 		{"none", nil, "create cluster --reimage"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

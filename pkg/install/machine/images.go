@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -26,7 +27,7 @@ type ImagesConfig struct {
 	Ignition func(ctx context.Context, host string) ([]byte, error)
 	// Networks are the static networks of that InfraEnv, which the Ignition brings
 	// into the live system. It is asked where the initrd gets a static network, too.
-	Networks func(ctx context.Context, host string) ([]install.StaticNetwork, error)
+	Networks func(ctx context.Context, host string) ([]setting.StaticNetwork, error)
 	// Server hands the images out; nil where they only go into files.
 	Server *serve.Server
 }

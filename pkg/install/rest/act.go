@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -103,9 +104,9 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 }
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
-	settings := without(action.Settings, install.SetInstallConfig, install.SetTags)
-	if settings[install.SetLoadBalancer].Text() == clusterManaged {
-		delete(settings, install.SetLoadBalancer) // which older services know nothing else of
+	settings := without(action.Settings, setting.InstallConfig, setting.Tags)
+	if settings[setting.LoadBalancer].Text() == clusterManaged {
+		delete(settings, setting.LoadBalancer) // which older services know nothing else of
 	}
 	fields, err := p.tables.cluster.fields(settings)
 	if err != nil {
@@ -170,14 +171,14 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 }
 
 func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.cluster.fields(without(action.Settings, install.SetTags, install.SetPullSecret))
+	fields, err := p.tables.cluster.fields(without(action.Settings, setting.Tags, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
-	if action.Settings[install.SetPullSecret] != "" {
+	if action.Settings[setting.PullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
 	}
-	if users, adopts := action.Settings[install.SetTags]; adopts {
+	if users, adopts := action.Settings[setting.Tags]; adopts {
 		var tags []string
 		if err := users.Decode(&tags); err != nil {
 			return plane.Refusal(action, err)
@@ -194,7 +195,7 @@ func (p *Plane) patch(ctx context.Context, l label, path string, in map[string]s
 // setOverrides sends the overrides as the operation wants them: a JSON text
 // whose content is the JSON document. They replace those from before.
 func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action install.Action) error {
-	document := action.Settings[install.SetInstallConfig].Text()
+	document := action.Settings[setting.InstallConfig].Text()
 	if document == "" {
 		document = "{}" // what clears them
 	}
@@ -228,11 +229,11 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	if settings == nil {
 		settings = install.Settings{}
 	}
-	if settings[install.SetVersion] == "" && settings[install.SetOSVersion] == "" && c.Spec.OpenShift.Version != "" {
-		settings[install.SetVersion] = install.ValueOf(c.Spec.OpenShift.Version)
+	if settings[setting.Version] == "" && settings[setting.OSVersion] == "" && c.Spec.OpenShift.Version != "" {
+		settings[setting.Version] = setting.ValueOf(c.Spec.OpenShift.Version)
 	}
-	if settings[install.SetArch].Text() == string(spec.Multi) {
-		delete(settings, install.SetArch) // an image is for one architecture
+	if settings[setting.Arch].Text() == string(spec.Multi) {
+		delete(settings, setting.Arch) // an image is for one architecture
 	}
 	fields, err := p.tables.infraEnv.fields(settings)
 	if err != nil {
@@ -267,11 +268,11 @@ func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action
 }
 
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.infraEnv.fields(without(action.Settings, install.SetArch, install.SetPullSecret))
+	fields, err := p.tables.infraEnv.fields(without(action.Settings, setting.Arch, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
-	if action.Settings[install.SetPullSecret] != "" {
+	if action.Settings[setting.PullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
 	}
 	for name := range desired.Spec.Spec.Overrides.InfraEnv { // as when it was registered
@@ -294,18 +295,18 @@ func infraEnvPatch(action install.Action, fields any) request {
 // service drops a proxy whose addresses, joined, are those of the last one it was sent,
 // and says nothing. What it drops it takes after another one.
 func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
-	var want install.Proxy
-	if err := action.Settings[install.SetProxy].Decode(&want); err != nil {
+	var want setting.ProxyValue
+	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
 	}
 	var now infraEnvWire
 	err := p.do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || install.Same(install.SetProxy, action.Settings[install.SetProxy], install.ValueOf(proxyOf(now.Proxy))) {
+	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyOf(now.Proxy))) {
 		return err
 	}
 	another := want
 	another.No = strings.TrimPrefix(want.No+",localhost", ",")
-	for _, proxy := range []install.Proxy{another, want} {
+	for _, proxy := range []setting.ProxyValue{another, want} {
 		if err := p.do(ctx, infraEnvPatch(action, writeProxy(proxy)), nil); err != nil {
 			return err
 		}

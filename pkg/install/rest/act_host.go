@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -34,7 +35,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 			return err
 		}
 	}
-	if v, set := action.Settings[install.SetArgs]; set {
+	if v, set := action.Settings[setting.Args]; set {
 		args := []string{}
 		if err := v.Decode(&args); err != nil {
 			return plane.Refusal(action, err)
@@ -43,7 +44,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 			return err
 		}
 	}
-	if v, set := action.Settings[install.SetIgnition]; set {
+	if v, set := action.Settings[setting.Ignition]; set {
 		return p.patch(ctx, label{"set Ignition of", action.Name}, hostPath+"/ignition", hostIn(action), body{"config": v.Text()})
 	}
 	return nil
@@ -51,17 +52,17 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 
 // hostFields are the fields of host-update-params.
 func (p *Plane) hostFields(desired *install.Desired, action install.Action) (body, error) {
-	fields, err := p.tables.host.fields(without(action.Settings, install.SetArgs, install.SetIgnition, install.SetFencing, install.SetEndpointToken, install.SetHostExtra))
+	fields, err := p.tables.host.fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
 	if err != nil {
 		return nil, err
 	}
 	extra := map[string]any{}
-	if v, set := action.Settings[install.SetHostExtra]; set {
+	if v, set := action.Settings[setting.HostExtra]; set {
 		if err := v.Decode(&extra); err != nil {
 			return nil, err
 		}
 	}
-	if v, set := action.Settings[install.SetKeepDisks]; set {
+	if v, set := action.Settings[setting.KeepDisks]; set {
 		var keep []string
 		if err := v.Decode(&keep); err != nil {
 			return nil, err
@@ -79,12 +80,12 @@ func (p *Plane) hostFields(desired *install.Desired, action install.Action) (bod
 		maps.Copy(fields, extra)
 		return fields, nil
 	}
-	if v, set := action.Settings[install.SetFencing]; set {
+	if v, set := action.Settings[setting.Fencing]; set {
 		if fields["fencing_credentials"], err = fencing(host, v.Text()); err != nil {
 			return nil, err
 		}
 	}
-	if _, set := action.Settings[install.SetEndpointToken]; set {
+	if _, set := action.Settings[setting.EndpointToken]; set {
 		if host.IgnitionEndpoint == nil || host.IgnitionEndpoint.Token == nil {
 			return nil, fmt.Errorf("host %s has no ignitionEndpoint.token", host.Name)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -34,7 +35,7 @@ func TestActions(t *testing.T) {
 		pull    = `"pull_secret":"{\"auths\":{\"quay.io\":{\"auth\":\"dXNlcjpwYXNz\"}}}"`
 	)
 	host := env + "/hosts/" + hostID(0)
-	value := install.ValueOf
+	value := setting.ValueOf
 	tests := map[string]struct {
 		action install.Action
 		status int
@@ -43,23 +44,23 @@ func TestActions(t *testing.T) {
 	}{
 		"register cluster": {
 			install.Action{Kind: install.RegisterCluster, Name: "lab", Settings: install.Settings{
-				install.SetVersion: value("4.20"), install.SetAPIVIPs: value([]string{"192.168.127.100"}), install.SetTags: value([]string{"blue"}), install.SetControlPlane: value(3),
+				setting.Version: value("4.20"), setting.APIVIPs: value([]string{"192.168.127.100"}), setting.Tags: value([]string{"blue"}), setting.ControlPlane: value(3),
 			}}, 201,
 			[]sent{{"POST /v2/clusters", `{"api_vips":[{"ip":"192.168.127.100"}],"base_dns_domain":"example.com","high_availability_mode":"Full","name":"lab","openshift_version":"4.20",` + pull + `,"tags":"oaictl,oaictl_run_r1,blue"}`}},
 			"GET /v2/clusters",
 		},
 		"update cluster": {
-			install.Action{Kind: install.UpdateCluster, Target: clusterID, Settings: install.Settings{install.SetIngressVIPs: value([]string{}), install.SetSchedulableCP: value(false)}}, 201,
+			install.Action{Kind: install.UpdateCluster, Target: clusterID, Settings: install.Settings{setting.IngressVIPs: value([]string{}), setting.SchedulableCP: value(false)}}, 201,
 			[]sent{{"PATCH " + cluster, `{"ingress_vips":[],"schedulable_masters":false}`}},
 			"GET " + cluster,
 		},
 		"overrides": {
-			install.Action{Kind: install.SetOverrides, Target: clusterID, Settings: install.Settings{install.SetInstallConfig: value(`{"fips":true}`)}}, 201,
+			install.Action{Kind: install.SetOverrides, Target: clusterID, Settings: install.Settings{setting.InstallConfig: value(`{"fips":true}`)}}, 201,
 			[]sent{{"PATCH " + cluster + "/install-config", `"{\"fips\":true}"`}},
 			"GET " + cluster,
 		},
 		"ignored validations": {
-			install.Action{Kind: install.IgnoreValidations, Target: clusterID, Settings: install.Settings{install.SetIgnored: value(install.IgnoredValidations{Hosts: []string{"ntp-synced"}})}}, 201,
+			install.Action{Kind: install.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(setting.IgnoredValidations{Hosts: []string{"ntp-synced"}})}}, 201,
 			[]sent{{"PUT " + cluster + "/ignored-validations", `{"cluster-validation-ids":"[]","host-validation-ids":"[\"ntp-synced\"]"}`}},
 			"GET " + cluster,
 		},
@@ -74,24 +75,24 @@ func TestActions(t *testing.T) {
 			"GET " + cluster + "/manifests",
 		},
 		"register InfraEnv": {
-			install.Action{Kind: install.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: install.Settings{install.SetArch: value("multi")}}, 201,
+			install.Action{Kind: install.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: install.Settings{setting.Arch: value("multi")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cluster_id":"` + clusterID + `","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"register pool": {
-			install.Action{Kind: install.RegisterInfraEnv, Name: "lab", Settings: install.Settings{install.SetVersion: value("4.20"), install.SetArch: value("arm64"), install.SetImageType: value("minimal")}}, 201,
+			install.Action{Kind: install.RegisterInfraEnv, Name: "lab", Settings: install.Settings{setting.Version: value("4.20"), setting.Arch: value("arm64"), setting.ImageType: value("minimal")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cpu_architecture":"arm64","image_type":"minimal-iso","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"update InfraEnv": {
-			install.Action{Kind: install.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{install.SetKernelArgs: value([]string{})}}, 201,
+			install.Action{Kind: install.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{setting.KernelArgs: value([]string{})}}, 201,
 			[]sent{{"PATCH " + env, `{"kernel_arguments":[]}`}},
 			"GET /v2/infra-envs",
 		},
 		"host": {
 			install.Action{Kind: install.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{
-				install.SetRole: value(install.RoleControlPlane), install.SetHostname: value("cp-0"), install.SetDisk: value("/dev/a"),
-				install.SetKeepDisks: value([]string{"/dev/b"}), install.SetArgs: value([]string{"-n"}), install.SetIgnition: value(`{"ignition":{}}`), install.SetFencing: value("https://10.0.0.1/x"),
+				setting.Role: value(install.RoleControlPlane), setting.Hostname: value("cp-0"), setting.Disk: value("/dev/a"),
+				setting.KeepDisks: value([]string{"/dev/b"}), setting.Args: value([]string{"-n"}), setting.Ignition: value(`{"ignition":{}}`), setting.Fencing: value("https://10.0.0.1/x"),
 			}}, 201,
 			[]sent{
 				{"PATCH " + host, `{"disks_selected_config":[{"id":"/dev/a","role":"install"}],"disks_skip_formatting":[{"disk_id":"/dev/b","skip_formatting":true},{"disk_id":"/dev/old","skip_formatting":false}],` +
@@ -102,7 +103,7 @@ func TestActions(t *testing.T) {
 			"GET " + cluster + "/hosts",
 		},
 		"host's arguments cleared": {
-			install.Action{Kind: install.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{install.SetArgs: value([]string{})}}, 201,
+			install.Action{Kind: install.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.Args: value([]string{})}}, 201,
 			[]sent{{"PATCH " + host + "/installer-args", `{"args":[]}`}},
 			"GET " + cluster + "/hosts",
 		},
@@ -156,7 +157,7 @@ func TestResendSecrets(t *testing.T) {
 	w.on("PATCH /v2/clusters/"+clusterID, with(201, "{}"))
 	p := w.plane(t)
 	d := desired(t)
-	again := install.Settings{install.SetPullSecret: install.ValueOf("resend")}
+	again := install.Settings{setting.PullSecret: setting.ValueOf("resend")}
 	if err := p.Act(t.Context(), d, install.Action{Kind: install.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
 		t.Fatal(err)
 	}
@@ -197,10 +198,10 @@ func TestRefusals(t *testing.T) {
 	for name, action := range map[string]install.Action{
 		"another plane's":     {Kind: install.SaveKubeconfig},
 		"no such manifest":    {Kind: install.UploadManifest, Name: "manifests/none.yaml"},
-		"wrong setting":       {Kind: install.UpdateHost, Settings: install.Settings{install.SetVersion: `"4.20"`}},
-		"wrong shape":         {Kind: install.UpdateCluster, Settings: install.Settings{install.SetControlPlane: `"x"`}},
-		"overrides not JSON":  {Kind: install.SetOverrides, Settings: install.Settings{install.SetInstallConfig: `"{"`}},
-		"fencing, no secret":  {Kind: install.UpdateHost, Name: "cp-1", Settings: install.Settings{install.SetFencing: `"https://x"`}},
+		"wrong setting":       {Kind: install.UpdateHost, Settings: install.Settings{setting.Version: `"4.20"`}},
+		"wrong shape":         {Kind: install.UpdateCluster, Settings: install.Settings{setting.ControlPlane: `"x"`}},
+		"overrides not JSON":  {Kind: install.SetOverrides, Settings: install.Settings{setting.InstallConfig: `"{"`}},
+		"fencing, no secret":  {Kind: install.UpdateHost, Name: "cp-1", Settings: install.Settings{setting.Fencing: `"https://x"`}},
 		"bind to the unknown": {Kind: install.BindHost, Target: hostID(0), InfraEnv: infraEnvID},
 	} {
 		fault := faultOf(t, p.Act(t.Context(), desired(t), action))
@@ -232,8 +233,8 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = &spec.HostIgnitionEndpoint{Token: &token, Headers: map[string]string{"X-A": "1"}}
 	d.Spec.Spec.Overrides.Host = map[string]any{"host_name": "other"}
 	asked := install.Settings{
-		install.SetHostname: install.ValueOf("cp-0"), install.SetEndpointToken: install.ValueOf("set"),
-		install.SetEndpointHeaders: install.ValueOf(map[string]string{"X-A": "1"}), install.SetHostExtra: install.ValueOf(d.Spec.Spec.Overrides.Host),
+		setting.Hostname: setting.ValueOf("cp-0"), setting.EndpointToken: setting.ValueOf("set"),
+		setting.EndpointHeaders: setting.ValueOf(map[string]string{"X-A": "1"}), setting.HostExtra: setting.ValueOf(d.Spec.Spec.Overrides.Host),
 	}
 	const name = `{"host_name":"cp-0"}`
 	for _, test := range []struct {
@@ -241,7 +242,7 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 		body     string
 	}{
 		{asked, `{"host_name":"other","ignition_endpoint_http_headers":[{"key":"X-A","value":"1"}],"ignition_endpoint_token":"t0ken"}`},
-		{install.Settings{install.SetHostname: install.ValueOf("cp-0")}, name},
+		{install.Settings{setting.Hostname: setting.ValueOf("cp-0")}, name},
 	} {
 		w := newWorld(t, 1)
 		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
@@ -356,7 +357,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		path := "PATCH /v2/infra-envs/" + infraEnvID
 		f.json(path, 201, infraEnvJSON(map[string]any{"proxy": map[string]any{"http_proxy": "http://p:1", "https_proxy": "", "no_proxy": shown}}))
 		action := install.Action{Kind: install.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{
-			install.SetProxy: install.ValueOf(install.Proxy{HTTP: "http://p:1", No: "a.example.com,b.example.com"}),
+			setting.Proxy: setting.ValueOf(setting.ProxyValue{HTTP: "http://p:1", No: "a.example.com,b.example.com"}),
 		}}
 		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {
 			t.Fatal(err)

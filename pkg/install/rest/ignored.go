@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
@@ -35,17 +36,17 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	}
 	cluster, _ := inText[[]string](wire.Cluster)
 	hosts, _ := inText[[]string](wire.Hosts)
-	w.ignored = install.ValueOf(install.IgnoredValidations{Cluster: cluster, Hosts: hosts})
+	w.ignored = setting.ValueOf(setting.IgnoredValidations{Cluster: cluster, Hosts: hosts})
 	return nil
 }
 
 // ignoreValidations replaces both lists; each is a JSON array in a text.
 func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
-	var ignored install.IgnoredValidations
-	if err := action.Settings[install.SetIgnored].Decode(&ignored); err != nil {
+	var ignored setting.IgnoredValidations
+	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {
 		return plane.Refusal(action, err)
 	}
-	inner := func(ids []string) string { return string(install.ValueOf(append([]string{}, ids...))) }
+	inner := func(ids []string) string { return string(setting.ValueOf(append([]string{}, ids...))) }
 	return p.do(ctx, request{
 		label: label{"set ignored validations of", action.Name}, method: http.MethodPut, path: ignoredPath,
 		in:   map[string]string{"cluster_id": action.Target},

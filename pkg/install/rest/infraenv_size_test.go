@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
@@ -17,7 +18,7 @@ import (
 
 // networksOf are the static networks of clusters whose hosts are alike but for
 // their addresses.
-func networksOf(t *testing.T, n int, network string) []install.StaticNetwork {
+func networksOf(t *testing.T, n int, network string) []setting.StaticNetwork {
 	t.Helper()
 	var file strings.Builder
 	file.WriteString("apiVersion: oaictl.io/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec:\n  baseDomain: example.com\n  openshift: {version: \"4.20\"}\n  pullSecret: {env: PULL}\n  network: {vips: {api: [10.20.0.2], ingress: [10.20.0.3]}}\n  hosts:\n")
@@ -43,10 +44,10 @@ func networksOf(t *testing.T, n int, network string) []install.StaticNetwork {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []install.StaticNetwork
+	var all []setting.StaticNetwork
 	for _, plan := range plans {
-		var networks []install.StaticNetwork
-		if err := plan.Settings[install.SetStaticNetwork].Decode(&networks); err != nil {
+		var networks []setting.StaticNetwork
+		if err := plan.Settings[setting.StaticNetworks].Decode(&networks); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, networks...)
@@ -69,7 +70,7 @@ func ignitionSize(hosts []map[string]string) int {
 	return out.Len()
 }
 
-func pairs(n install.StaticNetwork) string {
+func pairs(n setting.StaticNetwork) string {
 	var text strings.Builder
 	for _, m := range n.MACs {
 		text.WriteString(m.MAC + "=" + m.Name + "\n")
@@ -78,7 +79,7 @@ func pairs(n install.StaticNetwork) string {
 }
 
 // keyfilesOf are the profiles of a host, which services write up to OpenShift 4.17.
-func keyfilesOf(t *testing.T, n install.StaticNetwork) map[string]string {
+func keyfilesOf(t *testing.T, n setting.StaticNetwork) map[string]string {
 	t.Helper()
 	state, err := nmstate.Parse("host", []byte(n.YAML))
 	if err != nil {
@@ -100,7 +101,7 @@ func keyfilesOf(t *testing.T, n install.StaticNetwork) map[string]string {
 
 // policyOf is the policy of a host, which services write from OpenShift 4.18 on:
 // the document with its interfaces' names captured by MAC address.
-func policyOf(place int, n install.StaticNetwork) map[string]string {
+func policyOf(place int, n setting.StaticNetwork) map[string]string {
 	text, state := "capture:\n", n.YAML
 	for i, m := range n.MACs {
 		text += fmt.Sprintf("  iface%d: interfaces.mac-address == \"%s\"\n", i, strings.ToUpper(m.MAC))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -18,13 +19,13 @@ import (
 func keepsMachineNetworks(c *clusterWire) install.Keeping {
 	switch {
 	case begun(c):
-		return install.Frozen
+		return setting.Frozen
 	case !calculatesNetworks(c):
-		return install.Kept
+		return setting.Kept
 	case len(c.MachineNetworks) == 0:
-		return install.Cleared
+		return setting.Cleared
 	}
-	return install.Derived
+	return setting.Derived
 }
 
 // keepsVIPs: where it calculates the machine networks from them, it takes other
@@ -32,11 +33,11 @@ func keepsMachineNetworks(c *clusterWire) install.Keeping {
 func keepsVIPs(c *clusterWire) install.Keeping {
 	switch {
 	case begun(c):
-		return install.Frozen
+		return setting.Frozen
 	case calculatesNetworks(c):
-		return install.NotYet
+		return setting.NotYet
 	}
-	return install.Kept
+	return setting.Kept
 }
 
 // begun says whether the install was asked for, after which nothing is taken.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -23,15 +24,15 @@ func keepingOf(t *testing.T, wire string) [3]install.Keeping {
 	}
 	tables := newTables()
 	now := tables.clusterOf(&c, "").Keeping
-	return [3]install.Keeping{now[install.SetMachineNet], now[install.SetAPIVIPs], now[install.SetIngressVIPs]}
+	return [3]install.Keeping{now[setting.MachineNet], now[setting.APIVIPs], now[setting.IngressVIPs]}
 }
 
 // The kinds of cluster, by phase: without machine networks, with them, ready, and
 // once the install was asked for.
 func TestKeepingByKindAndPhase(t *testing.T) {
 	const (
-		kept, derived, cleared = install.Kept, install.Derived, install.Cleared
-		frozen, notYet         = install.Frozen, install.NotYet
+		kept, derived, cleared = setting.Kept, setting.Derived, setting.Cleared
+		frozen, notYet         = setting.Frozen, setting.NotYet
 	)
 	phases := []string{
 		`"status":"insufficient"`,
@@ -91,7 +92,7 @@ func TestKeepingAsRecorded(t *testing.T) {
 		}
 	}
 	t.Logf("requests by what the service was to do: %v", maps.Clone(told))
-	for _, keeping := range []install.Keeping{install.Kept, install.Derived, install.Cleared, install.NotYet} {
+	for _, keeping := range []install.Keeping{setting.Kept, setting.Derived, setting.Cleared, setting.NotYet} {
 		if told[keeping] == 0 {
 			t.Errorf("no request shows %q", keeping)
 		}
@@ -114,12 +115,12 @@ func asTaken(t *testing.T, e recorded, cluster json.RawMessage) install.Keeping 
 	switch {
 	case len(asked.Networks) > 0:
 		outside := strings.Contains(answer.Reason, "does not belong to machine-network-cidr")
-		if taken := e.Status < 300; taken != (now[0] == install.Kept) && !outside {
+		if taken := e.Status < 300; taken != (now[0] == setting.Kept) && !outside {
 			t.Errorf("machine networks that are %q: %d %s", now[0], e.Status, answer.Reason)
 		}
 		return now[0]
 	case len(asked.VIPs) > 0:
-		if e.Status >= 400 && (now[1] != install.NotYet || !strings.Contains(answer.Reason, "No suitable matching CIDR found")) {
+		if e.Status >= 400 && (now[1] != setting.NotYet || !strings.Contains(answer.Reason, "No suitable matching CIDR found")) {
 			t.Errorf("VIPs that are %q: %d %s", now[1], e.Status, answer.Reason)
 		}
 		return now[1]

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -345,7 +346,7 @@ func TestNameByMachine(t *testing.T) {
 	name := func(when string) {
 		t.Helper()
 		host := observe(t, p, lab()).Hosts[0]
-		if got := host.Settings[install.SetHostname].Text(); got != "host-0" {
+		if got := host.Settings[setting.Hostname].Text(); got != "host-0" {
 			t.Errorf("%s: the name is %q", when, got)
 		}
 	}
@@ -358,7 +359,7 @@ func TestNameByMachine(t *testing.T) {
 	name("from the host itself")
 	w.change("host_updated", 0, func() { w.hosts[0]["requested_hostname"] = "given" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
-	if got := observe(t, p, lab()).Hosts[0].Settings[install.SetHostname].Text(); got != "given" {
+	if got := observe(t, p, lab()).Hosts[0].Settings[setting.Hostname].Text(); got != "given" {
 		t.Errorf("the name that was given is %q", got)
 	}
 }

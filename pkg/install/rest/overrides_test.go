@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -45,7 +46,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	env := result.Observed.InfraEnvs[0]
 	err = plane.Act(t.Context(), desired, install.Action{
 		Kind: install.UpdateInfraEnv, Target: env.ID, Name: env.Name,
-		Settings: install.Settings{install.SetExtraNTP: install.ValueOf([]string{"a.example.com"}), install.SetKernelArgs: install.ValueOf([]string{"quiet"})},
+		Settings: install.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a.example.com"}), setting.KernelArgs: setting.ValueOf([]string{"quiet"})},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := observed.InfraEnvs[0].Settings
-	if now[install.SetExtraNTP] != `["b.example.com"]` || now[install.SetKernelArgs] != `["quiet"]` {
+	if now[setting.ExtraNTP] != `["b.example.com"]` || now[setting.KernelArgs] != `["quiet"]` {
 		t.Errorf("the InfraEnv has %v", now)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // clusterTable is what can be set on a cluster: the fields of
@@ -17,31 +17,31 @@ import (
 func clusterTable() table[clusterWire] {
 	type wire = clusterWire
 	return append(clusterNetworkRows(),
-		text(install.SetVersion, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
-		text(install.SetReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
-		text(install.SetArch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
-		row(install.SetControlPlane, writeControlPlane, func(c *wire) (int, bool) {
+		text(setting.Version, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
+		text(setting.ReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
+		text(setting.Arch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
+		row(setting.ControlPlane, writeControlPlane, func(c *wire) (int, bool) {
 			n := controlPlanes(c)
 			return n, n > 0
 		}),
-		text(install.SetSSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
-		row(install.SetPlatform, writePlatform, readPlatform),
-		text(install.SetHyperthreads, "hyperthreading", func(c *wire) string { return c.Hyperthreading }),
-		row(install.SetSchedulableCP, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
+		text(setting.SSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
+		row(setting.Platform, writePlatform, readPlatform),
+		text(setting.Hyperthreads, "hyperthreading", func(c *wire) string { return c.Hyperthreading }),
+		row(setting.SchedulableCP, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
 			return value(c.SchedulableMasters), c.SchedulableMasters != nil
 		}),
-		row(install.SetDiskEncrypt, writeEncryption, readEncryption),
-		row(install.SetIgnEndpoint, writeEndpoint, readEndpoint),
-		row(install.SetOperators, writeOperators, readOperators),
-		row(install.SetBundles, writeBundles, func(c *wire) ([]install.BundleChoice, bool) {
-			bundles := make([]install.BundleChoice, 0, len(c.OperatorBundles))
+		row(setting.DiskEncrypt, writeEncryption, readEncryption),
+		row(setting.IgnEndpoint, writeEndpoint, readEndpoint),
+		row(setting.Operators, writeOperators, readOperators),
+		row(setting.Bundles, writeBundles, func(c *wire) ([]setting.BundleChoice, bool) {
+			bundles := make([]setting.BundleChoice, 0, len(c.OperatorBundles))
 			for _, id := range c.OperatorBundles {
-				bundles = append(bundles, install.BundleChoice{ID: id})
+				bundles = append(bundles, setting.BundleChoice{ID: id})
 			}
 			return bundles, c.OperatorBundles != nil
 		}),
-		text(install.SetInstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
-		row(install.SetTags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
+		text(setting.InstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
+		row(setting.Tags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
 			_, _, users := readTags(c.Tags, "")
 			return append([]string{}, users...), true
 		}),
@@ -67,44 +67,44 @@ func writeControlPlane(n int) body {
 func clusterNetworkRows() table[clusterWire] {
 	type wire = clusterWire
 	return table[wire]{
-		row(install.SetNetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
+		row(setting.NetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
 			return value(c.NetworkType), value(c.NetworkType) != ""
 		}),
-		row(install.SetMachineNet, func(l []string) body { return body{"machine_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.MachineNet, func(l []string) body { return body{"machine_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
 		}).kept(keepsMachineNetworks),
-		row(install.SetClusterNet, writeClusterNetworks, func(c *wire) ([]install.ClusterNetwork, bool) {
-			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) install.ClusterNetwork {
-				return install.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
+		row(setting.ClusterNet, writeClusterNetworks, func(c *wire) ([]setting.ClusterNetwork, bool) {
+			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) setting.ClusterNetwork {
+				return setting.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
 			}), true
 		}),
-		row(install.SetServiceNet, func(l []string) body { return body{"service_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.ServiceNet, func(l []string) body { return body{"service_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.ServiceNetworks, func(n *models.ServiceNetwork) string { return string(n.Cidr) }), true
 		}),
-		row(install.SetAPIVIPs, func(l []string) body { return body{"api_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.APIVIPs, func(l []string) body { return body{"api_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
-		row(install.SetIngressVIPs, func(l []string) body { return body{"ingress_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.IngressVIPs, func(l []string) body { return body{"ingress_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.IngressVips, func(v *models.IngressVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
-		row(install.SetLoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
+		row(setting.LoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
 			if c.LoadBalancer == nil {
 				return clusterManaged, true // of a service that knows no other
 			}
 			return c.LoadBalancer.Type, c.LoadBalancer.Type != ""
 		}),
-		row(install.SetUserManaged, func(b bool) body { return body{"user_managed_networking": b} }, func(c *wire) (bool, bool) {
+		row(setting.UserManaged, func(b bool) body { return body{"user_managed_networking": b} }, func(c *wire) (bool, bool) {
 			return value(c.UserManagedNetworking), c.UserManagedNetworking != nil
 		}),
-		row(install.SetProxy, func(p install.Proxy) body {
+		row(setting.Proxy, func(p setting.ProxyValue) body {
 			return body{"http_proxy": p.HTTP, "https_proxy": p.HTTPS, "no_proxy": p.No}
-		}, func(c *wire) (install.Proxy, bool) {
-			return install.Proxy{HTTP: c.HTTPProxy, HTTPS: c.HTTPSProxy, No: c.NoProxy}, true
+		}, func(c *wire) (setting.ProxyValue, bool) {
+			return setting.ProxyValue{HTTP: c.HTTPProxy, HTTPS: c.HTTPSProxy, No: c.NoProxy}, true
 		}),
-		row(install.SetExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
+		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
 			return splitList(c.AdditionalNtpSource), c.AdditionalNtpSource != ""
 		}),
-		row(install.SetNTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
+		row(setting.NTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
 			return c.NtpSources, len(c.NtpSources) > 0
 		}),
 	}
@@ -129,7 +129,7 @@ func collect[T, R any](items []*T, get func(*T) R) []R {
 	return out
 }
 
-func writeClusterNetworks(networks []install.ClusterNetwork) body {
+func writeClusterNetworks(networks []setting.ClusterNetwork) body {
 	out := make([]body, 0, len(networks))
 	for _, n := range networks {
 		entry := body{"cidr": n.CIDR}
@@ -141,7 +141,7 @@ func writeClusterNetworks(networks []install.ClusterNetwork) body {
 	return body{"cluster_networks": out}
 }
 
-func writePlatform(p install.Platform) body {
+func writePlatform(p setting.PlatformValue) body {
 	platform := body{"type": p.Type}
 	if p.ExternalName != "" || p.CloudControllerManager != "" {
 		platform["external"] = body{"platform_name": p.ExternalName, "cloud_controller_manager": p.CloudControllerManager}
@@ -149,18 +149,18 @@ func writePlatform(p install.Platform) body {
 	return body{"platform": platform}
 }
 
-func readPlatform(c *clusterWire) (install.Platform, bool) {
+func readPlatform(c *clusterWire) (setting.PlatformValue, bool) {
 	if c.Platform == nil || c.Platform.Type == nil {
-		return install.Platform{}, false
+		return setting.PlatformValue{}, false
 	}
-	out := install.Platform{Type: string(*c.Platform.Type)}
+	out := setting.PlatformValue{Type: string(*c.Platform.Type)}
 	if external := c.Platform.External; external != nil {
 		out.ExternalName, out.CloudControllerManager = value(external.PlatformName), value(external.CloudControllerManager)
 	}
 	return out, true
 }
 
-func writeEncryption(e install.DiskEncryption) body {
+func writeEncryption(e setting.DiskEncryption) body {
 	fields := body{"enable_on": e.On, "mode": e.Mode}
 	if len(e.Tang) > 0 {
 		servers, err := json.Marshal(e.Tang) // texts only: cannot fail
@@ -171,17 +171,17 @@ func writeEncryption(e install.DiskEncryption) body {
 	return body{"disk_encryption": fields}
 }
 
-func readEncryption(c *clusterWire) (install.DiskEncryption, bool) {
+func readEncryption(c *clusterWire) (setting.DiskEncryption, bool) {
 	e := c.DiskEncryption
 	if e == nil {
-		return install.DiskEncryption{}, false
+		return setting.DiskEncryption{}, false
 	}
-	tang, _ := inText[[]install.Tang](e.TangServers)
-	return install.DiskEncryption{On: value(e.EnableOn), Mode: value(e.Mode), Tang: tang}, true
+	tang, _ := inText[[]setting.Tang](e.TangServers)
+	return setting.DiskEncryption{On: value(e.EnableOn), Mode: value(e.Mode), Tang: tang}, true
 }
 
 // writeEndpoint sends the certificate in base64, as ignition-endpoint wants it.
-func writeEndpoint(e install.IgnitionEndpoint) body {
+func writeEndpoint(e setting.IgnitionEndpoint) body {
 	fields := body{"url": e.URL}
 	if e.CA != "" {
 		fields["ca_certificate"] = base64.StdEncoding.EncodeToString([]byte(e.CA))
@@ -189,18 +189,18 @@ func writeEndpoint(e install.IgnitionEndpoint) body {
 	return body{"ignition_endpoint": fields}
 }
 
-func readEndpoint(c *clusterWire) (install.IgnitionEndpoint, bool) {
+func readEndpoint(c *clusterWire) (setting.IgnitionEndpoint, bool) {
 	if c.IgnitionEndpoint == nil || value(c.IgnitionEndpoint.URL) == "" {
-		return install.IgnitionEndpoint{}, false
+		return setting.IgnitionEndpoint{}, false
 	}
-	out := install.IgnitionEndpoint{URL: value(c.IgnitionEndpoint.URL)}
+	out := setting.IgnitionEndpoint{URL: value(c.IgnitionEndpoint.URL)}
 	if pem, err := base64.StdEncoding.DecodeString(value(c.IgnitionEndpoint.CaCertificate)); err == nil {
 		out.CA = string(pem)
 	}
 	return out, true
 }
 
-func writeOperators(operators []install.OperatorChoice) body {
+func writeOperators(operators []setting.OperatorChoice) body {
 	out := make([]body, 0, len(operators))
 	for _, o := range operators {
 		entry := body{"name": o.Name}
@@ -214,19 +214,19 @@ func writeOperators(operators []install.OperatorChoice) body {
 
 // readOperators are the operators that were asked for: not the built-in ones,
 // and not those that the service added because another needs them.
-func readOperators(c *clusterWire) ([]install.OperatorChoice, bool) {
-	out := []install.OperatorChoice{}
+func readOperators(c *clusterWire) ([]setting.OperatorChoice, bool) {
+	out := []setting.OperatorChoice{}
 	for _, o := range c.MonitoredOperators {
 		if o == nil || o.OperatorType == models.OperatorTypeBuiltin || o.DependencyOnly {
 			continue
 		}
-		out = append(out, install.OperatorChoice{Name: o.Name, Properties: o.Properties})
+		out = append(out, setting.OperatorChoice{Name: o.Name, Properties: o.Properties})
 	}
 	return out, true
 }
 
 // writeBundles sends the optional operators of a bundle that are wanted with it.
-func writeBundles(choices []install.BundleChoice) body {
+func writeBundles(choices []setting.BundleChoice) body {
 	bundles := make([]body, 0, len(choices))
 	for _, choice := range choices {
 		bundle := body{"id": choice.ID}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -13,27 +14,27 @@ import (
 func hostTable() table[hostWire] {
 	type wire = hostWire
 	return table[wire]{
-		row(install.SetRole, func(r install.Role) body { return body{"host_role": install.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
+		row(setting.Role, func(r install.Role) body { return body{"host_role": install.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
 			return install.RoleOf(string(h.Role)), true
 		}),
-		text(install.SetHostname, "host_name", hostname),
-		row(install.SetDisk, func(id string) body {
+		text(setting.Hostname, "host_name", hostname),
+		row(setting.Disk, func(id string) body {
 			return body{"disks_selected_config": []body{{"id": id, "role": "install"}}}
 		}, func(h *wire) (string, bool) { return h.InstallationDiskID, h.InstallationDiskID != "" }),
-		row(install.SetKeepDisks, func(ids []string) body { return body{"disks_skip_formatting": skips(ids, true)} }, func(h *wire) ([]string, bool) {
+		row(setting.KeepDisks, func(ids []string) body { return body{"disks_skip_formatting": skips(ids, true)} }, func(h *wire) ([]string, bool) {
 			return append([]string{}, splitList(h.SkipFormattingDisks)...), true
 		}),
-		row(install.SetLabels, writeLabels, func(h *wire) (map[string]string, bool) {
+		row(setting.Labels, writeLabels, func(h *wire) (map[string]string, bool) {
 			labels, ok := inText[map[string]string](h.NodeLabels)
 			return labels, ok
 		}),
-		text(install.SetPool, "machine_config_pool_name", func(h *wire) string { return h.MachineConfigPoolName }),
-		row(install.SetArgs, func([]string) body { return nil }, func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
-		text(install.SetIgnition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
-		text(install.SetFencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
-		row(install.SetEndpointToken, func(string) body { return nil }, func(h *wire) (string, bool) { return "set", h.IgnitionEndpointTokenSet }),
-		row(install.SetEndpointHeaders, writeHeaders, func(*wire) (map[string]string, bool) { return nil, false }),
-		row(install.SetHostExtra, func(extra map[string]any) body { return extra }, func(*wire) (map[string]any, bool) { return nil, false }),
+		text(setting.Pool, "machine_config_pool_name", func(h *wire) string { return h.MachineConfigPoolName }),
+		row(setting.Args, func([]string) body { return nil }, func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
+		text(setting.Ignition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
+		text(setting.Fencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
+		row(setting.EndpointToken, func(string) body { return nil }, func(h *wire) (string, bool) { return "set", h.IgnitionEndpointTokenSet }),
+		row(setting.EndpointHeaders, writeHeaders, func(*wire) (map[string]string, bool) { return nil, false }),
+		row(setting.HostExtra, func(extra map[string]any) body { return extra }, func(*wire) (map[string]any, bool) { return nil, false }),
 	}
 }
 

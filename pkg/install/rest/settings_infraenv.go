@@ -5,7 +5,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
@@ -15,39 +15,39 @@ import (
 func infraEnvTable() table[infraEnvWire] {
 	type wire = infraEnvWire
 	return table[wire]{
-		text(install.SetVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
-		text(install.SetOSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
-		text(install.SetArch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
-		text(install.SetSSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
-		row(install.SetProxy, writeProxy, func(e *wire) (install.Proxy, bool) { return proxyOf(e.Proxy), true }),
-		row(install.SetExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
+		text(setting.Version, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
+		text(setting.OSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
+		text(setting.Arch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
+		text(setting.SSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
+		row(setting.Proxy, writeProxy, func(e *wire) (setting.ProxyValue, bool) { return proxyOf(e.Proxy), true }),
+		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
 		}),
-		row(install.SetNTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
+		row(setting.NTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return e.NtpSources, len(e.NtpSources) > 0
 		}),
-		text(install.SetTrustBundle, "additional_trust_bundle", func(e *wire) string { return e.AdditionalTrustBundle }),
-		row(install.SetKernelArgs, writeKernelArguments, readKernelArguments),
-		text(install.SetDiscIgnition, "ignition_config_override", func(e *wire) string { return e.IgnitionConfigOverride }),
-		row(install.SetImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} }, func(e *wire) (string, bool) {
+		text(setting.TrustBundle, "additional_trust_bundle", func(e *wire) string { return e.AdditionalTrustBundle }),
+		row(setting.KernelArgs, writeKernelArguments, readKernelArguments),
+		text(setting.DiscIgnition, "ignition_config_override", func(e *wire) string { return e.IgnitionConfigOverride }),
+		row(setting.ImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} }, func(e *wire) (string, bool) {
 			return strings.TrimSuffix(string(value(e.Type)), "-iso"), value(e.Type) != ""
 		}),
-		row(install.SetNetworkDelay, func(seconds int) body { return body{"network_discovery_delay_seconds": seconds} }, func(e *wire) (int, bool) {
+		row(setting.NetworkDelay, func(seconds int) body { return body{"network_discovery_delay_seconds": seconds} }, func(e *wire) (int, bool) {
 			return e.NetworkDelay, e.NetworkDelay > 0
 		}),
-		row(install.SetStaticNetwork, writeStaticNetworks, readStaticNetworks),
+		row(setting.StaticNetworks, writeStaticNetworks, readStaticNetworks),
 	}
 }
 
-func writeProxy(p install.Proxy) body {
+func writeProxy(p setting.ProxyValue) body {
 	return body{"proxy": body{"http_proxy": p.HTTP, "https_proxy": p.HTTPS, "no_proxy": p.No}}
 }
 
-func proxyOf(shown *models.Proxy) install.Proxy {
+func proxyOf(shown *models.Proxy) setting.ProxyValue {
 	if shown == nil {
-		return install.Proxy{}
+		return setting.ProxyValue{}
 	}
-	return install.Proxy{HTTP: value(shown.HTTPProxy), HTTPS: value(shown.HTTPSProxy), No: value(shown.NoProxy)}
+	return setting.ProxyValue{HTTP: value(shown.HTTPProxy), HTTPS: value(shown.HTTPSProxy), No: value(shown.NoProxy)}
 }
 
 // kernelArgument is how the service takes and shows a kernel argument; it knows
@@ -88,7 +88,7 @@ type macEntry struct {
 	Name string `json:"logical_nic_name"`
 }
 
-func writeStaticNetworks(networks []install.StaticNetwork) body {
+func writeStaticNetworks(networks []setting.StaticNetwork) body {
 	out := make([]staticNetwork, 0, len(networks))
 	for _, n := range networks {
 		entry := staticNetwork{NetworkYAML: n.YAML, MACs: []macEntry{}}
@@ -100,16 +100,16 @@ func writeStaticNetworks(networks []install.StaticNetwork) body {
 	return body{"static_network_config": out}
 }
 
-func readStaticNetworks(e *infraEnvWire) ([]install.StaticNetwork, bool) {
+func readStaticNetworks(e *infraEnvWire) ([]setting.StaticNetwork, bool) {
 	networks, ok := inText[[]staticNetwork](e.StaticNetworkConfig)
 	if !ok {
 		return nil, false
 	}
-	out := make([]install.StaticNetwork, 0, len(networks))
+	out := make([]setting.StaticNetwork, 0, len(networks))
 	for _, n := range networks {
-		entry := install.StaticNetwork{YAML: n.NetworkYAML, MACs: []install.MACInterface{}}
+		entry := setting.StaticNetwork{YAML: n.NetworkYAML, MACs: []setting.MACInterface{}}
 		for _, m := range n.MACs {
-			entry.MACs = append(entry.MACs, install.MACInterface{MAC: strings.ToLower(m.MAC), Name: m.Name})
+			entry.MACs = append(entry.MACs, setting.MACInterface{MAC: strings.ToLower(m.MAC), Name: m.Name})
 		}
 		out = append(out, entry)
 	}

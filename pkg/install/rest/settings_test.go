@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -21,56 +22,56 @@ type settingCase struct {
 
 func clusterCases() map[install.Setting]settingCase {
 	return map[install.Setting]settingCase{
-		install.SetVersion:       {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
-		install.SetReleaseImage:  {"q/r:1", `{"ocp_release_image":"q/r:1"}`, `{"ocp_release_image":"q/r:1"}`},
-		install.SetArch:          {"arm64", `{"cpu_architecture":"arm64"}`, `{"cpu_architecture":"arm64"}`},
-		install.SetControlPlane:  {3, `{"high_availability_mode":"Full"}`, `{"control_plane_count":3}`},
-		install.SetSSHKeys:       {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
-		install.SetNetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
-		install.SetMachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"` + clusterID + `"}]}`},
-		install.SetServiceNet:    {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
-		install.SetClusterNet:    {[]install.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
-		install.SetAPIVIPs:       {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
-		install.SetIngressVIPs:   {[]string{"10.0.0.3"}, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`},
-		install.SetLoadBalancer:  {"user-managed", `{"load_balancer":{"type":"user-managed"}}`, `{"load_balancer":{"type":"user-managed"}}`},
-		install.SetUserManaged:   {false, `{"user_managed_networking":false}`, `{"user_managed_networking":false}`},
-		install.SetSchedulableCP: {true, `{"schedulable_masters":true}`, `{"schedulable_masters":true}`},
-		install.SetPlatform: {install.Platform{Type: "external", ExternalName: "oci", CloudControllerManager: "External"},
+		setting.Version:       {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
+		setting.ReleaseImage:  {"q/r:1", `{"ocp_release_image":"q/r:1"}`, `{"ocp_release_image":"q/r:1"}`},
+		setting.Arch:          {"arm64", `{"cpu_architecture":"arm64"}`, `{"cpu_architecture":"arm64"}`},
+		setting.ControlPlane:  {3, `{"high_availability_mode":"Full"}`, `{"control_plane_count":3}`},
+		setting.SSHKeys:       {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
+		setting.NetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
+		setting.MachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"` + clusterID + `"}]}`},
+		setting.ServiceNet:    {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
+		setting.ClusterNet:    {[]setting.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
+		setting.APIVIPs:       {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
+		setting.IngressVIPs:   {[]string{"10.0.0.3"}, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`},
+		setting.LoadBalancer:  {"user-managed", `{"load_balancer":{"type":"user-managed"}}`, `{"load_balancer":{"type":"user-managed"}}`},
+		setting.UserManaged:   {false, `{"user_managed_networking":false}`, `{"user_managed_networking":false}`},
+		setting.SchedulableCP: {true, `{"schedulable_masters":true}`, `{"schedulable_masters":true}`},
+		setting.Platform: {setting.PlatformValue{Type: "external", ExternalName: "oci", CloudControllerManager: "External"},
 			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`,
 			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`},
-		install.SetProxy: {install.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: ".x,y"},
+		setting.Proxy: {setting.ProxyValue{HTTP: "http://p:1", HTTPS: "http://p:2", No: ".x,y"},
 			`{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`, `{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`},
-		install.SetExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_source":"a,b"}`, `{"additional_ntp_source":"a,b"}`},
-		install.SetNTP:          {[]string{"a", "b"}, `{"ntp_sources":"a,b"}`, `{"ntp_sources":"a,b"}`},
-		install.SetHyperthreads: {"masters,workers", `{"hyperthreading":"masters,workers"}`, `{"hyperthreading":"masters,workers"}`},
-		install.SetDiskEncrypt: {install.DiskEncryption{On: "all", Mode: "tang", Tang: []install.Tang{{URL: "http://t", Thumbprint: "x"}}},
+		setting.ExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_source":"a,b"}`, `{"additional_ntp_source":"a,b"}`},
+		setting.NTP:          {[]string{"a", "b"}, `{"ntp_sources":"a,b"}`, `{"ntp_sources":"a,b"}`},
+		setting.Hyperthreads: {"masters,workers", `{"hyperthreading":"masters,workers"}`, `{"hyperthreading":"masters,workers"}`},
+		setting.DiskEncrypt: {setting.DiskEncryption{On: "all", Mode: "tang", Tang: []setting.Tang{{URL: "http://t", Thumbprint: "x"}}},
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`,
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`},
-		install.SetIgnEndpoint: {install.IgnitionEndpoint{URL: "https://e", CA: "PEM"}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
-		install.SetOperators: {[]install.OperatorChoice{{Name: "lvm", Properties: `{"a":1}`}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
+		setting.IgnEndpoint: {setting.IgnitionEndpoint{URL: "https://e", CA: "PEM"}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
+		setting.Operators: {[]setting.OperatorChoice{{Name: "lvm", Properties: `{"a":1}`}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
 			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
-		install.SetBundles:       {[]install.BundleChoice{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
-		install.SetInstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
-		install.SetTags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
+		setting.Bundles:       {[]setting.BundleChoice{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
+		setting.InstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
+		setting.Tags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
 	}
 }
 
 func infraEnvCases() map[install.Setting]settingCase {
 	return map[install.Setting]settingCase{
-		install.SetVersion:   {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
-		install.SetOSVersion: {"4.21", `{"openshift_version":"4.21"}`, `{"openshift_version":"4.21"}`},
-		install.SetArch:      {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
-		install.SetSSHKeys:   {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
-		install.SetProxy: {install.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: "x"},
+		setting.Version:   {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
+		setting.OSVersion: {"4.21", `{"openshift_version":"4.21"}`, `{"openshift_version":"4.21"}`},
+		setting.Arch:      {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
+		setting.SSHKeys:   {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
+		setting.Proxy: {setting.ProxyValue{HTTP: "http://p:1", HTTPS: "http://p:2", No: "x"},
 			`{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`, `{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`},
-		install.SetExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_sources":"a,b"}`, `{"additional_ntp_sources":"a,b"}`},
-		install.SetNTP:          {[]string{"a"}, `{"ntp_sources":"a"}`, `{"ntp_sources":["a"]}`},
-		install.SetTrustBundle:  {"PEM", `{"additional_trust_bundle":"PEM"}`, `{"additional_trust_bundle":"PEM"}`},
-		install.SetKernelArgs:   {[]string{"a=1", "b"}, `{"kernel_arguments":[{"operation":"append","value":"a=1"},{"operation":"append","value":"b"}]}`, `{"kernel_arguments":"[{\"operation\":\"append\",\"value\":\"a=1\"},{\"operation\":\"append\",\"value\":\"b\"}]"}`},
-		install.SetDiscIgnition: {`{"ignition":{}}`, `{"ignition_config_override":"{\"ignition\":{}}"}`, `{"ignition_config_override":"{\"ignition\":{}}"}`},
-		install.SetImageType:    {"minimal", `{"image_type":"minimal-iso"}`, `{"type":"minimal-iso"}`},
-		install.SetNetworkDelay: {30, `{"network_discovery_delay_seconds":30}`, `{"network_discovery_delay_seconds":30}`},
-		install.SetStaticNetwork: {[]install.StaticNetwork{{YAML: "a: 1", MACs: []install.MACInterface{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
+		setting.ExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_sources":"a,b"}`, `{"additional_ntp_sources":"a,b"}`},
+		setting.NTP:          {[]string{"a"}, `{"ntp_sources":"a"}`, `{"ntp_sources":["a"]}`},
+		setting.TrustBundle:  {"PEM", `{"additional_trust_bundle":"PEM"}`, `{"additional_trust_bundle":"PEM"}`},
+		setting.KernelArgs:   {[]string{"a=1", "b"}, `{"kernel_arguments":[{"operation":"append","value":"a=1"},{"operation":"append","value":"b"}]}`, `{"kernel_arguments":"[{\"operation\":\"append\",\"value\":\"a=1\"},{\"operation\":\"append\",\"value\":\"b\"}]"}`},
+		setting.DiscIgnition: {`{"ignition":{}}`, `{"ignition_config_override":"{\"ignition\":{}}"}`, `{"ignition_config_override":"{\"ignition\":{}}"}`},
+		setting.ImageType:    {"minimal", `{"image_type":"minimal-iso"}`, `{"type":"minimal-iso"}`},
+		setting.NetworkDelay: {30, `{"network_discovery_delay_seconds":30}`, `{"network_discovery_delay_seconds":30}`},
+		setting.StaticNetworks: {[]setting.StaticNetwork{{YAML: "a: 1", MACs: []setting.MACInterface{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
 			`{"static_network_config":[{"network_yaml":"a: 1","mac_interface_map":[{"mac_address":"aa:00:00:00:00:01","logical_nic_name":"eth0"}]}]}`,
 			`{"static_network_config":"[{\"network_yaml\":\"a: 1\",\"mac_interface_map\":[{\"mac_address\":\"AA:00:00:00:00:01\",\"logical_nic_name\":\"eth0\"}]}]"}`},
 	}
@@ -78,18 +79,18 @@ func infraEnvCases() map[install.Setting]settingCase {
 
 func hostCases() map[install.Setting]settingCase {
 	return map[install.Setting]settingCase{
-		install.SetRole:            {install.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
-		install.SetHostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
-		install.SetDisk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
-		install.SetKeepDisks:       {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
-		install.SetLabels:          {map[string]string{"a/b": "c", "d": ""}, `{"node_labels":[{"key":"a/b","value":"c"},{"key":"d","value":""}]}`, `{"node_labels":"{\"d\":\"\",\"a/b\":\"c\"}"}`},
-		install.SetPool:            {"infra", `{"machine_config_pool_name":"infra"}`, `{"machine_config_pool_name":"infra"}`},
-		install.SetArgs:            {[]string{"--append-karg", "x"}, "", `{"installer_args":"[\"--append-karg\",\"x\"]"}`},
-		install.SetIgnition:        {`{"ignition":{}}`, "", `{"ignition_config_overrides":"{\"ignition\":{}}"}`},
-		install.SetFencing:         {"https://bmc", "", `{"fencing_credentials":"{\"address\":\"https://bmc\",\"username\":\"u\"}"}`},
-		install.SetEndpointToken:   {"set", "", `{"ignition_endpoint_token_set":true}`},
-		install.SetEndpointHeaders: {map[string]string{"X-B": "2", "X-A": "1"}, `{"ignition_endpoint_http_headers":[{"key":"X-A","value":"1"},{"key":"X-B","value":"2"}]}`, ""},
-		install.SetHostExtra:       {map[string]any{"host_name": "x"}, `{"host_name":"x"}`, ""},
+		setting.Role:            {install.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
+		setting.Hostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
+		setting.Disk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
+		setting.KeepDisks:       {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
+		setting.Labels:          {map[string]string{"a/b": "c", "d": ""}, `{"node_labels":[{"key":"a/b","value":"c"},{"key":"d","value":""}]}`, `{"node_labels":"{\"d\":\"\",\"a/b\":\"c\"}"}`},
+		setting.Pool:            {"infra", `{"machine_config_pool_name":"infra"}`, `{"machine_config_pool_name":"infra"}`},
+		setting.Args:            {[]string{"--append-karg", "x"}, "", `{"installer_args":"[\"--append-karg\",\"x\"]"}`},
+		setting.Ignition:        {`{"ignition":{}}`, "", `{"ignition_config_overrides":"{\"ignition\":{}}"}`},
+		setting.Fencing:         {"https://bmc", "", `{"fencing_credentials":"{\"address\":\"https://bmc\",\"username\":\"u\"}"}`},
+		setting.EndpointToken:   {"set", "", `{"ignition_endpoint_token_set":true}`},
+		setting.EndpointHeaders: {map[string]string{"X-B": "2", "X-A": "1"}, `{"ignition_endpoint_http_headers":[{"key":"X-A","value":"1"},{"key":"X-B","value":"2"}]}`, ""},
+		setting.HostExtra:       {map[string]any{"host_name": "x"}, `{"host_name":"x"}`, ""},
 	}
 }
 
@@ -103,15 +104,15 @@ func TestSettingTables(t *testing.T) {
 
 func checkTable[W any](t *testing.T, kind string, table table[W], cases map[install.Setting]settingCase) {
 	for _, e := range table {
-		c, ok := cases[e.setting]
+		c, ok := cases[e.key]
 		if !ok {
-			t.Errorf("%s: %s has no test", kind, e.setting)
+			t.Errorf("%s: %s has no test", kind, e.key)
 			continue
 		}
-		t.Run(kind+"/"+string(e.setting), func(t *testing.T) {
-			want := install.ValueOf(c.value)
+		t.Run(kind+"/"+string(e.key), func(t *testing.T) {
+			want := setting.ValueOf(c.value)
 			if c.body != "" {
-				fields, err := table.fields(install.Settings{e.setting: want})
+				fields, err := table.fields(install.Settings{e.key: want})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +123,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 			}
 			var wire W
 			if c.wire == "" { // the service does not say
-				if got, said := table.settings(&wire)[e.setting]; said {
+				if got, said := table.settings(&wire)[e.key]; said {
 					t.Errorf("read %s", got)
 				}
 				return
@@ -130,7 +131,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 			if err := json.Unmarshal([]byte(c.wire), &wire); err != nil {
 				t.Fatal(err)
 			}
-			if got := table.settings(&wire)[e.setting]; got != want {
+			if got := table.settings(&wire)[e.key]; got != want {
 				t.Errorf("read %s, want %s", got, want)
 			}
 		})
@@ -143,8 +144,8 @@ func TestSettingsOfNothing(t *testing.T) {
 	tables := newTables()
 	cluster := slices.Sorted(maps.Keys(tables.cluster.settings(&clusterWire{})))
 	if diff := cmp.Diff([]install.Setting{
-		install.SetTags, install.SetAPIVIPs, install.SetClusterNet, install.SetMachineNet, install.SetServiceNet,
-		install.SetIngressVIPs, install.SetLoadBalancer, install.SetOperators, install.SetProxy,
+		setting.Tags, setting.APIVIPs, setting.ClusterNet, setting.MachineNet, setting.ServiceNet,
+		setting.IngressVIPs, setting.LoadBalancer, setting.Operators, setting.Proxy,
 	}, cluster, cmp.Transformer("sort", func(s []install.Setting) []string {
 		var out []string
 		for _, v := range s {
@@ -159,16 +160,16 @@ func TestSettingsOfNothing(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host); err != nil {
 		t.Fatal(err)
 	}
-	for setting := range tables.host.settings(&host) {
-		if setting != install.SetRole && setting != install.SetKeepDisks {
-			t.Errorf("%s out of nothing", setting)
+	for key := range tables.host.settings(&host) {
+		if key != setting.Role && key != setting.KeepDisks {
+			t.Errorf("%s out of nothing", key)
 		}
 	}
 }
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := newTables().cluster.fields(install.Settings{install.SetBundles: install.ValueOf([]install.BundleChoice{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
+	fields, err := newTables().cluster.fields(install.Settings{setting.Bundles: setting.ValueOf([]setting.BundleChoice{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,10 +180,10 @@ func TestOptionalOperatorsOfABundle(t *testing.T) {
 }
 
 func TestUnknownSettingIsRefused(t *testing.T) {
-	if _, err := newTables().host.fields(install.Settings{install.SetVersion: `"4.20"`}); err == nil {
+	if _, err := newTables().host.fields(install.Settings{setting.Version: `"4.20"`}); err == nil {
 		t.Error("a host has no version")
 	}
-	if _, err := newTables().cluster.fields(install.Settings{install.SetControlPlane: `"three"`}); err == nil {
+	if _, err := newTables().cluster.fields(install.Settings{setting.ControlPlane: `"three"`}); err == nil {
 		t.Error("three is no number")
 	}
 }
@@ -283,7 +284,7 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 	for count, want := range map[int]string{
 		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
 	} {
-		fields, err := table.fields(install.Settings{install.SetControlPlane: install.ValueOf(count)})
+		fields, err := table.fields(install.Settings{setting.ControlPlane: setting.ValueOf(count)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,14 +292,14 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 			t.Errorf("%d: sent %s (%v), want %s", count, sent, err, want)
 		}
 	}
-	for shown, want := range map[string]install.Value{
+	for shown, want := range map[string]setting.Value{
 		`{"high_availability_mode":"None"}`: "1", `{"high_availability_mode":"Full"}`: "3", `{"high_availability_mode":"Full","control_plane_count":5}`: "5", `{}`: "",
 	} {
 		var wire clusterWire
 		if err := json.Unmarshal([]byte(shown), &wire); err != nil {
 			t.Fatal(err)
 		}
-		if got := table.settings(&wire)[install.SetControlPlane]; got != want {
+		if got := table.settings(&wire)[setting.ControlPlane]; got != want {
 			t.Errorf("%s: read %q, want %q", shown, got, want)
 		}
 	}

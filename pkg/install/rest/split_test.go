@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -104,10 +105,10 @@ func TestManyStaticNetworks(t *testing.T) {
 // tooMany registers one InfraEnv for the hosts of all plans, and a quarter more.
 func tooMany(t *testing.T, plane *rest.Plane, desired *install.Desired, planned []install.InfraEnvPlan) {
 	t.Helper()
-	var all []install.StaticNetwork
+	var all []setting.StaticNetwork
 	for _, p := range planned {
-		var networks []install.StaticNetwork
-		if err := p.Settings[install.SetStaticNetwork].Decode(&networks); err != nil {
+		var networks []setting.StaticNetwork
+		if err := p.Settings[setting.StaticNetworks].Decode(&networks); err != nil {
 			t.Fatal(err)
 		}
 		for i, n := range networks {
@@ -117,11 +118,11 @@ func tooMany(t *testing.T, plane *rest.Plane, desired *install.Desired, planned 
 			}
 			mac := n.MACs[0]
 			mac.MAC = strings.Replace(mac.MAC, "52:54", "54:52", 1)
-			all = append(all, install.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []install.MACInterface{mac}})
+			all = append(all, setting.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []setting.MACInterface{mac}})
 		}
 	}
 	one := install.Action{Kind: install.RegisterInfraEnv, Name: "one", Settings: planned[0].Settings}
-	one.Settings[install.SetStaticNetwork] = install.ValueOf(all)
+	one.Settings[setting.StaticNetworks] = setting.ValueOf(all)
 	if err := plane.Act(t.Context(), desired, one); err == nil || !strings.Contains(err.Error(), "over the maximum allowable size") {
 		t.Errorf("one InfraEnv for %d hosts: %v", len(all), err)
 	}

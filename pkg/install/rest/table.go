@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -14,10 +15,10 @@ type body map[string]any
 // entry ties a setting to the fields of a request that set it and to those of
 // an object W that show it.
 type entry[W any] struct {
-	setting install.Setting
-	names   []string // of the fields in a request
-	write   func(install.Value) (body, error)
-	read    func(*W) (install.Value, bool)
+	key   install.Setting
+	names []string // of the fields in a request
+	write func(setting.Value) (body, error)
+	read  func(*W) (setting.Value, bool)
 	// keeping is what the service does with the setting of such an object now; nil
 	// where that is what the drift table has for every service.
 	keeping func(*W) install.Keeping
@@ -31,23 +32,23 @@ func (e entry[W]) kept(keeping func(*W) install.Keeping) entry[W] {
 
 // row makes an entry from two functions over the setting's own shape T. A read
 // that reports false: the service does not say.
-func row[W, T any](setting install.Setting, write func(T) body, read func(*W) (T, bool)) entry[W] {
+func row[W, T any](key install.Setting, write func(T) body, read func(*W) (T, bool)) entry[W] {
 	var zero T
 	return entry[W]{
-		setting: setting, names: slices.Sorted(maps.Keys(write(zero))),
-		write: func(v install.Value) (body, error) {
+		key: key, names: slices.Sorted(maps.Keys(write(zero))),
+		write: func(v setting.Value) (body, error) {
 			var value T
 			if err := v.Decode(&value); err != nil {
 				return nil, err
 			}
 			return write(value), nil
 		},
-		read: func(w *W) (install.Value, bool) {
+		read: func(w *W) (setting.Value, bool) {
 			value, said := read(w)
 			if !said {
 				return "", false
 			}
-			return install.ValueOf(value), true
+			return setting.ValueOf(value), true
 		},
 	}
 }
@@ -59,14 +60,14 @@ type table[W any] []entry[W]
 // that this kind of object does not have is an error.
 func (t table[W]) fields(settings install.Settings) (body, error) {
 	out := body{}
-	for _, setting := range slices.Sorted(maps.Keys(settings)) {
-		i := slices.IndexFunc(t, func(e entry[W]) bool { return e.setting == setting })
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		i := slices.IndexFunc(t, func(e entry[W]) bool { return e.key == key })
 		if i < 0 {
-			return nil, fmt.Errorf("the service has no field for %s here", setting)
+			return nil, fmt.Errorf("the service has no field for %s here", key)
 		}
-		fields, err := t[i].write(settings[setting])
+		fields, err := t[i].write(settings[key])
 		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", setting, err)
+			return nil, fmt.Errorf("encode %s: %w", key, err)
 		}
 		maps.Copy(out, fields)
 	}
@@ -78,7 +79,7 @@ func (t table[W]) setBy(fields []string) []install.Setting {
 	var out []install.Setting
 	for _, e := range t {
 		if slices.ContainsFunc(e.names, func(name string) bool { return slices.Contains(fields, name) }) {
-			out = append(out, e.setting)
+			out = append(out, e.key)
 		}
 	}
 	return out
@@ -89,7 +90,7 @@ func (t table[W]) settings(w *W) install.Settings {
 	out := make(install.Settings, len(t))
 	for _, e := range t {
 		if value, said := e.read(w); said {
-			out[e.setting] = value
+			out[e.key] = value
 		}
 	}
 	return out
@@ -101,7 +102,7 @@ func (t table[W]) keeping(w *W) map[install.Setting]install.Keeping {
 	out := map[install.Setting]install.Keeping{}
 	for _, e := range t {
 		if e.keeping != nil {
-			out[e.setting] = e.keeping(w)
+			out[e.key] = e.keeping(w)
 		}
 	}
 	return out
@@ -120,8 +121,8 @@ func newTables() tables {
 
 // text is a row for a plain text field. An empty text in an answer is one that
 // the service does not say.
-func text[W any](setting install.Setting, field string, read func(*W) string) entry[W] {
-	return row(setting, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {
+func text[W any](key install.Setting, field string, read func(*W) string) entry[W] {
+	return row(key, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {
 		value := read(w)
 		return value, value != ""
 	})
@@ -130,8 +131,8 @@ func text[W any](setting install.Setting, field string, read func(*W) string) en
 // without is settings without some of them.
 func without(settings install.Settings, drop ...install.Setting) install.Settings {
 	out := maps.Clone(settings)
-	for _, setting := range drop {
-		delete(out, setting)
+	for _, key := range drop {
+		delete(out, key)
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -52,7 +53,7 @@ type watch struct {
 	staged      map[string]bool           // hosts whose stages were asked for
 	polled      bool                      // somebody has said how often is looked
 	manifests   map[string]string
-	ignored     install.Value // which validations may fail, "" where that is not known
+	ignored     setting.Value // which validations may fail, "" where that is not known
 	log         eventLog
 	images      map[string]imageDate // when images became what they are, by InfraEnv
 	at          time.Time            // of the last observation
@@ -221,7 +222,7 @@ func (w *watch) picture() *install.Observed {
 	cluster.Manifests = maps.Clone(w.manifests)
 	if w.ignored != "" {
 		cluster.Settings = maps.Clone(cluster.Settings)
-		cluster.Settings[install.SetIgnored] = w.ignored
+		cluster.Settings[setting.Ignored] = w.ignored
 	}
 	w.tellPreparations(&cluster)
 	out.Cluster = &cluster
@@ -232,7 +233,7 @@ func (w *watch) picture() *install.Observed {
 func (w *watch) share() {
 	kept := map[string][]string{}
 	for id := range w.hosts {
-		v := w.hosts[id].Settings[install.SetKeepDisks]
+		v := w.hosts[id].Settings[setting.KeepDisks]
 		if v == "" || v == "[]" {
 			continue
 		}
@@ -295,8 +296,8 @@ func (w *watch) keepHost(read install.Host) {
 // reports: the service goes by it, and shows it in every answer but the list of
 // a cluster's hosts.
 func nameByMachine(h install.Host) install.Host {
-	if _, named := h.Settings[install.SetHostname]; !named && h.Inventory.Hostname != "" {
-		h.Settings[install.SetHostname] = install.ValueOf(h.Inventory.Hostname)
+	if _, named := h.Settings[setting.Hostname]; !named && h.Inventory.Hostname != "" {
+		h.Settings[setting.Hostname] = setting.ValueOf(h.Inventory.Hostname)
 	}
 	return h
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // BMCAddress is the management controller's address; agents say 0.0.0.0 and
@@ -31,12 +31,12 @@ func Architecture(reported string) string {
 }
 
 // SortNetworks brings static networks into the order of their first MAC addresses.
-func SortNetworks(networks []install.StaticNetwork) {
-	first := func(n install.StaticNetwork) string {
+func SortNetworks(networks []setting.StaticNetwork) {
+	first := func(n setting.StaticNetwork) string {
 		if len(n.MACs) == 0 {
 			return n.YAML
 		}
 		return n.MACs[0].MAC
 	}
-	slices.SortStableFunc(networks, func(a, b install.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
+	slices.SortStableFunc(networks, func(a, b setting.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
 }

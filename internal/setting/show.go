@@ -1,4 +1,4 @@
-package install
+package setting
 
 import (
 	"maps"
@@ -6,30 +6,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/redact"
 )
 
-// change is what a person is shown of a difference.
-func (d difference) change(prefix string) Change {
-	if strings.HasPrefix(string(d.setting), "spec.") || d.setting == SetApproved {
-		prefix = "" // not relative to the object, or no field of the file
-	}
-	change := Change{Field: prefix + string(d.setting), From: d.have.show(d.setting), To: d.want.show(d.setting)}
-	return change
-}
-
-// show is the value for a person, without secrets.
-func (v Value) show(setting Setting) string {
+// Show is the value for a person, without secrets.
+func (v Value) Show(setting Name) string {
 	switch {
 	case v == "":
 		return ""
-	case setting == SetProxy:
-		var proxy Proxy
+	case setting == Proxy:
+		var proxy ProxyValue
 		if v.Decode(&proxy) != nil {
 			return "[redacted]"
 		}
-		return string(ValueOf(Proxy{HTTP: withoutPassword(proxy.HTTP), HTTPS: withoutPassword(proxy.HTTPS), No: proxy.No}))
-	case setting == SetDiskEncrypt:
+		return string(ValueOf(ProxyValue{HTTP: withoutPassword(proxy.HTTP), HTTPS: withoutPassword(proxy.HTTPS), No: proxy.No}))
+	case setting == DiskEncrypt:
 		var encryption DiskEncryption
 		if v.Decode(&encryption) != nil {
 			return "[redacted]"
@@ -38,21 +31,21 @@ func (v Value) show(setting Setting) string {
 			encryption.Tang[i].URL = withoutPassword(encryption.Tang[i].URL)
 		}
 		return string(ValueOf(encryption))
-	case setting == SetIgnition || setting == SetDiscIgnition || setting == SetInstallConfig:
+	case setting == Ignition || setting == DiscIgnition || setting == InstallConfig:
 		// Such documents carry password hashes, keys and registry credentials.
-		return "[" + sizeText(len(v.Text())) + "]"
-	case setting == SetHostExtra || setting == SetEndpointHeaders:
+		return "[" + bytesize.Rough(int64(len(v.Text()))) + "]"
+	case setting == HostExtra || setting == EndpointHeaders:
 		var fields map[string]any
 		if v.Decode(&fields) != nil {
 			return "[redacted]"
 		}
 		return strings.Join(slices.Sorted(maps.Keys(fields)), ", ") // the values may be secrets
-	case setting == SetBundles:
+	case setting == Bundles:
 		var bundles []BundleChoice
 		if v.Decode(&bundles) == nil {
 			return strings.Join(bundleTexts(bundles), ", ")
 		}
-	case setting == SetClassified:
+	case setting == Classified:
 		var list []Classification
 		if v.Decode(&list) == nil {
 			texts := make([]string, 0, len(list))
@@ -61,14 +54,14 @@ func (v Value) show(setting Setting) string {
 			}
 			return strings.Join(texts, ", ")
 		}
-	case setting == SetStaticNetwork:
+	case setting == StaticNetworks:
 		var networks []StaticNetwork
 		if v.Decode(&networks) == nil {
 			macs := make([]string, 0, len(networks))
 			for _, n := range networks {
-				macs = append(macs, firstMAC(n))
+				macs = append(macs, FirstMAC(n))
 			}
-			return few(macs)
+			return names.Few(macs)
 		}
 	}
 	var list []string
@@ -99,4 +92,18 @@ func bundleTexts(bundles []BundleChoice) []string {
 		texts = append(texts, text)
 	}
 	return texts
+}
+
+// FirstMAC is the MAC address by which a machine's network is known; without any, the
+// network itself.
+func FirstMAC(n StaticNetwork) string {
+	if len(n.MACs) == 0 {
+		return n.YAML
+	}
+	return n.MACs[0].MAC
+}
+
+// MAC is a MAC address as it is compared.
+func MAC(text string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", ":")
 }

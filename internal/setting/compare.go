@@ -1,7 +1,8 @@
-package install
+package setting
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/netip"
@@ -26,103 +27,103 @@ const (
 	NotYet  Keeping = "not yet" // it takes another value only once the hosts show that it fits
 )
 
-// rule is one row of the drift table: how a setting is compared, and what becomes
+// Rule is one row of the drift table: how a setting is compared, and what becomes
 // of it in a cluster, an InfraEnv or a host before an install.
-type rule struct {
-	cluster, infraEnv Keeping
-	// host is Hidden where the service need not give it back. Where it does not,
+type Rule struct {
+	Cluster, InfraEnv Keeping
+	// Host is Hidden where the service need not give it back. Where it does not,
 	// it is sent along with what else is to be written and not by itself, since
 	// every run would send it again.
-	host   Keeping
+	Host   Keeping
 	same   func(want, have Value) bool
 	secret bool // never shown
 }
 
-// rules is the drift table, field by field.
-func rules(setting Setting) rule {
+// RuleOf is the drift table, field by field.
+func RuleOf(setting Name) Rule {
 	switch setting {
-	case SetVersion:
-		return rule{cluster: Frozen, infraEnv: Frozen, same: sameVersion}
-	case SetReleaseImage, SetArch, SetControlPlane:
-		return rule{cluster: Frozen, infraEnv: Frozen, same: sameJSON}
-	case SetBundles:
-		return rule{cluster: Frozen, same: sameBundles}
-	case SetSSHKeys, SetTrustBundle:
-		return rule{same: sameLines}
-	case SetTags, SetKeepDisks:
-		return rule{same: sameSet}
-	case SetMachineNet, SetServiceNet:
-		return rule{same: samePrefixes}
-	case SetClusterNet:
-		return rule{same: sameClusterNetworks}
-	case SetAPIVIPs, SetIngressVIPs:
-		return rule{same: sameAddresses}
-	case SetExtraNTP, SetNTP:
-		return rule{same: sameSet}
-	case SetProxy:
-		return rule{same: sameProxy, secret: true}
-	case SetOperators:
-		return rule{same: operatorsIncluded}
-	case SetInstallConfig, SetDiscIgnition, SetIgnition:
-		return rule{same: sameDocument}
-	case SetStaticNetwork:
-		return rule{same: sameStaticNetworks}
-	case SetOSVersion:
-		return rule{same: sameVersion}
-	case SetIronic:
-		return rule{same: sameIronic}
-	case SetImageType, SetKernelArgs, SetNetworkDelay, SetAgentLabels, SetIPXE:
-		return rule{same: sameJSON}
-	case SetHyperthreads:
-		return rule{same: func(want, have Value) bool { return maps.Equal(serviceRoles(want), serviceRoles(have)) }}
-	case SetFencing, SetEndpointHeaders, SetHostExtra:
-		return rule{same: sameJSON, secret: true, host: Hidden}
-	case SetIgnored:
-		return rule{same: sameIgnored}
-	case SetRole:
-		return rule{same: func(want, have Value) bool { return want == have || want.Text() == string(RoleAuto) }}
+	case Version:
+		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: SameVersion}
+	case ReleaseImage, Arch, ControlPlane:
+		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: sameJSON}
+	case Bundles:
+		return Rule{Cluster: Frozen, same: sameBundles}
+	case SSHKeys, TrustBundle:
+		return Rule{same: sameLines}
+	case Tags, KeepDisks:
+		return Rule{same: sameSet}
+	case MachineNet, ServiceNet:
+		return Rule{same: samePrefixes}
+	case ClusterNet:
+		return Rule{same: sameClusterNetworks}
+	case APIVIPs, IngressVIPs:
+		return Rule{same: sameAddresses}
+	case ExtraNTP, NTP:
+		return Rule{same: sameSet}
+	case Proxy:
+		return Rule{same: sameProxy, secret: true}
+	case Operators:
+		return Rule{same: operatorsIncluded}
+	case InstallConfig, DiscIgnition, Ignition:
+		return Rule{same: sameDocument}
+	case StaticNetworks:
+		return Rule{same: sameStaticNetworks}
+	case OSVersion:
+		return Rule{same: SameVersion}
+	case Ironic:
+		return Rule{same: sameIronic}
+	case ImageType, KernelArgs, NetworkDelay, AgentLabels, IPXE:
+		return Rule{same: sameJSON}
+	case Hyperthreads:
+		return Rule{same: func(want, have Value) bool { return maps.Equal(ServiceRoles(want), ServiceRoles(have)) }}
+	case Fencing, EndpointHeaders, HostExtra:
+		return Rule{same: sameJSON, secret: true, Host: Hidden}
+	case Ignored:
+		return Rule{same: sameIgnored}
+	case Role:
+		return Rule{same: func(want, have Value) bool { return want == have || want.Text() == "auto" }}
 	default:
-		return rule{same: sameJSON}
+		return Rule{same: sameJSON}
 	}
 }
 
-// difference is a setting that the file and the service do not agree on.
-type difference struct {
-	setting Setting
-	want    Value
-	have    Value
-	known   bool // the service says what it holds
+// Difference is a setting that the file and the service do not agree on.
+type Difference struct {
+	Setting Name
+	Want    Value
+	Have    Value
+	Known   bool // the service says what it holds
 }
 
-// differences compares by meaning what is wanted with what is there. What the
+// Differences compares by meaning what is wanted with what is there. What the
 // file leaves out, and what the service does not say, is left alone.
-func differences(want, have Settings) []difference {
-	var out []difference
+func Differences(want, have Settings) []Difference {
+	var out []Difference
 	want = withoutRivals(want, have)
 	for setting, value := range want {
 		now, known := have[setting]
 		if known && Same(setting, value, now) {
 			continue
 		}
-		if !known && empty(value) {
+		if !known && Empty(value) {
 			continue
 		}
-		out = append(out, difference{setting: setting, want: value, have: now, known: known})
+		out = append(out, Difference{Setting: setting, Want: value, Have: now, Known: known})
 	}
-	slices.SortFunc(out, func(a, b difference) int { return strings.Compare(string(a.setting), string(b.setting)) })
+	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(string(a.Setting), string(b.Setting)) })
 	return out
 }
 
 // Same says whether two values of a setting mean the same to a service.
-func Same(setting Setting, want, have Value) bool { return rules(setting).same(want, have) }
+func Same(setting Name, want, have Value) bool { return RuleOf(setting).same(want, have) }
 
-// takesAway says whether what is there is emptied, or of a proxy a part of it.
-func (d difference) takesAway() bool {
-	if d.setting != SetProxy {
-		return empty(d.want)
+// TakesAway says whether what is there is emptied, or of a proxy a part of it.
+func (d Difference) TakesAway() bool {
+	if d.Setting != Proxy {
+		return Empty(d.Want)
 	}
-	var want, have Proxy
-	if d.want.Decode(&want) != nil || d.have.Decode(&have) != nil {
+	var want, have ProxyValue
+	if d.Want.Decode(&want) != nil || d.Have.Decode(&have) != nil {
 		return false
 	}
 	return want.HTTP == "" && have.HTTP != "" || want.HTTPS == "" && have.HTTPS != "" || want.No == "" && have.No != ""
@@ -131,9 +132,9 @@ func (d difference) takesAway() bool {
 // withoutRivals wants what excludes another setting to take its place: the service has
 // no object with both.
 func withoutRivals(want, have Settings) Settings {
-	for _, setting := range []Setting{SetNTP, SetExtraNTP} {
-		rival := rivalOf(setting)
-		if _, spoken := want[rival]; !spoken && !empty(have[rival]) && !empty(want[setting]) {
+	for _, setting := range []Name{NTP, ExtraNTP} {
+		rival := RivalOf(setting)
+		if _, spoken := want[rival]; !spoken && !Empty(have[rival]) && !Empty(want[setting]) {
 			want = maps.Clone(want)
 			want[rival] = ValueOf([]string{})
 		}
@@ -141,29 +142,30 @@ func withoutRivals(want, have Settings) Settings {
 	return want
 }
 
-// rivalOf is the setting that excludes another, "" for none.
-func rivalOf(setting Setting) Setting {
+// RivalOf is the setting that excludes another, "" for none.
+func RivalOf(setting Name) Name {
 	switch setting {
-	case SetNTP:
-		return SetExtraNTP
-	case SetExtraNTP:
-		return SetNTP
+	case NTP:
+		return ExtraNTP
+	case ExtraNTP:
+		return NTP
 	}
 	return ""
 }
 
-// worthWriting leaves out differences that are only what the service does not
+// WorthWriting leaves out differences that are only what the service does not
 // give back: it cannot be told whether they are differences. With any other
 // difference they are written too, as at the first time.
-func worthWriting(all []difference) []difference {
-	other := slices.ContainsFunc(all, func(d difference) bool { return d.known || rules(d.setting).host != Hidden })
+func WorthWriting(all []Difference) []Difference {
+	other := slices.ContainsFunc(all, func(d Difference) bool { return d.Known || RuleOf(d.Setting).Host != Hidden })
 	if !other {
 		return nil
 	}
 	return all
 }
 
-func empty(v Value) bool {
+// Empty says whether a value says that there is nothing.
+func Empty(v Value) bool {
 	switch v {
 	case "", `""`, "[]", "{}", "null", "false", "0":
 		return true
@@ -206,9 +208,9 @@ func sameDocument(want, have Value) bool {
 	return blank(want) == blank(have)
 }
 
-// sameVersion takes "4.20" for satisfied by any 4.20.z, of one architecture
+// SameVersion takes "4.20" for satisfied by any 4.20.z, of one architecture
 // or of several.
-func sameVersion(want, have Value) bool {
+func SameVersion(want, have Value) bool {
 	w, h := strings.TrimSuffix(want.Text(), "-multi"), strings.TrimSuffix(have.Text(), "-multi")
 	return h == w || strings.HasPrefix(h, w+".")
 }
@@ -226,7 +228,8 @@ func sameLines(want, have Value) bool {
 	return slices.Equal(lines(want), lines(have))
 }
 
-func texts(v Value) []string {
+// Texts are the entries of a list, or the text itself.
+func Texts(v Value) []string {
 	var list []string
 	if v.Decode(&list) != nil {
 		return []string{v.Text()}
@@ -235,7 +238,7 @@ func texts(v Value) []string {
 }
 
 func sameSet(want, have Value) bool {
-	w, h := texts(want), texts(have)
+	w, h := Texts(want), Texts(have)
 	slices.Sort(w)
 	slices.Sort(h)
 	return slices.Equal(slices.Compact(w), slices.Compact(h))
@@ -243,7 +246,7 @@ func sameSet(want, have Value) bool {
 
 func sameAddresses(want, have Value) bool {
 	read := func(v Value) []string {
-		list := texts(v)
+		list := Texts(v)
 		for i, text := range list {
 			if address, err := netip.ParseAddr(text); err == nil {
 				list[i] = address.Unmap().String()
@@ -255,7 +258,8 @@ func sameAddresses(want, have Value) bool {
 	return slices.Equal(read(want), read(have))
 }
 
-func prefixText(text string) string {
+// Prefix is a network as it is compared, without the bits of a host.
+func Prefix(text string) string {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
 		return text
@@ -264,8 +268,8 @@ func prefixText(text string) string {
 }
 
 func samePrefixes(want, have Value) bool {
-	w, h := texts(want), texts(have)
-	return slices.EqualFunc(w, h, func(a, b string) bool { return prefixText(a) == prefixText(b) })
+	w, h := Texts(want), Texts(have)
+	return slices.EqualFunc(w, h, func(a, b string) bool { return Prefix(a) == Prefix(b) })
 }
 
 func sameClusterNetworks(want, have Value) bool {
@@ -274,12 +278,12 @@ func sameClusterNetworks(want, have Value) bool {
 		return want == have
 	}
 	return slices.EqualFunc(w, h, func(a, b ClusterNetwork) bool {
-		return prefixText(a.CIDR) == prefixText(b.CIDR) && (a.HostPrefix == 0 || a.HostPrefix == b.HostPrefix)
+		return Prefix(a.CIDR) == Prefix(b.CIDR) && (a.HostPrefix == 0 || a.HostPrefix == b.HostPrefix)
 	})
 }
 
 func sameProxy(want, have Value) bool {
-	var w, h Proxy
+	var w, h ProxyValue
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
@@ -332,9 +336,9 @@ const (
 	workers  = "workers"
 )
 
-// serviceRoles is a set of roles as the service writes it, taken apart: "all",
+// ServiceRoles is a set of roles as the service writes it, taken apart: "all",
 // "none", or roles with commas between them.
-func serviceRoles(v Value) map[string]bool {
+func ServiceRoles(v Value) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.SplitSeq(v.Text(), ",") {
 		switch word = strings.TrimSpace(word); word {
@@ -364,7 +368,7 @@ func networkKeys(networks []StaticNetwork, read func(string) string) []string {
 	for _, n := range networks {
 		macs := make([]string, 0, len(n.MACs))
 		for _, m := range n.MACs {
-			macs = append(macs, normaliseMAC(m.MAC)+"="+m.Name)
+			macs = append(macs, MAC(m.MAC)+"="+m.Name)
 		}
 		slices.Sort(macs)
 		keys = append(keys, strings.Join(macs, ",")+"\n"+read(n.YAML))
@@ -388,7 +392,7 @@ func yamlMeaning(text string) string {
 
 // sameIronic compares what is said. Controllers of the hub say the rest.
 func sameIronic(want, have Value) bool {
-	var w, h Ironic
+	var w, h IronicValue
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
@@ -401,4 +405,12 @@ func sameIgnored(want, have Value) bool {
 		return want == have
 	}
 	return sameSet(ValueOf(w.Cluster), ValueOf(h.Cluster)) && sameSet(ValueOf(w.Hosts), ValueOf(h.Hosts))
+}
+
+// SortClassifications brings classifications into the order in which they are
+// compared.
+func SortClassifications(list []Classification) {
+	slices.SortFunc(list, func(a, b Classification) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value))
+	})
 }
