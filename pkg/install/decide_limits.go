@@ -40,7 +40,7 @@ func (p *planner) limit() {
 			return
 		}
 	}
-	if total := p.desired.Options.Timeout; total > 0 && !p.memory.Started.IsZero() && p.reached(p.memory.Started.Add(total)) {
+	if total := p.desired.Options.Timeout; total > 0 && !p.memory.Began.IsZero() && p.reached(p.memory.Began.Add(total)) {
 		plan.Fault = outOfTime(p.desired, p.observed, plan, p.memory, fmt.Sprintf("not done after %s", total))
 	}
 }
@@ -81,19 +81,16 @@ func (p *planner) patience(cure Cure) (code Code, within time.Duration, ends boo
 
 // over says whether something has stood for too long.
 func (p *planner) over(key string, since time.Time, within time.Duration) bool {
-	first, known := p.memory.Standing[key]
-	if !known {
-		first = p.now
-	}
-	if since.After(first) {
-		first = since
+	first := cmp.Or(p.memory.Standing[key], p.memory.Looked)
+	if own := since.Add(-p.memory.Ahead); own.After(first) {
+		first = own
 	}
 	return p.reached(first.Add(within))
 }
 
 // reached says whether a limit is reached, and keeps the nearest one that is not.
 func (p *planner) reached(limit time.Time) bool {
-	if !p.now.Before(limit) {
+	if !p.memory.Looked.Before(limit) {
 		return true
 	}
 	if p.plan.Deadline.IsZero() || limit.Before(p.plan.Deadline) {

@@ -159,12 +159,12 @@ func (p *planner) deleted() {
 	if m.ClusterID != "" {
 		within = goneWithin
 	}
-	if m.Misses < goneLooks || p.now.Sub(m.Missing) < within {
-		p.wait(Wait{Key: "cluster/shown", Scope: ScopeCluster, Since: m.Missing, Who: WhoService, For: "the service to show the cluster " + p.full() + " again"})
+	if m.Misses < goneLooks || m.Looked.Sub(m.Missing) < within {
+		p.wait(Wait{Key: "cluster/shown", Scope: ScopeCluster, Who: WhoService, For: "the service to show the cluster " + p.full() + " again"})
 		return
 	}
 	b := Blocker{
-		Key: "cluster/deleted", Scope: ScopeCluster, Reason: "ClusterDeleted", Cure: CureOwner, Since: m.Missing,
+		Key: "cluster/deleted", Scope: ScopeCluster, Reason: "ClusterDeleted", Cure: CureOwner,
 		Message: "somebody deleted the cluster meanwhile; nothing was written since",
 		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
 	}

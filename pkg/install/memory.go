@@ -20,8 +20,8 @@ import (
 // The zero value knows nothing: what a service does not date counts then as having
 // stood for long, so that a single look names the same causes as a loop that has
 // looked for an hour. It can be kept as JSON and has no secrets. Losing it costs a
-// repeated attempt and never a wrong write. All times are on the service's clock. It
-// is not safe for concurrent use.
+// repeated attempt and never a wrong write. Times are on the service's clock, but for those
+// by which the loop ends. It is not safe for concurrent use.
 type Memory struct {
 	// Started is when the loop began: preparations that failed before are not held
 	// against it. Zero: all count.
@@ -29,7 +29,8 @@ type Memory struct {
 	// Cancelled is when a preparation was cancelled last before the loop began.
 	Cancelled time.Time `json:"cancelled,omitzero"`
 	// ClusterID is the cluster that was seen last, Registered says that one was made,
-	// and Missing since when, and in how many looks, the service has not shown it.
+	// and Missing since when, on the loop's own clock, and Misses in how many looks, the
+	// service has not shown it.
 	ClusterID  string    `json:"clusterID,omitempty"`
 	Registered bool      `json:"registered,omitempty"`
 	Missing    time.Time `json:"missing,omitzero"`
@@ -44,13 +45,17 @@ type Memory struct {
 	// Checks is since when each failing check has had its status; nil: nothing was
 	// seen yet.
 	Checks map[string]time.Time `json:"checks,omitempty"`
-	// Standing is since when each blocker and each wait for a person stands, by key.
+	// Began is when the loop first looked, Looked when it last did, and Standing since when
+	// each blocker and each wait for a person stands, by key: on the loop's own clock, so
+	// that no limit is reached because the service's is put.
+	Began    time.Time            `json:"began,omitzero"`
+	Looked   time.Time            `json:"looked,omitzero"`
 	Standing map[string]time.Time `json:"standing,omitempty"`
 	// Machines is how the machines that boot get on, by the hosts' names in the file.
 	Machines map[string]MachineBoot `json:"machines,omitempty"`
 	// LastError is the last error that no success followed.
 	LastError string `json:"lastError,omitempty"`
-	// Ahead is how far the service's clock is ahead of the loop's own.
+	// Ahead is how far the service's clock was ahead of the loop's own in the last look.
 	Ahead time.Duration `json:"ahead,omitempty"`
 }
 
@@ -86,77 +91,29 @@ type MachineBoot struct {
 	Fetched int64     `json:"fetched,omitempty"` // bytes
 }
 
-// leap is from when on a difference between two clocks is no delay of an answer, but a
-// clock that was put.
-const leap = time.Minute
-
-// Seen learns from an observation. own is the loop's own time; what it is on the service's
-// clock is returned, to decide with: both go on at the same pace, also where one is put.
-func (m *Memory) Seen(observed *Observed, own time.Time) (now time.Time) {
-	ahead := observed.At.Sub(own)
-	switch moved := ahead - m.Ahead; {
-	case m.Started.IsZero():
-		m.Ahead, m.Started = ahead, observed.At
+// Seen learns from an observation that was made when the loop's own clock said own.
+func (m *Memory) Seen(observed *Observed, own time.Time) {
+	m.Looked, m.Ahead = own, observed.At.Sub(own)
+	if m.Began.IsZero() {
+		m.Began, m.Started = own, observed.At
 		if observed.Cluster != nil {
 			m.Cancelled = observed.Cluster.Preparation.Cancelled
 		}
-	case moved.Abs() >= leap:
-		m.shift(moved)
-		m.Ahead = ahead
 	}
-	now = own.Add(m.Ahead)
-	if m.misses(observed, now) {
-		return now
+	if m.misses(observed) {
+		return
 	}
-	m.checks(observed, now)
-	m.machines(observed, now)
+	m.checks(observed)
+	m.machines(observed)
 	// Another attempt to prepare is no cure of what preparations fail over: only an
 	// install that runs is.
 	if c := observed.Cluster; c == nil || !c.State.beforeInstall() && c.State != ClusterPreparing {
 		delete(m.Standing, keyPreparation)
 	}
-	return now
-}
-
-// shift moves what was learned by how far the service's clock was put, so that
-// everything has stood for as long as before.
-func (m *Memory) shift(d time.Duration) {
-	move := func(t *time.Time) {
-		if !t.IsZero() {
-			*t = t.Add(d)
-		}
-	}
-	moveAll := func(times map[string]time.Time) map[string]time.Time {
-		moved := make(map[string]time.Time, len(times))
-		for key, t := range times {
-			moved[key] = t.Add(d)
-		}
-		return moved
-	}
-	for _, t := range []*time.Time{&m.Started, &m.Missing, &m.HostWritten} {
-		move(t)
-	}
-	m.Standing = moveAll(m.Standing)
-	if m.Checks != nil {
-		m.Checks = moveAll(m.Checks)
-	}
-	for key, r := range m.Refused {
-		r.First, r.Last, r.Until = r.First.Add(d), r.Last.Add(d), r.Until.Add(d)
-		m.Refused[key] = r
-	}
-	for key, s := range m.Done {
-		s.First, s.Last = s.First.Add(d), s.Last.Add(d)
-		m.Done[key] = s
-	}
-	for name, b := range m.Machines {
-		move(&b.Boots)
-		move(&b.Grew)
-		m.Machines[name] = b
-	}
 }
 
 // misses says whether a cluster that was there is not shown, and counts that.
-func (m *Memory) misses(observed *Observed, now time.Time) bool {
+func (m *Memory) misses(observed *Observed) bool {
 	if observed.Cluster != nil {
 		m.ClusterID, m.Missing, m.Misses = observed.Cluster.ID, time.Time{}, 0
 		return false
@@ -170,19 +127,19 @@ func (m *Memory) misses(observed *Observed, now time.Time) bool {
 			return false
 		}
 	}
-	m.Missing = cmp.Or(m.Missing, now)
+	m.Missing = cmp.Or(m.Missing, m.Looked)
 	m.Misses++
 	return true
 }
 
 // checks brings forward since when each check that does not pass has had its status.
-func (m *Memory) checks(observed *Observed, now time.Time) {
+func (m *Memory) checks(observed *Observed) {
 	since := map[string]time.Time{}
 	note := func(subject catalogue.Subject, host string, list []Validation) {
 		for i := range list {
 			if !list[i].passes() {
 				key := checkKey(subject, host, &list[i])
-				since[key] = cmp.Or(m.Checks[key], now)
+				since[key] = cmp.Or(m.Checks[key], observed.At)
 			}
 		}
 	}
@@ -197,13 +154,13 @@ func (m *Memory) checks(observed *Observed, now time.Time) {
 
 // machines brings forward how machines boot, and forgets that they were switched once
 // that shows.
-func (m *Memory) machines(observed *Observed, now time.Time) {
+func (m *Memory) machines(observed *Observed) {
 	if observed.Machines == nil {
 		return
 	}
 	boots := make(map[string]MachineBoot, len(observed.Machines))
 	for name, state := range observed.Machines {
-		boots[name] = m.Machines[name].after(state, now)
+		boots[name] = m.Machines[name].after(state, observed.At)
 	}
 	m.Machines = boots
 	maps.DeleteFunc(m.Done, func(_ string, s Success) bool {
@@ -228,9 +185,9 @@ func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
 }
 
 // Decided learns from a decision since when things stand in the way.
-func (m *Memory) Decided(plan Plan, now time.Time) {
+func (m *Memory) Decided(plan Plan) {
 	standing := make(map[string]time.Time, len(plan.Blockers))
-	note := func(key string) { standing[key] = cmp.Or(m.Standing[key], now) }
+	note := func(key string) { standing[key] = cmp.Or(m.Standing[key], m.Looked) }
 	for i := range plan.Blockers {
 		note(plan.Blockers[i].Key)
 	}

@@ -55,12 +55,13 @@ func causes(plan install.Plan) []cause {
 }
 
 // longAgo is a loop's memory that has seen the same for two hours.
-func longAgo(desired *install.Desired, observed *install.Observed) (memory install.Memory, now time.Time) {
+func longAgo(desired *install.Desired, observed *install.Observed) (memory install.Memory) {
 	earlier := *observed
 	earlier.At = observed.At.Add(-2 * time.Hour)
-	begun := memory.Seen(&earlier, earlier.At)
-	memory.Decided(install.Decide(desired, &earlier, memory, begun), begun)
-	return memory, memory.Seen(observed, observed.At)
+	memory.Seen(&earlier, earlier.At)
+	memory.Decided(install.Decide(desired, &earlier, memory, earlier.At))
+	memory.Seen(observed, observed.At)
+	return memory
 }
 
 // TestOneLookNamesWhatALoopNames: whatever the state, a single look names the causes that
@@ -85,8 +86,8 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		single := install.Decide(r.desired, observed, install.Memory{}, observed.At)
-		memory, now := longAgo(r.desired, observed)
-		long := install.Decide(r.desired, observed, memory, now)
+		memory := longAgo(r.desired, observed)
+		long := install.Decide(r.desired, observed, memory, observed.At)
 		if diff := cmp.Diff(causes(long), causes(single)); diff != "" {
 			t.Fatalf("seed %d (-loop +one look):\n%s", seed, diff)
 		}
@@ -101,7 +102,7 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 		if err := json.Unmarshal(text, &kept); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(fmt.Sprintf("%+v", long), fmt.Sprintf("%+v", install.Decide(r.desired, observed, kept, now))); diff != "" {
+		if diff := cmp.Diff(fmt.Sprintf("%+v", long), fmt.Sprintf("%+v", install.Decide(r.desired, observed, kept, observed.At))); diff != "" {
 			t.Fatalf("seed %d, kept as JSON:\n%s", seed, diff)
 		}
 	}
@@ -124,8 +125,8 @@ func TestFirstLooksOfALoopWait(t *testing.T) {
 	if got := causes(w.decide()); len(got) != 1 || got[0].Validations[0] != "belongs-to-machine-cidr" {
 		t.Errorf("one look names %+v", got)
 	}
-	now := w.memory.Seen(&w.observed, w.observed.At)
-	if plan := install.Decide(w.desired, &w.observed, w.memory, now); len(plan.Blockers) > 0 || len(plan.Waits) == 0 {
+	w.memory.Seen(&w.observed, w.observed.At)
+	if plan := w.decide(); len(plan.Blockers) > 0 || len(plan.Waits) == 0 {
 		t.Errorf("the first look of a loop names %+v, and waits for %+v", plan.Blockers, plan.Waits)
 	}
 }
@@ -153,13 +154,13 @@ func TestLoopOfOnesOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now := memory.Seen(observed, time.Now())
-		plan := install.Decide(p.desired, observed, memory, now)
-		memory.Decided(plan, now)
+		memory.Seen(observed, time.Now())
+		plan := install.Decide(p.desired, observed, memory, observed.At)
+		memory.Decided(plan)
 		acted := false
 		for _, a := range plan.Actions {
 			err := installer.Act(t.Context(), p.desired, observed, a)
-			memory.Note(a, err, now.Add(time.Duration(refused)*-time.Minute)) // so that its backoff is over
+			memory.Note(a, err, observed.At.Add(time.Duration(refused)*-time.Minute)) // so that its backoff is over
 			acted = acted || err == nil
 		}
 		if kept, err = json.Marshal(memory); err != nil {

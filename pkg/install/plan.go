@@ -177,8 +177,8 @@ type Plan struct {
 	// the cluster has failed, is degraded or unknown, or something has been waited for
 	// too long. Nil: it goes on, or is done.
 	Fault *Fault
-	// Deadline is when the next limit of the loop is reached that would end it; zero:
-	// none.
+	// Deadline is when, on the loop's own clock, the next limit is reached that would end
+	// it; zero: none.
 	Deadline time.Time
 
 	retry *Refusal // of an action that is to be tried again

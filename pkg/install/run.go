@@ -142,9 +142,9 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 			observed = observed.taken()
 			r.desired = r.limited(AsObserved(observed))
 		}
-		now := r.memory.Seen(observed, r.clock.Now())
-		plan := Decide(r.desired, observed, r.memory, now)
-		r.memory.Decided(plan, now)
+		r.memory.Seen(observed, r.clock.Now())
+		plan := Decide(r.desired, observed, r.memory, observed.At)
+		r.memory.Decided(plan)
 		missing := r.memory.Misses > 0
 		if missing && plan.Fault == nil { // nothing is told, and everything asked for anew
 			if prior != nil {
@@ -168,7 +168,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 		r.stillThere(plan)
 		pause := r.pause(changed)
 		if !plan.Deadline.IsZero() {
-			pause = min(pause, plan.Deadline.Sub(now))
+			pause = min(pause, plan.Deadline.Sub(r.clock.Now()))
 		}
 		if err := r.clock.Sleep(ctx, pause); err != nil {
 			return r.latest, r.left(ctx, err)
