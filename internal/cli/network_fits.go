@@ -27,7 +27,7 @@ func (a *app) networksFit(c *spec.Cluster) error {
 			}
 			macs := map[string]string{}
 			for _, m := range named {
-				macs[m.LogicalName] = m.MAC
+				macs[m.Name] = m.MAC
 			}
 			_, err = state.Keyfiles(macs)
 		}

@@ -77,13 +77,15 @@ func Kinds() []Kind {
 }
 
 // GroupVersionKind is one of Kinds by its name, and for any other the name alone.
-func GroupVersionKind(kind string) schema.GroupVersionKind {
+func GroupVersionKind(kind string) schema.GroupVersionKind { return named(kind).GroupVersionKind }
+
+func named(kind string) Kind {
 	for _, known := range Kinds() {
 		if known.Kind == kind {
-			return known.GroupVersionKind
+			return known
 		}
 	}
-	return schema.GroupVersionKind{Kind: kind}
+	return Kind{GroupVersionKind: schema.GroupVersionKind{Kind: kind}}
 }
 
 // KindOf is the kind of an object by its group and kind, of whatever version.

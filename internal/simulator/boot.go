@@ -295,7 +295,7 @@ func (c *BootConfig) reaches(machine *host.Machine, env infraEnv) bool {
 		return true
 	}
 	_, nics, static := c.Cluster.StaticNetwork(h)
-	return !static || slices.ContainsFunc(nics, func(n spec.MACInterface) bool { return strings.Contains(strings.ToLower(env.Networks), n.MAC) })
+	return !static || slices.ContainsFunc(nics, func(n spec.NIC) bool { return strings.Contains(strings.ToLower(env.Networks), n.MAC) })
 }
 
 func (c *BootConfig) infraEnvs(ctx context.Context) ([]infraEnv, error) {

@@ -3,7 +3,6 @@ package install_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -69,7 +68,7 @@ func (s *labService) Credential(context.Context, string, string) ([]byte, error)
 
 // lab is what spec.Load makes of a cluster.yaml like this one.
 func lab() *install.Desired {
-	cluster, err := spec.Read(context.Background(), "cluster.yaml", strings.NewReader(`
+	cluster, err := spec.Parse(context.Background(), "cluster.yaml", []byte(`
 apiVersion: oaictl.io/v1alpha1
 kind: Cluster
 metadata: {name: lab}

@@ -91,7 +91,7 @@ func staticNetworkOf(c *spec.Cluster, host *spec.Host) *StaticNetwork {
 	}
 	network := &StaticNetwork{YAML: yaml}
 	for _, mac := range macs {
-		network.MACs = append(network.MACs, MACInterface{MAC: normaliseMAC(mac.MAC), Name: mac.LogicalName})
+		network.MACs = append(network.MACs, MACInterface{MAC: normaliseMAC(mac.MAC), Name: mac.Name})
 	}
 	return network
 }

@@ -244,7 +244,7 @@ func (i *Images) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, erro
 	}
 	macs := map[string]string{}
 	for _, m := range named {
-		macs[m.LogicalName] = m.MAC
+		macs[m.Name] = m.MAC
 	}
 	state, err := nmstate.Parse("the network of "+host, []byte(text))
 	if err != nil {

@@ -8,7 +8,7 @@ func (c *Cluster) AtInstall() *Cluster {
 		return c
 	}
 	first := *c
-	first.Spec.Topology.Workers = number(0)
+	first.Spec.Topology.Workers = new(0)
 	first.Spec.Hosts, first.places = nil, nil
 	for i := range c.Spec.Hosts {
 		if c.Spec.Hosts[i].Role != Worker {

@@ -59,7 +59,7 @@ func (k *checker) classifications(list []Classification) {
 		}
 		k.Required(field+".query", strings.TrimSpace(c.Query), `write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
 		for _, before := range list[:i] {
-			if c.Label != "" && ClassificationName(before) == ClassificationName(c) {
+			if c.Label != "" && before.Name() == c.Name() {
 				k.Report(field, fmt.Sprintf("%s with the value %s stands here twice, in whatever case", c.Label, c.Value), "write one query, with `or` between its parts")
 				break
 			}
@@ -67,9 +67,9 @@ func (k *checker) classifications(list []Classification) {
 	}
 }
 
-// ClassificationName is what distinguishes a classification in the name of its
+// Name is what distinguishes a classification in the name of its
 // object, which has lower-case letters, digits and dashes only.
-func ClassificationName(c Classification) string {
+func (c Classification) Name() string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {
 		case r == '_' || r == '.':

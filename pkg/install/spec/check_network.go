@@ -128,7 +128,7 @@ func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
 
 func (k *checker) networkKind() {
 	n, p := k.cluster.Spec.Network, k.cluster.Spec.Platform.Type
-	if n.Type == OpenShiftSDN && !k.cluster.olderThan(lastSDNMinor+1) {
+	if n.Type == openShiftSDN && !k.cluster.olderThan(lastSDNMinor+1) {
 		k.Report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
 	}
 	if isTrue(n.UserManaged) && p != NoneType && p != External {
@@ -159,7 +159,7 @@ func (k *checker) podMTU(n Network) {
 		return
 	}
 	switch n.Type {
-	case "", "OVNKubernetes", "OpenShiftSDN":
+	case "", "OVNKubernetes", openShiftSDN:
 	default:
 		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a configuration of its own", n.Type), "set it in its own manifests, and leave it out here")
 	}

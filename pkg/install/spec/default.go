@@ -135,8 +135,7 @@ func defaultFencing(f *Fencing, bmc *BMC) {
 		f.Credentials = bmc.Credentials
 	}
 	if f.Insecure == nil && bmc.Insecure {
-		insecure := true
-		f.Insecure = &insecure
+		f.Insecure = new(true)
 	}
 }
 
@@ -149,13 +148,13 @@ func (c *Cluster) defaultTopology() {
 		return
 	}
 	if t.Arbiters == nil {
-		t.Arbiters = number(roles[Arbiter])
+		t.Arbiters = new(roles[Arbiter])
 	}
 	if t.ControlPlane == nil {
-		t.ControlPlane = number(controlPlaneFor(roles, len(c.Spec.Hosts)))
+		t.ControlPlane = new(controlPlaneFor(roles, len(c.Spec.Hosts)))
 	}
 	if t.Workers == nil {
-		t.Workers = number(max(roles[Worker], len(c.Spec.Hosts)-*t.ControlPlane-*t.Arbiters, 0))
+		t.Workers = new(max(roles[Worker], len(c.Spec.Hosts)-*t.ControlPlane-*t.Arbiters, 0))
 	}
 	if *t.ControlPlane == 2 && *t.Arbiters == 0 && auto == 0 && !c.Present("spec.topology.fencing") {
 		t.Fencing = c.fencedHosts() == 2
@@ -167,13 +166,13 @@ func (c *Cluster) defaultTopology() {
 func (c *Cluster) defaultAdded(roles map[Role]int) {
 	t := &c.Spec.Topology
 	if t.Arbiters == nil {
-		t.Arbiters = number(roles[Arbiter])
+		t.Arbiters = new(roles[Arbiter])
 	}
 	if t.ControlPlane == nil {
-		t.ControlPlane = number(roles[ControlPlane])
+		t.ControlPlane = new(roles[ControlPlane])
 	}
 	if t.Workers == nil {
-		t.Workers = number(roles[Worker] + roles[Auto])
+		t.Workers = new(roles[Worker] + roles[Auto])
 	}
 }
 
@@ -230,8 +229,6 @@ func (c *Cluster) RequiredWorkers() int {
 
 // SingleNode says whether the cluster is one machine when it is installed.
 func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 && !c.Imported() }
-
-func number(n int) *int { return &n }
 
 func isTrue(is *bool) bool { return is != nil && *is }
 

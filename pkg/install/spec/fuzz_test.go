@@ -67,8 +67,8 @@ func FuzzStaticNetwork(f *testing.F) {
 		}
 		interfaces, _ := root.Get("interfaces")
 		for i, mac := range macs {
-			if got := textOf(interfaces.Items[i], "name"); got != mac.LogicalName && utf8.ValidString(mac.LogicalName) {
-				t.Errorf("interface %d is %q, want %q", i, got, mac.LogicalName)
+			if got := textOf(interfaces.Items[i], "name"); got != mac.Name && utf8.ValidString(mac.Name) {
+				t.Errorf("interface %d is %q, want %q", i, got, mac.Name)
 			}
 		}
 	})

@@ -75,45 +75,22 @@ const (
 )
 
 // Values lists the kinds of iPXE script.
-func (IPXEScript) Values() []string { return []string{string(IPXEAlways), string(IPXEBootOrder)} }
+func (IPXEScript) Values() []string { return list(IPXEAlways, IPXEBootOrder) }
 
 // IPFamily is a family of addresses.
 type IPFamily string
 
-// The families.
-const (
-	IPv4 IPFamily = "v4"
-	IPv6 IPFamily = "v6"
-)
-
 // Values lists the families.
-func (IPFamily) Values() []string { return []string{string(IPv4), string(IPv6)} }
+func (IPFamily) Values() []string { return []string{"v4", "v6"} }
 
 // FirmwareMode is a firmware's way to boot, in metal3's words.
 type FirmwareMode string
 
-// The ways of firmware to boot.
-const (
-	UEFI           FirmwareMode = "UEFI"
-	UEFISecureBoot FirmwareMode = "UEFISecureBoot"
-	LegacyBIOS     FirmwareMode = "legacy"
-)
-
 // Values lists the ways of firmware to boot.
-func (FirmwareMode) Values() []string {
-	return []string{string(UEFI), string(UEFISecureBoot), string(LegacyBIOS)}
-}
+func (FirmwareMode) Values() []string { return []string{"UEFI", "UEFISecureBoot", "legacy"} }
 
 // CleaningMode is what metal3 wipes of a machine, in its words.
 type CleaningMode string
 
-// What metal3 wipes.
-const (
-	CleaningDisabled CleaningMode = "disabled"
-	CleaningMetadata CleaningMode = "metadata"
-)
-
 // Values lists what metal3 wipes.
-func (CleaningMode) Values() []string {
-	return []string{string(CleaningDisabled), string(CleaningMetadata)}
-}
+func (CleaningMode) Values() []string { return []string{"disabled", "metadata"} }

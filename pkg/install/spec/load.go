@@ -17,34 +17,25 @@ import (
 // the file refers to is read too. The error is a *Problems with everything that
 // is wrong, or says that ctx was done.
 func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
+	read := env.ReadFile
 	if path == "-" {
 		if env.Stdin == nil {
 			return nil, fileProblem(path, "there is no standard input")
 		}
-		return Read(ctx, path, env.Stdin, env)
+		read = func(string) ([]byte, error) { return io.ReadAll(io.LimitReader(env.Stdin, yamltree.MaxSize+1)) }
 	}
-	if env.ReadFile == nil {
+	if read == nil {
 		return nil, fileProblem(path, "there is no access to files")
 	}
-	data, err := env.ReadFile(path)
+	data, err := read(path)
 	if err != nil {
 		return nil, fileProblem(path, "cannot be read: "+reason(err))
 	}
 	return Parse(ctx, path, data, env)
 }
 
-// Read reads the cluster from r. name is what messages call it, and what
-// relative paths are relative to; "-" stands for standard input and the current
-// folder.
-func Read(ctx context.Context, name string, r io.Reader, env Env) (*Cluster, error) {
-	data, err := io.ReadAll(io.LimitReader(r, yamltree.MaxSize+1))
-	if err != nil {
-		return nil, fileProblem(name, "cannot be read: "+reason(err))
-	}
-	return Parse(ctx, name, data, env)
-}
-
-// Parse reads the cluster in data, as Read does.
+// Parse reads the cluster in data. name is what messages call it, and what relative
+// paths are relative to; "-" stands for standard input and the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
 	problems := &Problems{}
 	root, syntax := decode.ParseTree(data)

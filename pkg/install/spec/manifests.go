@@ -40,7 +40,7 @@ const fieldMTU = "spec.network.mtu"
 // has it: install-configs know clusterNetworkMTU, and those of the service do not.
 func (c *Cluster) mtuManifest() Manifest {
 	plugin := "ovnKubernetesConfig"
-	if c.Spec.Network.Type == "OpenShiftSDN" {
+	if c.Spec.Network.Type == openShiftSDN {
 		plugin = "openshiftSDNConfig"
 	}
 	return Manifest{

@@ -10,25 +10,17 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// MACInterface ties a name that a host's network speaks of to a MAC address.
-type MACInterface struct {
-	// MAC address, in lower case with colons.
-	MAC string
-	// LogicalName is the name in the nmstate document; the service replaces it by
-	// the machine's own.
-	LogicalName string
-}
-
 // StaticNetwork is the network of a host as an nmstate document, and the
-// interfaces that it speaks of. ok is false for a host that uses DHCP, or that
-// is not one of the cluster's own.
+// interfaces that it speaks of: by their names in the document, which the service
+// replaces by the machine's own, with their MAC addresses in lower case with colons.
+// ok is false for a host that uses DHCP, or that is not one of the cluster's own.
 //
 // The short form becomes one interface, a bond of several, or a VLAN on either,
 // with the addresses, routes and DNS that the host, or else network.defaults, names. A
 // family without an address is switched off; a host with neither address uses
 // DHCP and router advertisement on that interface. The document is the same
 // every time.
-func (c *Cluster) StaticNetwork(h *Host) (nmstate string, macs []MACInterface, ok bool) {
+func (c *Cluster) StaticNetwork(h *Host) (nmstate string, macs []NIC, ok bool) {
 	if h == nil || h.Net == nil {
 		return "", nil, false
 	}
@@ -177,10 +169,10 @@ func nicWithMAC(nics []NIC, mac string, i int) NIC {
 	}
 }
 
-func (p *netPlan) macs() []MACInterface {
-	list := make([]MACInterface, len(p.nics))
+func (p *netPlan) macs() []NIC {
+	list := make([]NIC, len(p.nics))
 	for i, nic := range p.nics {
-		list[i] = MACInterface{MAC: values.CanonicalMAC(nic.MAC), LogicalName: nic.Name}
+		list[i] = NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)}
 	}
 	return list
 }
@@ -298,8 +290,8 @@ func (p *netPlan) aggregation() *yamltree.Node {
 	mode := p.bond.Mode
 	switch mode {
 	case "":
-		mode = ActiveBackup
-	case LACP:
+		mode = "active-backup"
+	case "lacp":
 		mode = "802.3ad"
 	}
 	options := map[string]string{"miimon": "100"}

@@ -13,7 +13,7 @@ import (
 // readNMState finds what an nmstate document says about names: the interfaces
 // that it ties to MAC addresses, by itself or through net.interfaces, and those
 // that it does not. Virtual interfaces need none.
-func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
+func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
 	root, problems := decode.ParseTree([]byte(n.NMState.Text()))
 	if len(problems) > 0 {
 		return nil, nil, fmt.Errorf("line %d %s", problems[0].At.Line, problems[0].Message)
@@ -31,14 +31,14 @@ func readNMState(n *HostNet) (doc *nmstateDoc, macs []MACInterface, err error) {
 			doc.unnamed = append(doc.unnamed, nic.Name)
 			continue
 		}
-		macs = append(macs, MACInterface{MAC: values.CanonicalMAC(nic.MAC), LogicalName: nic.Name})
+		macs = append(macs, NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)})
 	}
 	// A document may name a port only in its bond, its bridge or its VLAN: it is
 	// tied to the machine all the same.
 	for _, nic := range n.Interfaces {
-		tied := slices.ContainsFunc(macs, func(m MACInterface) bool { return m.LogicalName == nic.Name })
+		tied := slices.ContainsFunc(macs, func(m NIC) bool { return m.Name == nic.Name })
 		if nic.Name != "" && nic.MAC != "" && !tied {
-			macs = append(macs, MACInterface{MAC: values.CanonicalMAC(nic.MAC), LogicalName: nic.Name})
+			macs = append(macs, NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)})
 		}
 	}
 	return doc, macs, nil

@@ -32,7 +32,7 @@ func TestStaticNetworkGolden(t *testing.T) {
 			}
 			got := text + "---\n"
 			for _, mac := range macs {
-				got += fmt.Sprintf("%s: %s\n", mac.LogicalName, mac.MAC)
+				got += fmt.Sprintf("%s: %s\n", mac.Name, mac.MAC)
 			}
 			golden := "testdata/net-" + name + ".yaml"
 			if *update {

@@ -11,6 +11,15 @@ type word interface {
 	Values() []string
 }
 
+// list is words as texts.
+func list[T ~string](words ...T) []string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return texts
+}
+
 // Role is what a machine becomes.
 type Role string
 
@@ -24,9 +33,7 @@ const (
 )
 
 // Values lists the roles.
-func (Role) Values() []string {
-	return []string{string(ControlPlane), string(Worker), string(Arbiter), string(Auto)}
-}
+func (Role) Values() []string { return list(ControlPlane, Worker, Arbiter, Auto) }
 
 // Arch is a CPU architecture, spelled as the service spells it.
 type Arch string
@@ -41,9 +48,7 @@ const (
 )
 
 // Values lists the architectures.
-func (Arch) Values() []string {
-	return []string{string(X86), string(ARM), string(Power), string(Z), string(Multi)}
-}
+func (Arch) Values() []string { return list(X86, ARM, Power, Z, Multi) }
 
 // PlatformType is an infrastructure that a cluster integrates with.
 type PlatformType string
@@ -58,27 +63,17 @@ const (
 )
 
 // Values lists the platforms.
-func (PlatformType) Values() []string {
-	return []string{string(BareMetal), string(NoneType), string(VSphere), string(Nutanix), string(External)}
-}
+func (PlatformType) Values() []string { return list(BareMetal, NoneType, VSphere, Nutanix, External) }
 
 // NetworkType is a cluster network plug-in.
 type NetworkType string
 
-// The plug-ins that the service accepts. OpenShiftSDN ended with 4.14.
-const (
-	OVNKubernetes NetworkType = "OVNKubernetes"
-	Calico        NetworkType = "Calico"
-	Cilium        NetworkType = "Cilium"
-	CiscoACI      NetworkType = "CiscoACI"
-	OpenShiftSDN  NetworkType = "OpenShiftSDN"
-	NoNetwork     NetworkType = "None"
-)
-
-// Values lists the plug-ins.
+// Values lists the plug-ins that the service accepts. OpenShiftSDN ended with 4.14.
 func (NetworkType) Values() []string {
-	return []string{string(OVNKubernetes), string(Calico), string(Cilium), string(CiscoACI), string(OpenShiftSDN), string(NoNetwork)}
+	return []string{"OVNKubernetes", "Calico", "Cilium", "CiscoACI", openShiftSDN, "None"}
 }
+
+const openShiftSDN = "OpenShiftSDN"
 
 // LoadBalancer says who balances the load over the machines.
 type LoadBalancer string
@@ -90,9 +85,7 @@ const (
 )
 
 // Values lists the kinds of load balancer.
-func (LoadBalancer) Values() []string {
-	return []string{string(ClusterManaged), string(UserManaged)}
-}
+func (LoadBalancer) Values() []string { return list(ClusterManaged, UserManaged) }
 
 // EncryptionMode is where a disk's key is kept.
 type EncryptionMode string
@@ -104,26 +97,23 @@ const (
 )
 
 // Values lists the modes.
-func (EncryptionMode) Values() []string { return []string{string(TPM), string(Tang)} }
+func (EncryptionMode) Values() []string { return list(TPM, Tang) }
 
 // BootMethod is how the discovery image gets to the machines.
 type BootMethod string
 
-// The ways to boot. With redfish oaictl boots the machines through their BMCs,
-// with metal3 the hub does, from BareMetalHosts. With iso and ipxe a person, or
-// something else, boots the machines; none says that they are booted already.
+// The ways to boot that something depends on.
 const (
 	BootRedfish BootMethod = "redfish"
 	BootMetal3  BootMethod = "metal3"
-	BootIPXE    BootMethod = "ipxe"
 	BootISO     BootMethod = "iso"
-	BootNone    BootMethod = "none"
 )
 
-// Values lists the ways to boot.
-func (BootMethod) Values() []string {
-	return []string{string(BootRedfish), string(BootMetal3), string(BootIPXE), string(BootISO), string(BootNone)}
-}
+// Values lists the ways to boot. With redfish oaictl boots the machines through
+// their BMCs, with metal3 the hub does, from BareMetalHosts. With iso and ipxe a
+// person, or something else, boots the machines; none says that they are booted
+// already.
+func (BootMethod) Values() []string { return list(BootRedfish, BootMetal3, "ipxe", BootISO, "none") }
 
 // ImageType is a kind of discovery image.
 type ImageType string
@@ -136,9 +126,7 @@ const (
 )
 
 // Values lists the kinds of image.
-func (ImageType) Values() []string {
-	return []string{string(ImageMinimal), string(ImageFull), string(ImageDisconnected)}
-}
+func (ImageType) Values() []string { return list(ImageMinimal, ImageFull, ImageDisconnected) }
 
 // BindMode says when hosts are bound to the cluster.
 type BindMode string
@@ -150,7 +138,7 @@ const (
 )
 
 // Values lists the ways to bind.
-func (BindMode) Values() []string { return []string{string(BindEarly), string(BindLate)} }
+func (BindMode) Values() []string { return list(BindEarly, BindLate) }
 
 // ManifestFolder is a folder of manifests on the installation side.
 type ManifestFolder string
@@ -163,28 +151,15 @@ const (
 )
 
 // Values lists the folders.
-func (ManifestFolder) Values() []string {
-	return []string{string(FolderManifests), string(FolderOpenShift)}
-}
+func (ManifestFolder) Values() []string { return list(FolderManifests, FolderOpenShift) }
 
 // BondMode is how the ports of a bond share the work, in the words of the
 // kernel's bonding driver, with lacp for 802.3ad.
 type BondMode string
 
-// The bonding modes.
-const (
-	ActiveBackup BondMode = "active-backup"
-	LACP         BondMode = "lacp"
-	BalanceRR    BondMode = "balance-rr"
-	BalanceXOR   BondMode = "balance-xor"
-	Broadcast    BondMode = "broadcast"
-	BalanceTLB   BondMode = "balance-tlb"
-	BalanceALB   BondMode = "balance-alb"
-)
-
 // Values lists the bonding modes.
 func (BondMode) Values() []string {
-	return []string{string(ActiveBackup), string(LACP), string(BalanceRR), string(BalanceXOR), string(Broadcast), string(BalanceTLB), string(BalanceALB)}
+	return []string{"active-backup", "lacp", "balance-rr", "balance-xor", "broadcast", "balance-tlb", "balance-alb"}
 }
 
 // otherSpellings maps what people write to the word that oaictl uses.

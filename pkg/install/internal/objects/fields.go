@@ -12,45 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// ProxyFields is the proxy as both AgentClusterInstall and InfraEnv have it; nil
-// where the file says nothing of one.
-func ProxyFields(proxy spec.Proxy) Fields {
-	if proxy.HTTP == "" && proxy.HTTPS == "" && proxy.No == nil {
-		return nil
-	}
-	out := Fields{}
-	Put(out, "httpProxy", proxy.HTTP.Reveal())
-	Put(out, "httpsProxy", proxy.HTTPS.Reveal())
-	Put(out, "noProxy", joined(proxy.No))
-	if len(out) == 0 {
-		// Of an object that loses all its fields an API server makes null, and refuses that.
-		out["noProxy"] = ""
-	}
-	return out
-}
-
-// annotate sets annotations; none for an empty map.
-func annotate(object *unstructured.Unstructured, notes map[string]string) {
-	if len(notes) > 0 {
-		object.SetAnnotations(maps.Clone(notes))
-	}
-}
-
-func byName(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) }
-
-// SortedHosts are the hosts of the file in the order of their names.
-func SortedHosts(c *spec.Cluster) []*spec.Host {
-	hosts := make([]*spec.Host, len(c.Spec.Hosts))
-	for i := range c.Spec.Hosts {
-		hosts[i] = &c.Spec.Hosts[i]
-	}
-	slices.SortFunc(hosts, func(a, b *spec.Host) int { return cmp.Compare(a.Name, b.Name) })
-	return hosts
-}
-
-// joined is a list as the service takes it in one text.
-func joined(list []string) string { return strings.Join(list, ",") }
-
 // Fields are the fields of an object: maps, lists ([]any), texts, int64, bools.
 type Fields = map[string]any
 
@@ -116,3 +77,42 @@ func ListOf(name string, values []string) []any {
 	}
 	return out
 }
+
+// ProxyFields is the proxy as both AgentClusterInstall and InfraEnv have it; nil
+// where the file says nothing of one.
+func ProxyFields(proxy spec.Proxy) Fields {
+	if proxy.HTTP == "" && proxy.HTTPS == "" && proxy.No == nil {
+		return nil
+	}
+	out := Fields{}
+	Put(out, "httpProxy", proxy.HTTP.Reveal())
+	Put(out, "httpsProxy", proxy.HTTPS.Reveal())
+	Put(out, "noProxy", joined(proxy.No))
+	if len(out) == 0 {
+		// Of an object that loses all its fields an API server makes null, and refuses that.
+		out["noProxy"] = ""
+	}
+	return out
+}
+
+// annotate sets annotations; none for an empty map.
+func annotate(object *unstructured.Unstructured, notes map[string]string) {
+	if len(notes) > 0 {
+		object.SetAnnotations(maps.Clone(notes))
+	}
+}
+
+func byName(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) }
+
+// SortedHosts are the hosts of the file in the order of their names.
+func SortedHosts(c *spec.Cluster) []*spec.Host {
+	hosts := make([]*spec.Host, len(c.Spec.Hosts))
+	for i := range c.Spec.Hosts {
+		hosts[i] = &c.Spec.Hosts[i]
+	}
+	slices.SortFunc(hosts, func(a, b *spec.Host) int { return cmp.Compare(a.Name, b.Name) })
+	return hosts
+}
+
+// joined is a list as the service takes it in one text.
+func joined(list []string) string { return strings.Join(list, ",") }

@@ -86,17 +86,17 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 
 // InterfaceFields are the names of interfaces and their MAC addresses as both
 // NMStateConfig and the agent-based installer have them.
-func InterfaceFields(macs []spec.MACInterface) []any {
+func InterfaceFields(macs []spec.NIC) []any {
 	list := make([]any, len(macs))
 	for i, mac := range macs {
-		list[i] = Fields{"name": mac.LogicalName, "macAddress": mac.MAC}
+		list[i] = Fields{"name": mac.Name, "macAddress": mac.MAC}
 	}
 	return list
 }
 
 // NMStateOf is the static network of a host as an nmstate document. ok is false
 // for a host that uses DHCP.
-func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.MACInterface, ok bool, err error) {
+func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC, ok bool, err error) {
 	text, macs, ok := c.StaticNetwork(host)
 	if !ok {
 		return nil, nil, false, nil
@@ -118,17 +118,12 @@ func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.MAC
 	return config, macs, true, nil
 }
 
-// ClassificationName is the name of the AgentClassification that gives a label.
-func ClassificationName(c *spec.Cluster, one spec.Classification) string {
-	return NamespaceOf(c) + "-" + spec.ClassificationName(one)
-}
-
 // Classifications are the labels that Agents get for what their machine is, in
 // the order of the objects' names.
 func (h *Maker) Classifications() []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, one := range h.Cluster.Spec.Hub.Classifications {
-		object := h.Object(hubapi.KindAgentClassification, ClassificationName(h.Cluster, one))
+		object := h.Object(hubapi.KindAgentClassification, NamespaceOf(h.Cluster)+"-"+one.Name())
 		object.Object["spec"] = Fields{"labelKey": one.Label, "labelValue": one.Value, "query": one.Query}
 		objects = append(objects, object)
 	}

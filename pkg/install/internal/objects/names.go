@@ -14,10 +14,15 @@ func NamespaceOf(c *spec.Cluster) string { return strings.ReplaceAll(c.Metadata.
 // PullSecretName is the name of the Secret with the pull secret: the one that
 // the file refers to, else ours.
 func PullSecretName(c *spec.Cluster) string {
-	if ref := c.Spec.PullSecret.SecretRef; ref != nil {
+	return named(c.Spec.PullSecret.SecretRef, c.Metadata.Name+"-pull-secret")
+}
+
+// named is the name of the Secret that is referred to, else our own.
+func named(ref *spec.SecretRef, own string) string {
+	if ref != nil {
 		return ref.Name
 	}
-	return c.Metadata.Name + "-pull-secret"
+	return own
 }
 
 // NMStateConfigName is the name of the NMStateConfig of a host.
@@ -26,10 +31,7 @@ func NMStateConfigName(c *spec.Cluster, host string) string { return c.Metadata.
 // BMCSecretName is the name of the Secret with user and password of a host's
 // BMC: the one that the file refers to, else ours.
 func BMCSecretName(c *spec.Cluster, h *spec.Host) string {
-	if h.BMC != nil && h.BMC.Credentials.SecretRef != nil {
-		return h.BMC.Credentials.SecretRef.Name
-	}
-	return c.Metadata.Name + "-" + h.Name + "-bmc"
+	return named(h.BMC.Credentials.SecretRef, c.Metadata.Name+"-"+h.Name+"-bmc")
 }
 
 // FencingSecretName is the name of the Secret by which a host is powered off by
@@ -37,26 +39,18 @@ func BMCSecretName(c *spec.Cluster, h *spec.Host) string {
 // fencing. It has the keys address, username, password and
 // certificateVerification.
 func FencingSecretName(c *spec.Cluster, h *spec.Host) string {
-	switch {
-	case h.Fencing == nil:
+	if h.Fencing == nil {
 		return ""
-	case h.Fencing.Credentials.SecretRef != nil:
-		return h.Fencing.Credentials.SecretRef.Name
-	default:
-		return c.Metadata.Name + "-" + h.Name + "-fencing"
 	}
+	return named(h.Fencing.Credentials.SecretRef, c.Metadata.Name+"-"+h.Name+"-fencing")
 }
 
 // TokenSecretName is the name of the Secret with the token that a host shows to
 // the Ignition endpoint, for Agent.spec.ignitionEndpointTokenReference; "" for a
 // host without one. It has the key ignition-token.
 func TokenSecretName(c *spec.Cluster, h *spec.Host) string {
-	switch {
-	case h.IgnitionEndpoint == nil || h.IgnitionEndpoint.Token.IsZero():
+	if h.IgnitionEndpoint == nil || h.IgnitionEndpoint.Token.IsZero() {
 		return ""
-	case h.IgnitionEndpoint.Token.SecretRef != nil:
-		return h.IgnitionEndpoint.Token.SecretRef.Name
-	default:
-		return c.Metadata.Name + "-" + h.Name + "-ignition-token"
 	}
+	return named(h.IgnitionEndpoint.Token.SecretRef, c.Metadata.Name+"-"+h.Name+"-ignition-token")
 }

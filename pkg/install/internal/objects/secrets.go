@@ -146,10 +146,7 @@ func (h *Maker) TokenSecret(host *spec.Host) []*unstructured.Unstructured {
 // that is installed already: the one that the file refers to, else the one that
 // the service looks for by itself.
 func adminKubeconfigName(c *spec.Cluster) string {
-	if i := c.Spec.Import; i != nil && i.Kubeconfig.SecretRef != nil {
-		return i.Kubeconfig.SecretRef.Name
-	}
-	return c.Metadata.Name + "-admin-kubeconfig"
+	return named(c.Spec.Import.Kubeconfig.SecretRef, c.Metadata.Name+"-admin-kubeconfig")
 }
 
 // AdminKubeconfig makes the Secret by which the service reaches a cluster that is

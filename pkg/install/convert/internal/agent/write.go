@@ -147,7 +147,7 @@ func (w *writer) agentHost(host *spec.Host) objects.Fields {
 			w.LoseHost(host, "match.mac", host.Match.MAC, "is of no interface that the host's network speaks of, and agent-config.yaml knows no others")
 		}
 	default: // a name that only this file uses
-		out["interfaces"] = objects.InterfaceFields([]spec.MACInterface{{LogicalName: cmp.Or(nicName(host), "nic0"), MAC: macs[0]}})
+		out["interfaces"] = objects.InterfaceFields([]spec.NIC{{Name: cmp.Or(nicName(host), "nic0"), MAC: macs[0]}})
 	}
 	return out
 }

@@ -119,8 +119,7 @@ func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source
 		c.Spec.Topology.ControlPlane = r.Number(replicas)
 		r.From("spec.topology.controlPlane", replicas)
 	} else {
-		one := 1 // what the API server fills in for no number
-		c.Spec.Topology.ControlPlane = &one
+		c.Spec.Topology.ControlPlane = new(1) // what the API server fills in for no number
 	}
 	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, config.Get("baseDomain"))
 	r.vips(config)

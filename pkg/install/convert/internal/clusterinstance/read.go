@@ -136,16 +136,14 @@ func (r *reader) clusterType(n *source.Node) {
 	t := &r.Cluster.Spec.Topology
 	set := func(role spec.Role, to **int) {
 		if *to == nil && (counts[role] > 0 || role != spec.Arbiter) {
-			count := counts[role]
-			*to = &count
+			*to = new(counts[role])
 		}
 	}
 	set(spec.ControlPlane, &t.ControlPlane)
 	set(spec.Worker, &t.Workers)
 	set(spec.Arbiter, &t.Arbiters)
 	if counts[spec.ControlPlane] == 1 && counts[spec.Worker] > 0 { // the hub adds them once the single node is installed
-		none := 0
-		t.Required.Workers = &none
+		t.Required.Workers = new(0)
 	}
 	if n == nil {
 		return

@@ -54,8 +54,7 @@ func (r *Hub) requirements(n *source.Node) {
 		}
 	}
 	if n != nil && t.Workers == nil {
-		none := 0
-		t.Workers = &none
+		t.Workers = new(0)
 	}
 }
 

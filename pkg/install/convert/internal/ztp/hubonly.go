@@ -131,8 +131,7 @@ func (r *Hub) Metal3(i int, mode, cleaning, inspect, notes *source.Node) {
 	r.MeansIf(inspect, "is the default", "")
 	if inspect.Peek() == "disabled" {
 		r.Text(inspect)
-		off := false
-		m.Inspect = &off
+		m.Inspect = new(false)
 		r.From(field+".inspect", inspect)
 	}
 	flag := func(name string, to *bool) {

@@ -13,6 +13,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// Hub carries a hub's objects over. Those of SiteConfig and of Cluster API stand
+// beside them and refer to them.
+type Hub struct {
+	*settings.Reader
+	Envs         []BootEnv      // what the InfraEnvs say of their machines
+	hubNamespace string         // of the ClusterDeployment
+	laterFencing []*source.Node // fencing credentials, for hosts that are read later
+}
+
 // Read reads the objects of a hub: from a folder of the agent-based installer, or
 // as they are applied to a hub.
 func Read(s *settings.Reader, in *source.Input) {
@@ -121,15 +130,6 @@ func (r *Hub) OwnIgnition() {
 	if len(d.Inline) == 1 && d.Inline["ignition"] != nil {
 		r.Cluster.Spec.Discovery.Ignition = nil
 	}
-}
-
-// Hub carries a hub's objects over. Those of SiteConfig and of Cluster API stand
-// beside them and refer to them.
-type Hub struct {
-	*settings.Reader
-	Envs         []BootEnv      // what the InfraEnvs say of their machines
-	hubNamespace string         // of the ClusterDeployment
-	laterFencing []*source.Node // fencing credentials, for hosts that are read later
 }
 
 // importedDeployment carries over that a cluster is installed already. One whose

@@ -87,8 +87,7 @@ func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
 	source.SetText(r.Account, field+".address", &to.Fencing.Address, r.secretKey(secret, "address"))
 	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
 	if verify := r.secretKey(secret, "certificateVerification"); verify != nil {
-		insecure := r.Text(verify) == "Disabled"
-		to.Fencing.Insecure = &insecure
+		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")
 	}
 }
 
