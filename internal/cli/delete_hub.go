@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service remote, gone err
 
 // idOnHub is the id of a file's cluster on a hub.
 func (o *changeOptions) idOnHub(cluster *spec.Cluster) string {
-	return firstOf(o.globals.kube.scope(), manifest.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name
+	return cmp.Or(o.globals.kube.scope(), manifest.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name
 }
 
 // withNotes has a hub tell what a deletion waits for and what it leaves.

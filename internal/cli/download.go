@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -220,7 +221,7 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	if err != nil {
 		return hostNotThatFar(err, host)
 	}
-	file, err := o.saveTo(firstOf(o.To, fileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
+	file, err := o.saveTo(cmp.Or(o.To, fileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
@@ -239,7 +240,7 @@ func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) er
 	if err != nil {
 		return err
 	}
-	file, err := o.saveTo(firstOf(o.To, fileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
+	file, err := o.saveTo(cmp.Or(o.To, fileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
 		return service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", w)
 	})
 	if err != nil {

@@ -139,10 +139,10 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watchin
 	if err != nil {
 		return err
 	}
-	of, one := &pin{name: firstOf(infraEnv, t.Name)}, t.Name != "" || t.File != ""
+	of, one := &pin{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
 	return show(ctx, a, w, listing[document.Host]{
 		read:  func(ctx context.Context) ([]document.Host, error) { return a.hostsOf(ctx, service, t, infraEnv, of) },
-		key:   func(h document.Host) string { return firstOf(h.ID, h.Name) },
+		key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
 		name:  func(h document.Host) string { return "host/" + h.Name },
 		table: func(items []document.Host) printer.Table { return a.hostTable(items, !one) },
 		gone:  func(h document.Host) document.Host { h.State = deleted; return h },
@@ -255,7 +255,7 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching
 	if err != nil {
 		return err
 	}
-	by := &pin{name: firstOf(name, cluster)}
+	by := &pin{name: cmp.Or(name, cluster)}
 	return show(ctx, a, w, listing[document.InfraEnv]{
 		named: name != "",
 		read: func(ctx context.Context) ([]document.InfraEnv, error) {

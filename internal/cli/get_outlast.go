@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
+
+// patience is how long a watch goes on while the service does not answer.
+const patience = 5 * time.Minute
 
 // outlast lets a watch go on where a look fails.
 type outlast struct {
@@ -49,7 +53,7 @@ type pin struct {
 	seen     bool
 }
 
-func (p *pin) text() string { return firstOf(p.id, p.name) }
+func (p *pin) text() string { return cmp.Or(p.id, p.name) }
 
 // note takes what a look came to. That there is none is an error only of the first.
 func (p *pin) note(id string, err error) (gone bool, _ error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -75,7 +76,7 @@ func validationTable(items []document.Validation) printer.Table {
 		{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE"},
 	}}
 	for _, v := range items {
-		table.Rows = append(table.Rows, []string{firstOf(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")})
+		table.Rows = append(table.Rows, []string{cmp.Or(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")})
 	}
 	return table
 }

@@ -116,12 +116,7 @@ func withoutService(text string) string {
 func (a *app) hinted(plan install.Plan) install.Plan {
 	plan.Next = a.hint(plan.Next)
 	plan.Blockers = a.remedies(plan.Blockers)
-	warnings := make([]install.Warning, 0, len(plan.Warnings))
-	for _, w := range plan.Warnings {
-		w.Next = a.hint(w.Next)
-		warnings = append(warnings, w)
-	}
-	plan.Warnings = warnings
+	plan.Warnings, plan.Checks = a.advice(plan.Warnings), a.advice(plan.Checks)
 	waits := make([]install.Wait, 0, len(plan.Waits))
 	for _, w := range plan.Waits {
 		w.Next = a.hint(w.Next)
@@ -131,10 +126,19 @@ func (a *app) hinted(plan install.Plan) install.Plan {
 	return plan
 }
 
+func (a *app) advice(warnings []install.Warning) []install.Warning {
+	out := make([]install.Warning, 0, len(warnings))
+	for _, w := range warnings {
+		w.Next = a.hint(w.Next)
+		out = append(out, w)
+	}
+	return out
+}
+
 func (a *app) remedies(blockers []install.Blocker) []install.Blocker {
 	out := make([]install.Blocker, 0, len(blockers))
 	for _, b := range blockers {
-		b.Remedy = a.hint(b.Remedy)
+		b.Remedy, b.Check = a.hint(b.Remedy), a.hint(b.Check)
 		out = append(out, b)
 	}
 	return out

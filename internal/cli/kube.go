@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,7 +71,7 @@ func (k *kube) config() (*rest.Config, error) {
 		return config, nil
 	}
 	fault := &install.Fault{
-		Code: install.CodeUsage, Op: "read kubeconfig", On: firstOf(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))), Permanent: true, Err: err,
+		Code: install.CodeUsage, Op: "read kubeconfig", On: cmp.Or(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))), Permanent: true, Err: err,
 		Next: "give --kubeconfig FILE, or set KUBECONFIG",
 	}
 	raw, unread := loader.RawConfig()

@@ -49,17 +49,16 @@ func (o *runOptions) placed(next string, cluster *spec.Cluster) string {
 }
 
 // placed completes what a plan advises.
-func (o *planOptions) placed(plan install.Plan, cluster *spec.Cluster) install.Plan {
-	at := place{o.File, o.Dir}
-	plan.Next = at.complete(plan.Next, cluster)
+func (p place) placed(plan install.Plan, cluster *spec.Cluster) install.Plan {
+	plan.Next = p.complete(plan.Next, cluster)
 	for i := range plan.Blockers {
-		plan.Blockers[i].Remedy = at.complete(plan.Blockers[i].Remedy, cluster)
+		plan.Blockers[i].Remedy = p.complete(plan.Blockers[i].Remedy, cluster)
 	}
 	for i := range plan.Warnings {
-		plan.Warnings[i].Next = at.complete(plan.Warnings[i].Next, cluster)
+		plan.Warnings[i].Next = p.complete(plan.Warnings[i].Next, cluster)
 	}
 	for i := range plan.Waits {
-		plan.Waits[i].Next = at.complete(plan.Waits[i].Next, cluster)
+		plan.Waits[i].Next = p.complete(plan.Waits[i].Next, cluster)
 	}
 	return plan
 }

@@ -19,10 +19,14 @@ func TestSchemasNameEveryField(t *testing.T) {
 	describes(t, "why", why, why.Defs, reflect.TypeFor[document.Why]())
 }
 
-// TestPlanIsPrintedWhole: nothing of a plan is known to the library alone.
+// TestPlanIsPrintedWhole: nothing of a plan is known to the library alone, but for when a
+// loop ends with it, and for the checks that hold nothing up, which why has.
 func TestPlanIsPrintedWhole(t *testing.T) {
 	printed := reflect.TypeFor[document.Plan]()
 	for field := range reflect.TypeFor[install.Plan]().Fields() {
+		if !field.IsExported() || slices.Contains([]string{"Fault", "Deadline", "Checks"}, field.Name) {
+			continue
+		}
 		if _, found := printed.FieldByName(field.Name); !found {
 			t.Errorf("plan -o json does not have the plan's %s", field.Name)
 		}

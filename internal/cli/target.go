@@ -87,6 +87,9 @@ func (s *sight) desired() *install.Desired {
 	if s.spec != nil {
 		return &install.Desired{Spec: s.spec}
 	}
+	if s.observed != nil && s.observed.Cluster != nil {
+		return install.AsObserved(s.observed)
+	}
 	return &install.Desired{Spec: &spec.Cluster{
 		Metadata: spec.Metadata{Name: s.ref.Name}, Spec: spec.ClusterSpec{BaseDomain: s.ref.BaseDomain, AcceptUnknownHosts: true},
 	}}

@@ -275,7 +275,7 @@ func TestWait(t *testing.T) {
 		code  int
 		says  string
 	}{
-		{"held", "installed", []*install.Observed{held}, 9, "waiting for argocd, who holds the installation, to let it start\n         Next: kubectl patch agentclusterinstall -n lab lab\n"},
+		{"held", "installed", []*install.Observed{held}, 9, "waiting for argocd, who holds the installation, to let it start; everything else is ready\n         Next: kubectl patch agentclusterinstall -n lab lab\n"},
 		{"held, for ready", "ready", []*install.Observed{held}, 0, ""},
 		{"held, and let go", "installed", []*install.Observed{held, at(install.ClusterInstalling), at(install.ClusterInstalled)}, 0, "argocd"},
 		{"installed", "installed", []*install.Observed{at(install.ClusterInstalling), at(install.ClusterFinalizing), at(install.ClusterInstalled)}, 0, "cluster is Finalizing"},
@@ -287,9 +287,10 @@ func TestWait(t *testing.T) {
 		{"ready", "ready", []*install.Observed{at(install.ClusterDiscovering), at(install.ClusterReady)}, 0, ""},
 		{"further than ready", "ready", []*install.Observed{at(install.ClusterInstalling)}, 0, ""},
 		{"enough hosts", "hosts=2", []*install.Observed{at(install.ClusterDiscovering, install.HostReady), at(install.ClusterDiscovering, install.HostReady, install.HostDiscovering, install.HostBlocked)}, 0, "node-b is Discovering"},
-		{"a host that is gone does not count", "hosts=2", []*install.Observed{at(install.ClusterDiscovering, install.HostReady, install.HostDisconnected)}, 8, "timed out after 10m0s; the cluster is Discovering"},
+		{"a host that is gone does not count", "hosts=2", []*install.Observed{at(install.ClusterDiscovering, install.HostReady, install.HostDisconnected)}, 9, "node-b does not answer"},
 		{"timed out", "installed", []*install.Observed{at(install.ClusterBlocked)}, 8, "Next: oaictl wait cluster"},
-		{"needs a person", "installed", []*install.Observed{at(install.ClusterNeedsUser)}, 9, "somebody has been needed for 5m0s"},
+		{"timed out, with what is waited for", "installed", []*install.Observed{at(install.ClusterPreparing)}, 8, "not done after 10m0s, waiting for the service to prepare"},
+		{"needs a person", "installed", []*install.Observed{at(install.ClusterNeedsUser)}, 9, "as it is"},
 		{"deleted meanwhile", "installed", []*install.Observed{at(install.ClusterReady), {At: noon()}}, 5, "deleted"},
 	}
 	for _, tt := range tests {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -23,15 +22,8 @@ type waitOptions struct {
 	UserTimeout time.Duration
 	Every       time.Duration
 
-	until condition
-}
-
-// condition is what is waited for.
-type condition struct {
-	name  string // "installed", "ready", "3 hosts"
+	until install.Condition
 	text  string // "to be installed", "to have 3 hosts"
-	met   func(*install.Observed) bool
-	hosts int
 }
 
 func (a *app) waitCommand(run func(context.Context, *waitOptions) error) *cobra.Command {
@@ -50,11 +42,10 @@ create cluster.`,
 			if err := o.read(command, given, "cluster"); err != nil {
 				return err
 			}
-			until, err := parseCondition(o.For)
-			if err != nil {
+			var err error
+			if o.until, o.text, err = parseCondition(o.For); err != nil {
 				return err
 			}
-			o.until = until
 			if run != nil {
 				return run(command.Context(), o)
 			}
@@ -70,27 +61,25 @@ create cluster.`,
 	return command
 }
 
-// forInstalled is the condition that somebody who holds the installation keeps from
-// being met.
-const forInstalled = "installed"
-
-func parseCondition(text string) (condition, error) {
-	switch {
-	case text == "":
-		return condition{}, usagef("wait needs --for installed, ready or hosts=N")
-	case text == forInstalled:
-		return condition{name: text, text: "to be installed", met: func(o *install.Observed) bool {
+// parseCondition reads what is to be waited for: text is what the cluster is waited to do.
+func parseCondition(word string) (until install.Condition, text string, err error) {
+	switch word {
+	case "":
+		return until, "", usagef("wait needs --for installed, ready or hosts=N")
+	case "installed":
+		return install.Condition{Name: word, Met: func(o *install.Observed) bool {
 			return o.Cluster.State == install.ClusterInstalled || o.Cluster.State == install.ClusterAddingHosts
-		}}, nil
-	case text == "ready":
-		return condition{name: text, text: "to be ready", met: readyOrFurther}, nil
+		}}, "to be installed", nil
+	case "ready":
+		return install.Condition{Name: word, Met: readyOrFurther}, "to be ready", nil
 	}
-	count, found := strings.CutPrefix(text, "hosts=")
+	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
 	if !found || err != nil || n < 1 {
-		return condition{}, usagef("--for %q is none of installed, ready, hosts=N", text)
+		return until, "", usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
-	return condition{name: counted(n, "host"), text: "to have " + counted(n, "host"), hosts: n, met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }}, nil
+	hosts := counted(n, "host")
+	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }}, "to have " + hosts, nil
 }
 
 func readyOrFurther(o *install.Observed) bool {
@@ -115,7 +104,6 @@ func connected(hosts []install.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
-	started := o.clock.Now()
 	service, err := o.dial(ctx)
 	if err != nil {
 		return err
@@ -125,12 +113,23 @@ func (o *waitOptions) run(ctx context.Context) error {
 		return err
 	}
 	shown := o.progress(ctx, o.clock)
-	w := &waiting{waitOptions: o, name: seen.name(), sink: shown, started: started, earlier: seen.observed.Cluster.Preparation.Cancelled}
-	code, failed := w.watch(ctx, service, seen)
-	w.end(code, failed)
+	installer := install.New(service, install.WithClock(o.clock), install.WithEvents(shown.Event),
+		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
+	result, failed := installer.Wait(ctx, seen.observed, o.until)
 	shown.Close()
+	if fault, is := errors.AsType[*install.Fault](failed); is {
+		ended := *fault
+		ended.Op, ended.On = "wait for", seen.name()+" "+o.text
+		switch {
+		case result.Verdict == install.VerdictFailed:
+			ended.Next = "oaictl why " + seen.ref.Name
+		case ended.Code == install.CodeTimeout:
+			ended.Next = o.commandLine()
+		}
+		failed = &ended
+	}
 	if o.globals.Progress != progressJSON {
-		if err := o.print(resultOf(w.result(code, failed))); err != nil {
+		if err := o.print(resultOf(o.result(seen, result, failed))); err != nil {
 			return errors.Join(failed, err)
 		}
 	}
@@ -138,15 +137,14 @@ func (o *waitOptions) run(ctx context.Context) error {
 }
 
 // result is what is printed at the end.
-func (w *waiting) result(code install.Code, failed error) document.Result {
-	doc := document.Result{Cluster: w.seen.ref.Name, ID: w.seen.ref.ID, State: string(w.seen.observed.Cluster.State), Version: w.seen.observed.Cluster.Version, ExitCode: int(code)}
+func (o *waitOptions) result(seen *sight, result install.Result, failed error) document.Result {
+	observed := seen.observed
+	if result.Observed != nil && result.Observed.Cluster != nil {
+		observed = result.Observed
+	}
+	doc := document.Result{Cluster: seen.ref.Name, ID: seen.ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
 	if failed != nil {
-		doc.Message, doc.Next = plainError(failed), w.hint(install.NextOf(failed))
+		doc.Message, doc.Next = plainError(failed), o.hint(install.NextOf(failed))
 	}
 	return doc
-}
-
-// fault is a wait that ended without what was waited for.
-func (w *waiting) fault(code install.Code, next, format string, args ...any) error {
-	return &install.Fault{Code: code, Op: "wait for", On: w.name + " " + w.until.text, Err: fmt.Errorf(format, args...), Next: next}
 }

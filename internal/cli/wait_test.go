@@ -1,30 +1,39 @@
 package cli
 
 import (
+	"context"
+	"io"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// waitFor waits for three seconds for a cluster to be installed that is seen as it is in
+// looks, one after the other, and says how long that took.
+func waitFor(t *testing.T, every string, looks ...install.Cluster) (took time.Duration, code int, errors string) {
+	t.Helper()
+	service := lab()
+	for i := range looks {
+		service.looks = append(service.looks, &install.Observed{At: noon(), Cluster: &looks[i]})
+	}
+	var problems strings.Builder
+	words := []string{"oaictl", "wait", "c1", "--for", "installed", "--timeout", "3s", "--poll-interval", every}
+	a := newApp(identify(words), streams.Streams{Out: io.Discard, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a.clock = &frozen{now: noon()}
+	a.connect = func(context.Context, line) (remote, error) { return service, nil }
+	code = a.main(t.Context())
+	return a.clock.Now().Sub(noon()), code, problems.String()
+}
+
 // TestWaitKeepsToItsTime also where looks are further apart than that.
 func TestWaitKeepsToItsTime(t *testing.T) {
-	for _, every := range []time.Duration{time.Second, 5 * time.Second, time.Hour} {
-		a := newApp(identify([]string{"oaictl", "wait"}), streams.Streams{}, nil)
-		a.clock = &frozen{now: noon()}
-		until, err := parseCondition(forInstalled)
-		if err != nil {
-			t.Fatal(err)
-		}
-		service := lab()
-		look := &install.Observed{At: noon(), Cluster: &service.clusters[0]}
-		service.looks = []*install.Observed{look}
-		w := &waiting{waitOptions: &waitOptions{app: a, Timeout: 3 * time.Second, Every: every, until: until}, sink: progress.None(), started: noon()}
-		code, failed := w.watch(t.Context(), service, &sight{ref: look.Cluster.ClusterRef, observed: look})
-		if took := a.clock.Now().Sub(noon()); code != install.CodeTimeout || took != 3*time.Second {
-			t.Errorf("every %s: took %s (code %d, %v)", every, took, code, failed)
+	for _, every := range []string{"1s", "5s", "1h"} {
+		took, code, errors := waitFor(t, every, lab().clusters[0])
+		if code != int(install.CodeTimeout) || took != 3*time.Second {
+			t.Errorf("every %s: took %s (%d: %s)", every, took, code, errors)
 		}
 	}
 }
@@ -32,28 +41,22 @@ func TestWaitKeepsToItsTime(t *testing.T) {
 // TestWaitEndsWithACancelledPreparation, which leaves the cluster as it was before, but
 // not with one that was cancelled earlier.
 func TestWaitEndsWithACancelledPreparation(t *testing.T) {
+	at := func(cancelled time.Time) install.Cluster {
+		c := lab().clusters[0]
+		c.State, c.Preparation.Cancelled = install.ClusterReady, cancelled
+		return c
+	}
 	for name, test := range map[string]struct {
-		cancelled, earlier time.Time
-		code               install.Code
+		first, then time.Time
+		code        install.Code
 	}{
-		"now":     {noon().Add(time.Minute), noon(), install.CodeFailed},
+		"now":     {noon(), noon().Add(time.Minute), install.CodeFailed},
 		"earlier": {noon(), noon(), install.CodeTimeout},
 		"never":   {code: install.CodeTimeout},
 	} {
-		a := newApp(identify([]string{"oaictl", "wait"}), streams.Streams{}, nil)
-		a.clock = &frozen{now: noon()}
-		until, err := parseCondition(forInstalled)
-		if err != nil {
-			t.Fatal(err)
-		}
-		service := lab()
-		cluster := service.clusters[0]
-		cluster.State, cluster.Preparation.Cancelled = install.ClusterReady, test.cancelled
-		look := &install.Observed{At: noon(), Cluster: &cluster}
-		service.looks = []*install.Observed{look}
-		w := &waiting{waitOptions: &waitOptions{app: a, Timeout: 3 * time.Second, Every: time.Second, until: until}, sink: progress.None(), started: noon(), earlier: test.earlier}
-		if code, failed := w.watch(t.Context(), service, &sight{ref: look.Cluster.ClusterRef, observed: look}); code != test.code || install.NextOf(failed) == "" {
-			t.Errorf("%s: code %d, %v", name, code, failed)
+		_, code, errors := waitFor(t, "1s", at(test.first), at(test.then))
+		if code != int(test.code) || !strings.Contains(errors, "Next: ") {
+			t.Errorf("%s: %d: %s", name, code, errors)
 		}
 	}
 }

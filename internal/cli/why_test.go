@@ -57,9 +57,11 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 	if err := os.WriteFile("three.yaml", []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	controlPlane := install.Settings{install.SetControlPlane: install.ValueOf(3)}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			service := lab()
+			service.clusters[0].Settings = controlPlane
 			change(service)
 			byName, byFile := causesOf(t, service, "lab"), causesOf(t, service, "-f", "three.yaml")
 			for _, cause := range byName {
@@ -100,7 +102,7 @@ func TestWhyNamesWhoHoldsTheInstallation(t *testing.T) {
 		service.hosts[i].Validations, service.hosts[i].State = nil, install.HostReady
 	}
 	got := run(t, service, "", "why", "lab")
-	for _, words := range []string{"lab.example.com is Ready: waiting for: argocd, who holds the installation, to let it start.\n", "Next: kubectl patch agentclusterinstall -n lab lab\n"} {
+	for _, words := range []string{"lab.example.com is Ready: waiting for: argocd, who holds the installation, to let it start; everything else is ready.\n", "Next: kubectl patch agentclusterinstall -n lab lab\n"} {
 		if !strings.Contains(got.out, words) {
 			t.Errorf("does not say %q: %+v", words, got)
 		}

@@ -110,40 +110,24 @@ func (r *run) act(ctx context.Context, actions []Action) int {
 
 // one carries out one action and tells of it.
 func (r *run) one(ctx context.Context, a Action) error {
-	err := r.send(ctx, a)
+	err := r.Installer.act(ctx, r.desired, r.latest.Observed, a, r.tell)
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}
 	event := Event{Type: EventAction, Host: hostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.describe()}
 	if err != nil {
-		r.memory.refused(a, err, r.now())
 		event.State, event.Severity = "failed", SeverityWarning
 		if forGood(err) {
 			event.Severity = SeverityError
 		}
 		event.Message = fmt.Sprintf("could not %s: %v", a.task(), err)
 		event.Next = NextOf(err)
-	} else {
-		r.memory.succeeded(a, r.now())
 	}
+	r.noting.Lock()
+	r.memory.Note(a, err, r.now())
+	r.noting.Unlock()
 	r.tell(event)
 	return err
-}
-
-func (r *run) send(ctx context.Context, a Action) error {
-	desired := r.desired.At(r.latest.Observed)
-	if a.Kind.byMachines() {
-		return r.machines.Act(ctx, desired, r.latest.Observed, a)
-	}
-	switch a.Kind {
-	case SaveNoIngress, SaveKubeconfig, SavePassword:
-		return r.saveResult(ctx, a)
-	case RegisterCluster:
-		if err := r.claim(ctx, ""); err != nil {
-			return err
-		}
-	}
-	return r.service.Act(ctx, desired, a)
 }
 
 // task is the action as a person says it: what is done to a machine makes no

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,17 +10,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/diagnose"
 )
-
-// Explain finds the causes behind the failing validations of a cluster and its
-// hosts, under the hosts' names in the file.
-func Explain(desired *Desired, observed *Observed) diagnose.Report {
-	p := newPlanner(desired, observed, observed.At)
-	all := make([]*Host, 0, len(observed.Hosts))
-	for i := range observed.Hosts {
-		all = append(all, &observed.Hosts[i])
-	}
-	return p.explain(all)
-}
 
 func (p *planner) explain(hosts []*Host) diagnose.Report {
 	ignored := p.spec.Spec.IgnoreValidations
@@ -30,7 +20,7 @@ func (p *planner) explain(hosts []*Host) diagnose.Report {
 		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
 	}
 	if p.cluster != nil {
-		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, "", p.cluster.Validations)
+		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, nil, p.cluster.Validations)
 	}
 	for _, h := range hosts {
 		switch h.Role {
@@ -43,7 +33,7 @@ func (p *planner) explain(hosts []*Host) diagnose.Report {
 		default:
 			in.Roles.Auto++
 		}
-		in.Checks = p.checks(in.Checks, catalogue.SubjectHost, p.hostName(h), h.Validations)
+		in.Checks = p.checks(in.Checks, catalogue.SubjectHost, h, h.Validations)
 	}
 	return diagnose.Explain(in)
 }
@@ -61,123 +51,117 @@ func openChecks(hosts []*Host) int {
 	return n
 }
 
-func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, host string, list []Validation) []diagnose.Check {
+func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *Host, list []Validation) []diagnose.Check {
+	name, id := "", ""
+	if h != nil {
+		name, id = p.hostName(h), h.ID
+	}
 	for i := range list {
 		v := &list[i]
 		if v.passes() {
 			continue
 		}
 		to = append(to, diagnose.Check{
-			Subject: subject, Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
-			Seen: p.seen(subject, host, *v),
+			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
+			Seen: p.seen(subject, id, v),
 		})
 	}
 	return to
 }
 
-func checkKey(subject catalogue.Subject, host string, v Validation) string {
-	return string(subject) + "/" + host + "/" + v.ID + "/" + v.Status
+func checkKey(subject catalogue.Subject, hostID string, v *Validation) string {
+	return string(subject) + "/" + hostID + "/" + v.ID + "/" + v.Status
 }
 
 // evaluation is how often the service, and the agents it asks, come to a new
 // result. Looking more often than that tells nothing new of a check.
 const evaluation = 20 * time.Second
 
-// seen is in how many evaluations in a row a check has had its status.
-func (p *planner) seen(subject catalogue.Subject, host string, v Validation) int {
-	if len(p.observed.Standing) == 0 {
-		return 1
+// seen is in how many evaluations in a row a check has had its status. Without
+// memory it has had it for long.
+func (p *planner) seen(subject catalogue.Subject, hostID string, v *Validation) int {
+	if p.memory.Checks == nil {
+		return diagnose.Settled
 	}
-	since, known := p.observed.Standing[checkKey(subject, host, v)]
+	since, known := p.memory.Checks[checkKey(subject, hostID, v)]
 	if !known {
 		return 1
 	}
-	return 1 + int(p.observed.At.Sub(since)/evaluation)
-}
-
-// standing brings forward, from one observation to the next, since when each
-// check that does not pass has had its status.
-func standing(desired *Desired, before, now *Observed) map[string]time.Time {
-	since := map[string]time.Time{}
-	note := func(subject catalogue.Subject, host string, list []Validation) {
-		for _, v := range list {
-			if v.passes() {
-				continue
-			}
-			key := checkKey(subject, host, v)
-			since[key] = now.At
-			if before != nil {
-				if first, known := before.Standing[key]; known {
-					since[key] = first
-				}
-			}
-		}
-	}
-	if now.Cluster != nil {
-		note(catalogue.SubjectCluster, "", now.Cluster.Validations)
-	}
-	p := newPlanner(desired, now, now.At)
-	for i := range now.Hosts {
-		note(catalogue.SubjectHost, p.hostName(&now.Hosts[i]), now.Hosts[i].Validations)
-	}
-	return since
+	return 1 + int(p.now.Sub(since)/evaluation)
 }
 
 // clusterChecks explains the validations that stand in the way of the install.
 func (p *planner) clusterChecks() {
-	if p.cluster.State == ClusterReady {
-		return
+	report := p.explain(p.matches.part)
+	if p.cluster.State == ClusterReady { // what fails now did not hold it up
+		report.Causes, report.Waits = nil, nil
 	}
-	p.causes(p.explain(p.matches.part))
+	p.causes(report)
 }
 
-// causes makes blockers of what stands in the way, and waits of what passes.
+// causes makes blockers of what stands in the way, waits of what passes, and keeps
+// apart what holds nothing up.
 func (p *planner) causes(report diagnose.Report) {
-	silent := slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == HostDisconnected })
+	if p.only != "" {
+		report = report.Of(p.only)
+	}
 	for _, cause := range report.Causes {
-		if silent && mutual(cause.ID) {
-			continue // the host that does not answer is named itself
+		if !p.silent(cause) {
+			p.block(p.causeBlocker(cause))
 		}
-		b := causeBlocker(cause)
-		b.Remedy = catalogue.Fill(b.Remedy, catalogue.Names{Cluster: p.name(), Hosts: b.Hosts})
-		p.block(b)
 	}
 	for _, cause := range report.Waits {
-		if cause.Pass == diagnose.PassHosts {
-			continue // the hosts themselves are waited for by name
+		if cause.Pass == diagnose.PassHosts || p.silent(cause) {
+			continue // the hosts themselves are named
 		}
-		p.wait(Wait{Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: WhoService})
+		p.wait(Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: WhoService})
+	}
+	for _, cause := range report.Warnings {
+		p.plan.Checks = append(p.plan.Checks, Warning{Key: causeKey(cause), Scope: causeScope(cause), Reason: cause.ID, Message: causeText(cause), Next: p.advice(cause.Remedy, cause.Hosts)})
 	}
 }
 
-// mutual says whether a check is about the ways between hosts and to the service.
-func mutual(id string) bool {
-	switch id {
-	case "connected", "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role", "mtu-valid":
-		return true
-	}
-	return false
+// silent says whether a cause is of hosts only that do not answer, which is told of
+// each by itself.
+func (p *planner) silent(cause diagnose.Cause) bool {
+	return len(cause.Hosts) > 0 && !slices.ContainsFunc(cause.Hosts, func(name string) bool {
+		return !slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == HostDisconnected && p.hostName(h) == name })
+	})
 }
 
 // reasonValidation is the reason of blockers that are failing checks.
 const reasonValidation = "ValidationFails"
 
-func causeBlocker(cause diagnose.Cause) Blocker {
+func (p *planner) causeBlocker(cause diagnose.Cause) Blocker {
 	b := Blocker{
-		Key: "validation/" + string(cause.Subject) + "/" + cause.ID, Scope: causeScope(cause), Reason: reasonValidation,
-		Message: causeText(cause), Field: cause.Field, Remedy: cause.Remedy, Hosts: cause.Hosts, Cure: CurePerson,
-		Validations: []string{cause.ID},
+		Key: causeKey(cause), Scope: causeScope(cause), Reason: reasonValidation,
+		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: CurePerson,
+		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts),
+		Remedy: p.advice(cmp.Or(cause.Remedy, "oaictl explain validation "+cause.ID), cause.Hosts),
 	}
 	if cause.Cure == catalogue.CureFile {
 		b.Cure = CureFile
 	}
-	if b.Remedy == "" {
-		b.Remedy = "oaictl explain validation " + cause.ID
+	for _, m := range cause.Messages[min(1, len(cause.Messages)):] {
+		b.Says = append(b.Says, ofHosts(m.Hosts, m.Text))
+	}
+	for _, m := range cause.Holds[min(1, len(cause.Holds)):] {
+		b.Says = append(b.Says, ofHosts(m.Hosts, m.Text))
 	}
 	for _, ref := range cause.Consequences {
 		b.Validations = append(b.Validations, ref.ID)
+		b.Follows = append(b.Follows, ref.String())
 	}
 	return b
+}
+
+// advice is a text of the catalogue with the names of what it is about.
+func (p *planner) advice(text string, hosts []string) string {
+	return catalogue.Fill(text, catalogue.Names{Cluster: p.name(), Hosts: hosts})
+}
+
+func causeKey(cause diagnose.Cause) string {
+	return "validation/" + string(cause.Subject) + "/" + cause.ID
 }
 
 func causeScope(cause diagnose.Cause) Scope {
@@ -189,14 +173,24 @@ func causeScope(cause diagnose.Cause) Scope {
 
 // causeText is a cause in one sentence: what the service says, and of whom.
 func causeText(cause diagnose.Cause) string {
-	text := firstOf(cause.Meaning, cause.Title, cause.ID)
+	text := cmp.Or(cause.Meaning, cause.Title, cause.ID)
 	if len(cause.Messages) > 0 {
 		text = cause.Messages[0].Text
 	}
-	if len(cause.Hosts) == 0 {
+	text = ofHosts(cause.Hosts, text)
+	if len(cause.Holds) > 0 {
+		text += "; hence " + ofHosts(cause.Holds[0].Hosts, cause.Holds[0].Text)
+	}
+	return text
+}
+
+// ofHosts is what is said of hosts, in one line.
+func ofHosts(hosts []string, text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(hosts) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %s", few(cause.Hosts), text)
+	return fmt.Sprintf("%s: %s", few(hosts), text)
 }
 
 // few are names for a sentence: nobody reads hundreds of them.

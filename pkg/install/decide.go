@@ -11,17 +11,29 @@ import (
 )
 
 // Decide compares what is desired with what was observed and says what to do
-// next, what can only be waited for, and what stands in the way. It is pure:
-// the same arguments give the same plan. now is a moment on the service's
-// clock.
-func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
-	p := newPlanner(desired, observed, now)
+// next, what can only be waited for, what stands in the way, and when a loop has
+// waited for long enough. It is pure: the same arguments give the same plan. now is
+// a moment on the service's clock. Without memory, of a single look, what the service
+// does not date counts as having stood for long.
+func Decide(desired *Desired, observed *Observed, memory Memory, now time.Time) Plan {
+	p := newPlanner(desired, observed, memory, now)
+	if memory.Misses > 0 {
+		p.deleted()
+	} else {
+		p.decide()
+	}
+	p.finish()
+	return p.plan
+}
+
+// decide goes by the state of the cluster.
+func (p *planner) decide() {
 	p.others()
 	switch {
-	case observed.Stale != "":
+	case p.observed.Stale != "":
 		// An old picture does not show what was written since.
 		p.plan.Actions = nil
-		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + observed.Stale, Who: WhoService})
+		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: WhoService})
 	case len(p.plan.Blockers) > 0:
 	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.beforeInstall()):
 		p.importCluster()
@@ -51,10 +63,9 @@ func Decide(desired *Desired, observed *Observed, now time.Time) Plan {
 		p.retireMedia()
 	case p.cluster.State == ClusterCancelled:
 		p.adopt()
-		p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
+		p.cancelled()
 		p.retireMedia()
 	}
-	return p.finish()
 }
 
 // planner gathers a plan. Its methods read top to bottom in the order in which
@@ -64,26 +75,27 @@ type planner struct {
 	spec     *spec.Cluster // as it is desired now: see [Desired.At]
 	whole    *spec.Cluster
 	observed *Observed
+	memory   Memory
 	now      time.Time
 	cluster  *Cluster
 	matches  matches
-	held     bool // machines are not to be booted yet
+	held     bool   // machines are not to be booted yet
+	only     string // the host that alone is asked about, "" for all
 	// bootsFrom is imagesByHost, once it was asked for.
 	bootsFrom map[string]string
 	plan      Plan
 }
 
-func newPlanner(desired *Desired, observed *Observed, now time.Time) *planner {
+func newPlanner(desired *Desired, observed *Observed, memory Memory, now time.Time) *planner {
 	present := desired.At(observed)
 	return &planner{
-		desired: present, spec: present.Spec, whole: desired.Spec, observed: observed, now: now, cluster: observed.Cluster,
+		desired: present, spec: present.Spec, whole: desired.Spec, observed: observed, memory: memory, now: now, cluster: observed.Cluster,
 		matches: matchHosts(present.Spec.Spec.Hosts, observed),
 	}
 }
 
 func (p *planner) name() string { return p.spec.Metadata.Name }
 
-func (p *planner) act(a Action)     { p.plan.Actions = append(p.plan.Actions, a) }
 func (p *planner) wait(w Wait)      { p.plan.Waits = append(p.plan.Waits, w) }
 func (p *planner) block(b Blocker)  { p.plan.Blockers = append(p.plan.Blockers, b) }
 func (p *planner) warn(w Warning)   { p.plan.Warnings = append(p.plan.Warnings, w) }
@@ -94,13 +106,26 @@ func (p *planner) end(v Verdict, message, next string) {
 	p.plan.Verdict, p.plan.Message, p.plan.Next = v, message, next
 }
 
-// finish sorts the plan and gives it its verdict, unless it has one.
-func (p *planner) finish() Plan {
-	plan := &p.plan
-	if plan.Verdict != "" {
-		return *plan
+// act adds something to do, where anything is to be done.
+func (p *planner) act(a Action) {
+	if !p.desired.Options.ReadOnly {
+		p.plan.Actions = append(p.plan.Actions, a)
 	}
+}
+
+// finish leaves out what is not to be done again yet, gives the plan its verdict,
+// unless it has one, and says whether a loop ends with it.
+func (p *planner) finish() {
+	p.remember()
+	p.conclude()
+	p.limit()
+}
+
+// conclude gives the plan its verdict, unless it has one.
+func (p *planner) conclude() {
+	plan := &p.plan
 	switch {
+	case plan.Verdict != "":
 	case len(plan.Actions) > 0:
 		plan.Verdict = VerdictWorking
 		plan.Message = firstDone(plan.Actions)
@@ -113,7 +138,6 @@ func (p *planner) finish() Plan {
 			plan.Message = "waiting for " + plan.Waits[0].For
 		}
 	}
-	return *plan
 }
 
 // firstDone is what is done first, and how much comes after it.
@@ -249,14 +273,14 @@ func (p *planner) overrides() {
 }
 
 // resend sends again the secrets that the service does not give back to be
-// compared. It can't be seen whether that was done: Run remembers it.
+// compared. It can't be seen whether that was done: memory has it.
 func (p *planner) resend() {
 	if !p.desired.Options.ResendSecrets || !p.idle() {
 		return
 	}
 	send := func(scope Scope, kind Kind, target, infraEnv, name string, secrets Settings) {
 		key := string(scope) + resendSuffix
-		if p.desired.Options.resent[key] {
+		if p.memory.Resent[key] {
 			return
 		}
 		p.act(Action{

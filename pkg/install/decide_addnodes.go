@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,7 +189,7 @@ func (p *planner) notAdded(failed []*Host) {
 	for _, h := range failed {
 		p.runningHost(h)
 		names = append(names, p.hostName(h))
-		reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
+		reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), cmp.Or(h.StatusInfo, h.Status)))
 	}
 	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
 		p.plan.Missing = names
@@ -203,8 +204,8 @@ func (p *planner) notAdded(failed []*Host) {
 // as the service can see.
 func (p *planner) allAdded() {
 	p.plan.Missing = nil
-	for _, trouble := range p.degradations() {
-		p.warn(Warning{Key: "cluster/degraded/" + trouble, Scope: ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + trouble, Next: "oaictl why cluster " + p.name()})
+	for _, b := range p.degradations() {
+		p.warn(Warning{Key: b.Key, Scope: ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
 	}
 	kubeconfig := p.name() + "/auth/kubeconfig"
 	for _, h := range p.matches.part {

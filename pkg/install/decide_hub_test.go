@@ -32,7 +32,7 @@ func TestAdviceAfterTheEnd(t *testing.T) {
 		for none, want := range map[bool]string{false: "oaictl reset cluster ", true: "oaictl delete cluster "} {
 			w := readyWorld(t, sample(1, 0))
 			w.observed.Cluster.State, w.observed.Cluster.NoReset = state, none
-			plan := install.Decide(w.desired, &w.observed, w.observed.At)
+			plan := install.Decide(w.desired, &w.observed, install.Memory{}, w.observed.At)
 			if !strings.Contains(plan.Next, want) || strings.Contains(plan.Next, "reset cluster") == none {
 				t.Errorf("%s, no reset %v: %s", state, none, plan.Next)
 			}

@@ -307,7 +307,7 @@ func (p *planner) newImage(update Action) {
 // the image: what booted from the old one would have to boot again.
 func (p *planner) mayResend(env *InfraEnv) bool {
 	booted := p.bootedFrom(env.ID)
-	if len(booted) == 0 || p.desired.Options.Reimage || p.desired.Options.resent[string(InfraEnvScope(env.Name))+resendSuffix] {
+	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(InfraEnvScope(env.Name))+resendSuffix] {
 		return true
 	}
 	p.warn(Warning{

@@ -161,7 +161,7 @@ func (b *booting) block(reason, message, remedy string) {
 		return
 	}
 	b.planner.block(Blocker{
-		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: HostScope(b.want.Name), Reason: reason, Cure: CurePerson, Since: b.state.Boots,
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: HostScope(b.want.Name), Reason: reason, Cure: CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
 }
@@ -228,30 +228,36 @@ func (b *booting) on() {
 	}
 }
 
-// boots follows a machine from power-on to its agent's first call.
+// boots follows a machine from power-on to its agent's first call. In a single look,
+// a machine that nobody reads to has been on for long.
 func (b *booting) boots() {
-	state := &b.state
+	fetch, boot := b.state.Fetch, b.memory.Machines[b.want.Name]
 	since := func(t time.Time) time.Duration {
 		if t.IsZero() {
 			return 0
 		}
 		return b.now.Sub(t)
 	}
-	on := since(state.Boots)
-	reads := state.Fetch.Bytes > 0 && on < readingWithin && !state.Grew.IsZero() && since(state.Grew) < stillReading
+	on, long := since(boot.Boots), b.memory.Machines == nil
+	reads := fetch.Bytes > 0 && on < readingWithin && !boot.Grew.IsZero() && since(boot.Grew) < stillReading ||
+		long && (fetch.Active > 0 || !fetch.Last.IsZero() && since(fetch.Last) < stillReading)
+	within, ago := " in "+minutes(on), "it was switched on "+minutes(on)+" ago"
+	if long {
+		within, ago = "", "it is on, with the image in its virtual drive"
+	}
 	switch {
-	case state.Fetch.Requests == 0 && !state.Fetch.Unknown && on >= fetchWithin:
-		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image in %s: is %s reachable from the BMC?", minutes(on), origin(state.Media)),
+	case fetch.Requests == 0 && !fetch.Unknown && (long || on >= fetchWithin):
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image%s: is %s reachable from the BMC?", within, origin(b.state.Media)),
 			"check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off")
-	case state.Fetch.Bytes == 0 && state.Fetch.Requests > 0 && on >= fetchWithin:
-		b.block(reasonNotFetched, fmt.Sprintf("its BMC has found the image, but the machine has read nothing of it in %s", minutes(on)),
+	case fetch.Bytes == 0 && fetch.Requests > 0 && !reads && (long || on >= fetchWithin):
+		b.block(reasonNotFetched, "its BMC has found the image, but the machine has read nothing of it"+within,
 			"look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off")
-	case on >= registerWithin && !reads:
-		b.block(reasonNotBooted, fmt.Sprintf("it was switched on %s ago, %s, but its agent has not called the service", minutes(on), fetchText(state.Fetch)),
+	case !reads && (long || on >= registerWithin):
+		b.block(reasonNotBooted, fmt.Sprintf("%s, %s, but its agent has not called the service", ago, fetchText(fetch)),
 			"look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off")
 	default:
-		b.waiting.Since = cmp.Or(state.Boots, b.waiting.Since)
-		b.wait("to register: BMC reached, image inserted, " + fetchText(state.Fetch) + ", agent not called yet")
+		b.waiting.Since = cmp.Or(boot.Boots, b.waiting.Since)
+		b.wait("to register: BMC reached, image inserted, " + fetchText(fetch) + ", agent not called yet")
 	}
 }
 

@@ -87,7 +87,7 @@ const passedOn = 5 * time.Second
 // passingOn says whether the service may not know yet what was written of the hosts, and
 // waits for that: what it is told after the start comes too late.
 func (p *planner) passingOn() bool {
-	differed := p.desired.Options.differed
+	differed := p.memory.HostWritten
 	if !p.cluster.PassesOn || differed.IsZero() || !p.now.Before(differed.Add(passedOn)) {
 		return false
 	}
@@ -101,7 +101,7 @@ func (p *planner) passingOn() bool {
 // recorded goes first of all that is done to an installed cluster: adding hosts
 // stands on it. Whether the cluster is installed does not depend on it.
 func (p *planner) recorded() {
-	if !p.cluster.Unrecorded {
+	if !p.cluster.Unrecorded || p.desired.Options.ReadOnly {
 		return
 	}
 	p.plan.Actions = slices.Insert(p.plan.Actions, 0, Action{

@@ -31,6 +31,12 @@ func (p *planner) running() {
 			p.runningHost(h)
 		}
 	}
+	if p.cluster.State == ClusterNeedsUser && p.unhindered() { // and no host says what for
+		p.block(Blocker{
+			Key: "cluster/needs-user", Scope: ScopeCluster, Reason: "ClusterNeedsUser", Cure: CurePerson, Since: p.cluster.StatusSince,
+			Message: cmp.Or(p.cluster.StatusInfo, "somebody has to act at a machine"), Remedy: "look at the machines' consoles; the installation then goes on by itself",
+		})
+	}
 	// A host that takes too long may well wait for another, in whose way
 	// something stands: that goes first.
 	slices.SortStableFunc(p.plan.Blockers, func(a, b Blocker) int { return cmp.Compare(bit(slow(a)), bit(slow(b))) })
@@ -100,8 +106,8 @@ func (p *planner) runningHost(h *Host) {
 		p.disconnected(h)
 	case HostFailed:
 		p.warn(Warning{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: HostScope(p.hostID(h)), Reason: "HostFailed",
-			Message: fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status)), Next: "oaictl logs host " + name,
+			Key: "host/" + p.hostID(h) + "/failed", Scope: HostScope(p.hostID(h)), Reason: reasonHostFailed,
+			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: "oaictl logs host " + name,
 		})
 	case HostInstalled, HostAdded, HostCancelled:
 	default:
@@ -207,7 +213,12 @@ func (p *planner) endInstalled() {
 	}
 	trouble := p.degradations()
 	if len(trouble) > 0 {
-		p.end(VerdictDegraded, "installed, but "+strings.Join(trouble, "; "), p.whyDegraded())
+		texts := make([]string, 0, len(trouble))
+		for _, b := range trouble {
+			texts = append(texts, b.Message)
+			p.block(b)
+		}
+		p.end(VerdictDegraded, "installed, but "+strings.Join(texts, "; "), p.whyDegraded())
 		return
 	}
 	message := "installed"
@@ -228,57 +239,87 @@ func (p *planner) whyDegraded() string {
 	return next
 }
 
-// degradations says what is wrong with an installed cluster. A worker that is
-// not required and failed, or never came, is missing, not wrong.
-func (p *planner) degradations() []string {
-	var out, lost []string
+// degradations says what is wrong with an installed cluster, and what a person can do
+// about each. A worker that is not required and failed, or never came, is missing, not
+// wrong.
+func (p *planner) degradations() []Blocker {
+	var out []Blocker
+	wrong := func(key, reason string, scope Scope, message, remedy string) {
+		out = append(out, Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: CurePerson, Message: message, Remedy: remedy})
+	}
+	look := "look at the cluster: oc --kubeconfig " + p.name() + "/auth/kubeconfig get clusteroperators,csv -A"
+	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
-		out = append(out, p.cluster.StatusInfo)
+		said = p.cluster.StatusInfo
+		wrong("status", "ClusterDegraded", ScopeCluster, said, look)
 	}
 	for _, o := range p.cluster.Operators {
-		if o.Status == "failed" && !strings.Contains(strings.Join(out, " "), o.Name) {
-			out = append(out, "operator "+o.Name+" failed")
+		if o.Status == "failed" && !strings.Contains(said, o.Name) {
+			wrong("operator/"+o.Name, "OperatorFailed", ScopeCluster, "operator "+o.Name+" failed", look)
 		}
 	}
-	workers := 0
+	var lost []string
+	workers, add := 0, "add it: oaictl add-node -f FILE"
 	for _, h := range p.matches.part {
 		name := p.hostName(h)
-		why := fmt.Sprintf("%s failed: %s", name, firstOf(h.StatusInfo, h.Status))
+		why := fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		switch {
 		case h.Day2 && h.State != HostAdded:
 		case h.State == HostFailed && h.Role == RoleWorker:
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
 		case h.State == HostFailed:
-			out = append(out, why)
+			wrong("host/"+p.hostID(h), reasonHostFailed, HostScope(p.hostID(h)), why, "oaictl logs host "+name+", then "+add)
 		case h.Role == RoleWorker:
 			workers++
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		if host := &p.spec.Spec.Hosts[i]; host.Role != spec.Worker && p.matches.byName[host.Name] == nil {
-			out = append(out, host.Name+" is missing")
+			wrong("host/"+host.Name, "HostMissing", HostScope(host.Name), host.Name+" is missing", add)
 		}
 	}
 	if short := p.counts().requiredWorkers - workers; short > 0 {
-		out = append(out, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(slices.Concat(lost, p.plan.Missing[:len(p.plan.Missing)-len(lost)]), "; ")))
+		missing := slices.Concat(lost, p.plan.Missing[:len(p.plan.Missing)-len(lost)])
+		wrong("workers", "WorkersMissing", ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "oaictl add-node -f FILE")
 	}
 	return out
 }
 
-// failed ends the run with the reason, and with what can still be had.
+// reasonHostFailed is the reason of what is said of a host that failed.
+const reasonHostFailed = "HostFailed"
+
+// failed ends the run with the reason, and with what can still be had. The causes are the
+// hosts that failed by themselves; without any, what the service says of the cluster.
 func (p *planner) failed() {
 	p.saveNoIngress()
-	reasons := []string{firstOf(p.cluster.StatusInfo, p.cluster.Status)}
+	var causes []Blocker
+	again := "cure the cause, then " + p.cluster.StartOver()
+	reasons := []string{cmp.Or(p.cluster.StatusInfo, p.cluster.Status)}
 	if p.finalized() { // what it waited for to the end
 		reasons[0] += p.unavailable()
 	}
 	for _, h := range p.matches.part {
-		if h.State == HostFailed && h.StatusInfo != failedWithCluster {
-			reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), firstOf(h.StatusInfo, h.Status)))
+		if h.State != HostFailed || h.StatusInfo == failedWithCluster {
+			continue
 		}
+		name := p.hostName(h)
+		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
+		reasons = append(reasons, reason)
+		causes = append(causes, Blocker{
+			Key: "host/" + p.hostID(h) + "/failed", Scope: HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: CureNone, Since: h.Since, Hosts: []string{name},
+			Message: reason, Remedy: "oaictl logs host " + name + ", " + again,
+		})
 	}
 	slices.Sort(reasons[1:])
+	slices.SortFunc(causes, func(a, b Blocker) int { return cmp.Compare(a.Message, b.Message) })
+	if len(causes) == 0 {
+		causes = append(causes, Blocker{
+			Key: "cluster/failed", Scope: ScopeCluster, Reason: "ClusterFailed", Cure: CureNone, Since: p.cluster.StatusSince,
+			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: "oaictl logs " + p.name() + ", " + again,
+		})
+	}
+	p.plan.Blockers = append(p.plan.Blockers, causes...)
 	p.end(VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then "+p.cluster.StartOver())
 }
 
@@ -293,11 +334,11 @@ func (p *planner) finalized() bool {
 // failedWithCluster is what the service says of a host that did nothing wrong.
 const failedWithCluster = "Host is part of a cluster that failed to install"
 
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
+// cancelled ends the run: somebody cancelled the install.
+func (p *planner) cancelled() {
+	p.block(Blocker{
+		Key: "cluster/cancelled", Scope: ScopeCluster, Reason: "ClusterCancelled", Cure: CureNone, Since: p.cluster.StatusSince,
+		Message: cmp.Or(p.cluster.StatusInfo, "the installation was cancelled"), Remedy: p.cluster.StartOver(),
+	})
+	p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
 }

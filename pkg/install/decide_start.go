@@ -33,6 +33,10 @@ func (p *planner) start() {
 	if p.onHold() || p.released(counts) || p.passingOn() {
 		return
 	}
+	if p.desired.Options.ReadOnly {
+		p.wait(Wait{Key: "cluster/install", Scope: ScopeCluster, For: "the installation to be started; everything is ready", Since: p.cluster.StatusSince, Who: WhoService, Next: "oaictl create cluster -f FILE"})
+		return
+	}
 	present := len(p.matches.part)
 	reason := fmt.Sprintf("all %d hosts are ready", present)
 	switch {
@@ -94,8 +98,7 @@ const (
 // could be installed again, which nobody asked for: a later run does, if it is
 // told to.
 func (p *planner) preparationCancelled() bool {
-	options := &p.desired.Options
-	return !options.Started.IsZero() && p.cluster.Preparation.Cancelled.After(options.cancelled)
+	return !p.memory.Started.IsZero() && p.cluster.Preparation.Cancelled.After(p.memory.Cancelled)
 }
 
 // preparationFailed says whether the service has failed too often to prepare
@@ -103,7 +106,8 @@ func (p *planner) preparationCancelled() bool {
 // call is one whose preparation failed.
 func (p *planner) preparationFailed() bool {
 	failures, last := p.preparationFailures()
-	if failures <= preparationRetries || last.Before(p.desired.Options.Started) {
+	if failures <= preparationRetries || last.Before(p.memory.Started) {
+		p.failedBefore(last)
 		return false
 	}
 	if b, found := p.unprepared(); found {
@@ -118,13 +122,25 @@ func (p *planner) preparationFailed() bool {
 	return true
 }
 
+// failedBefore says why the last preparation failed, if that was before the loop began: it
+// is tried again, and fails again unless that was cured.
+func (p *planner) failedBefore(last time.Time) {
+	if !last.Before(p.memory.Started) || p.now.Sub(last) > preparationMemory {
+		return
+	}
+	if b, found := p.unprepared(); found {
+		b.Key, b.Message = keyPreparation+"/before", "the last attempt failed, and it is tried again: "+b.Message
+		p.warn(b.warning())
+	}
+}
+
 // preparationFailures counts the failures in a row, by the service's events, so
 // that a run that is broken off and begun again has no more tries than one that
 // is not. Whoever begins a run after all tries failed was told so, and wants
 // to try again: for that run they do not count.
 func (p *planner) preparationFailures() (failures int, last time.Time) {
 	for _, at := range p.cluster.Preparation.FailedAt {
-		told := failures > preparationRetries && last.Before(p.desired.Options.Started)
+		told := failures > preparationRetries && last.Before(p.memory.Started)
 		if told || at.Sub(last) > preparationMemory {
 			failures = 0
 		}
@@ -142,7 +158,7 @@ func (p *planner) unprepared() (b Blocker, found bool) {
 		if cause.ID != "container-images-available" {
 			continue
 		}
-		b = causeBlocker(cause)
+		b = p.causeBlocker(cause)
 		b.Key, b.Reason, b.Message = keyPreparation, reasonPreparation, "the service cannot prepare the installation: "+b.Message
 		return b, true
 	}

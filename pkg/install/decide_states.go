@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (p *planner) bind(h *Host) {
 			Reason: "the host is not bound to the cluster yet", Changes: []Change{{Field: "spec.infraEnv", To: p.name()}},
 		})
 	case strings.HasPrefix(h.Status, "insufficient"):
-		p.waitHost(h, "to pass the checks of machines that are not bound: "+firstOf(h.StatusInfo, h.Status), WhoUser)
+		p.waitHost(h, "to pass the checks of machines that are not bound: "+cmp.Or(h.StatusInfo, h.Status), WhoUser)
 	default:
 		p.waitHost(h, "to be discovered", WhoService)
 	}
@@ -107,7 +108,7 @@ func (p *planner) bootOrder(h *Host) {
 	name := p.hostName(h)
 	p.block(Blocker{
 		Key: "host/" + p.hostID(h) + "/boot-order", Scope: HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s should boot from its disk: %s", name, firstOf(h.StatusInfo, "it booted the discovery image again")),
+		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
 		Remedy:  "make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself",
 	})
 }
@@ -118,7 +119,7 @@ func (p *planner) leftOver(h *Host) {
 	name := p.hostName(h)
 	p.block(Blocker{
 		Key: "host/" + p.hostID(h) + "/left-over", Scope: HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.label(), strings.ToLower(string(h.State)), firstOf(h.StatusInfo, h.Status)),
+		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
 		Remedy:  fmt.Sprintf("`oaictl delete host %s --yes`, and boot %s from the discovery image again", h.ID, name),
 	})
 }

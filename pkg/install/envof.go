@@ -5,7 +5,7 @@ import "slices"
 // EnvOf is the InfraEnv whose discovery image a host of the file boots next;
 // false while there is none.
 func EnvOf(desired *Desired, observed *Observed, host string) (InfraEnv, bool) {
-	p := newPlanner(desired, observed, observed.At)
+	p := newPlanner(desired, observed, Memory{}, observed.At)
 	if p.cluster == nil {
 		return InfraEnv{}, false
 	}

@@ -153,14 +153,14 @@ func ExampleDecide() {
 	desired, service := lab(), &labService{}
 	for range 3 {
 		observed, _ := service.Observe(context.Background(), install.Query{}, nil)
-		for _, action := range install.Decide(desired, observed, observed.At).Actions {
+		for _, action := range install.Decide(desired, observed, install.Memory{}, observed.At).Actions {
 			_ = service.Act(context.Background(), desired, action)
 		}
 	}
 	service.seen.Hosts[0].Inventory.Interfaces[0].MAC = "52:54:00:ff:ff:ff"
 	observed, _ := service.Observe(context.Background(), install.Query{}, nil)
 
-	for _, blocker := range install.Decide(desired, observed, observed.At).Blockers {
+	for _, blocker := range install.Decide(desired, observed, install.Memory{}, observed.At).Blockers {
 		fmt.Println(blocker.Reason+":", blocker.Message)
 		fmt.Println("remedy:", blocker.Remedy)
 	}

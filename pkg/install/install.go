@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Installer drives the loop over one service. It is safe to use for several
@@ -71,15 +72,16 @@ func Digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// observe reads service and files. A prior observation lets the service plane
-// read only what may have changed, and known keeps the run from reading results
-// again.
-func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observed, known *credentials, detail bool) (*Observed, error) {
+// Observe looks once at service, results and machines, as a loop of one's own does. prior
+// is the last observation, nil at first: with it, only what may have changed is read.
+func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
+	began := i.clock.Now()
 	query := Query{
 		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
-		Adopt: desired.Options.Adopt, Run: desired.Options.Run, Detail: detail,
+		Adopt: desired.Options.Adopt, Run: desired.Options.Run,
 		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: ignoredSettings(desired.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(desired.Spec.Spec.Overrides.InfraEnv)),
+		Detail:     prior == nil || began.Sub(prior.detailed) >= detailInterval,
 		Poll:       i.poll,
 	}
 	if from := desired.Spec.Spec.Import; from != nil {
@@ -92,7 +94,14 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	if err != nil {
 		return nil, err
 	}
-	if err := i.observeFiles(ctx, desired, observed, known); err != nil {
+	observed.detailed, observed.known = began, newCredentials()
+	if prior != nil {
+		observed.known = prior.known
+	}
+	if !query.Detail {
+		observed.detailed = prior.detailed
+	}
+	if err := i.observeFiles(ctx, desired, observed); err != nil {
 		return nil, err
 	}
 	if err := i.observeMachines(ctx, desired, prior, observed); err != nil {
@@ -101,16 +110,127 @@ func (i *Installer) observe(ctx context.Context, desired *Desired, prior *Observ
 	return observed, nil
 }
 
+// Act carries out one action of a plan that was decided on an observation, and does not
+// wait for what it starts.
+func (i *Installer) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
+	return i.act(ctx, desired, observed, action, func(e Event) {
+		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, SeverityInfo
+		i.emit(e)
+	})
+}
+
+func (i *Installer) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+	present := desired.At(observed)
+	switch a.Kind {
+	case SaveNoIngress, SaveKubeconfig, SavePassword:
+		return i.saveResult(ctx, desired, observed, a, tell)
+	case RegisterCluster:
+		if err := i.claim(ctx, desired, "", tell); err != nil {
+			return err
+		}
+	}
+	if a.Kind.byMachines() {
+		return i.machines.Act(ctx, present, observed, a)
+	}
+	return i.service.Act(ctx, present, a)
+}
+
 // Plan observes once and decides, and writes nothing. What it returns beside
 // the plan is what it decided on.
 func (i *Installer) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
-	observed, err := i.observe(ctx, desired, nil, newCredentials(), true)
+	observed, err := i.Observe(ctx, desired, nil)
 	if err != nil {
 		return Plan{}, nil, err
 	}
-	d := *desired
-	if d.Options.Started.IsZero() {
-		d.Options.Started = observed.At
+	return Decide(i.limited(desired), observed, Memory{Started: observed.At}, observed.At), observed, nil
+}
+
+// Explain decides on an observation without anything remembered, to say what stands in
+// the way now, of one host alone where host is its id: machines are looked at where
+// desired names their BMCs, whose the cluster is does not matter, nor which results are
+// on disk. What it returns beside the plan is what it decided on.
+func (i *Installer) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
+	now, own := observed.taken(), *desired
+	if cluster := now.Cluster; cluster != nil {
+		own.Options.AddNodes = own.Options.AddNodes || cluster.State == ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
+			return h.Day2 && membershipOf(&h) != member
+		})
 	}
-	return Decide(&d, observed, observed.At), observed, nil
+	if err := i.observeMachines(ctx, &own, nil, now); err != nil {
+		return Plan{}, nil, err
+	}
+	p := newPlanner(&own, now, Memory{}, now.At)
+	if have := now.host(host); have != nil {
+		p.only = p.hostName(have)
+	}
+	if now.Cluster == nil {
+		p.unbound()
+	} else {
+		p.decide()
+	}
+	p.finish()
+	if p.only != "" {
+		p.narrow(host)
+	}
+	return p.plan, now, nil
+}
+
+// unbound says what stands in the way of machines that belong to no cluster.
+func (p *planner) unbound() {
+	hosts := make([]*Host, 0, len(p.observed.Hosts))
+	for i := range p.observed.Hosts {
+		hosts = append(hosts, &p.observed.Hosts[i])
+		p.usable(hosts[i])
+	}
+	p.causes(p.explain(hosts))
+}
+
+// narrow leaves of a plan what concerns one host: what is said of it, and what stands in
+// the way of the cluster itself.
+func (p *planner) narrow(host string) {
+	concerns := func(scope Scope) bool { return scope == HostScope(p.only) || scope == HostScope(host) }
+	plan := &p.plan
+	plan.Blockers = slices.DeleteFunc(plan.Blockers, func(b Blocker) bool {
+		ofCluster := b.Scope == ScopeCluster && len(b.Hosts) == 0 && b.Reason != reasonValidation
+		return !ofCluster && !concerns(b.Scope) && !slices.Contains(b.Hosts, p.only)
+	})
+	plan.Waits = slices.DeleteFunc(plan.Waits, func(w Wait) bool { return !concerns(w.Scope) })
+	plan.Checks = slices.DeleteFunc(plan.Checks, func(w Warning) bool { return !concerns(w.Scope) })
+	plan.Warnings = slices.DeleteFunc(plan.Warnings, func(w Warning) bool { return !concerns(w.Scope) })
+}
+
+// taken is the observation without the question whose the cluster is, and what of its
+// results is on disk.
+func (o *Observed) taken() *Observed {
+	now := *o
+	now.Others, now.Results = nil, Results{NoIngress: true, Kubeconfig: true, Password: true}
+	if now.Cluster != nil {
+		cluster := *now.Cluster
+		cluster.Owned, now.Cluster = true, &cluster
+	}
+	return &now
+}
+
+// AsObserved is what is desired of a cluster where no file says it: that it becomes, with
+// the hosts that it has and those of its control plane that it lacks, what the service was
+// told.
+func AsObserved(observed *Observed) *Desired {
+	c := observed.Cluster
+	out := &spec.Cluster{Metadata: spec.Metadata{Name: c.Name}, Spec: spec.ClusterSpec{BaseDomain: c.BaseDomain, AcceptUnknownHosts: true}}
+	var hosts, arbiters, controlPlane int
+	for i := range observed.Hosts {
+		switch h := &observed.Hosts[i]; {
+		case h.Day2 || h.unbound():
+			continue
+		case h.Role == RoleArbiter:
+			arbiters++
+		}
+		hosts++
+	}
+	if value, said := c.Settings[SetControlPlane]; said && value.Decode(&controlPlane) == nil {
+		out.Spec.Topology.ControlPlane = &controlPlane
+	}
+	workers, none := max(0, hosts-controlPlane-arbiters), 0
+	out.Spec.Topology.Workers, out.Spec.Topology.Arbiters, out.Spec.Topology.Required.Workers = &workers, &arbiters, &none
+	return &Desired{Spec: out, Options: Options{Adopt: c.ID, ReadOnly: true}}
 }

@@ -50,11 +50,6 @@ type MachineState struct {
 	Inserting bool
 	// Fetch is how much of the image has been read by the BMC.
 	Fetch Fetched
-	// Boots is since when the machine is on with our image, and Grew when the
-	// BMC last read a part that it had not read before, as far as this run has
-	// seen, on the service's clock. A run keeps them; a single observation has
-	// none.
-	Boots, Grew time.Time
 
 	// phase is where the host was in its install when this was seen.
 	phase phase
@@ -130,10 +125,10 @@ func inserting(o *Observed) bool {
 
 // lyingBMC is the blocker of a BMC that accepts a request again and again and
 // says each time that nothing has changed.
-func lyingBMC(a Action, s success) Blocker {
+func lyingBMC(a Action, s Success) Blocker {
 	b := Blocker{
-		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: CurePerson, Since: s.at, Hosts: []string{a.Name},
-		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.times, a.task()),
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: CurePerson, Since: s.First, Hosts: []string{a.Name},
+		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.task()),
 		Remedy:  "look at the machine and at its BMC, which may have to be reset",
 	}
 	if a.Kind.switches() {
@@ -194,7 +189,7 @@ func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior
 		before = prior.Machines
 	}
 	maps.Copy(observed.Machines, before)
-	p := newPlanner(desired, observed, observed.At)
+	p := newPlanner(desired, observed, Memory{}, observed.At)
 	ask := p.machinesToAsk()
 	if len(ask) == 0 {
 		return nil
@@ -211,33 +206,13 @@ func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior
 		case !told:
 			state = MachineState{Trouble: "nothing is known of its BMC", TroubleKind: TroubleOther}
 		}
-		state = state.after(before[name], observed.At)
+		if state.Trouble != "" && state.Fetch == (Fetched{}) { // what was known does not end with it
+			state.Fetch = before[name].Fetch
+		}
 		state.phase = p.phaseOf(p.spec.Host(name))
 		observed.Machines[name] = state
 	}
 	return nil
-}
-
-// after brings forward since when a machine boots and reads.
-func (s MachineState) after(before MachineState, now time.Time) MachineState {
-	if s.Trouble != "" { // what was known does not end with it
-		s.Boots, s.Grew = before.Boots, before.Grew
-		if s.Fetch == (Fetched{}) {
-			s.Fetch = before.Fetch
-		}
-		return s
-	}
-	if s.Power != PowerIsOn || !s.OurMedia {
-		return s
-	}
-	s.Boots, s.Grew = before.Boots, before.Grew
-	if s.Boots.IsZero() {
-		s.Boots = now
-	}
-	if s.Fetch.Bytes > before.Fetch.Bytes {
-		s.Grew = now
-	}
-	return s
 }
 
 // phaseOf is where a host of the file is.
@@ -287,7 +262,7 @@ func (s MachineState) settled() bool {
 // Reading names the hosts that may still read their images: of them the BMC had
 // it last, and they do not run from their disks yet.
 func Reading(desired *Desired, observed *Observed) []string {
-	p := newPlanner(desired, observed, observed.At)
+	p := newPlanner(desired, observed, Memory{}, observed.At)
 	if p.cluster == nil {
 		return nil
 	}
@@ -303,7 +278,7 @@ func Reading(desired *Desired, observed *Observed) []string {
 
 // ToBoot says whether a host of the file has still to boot its discovery image.
 func ToBoot(desired *Desired, observed *Observed, host string) bool {
-	p := newPlanner(desired, observed, observed.At)
+	p := newPlanner(desired, observed, Memory{}, observed.At)
 	if p.cluster == nil {
 		return false
 	}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -73,11 +74,11 @@ func (m *matches) add(hosts []spec.Host, host *Host, fits []int) {
 
 // call is what people call a host: by its name in the file, or else by the one
 // that the service has for it.
-func (m *matches) call(h *Host) string { return firstOf(m.names[h.ID], h.Hostname, h.ID) }
+func (m *matches) call(h *Host) string { return cmp.Or(m.names[h.ID], h.Hostname, h.ID) }
 
 // id is what keys and scopes call a host: by its name in the file, or else by
 // its id, since the service's names are neither unique nor stable.
-func (m *matches) id(h *Host) string { return firstOf(m.names[h.ID], h.ID) }
+func (m *matches) id(h *Host) string { return cmp.Or(m.names[h.ID], h.ID) }
 
 // unbound says whether a machine belongs to no cluster, or is on its way out
 // of one.

@@ -1,63 +1,275 @@
 package install
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/catalogue"
 )
 
-// memory is what a run remembers: what was refused, and what was done. Losing
-// it costs one repeated attempt, never a wrong write.
-type memory struct {
-	mu        sync.Mutex
-	refusals  map[string]refusal
-	successes map[string]success
-	sent      map[string]bool // keys of what --resend-secrets has sent
-	made      bool            // a cluster was registered
-	differed  time.Time       // when a plan last changed a host
-	wrong     error           // the last error, nil once an action succeeded after it
+// Memory is what a loop has learned and no observation shows: what was refused and
+// when it may be tried again, what was done already, and since when things stand
+// that the service does not date. Whoever loops keeps one for each cluster, calls
+// [Memory.Seen] after each look, [Memory.Decided] after each decision and
+// [Memory.Note] after each action. [Decide] alone draws conclusions from it.
+//
+// The zero value knows nothing: what a service does not date counts then as having
+// stood for long, so that a single look names the same causes as a loop that has
+// looked for an hour. It can be kept as JSON and has no secrets. Losing it costs a
+// repeated attempt and never a wrong write. Times are on the service's clock, but for those
+// by which the loop ends. It is not safe for concurrent use.
+type Memory struct {
+	// Started is when the loop began: preparations that failed before are not held
+	// against it. Zero: all count.
+	Started time.Time `json:"started,omitzero"`
+	// Cancelled is when a preparation was cancelled last before the loop began.
+	Cancelled time.Time `json:"cancelled,omitzero"`
+	// ClusterID is the cluster that was seen last, Registered says that one was made,
+	// and Missing since when, on the loop's own clock, and Misses in how many looks, the
+	// service has not shown it.
+	ClusterID  string    `json:"clusterID,omitempty"`
+	Registered bool      `json:"registered,omitempty"`
+	Missing    time.Time `json:"missing,omitzero"`
+	Misses     int       `json:"misses,omitempty"`
+	// Refused and Done are the actions that failed and succeeded last, by their keys.
+	Refused map[string]Refusal `json:"refused,omitempty"`
+	Done    map[string]Success `json:"done,omitempty"`
+	// Resent are the keys of the actions that have sent secrets again.
+	Resent map[string]bool `json:"resent,omitempty"`
+	// HostWritten is when a host was last to be made what the file says.
+	HostWritten time.Time `json:"hostWritten,omitzero"`
+	// Checks is since when each failing check has had its status; nil: nothing was
+	// seen yet.
+	Checks map[string]time.Time `json:"checks,omitempty"`
+	// Began is when the loop first looked, Looked when it last did, and Standing since when
+	// each blocker and each wait for a person stands, by key: on the loop's own clock, so
+	// that no limit is reached because the service's is put.
+	Began    time.Time            `json:"began,omitzero"`
+	Looked   time.Time            `json:"looked,omitzero"`
+	Standing map[string]time.Time `json:"standing,omitempty"`
+	// Machines is how the machines that boot get on, by the hosts' names in the file.
+	Machines map[string]MachineBoot `json:"machines,omitempty"`
+	// LastError is the last error that no success followed.
+	LastError string `json:"lastError,omitempty"`
+	// Ahead is how far the service's clock was ahead of the loop's own in the last look.
+	Ahead time.Duration `json:"ahead,omitempty"`
 }
 
-// last is the last error that no success followed.
-func (m *memory) last() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.wrong
+// Refusal is an action that failed.
+type Refusal struct {
+	Inputs    string    `json:"inputs"` // fingerprint of what was to be written
+	Error     string    `json:"error"`
+	Next      string    `json:"next,omitempty"`
+	Code      Code      `json:"code,omitempty"`      // 0: the error has none
+	Permanent bool      `json:"permanent,omitempty"` // with the same inputs it would be refused again
+	Attempts  int       `json:"attempts"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
+	Until     time.Time `json:"until"` // not to be tried again before
 }
 
-// erred remembers an error.
-func (m *memory) erred(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.wrong = err
+// Success is an action that was carried out. Should it be asked for again at once, the
+// service has not shown it yet, or does not keep it.
+type Success struct {
+	Inputs string    `json:"inputs"` // fingerprint of what was written
+	Kind   Kind      `json:"kind"`
+	Name   string    `json:"name,omitempty"` // of the object, as in the action
+	Times  int       `json:"times"`
+	First  time.Time `json:"first"`
+	Last   time.Time `json:"last"`
 }
 
-// refusal is an action that did not succeed.
-type refusal struct {
-	inputs   string // fingerprint of what the action was to write
-	err      error
-	attempts int
-	first    time.Time
-	at       time.Time
-	until    time.Time // not to be tried again before
-	forGood  bool      // not to be tried again with the same inputs
+// MachineBoot is since when a machine is on with the discovery image, and when its BMC
+// last read a part of it that it had not read before.
+type MachineBoot struct {
+	Boots   time.Time `json:"boots,omitzero"`
+	Grew    time.Time `json:"grew,omitzero"`
+	Fetched int64     `json:"fetched,omitempty"` // bytes
 }
 
-// success is an action that was carried out. Should it be asked for again at
-// once, the service has not shown it yet, or does not keep it.
-type success struct {
-	inputs string
-	times  int
-	at     time.Time
-	action Action
+// Seen learns from an observation that was made when the loop's own clock said own.
+func (m *Memory) Seen(observed *Observed, own time.Time) {
+	m.Looked, m.Ahead = own, observed.At.Sub(own)
+	if m.Began.IsZero() {
+		m.Began, m.Started = own, observed.At
+		if observed.Cluster != nil {
+			m.Cancelled = observed.Cluster.Preparation.Cancelled
+		}
+	}
+	if m.misses(observed) {
+		return
+	}
+	m.checks(observed)
+	m.machines(observed)
+	// Another attempt to prepare is no cure of what preparations fail over: only an
+	// install that runs is.
+	if c := observed.Cluster; c == nil || !c.State.beforeInstall() && c.State != ClusterPreparing {
+		delete(m.Standing, keyPreparation)
+	}
 }
 
-func newMemory() *memory {
-	return &memory{refusals: map[string]refusal{}, successes: map[string]success{}, sent: map[string]bool{}}
+// misses says whether a cluster that was there is not shown, and counts that.
+func (m *Memory) misses(observed *Observed) bool {
+	if observed.Cluster != nil {
+		m.ClusterID, m.Missing, m.Misses = observed.Cluster.ID, time.Time{}, 0
+		return false
+	}
+	if m.ClusterID == "" && !m.Registered {
+		return false // there was none
+	}
+	for _, other := range observed.Others {
+		if m.ClusterID != "" && other.ID == m.ClusterID { // it is there, and not ours any more
+			m.Missing, m.Misses = time.Time{}, 0
+			return false
+		}
+	}
+	m.Missing = cmp.Or(m.Missing, m.Looked)
+	m.Misses++
+	return true
+}
+
+// checks brings forward since when each check that does not pass has had its status.
+func (m *Memory) checks(observed *Observed) {
+	since := map[string]time.Time{}
+	note := func(subject catalogue.Subject, host string, list []Validation) {
+		for i := range list {
+			if !list[i].passes() {
+				key := checkKey(subject, host, &list[i])
+				since[key] = cmp.Or(m.Checks[key], observed.At)
+			}
+		}
+	}
+	if observed.Cluster != nil {
+		note(catalogue.SubjectCluster, "", observed.Cluster.Validations)
+	}
+	for i := range observed.Hosts {
+		note(catalogue.SubjectHost, observed.Hosts[i].ID, observed.Hosts[i].Validations)
+	}
+	m.Checks = since
+}
+
+// machines brings forward how machines boot, and forgets that they were switched once
+// that shows.
+func (m *Memory) machines(observed *Observed) {
+	if observed.Machines == nil {
+		return
+	}
+	boots := make(map[string]MachineBoot, len(observed.Machines))
+	for name, state := range observed.Machines {
+		boots[name] = m.Machines[name].after(state, observed.At)
+	}
+	m.Machines = boots
+	maps.DeleteFunc(m.Done, func(_ string, s Success) bool {
+		return s.Kind.switches() && observed.Machines[s.Name].switched(s.Kind)
+	})
+}
+
+// after brings a boot forward by a look at the machine.
+func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
+	switch {
+	case state.Trouble != "": // what was known does not end with it
+		return b
+	case state.Power != PowerIsOn || !state.OurMedia:
+		return MachineBoot{Fetched: state.Fetch.Bytes}
+	}
+	b.Boots = cmp.Or(b.Boots, now)
+	if state.Fetch.Bytes > b.Fetched {
+		b.Grew = now
+	}
+	b.Fetched = state.Fetch.Bytes
+	return b
+}
+
+// Decided learns from a decision since when things stand in the way.
+func (m *Memory) Decided(plan Plan) {
+	standing := make(map[string]time.Time, len(plan.Blockers))
+	note := func(key string) { standing[key] = cmp.Or(m.Standing[key], m.Looked) }
+	for i := range plan.Blockers {
+		note(plan.Blockers[i].Key)
+	}
+	for i := range plan.Waits {
+		if w := &plan.Waits[i]; w.Who == WhoUser {
+			note(w.standingKey())
+		}
+	}
+	if first, stood := m.Standing[keyPreparation]; stood {
+		standing[keyPreparation] = first
+	}
+	m.Standing = standing
+}
+
+// standingKey tells a wait from a blocker of the same key.
+func (w *Wait) standingKey() string { return "wait/" + w.Key }
+
+// Note learns how an action went: err is what became of it, nil for a success. now is
+// a moment on the service's clock.
+func (m *Memory) Note(a Action, err error, now time.Time) {
+	if a.Kind == UpdateHost || a.Kind == BindHost {
+		m.HostWritten = now
+	}
+	if err != nil {
+		m.refused(a, err, now)
+		return
+	}
+	delete(m.Refused, a.Key)
+	m.LastError = ""
+	s := m.Done[a.Key]
+	if s.Inputs != fingerprint(a) || now.Sub(s.Last) > forgotten {
+		s = Success{Inputs: fingerprint(a), Kind: a.Kind, Name: a.Name, First: now}
+	}
+	s.Times, s.Last = s.Times+1, now
+	m.Done = with(m.Done, a.Key, s)
+	if strings.HasSuffix(a.Key, resendSuffix) {
+		m.Resent = with(m.Resent, a.Key, true)
+	}
+	m.Registered = m.Registered || a.Kind == RegisterCluster || a.Kind == ImportCluster
+}
+
+func (m *Memory) refused(a Action, err error, now time.Time) {
+	r := m.Refused[a.Key]
+	if r.Inputs != fingerprint(a) {
+		r = Refusal{Inputs: fingerprint(a), First: now}
+	}
+	r.Attempts++
+	wait := backoff(r.Attempts)
+	var fault *Fault
+	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, forGood(err)
+	if errors.As(err, &fault) {
+		r.Next, r.Code, wait = fault.Next, fault.Code, max(wait, fault.RetryAfter)
+	}
+	r.Last, r.Until = now, now.Add(wait)
+	m.Refused = with(m.Refused, a.Key, r)
+	m.LastError = r.Error
+}
+
+// refusalOf is the refusal of one of the plan's actions, else of one that is to be tried
+// again.
+func (m *Memory) refusalOf(plan Plan) *Refusal {
+	for _, a := range plan.Actions {
+		if r, refused := m.Refused[a.Key]; refused {
+			return &r
+		}
+	}
+	return plan.retry
+}
+
+// with is a map with one more entry.
+func with[V any](in map[string]V, key string, value V) map[string]V {
+	if in == nil {
+		in = map[string]V{}
+	}
+	in[key] = value
+	return in
+}
+
+// forGood says whether the same request would be refused again.
+func forGood(err error) bool {
+	var fault *Fault
+	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
 }
 
 // fingerprint tells whether an action is still the one that was refused.
@@ -77,242 +289,9 @@ func fingerprint(a Action) string {
 const (
 	firstBackoff = 2 * time.Second
 	lastBackoff  = time.Minute
-	// keptAfter is how often an action is carried out that the service does
-	// not keep, and forgotten how long one stays a repetition.
-	keptAfter = 6
-	forgotten = time.Hour
-	// stubbornAfter is how often a BMC may refuse before a person is to see to it.
-	stubbornAfter = 3
+	forgotten    = time.Hour // from then on, an action that is done again is no repetition
 )
 
 func backoff(attempts int) time.Duration {
 	return min(lastBackoff, firstBackoff<<min(attempts-1, 6))
-}
-
-// refused remembers that an action failed.
-func (m *memory) refused(a Action, err error, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.refusals[a.Key]
-	if r.inputs != fingerprint(a) {
-		r = refusal{inputs: fingerprint(a), first: now}
-	}
-	r.err, r.at, m.wrong = err, now, err
-	r.attempts++
-	wait := backoff(r.attempts)
-	r.forGood = forGood(err)
-	var fault *Fault
-	if errors.As(err, &fault) {
-		wait = max(wait, fault.RetryAfter)
-	}
-	r.until = now.Add(wait)
-	m.refusals[a.Key] = r
-}
-
-// refusalOf is the refusal of the first of some actions that was refused, else
-// another one.
-func (m *memory) refusalOf(actions []Action, otherwise *refusal) *refusal {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, a := range actions {
-		if r, refused := m.refusals[a.Key]; refused {
-			return &r
-		}
-	}
-	return otherwise
-}
-
-// forGood says whether the same request would be refused again.
-func forGood(err error) bool {
-	var fault *Fault
-	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
-}
-
-func (m *memory) succeeded(a Action, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.refusals, a.Key)
-	m.wrong = nil
-	s := m.successes[a.Key]
-	if s.inputs != fingerprint(a) || now.Sub(s.at) > forgotten {
-		s = success{inputs: fingerprint(a)}
-	}
-	s.times, s.at, s.action = s.times+1, now, a
-	m.successes[a.Key] = s
-	if strings.HasSuffix(a.Key, resendSuffix) {
-		m.sent[a.Key] = true
-	}
-	m.made = m.made || a.Kind == RegisterCluster || a.Kind == ImportCluster
-}
-
-// sees forgets of machines that they were switched, once that shows.
-func (m *memory) sees(machines map[string]MachineState) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.successes, func(_ string, s success) bool {
-		return s.action.Kind.switches() && machines[s.action.Name].switched(s.action.Kind)
-	})
-}
-
-// registered says whether the service has taken the registration of the cluster.
-func (m *memory) registered() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.made
-}
-
-// lastDiffered is when a host was last not as the file says; zero if none was.
-func (m *memory) lastDiffered() time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.differed
-}
-
-// resent are the keys of the secrets that were sent again.
-func (m *memory) resent() map[string]bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.sent)
-}
-
-// apply takes out of a plan what was refused: for good, it becomes a blocker;
-// for a while, a wait. So with what was just done. It returns the refusal that
-// is still to be tried again, if any.
-func (m *memory) apply(plan *Plan, now time.Time) (retry *refusal) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	kept := plan.Actions[:0:0]
-	for _, a := range plan.Actions {
-		if a.Kind == UpdateHost || a.Kind == BindHost {
-			m.differed = now
-		}
-		r, refused := m.refusals[a.Key]
-		refused = refused && r.inputs == fingerprint(a)
-		stubborn := refused && a.Kind.boots() && r.attempts >= stubbornAfter
-		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
-			plan.Blockers = append(plan.Blockers, r.blocker(a))
-		}
-		switch {
-		case refused && r.forGood:
-			plan.hinder(a, r.blocker(a))
-		case stubborn && now.Before(r.until):
-			retry = &r
-		case refused && now.Before(r.until):
-			retry = &r
-			plan.Waits = append(plan.Waits, Wait{
-				Key: a.Key + "/retry", Scope: a.Scope, Since: r.at, Who: a.who(),
-				For: fmt.Sprintf("another try to %s: %v", a.task(), r.err),
-			})
-		case !m.repeated(plan, a, now):
-			kept = append(kept, a)
-		}
-	}
-	plan.Actions = kept
-	if plan.Verdict == VerdictWorking && len(kept) == 0 {
-		plan.Verdict = ""
-		p := planner{plan: *plan}
-		*plan = p.finish()
-	}
-	return retry
-}
-
-// repeated says whether an action was carried out only just now, and is not to
-// be again: the service needs a while to show it or, if it never does, does
-// not keep it. Without this a difference that nothing removes would be written
-// for ever.
-func (m *memory) repeated(plan *Plan, a Action, now time.Time) bool {
-	s, known := m.successes[a.Key]
-	if !known || s.inputs != fingerprint(a) || now.Sub(s.at) > forgotten {
-		return false
-	}
-	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage || a.Kind == NudgeCluster // which count for themselves
-	again := backoff(s.times)
-	if a.Kind == NudgeCluster {
-		again = touchAgain
-	}
-	if a.Kind.switches() {
-		again = switchWithin
-	}
-	switch {
-	case a.Kind.switches() && !now.Before(s.at.Add(again)):
-		plan.Blockers = append(plan.Blockers, lyingBMC(a, s))
-		return true
-	case s.times >= keptAfter && a.Kind.boots():
-		plan.Blockers = append(plan.Blockers, lyingBMC(a, s))
-		return now.Before(s.at.Add(lastBackoff)) // once the BMC is cured, it goes on
-	case s.times >= keptAfter && a.Kind.byMachines(): // the installation does not depend on it
-		b := lyingBMC(a, s)
-		plan.Warnings = append(plan.Warnings, Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})
-		return true
-	case s.times >= keptAfter && !mayRepeat:
-		b := Blocker{
-			Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: CureNone, Since: s.at,
-			Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.times, a.task(), changesText(a.Changes)),
-			Remedy:  "leave these fields out of the file, or look at what changes them back: oaictl get events",
-		}
-		if len(a.Changes) == 1 {
-			b.Field = a.Changes[0].Field
-		}
-		plan.hinder(a, b)
-		return true
-	case now.Before(s.at.Add(again)):
-		plan.Waits = append(plan.Waits, Wait{
-			Key: a.Key + "/shown", Scope: a.Scope, Since: s.at, Who: a.who(), For: a.shower() + " to show what was just done: to " + a.task(),
-		})
-		return true
-	}
-	return false
-}
-
-// hinder adds that an action cannot be carried out. A cluster whose end is not
-// written down is installed nevertheless.
-func (p *Plan) hinder(a Action, b Blocker) {
-	if a.Kind == RecordInstalled {
-		p.Warnings = append(p.Warnings, Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})
-		return
-	}
-	p.Blockers = append(p.Blockers, b)
-}
-
-func changesText(changes []Change) string {
-	texts := make([]string, 0, len(changes))
-	for _, c := range changes {
-		texts = append(texts, fmt.Sprintf("%s is %s, not %s", c.Field, orNothing(c.From), orNothing(c.To)))
-	}
-	return strings.Join(texts, "; ")
-}
-
-// blocker is what a refusal for good is to the plan. Where the error has a
-// code of its own, the run ends with that.
-func (r refusal) blocker(a Action) Blocker {
-	b := Blocker{
-		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: CureNow, Since: r.at, Remedy: NextOf(r.err),
-		Message: fmt.Sprintf("could not %s: %v", a.task(), r.err),
-	}
-	if a.Kind.byMachines() { // a person sees to that machine, and the others go on
-		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, firstOf(b.Remedy, "look at the BMC of "+a.Name)
-		return b
-	}
-	var fault *Fault
-	if errors.As(r.err, &fault) {
-		switch fault.Code {
-		case CodeAuth:
-			b.Cure = CureAuth
-		case CodeNotFound:
-			b.Cure = CureOwner
-		case CodeFailure:
-			b.Cure = CureNone
-		}
-	}
-	switch {
-	case b.Remedy != "":
-	case b.Cure == CureNow:
-		b.Remedy = "change the file and run the same command again"
-	default:
-		b.Remedy = "see to that and run the same command again"
-	}
-	if len(a.Changes) == 1 && b.Cure == CureNow {
-		b.Field = a.Changes[0].Field
-	}
-	return b
 }

@@ -1,6 +1,9 @@
 package install
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Observed is all that is known about one cluster at one moment. It is what a
 // service plane reads; Decide compares it with the desired cluster.
@@ -31,12 +34,12 @@ type Observed struct {
 	// Enrolled are the machines that the service itself was given to boot. Nil: it
 	// boots none.
 	Enrolled []Enrolled
-	// Standing says, by check, since when it has had its status. A run keeps
-	// it; a single observation has none.
-	Standing map[string]time.Time
 	// Stale says that the service did not answer this time, and why: what
 	// stands here is the last answer.
 	Stale string
+
+	detailed time.Time    // when everything was read anew, on the Installer's clock
+	known    *credentials // what the loop has read and saved of the service's results
 }
 
 // Enrolled is a machine that the service itself was given to boot.
@@ -132,7 +135,7 @@ func (c *Cluster) StartOver() string {
 	if c.NoReset {
 		return "oaictl delete cluster " + c.ID + ", then oaictl create cluster -f FILE, whose new discovery image its machines have to boot"
 	}
-	return "oaictl reset cluster " + firstOf(c.Name, c.ID)
+	return "oaictl reset cluster " + cmp.Or(c.Name, c.ID)
 }
 
 // Preparation is how the service got on with preparing installations of a cluster.

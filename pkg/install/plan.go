@@ -131,6 +131,11 @@ type Blocker struct {
 	// Validations are the failing checks behind it, Hosts those concerned.
 	Validations []string
 	Hosts       []string
+	// Of a failing check: what the service says beyond Message, what mostly lies behind
+	// it, how to be sure, and the checks that fail because of it.
+	Says         []string
+	Usual, Check string
+	Follows      []string
 }
 
 // Verdict is where the install stands, in one word.
@@ -159,6 +164,8 @@ type Plan struct {
 	// Warnings change nothing, but a person should know: drift that is not
 	// written, unknown states, workers that did not come.
 	Warnings []Warning
+	// Checks are failing checks that hold nothing up.
+	Checks []Warning
 	// Wipes names, before the install call, each disk that will be written.
 	Wipes []Wipe
 	// Missing are hosts of the file that are not in the cluster.
@@ -166,6 +173,24 @@ type Plan struct {
 	// Added are the hosts that were added after the install, of an installed
 	// cluster and with Options.AddNodes.
 	Added []string
+	// Fault is why a loop that has nothing left to do ends here, with its exit code:
+	// the cluster has failed, is degraded or unknown, or something has been waited for
+	// too long. Nil: it goes on, or is done.
+	Fault *Fault
+	// Deadline is when, on the loop's own clock, the next limit is reached that would end
+	// it; zero: none.
+	Deadline time.Time
+
+	retry *Refusal // of an action that is to be tried again
+}
+
+// Ended says whether a loop that has carried out the plan's actions, and found none
+// left, is over. err is nil where the cluster is installed.
+func (p *Plan) Ended() (ended bool, err error) {
+	if p.Fault != nil {
+		return true, p.Fault
+	}
+	return p.Verdict == VerdictInstalled, nil
 }
 
 // Warning is something that a person should know and that stops nothing.
@@ -204,15 +229,13 @@ type Options struct {
 	// RebootRunning allows to switch off machines that are on and run something
 	// that is not this cluster's discovery image, so that they boot it.
 	RebootRunning bool
+	// ReadOnly leaves everything to others: nothing is to be done, only waited for.
+	ReadOnly bool
 	// Run marks the clusters that this run registers.
 	Run string
-	// Started is when the run began, on the service's clock: preparations that
-	// failed before are not held against it. Zero: all count.
-	Started time.Time
-
-	resent    map[string]bool // keys of what ResendSecrets has sent already
-	cancelled time.Time       // when a preparation was cancelled last before the run began
-	differed  time.Time       // when this run last saw a host that was not as the file says
+	// Timeout is how long a loop takes at most (exit code 8), UserTimeout how long it
+	// waits for a person (exit code 9). Zero: no limit.
+	Timeout, UserTimeout time.Duration
 }
 
 // Desired is what the cluster shall become.
@@ -220,6 +243,9 @@ type Desired struct {
 	Spec    *spec.Cluster
 	Options Options
 }
+
+// full is the cluster's name with its domain.
+func (d *Desired) full() string { return d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain }
 
 // hostOf is the name of the host that a scope is about, "" for another scope.
 func hostOf(s Scope) string {

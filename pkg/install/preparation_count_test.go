@@ -29,7 +29,7 @@ func TestPreparationsAreCountedByEvents(t *testing.T) {
 		"four times in this run":                {failed: []int{61, 62, 63, 64}},
 	} {
 		w := readyWorld(t, sample(3, 0))
-		w.desired.Options.Started = start.Add(began * time.Minute)
+		w.memory.Started = start.Add(began * time.Minute)
 		for _, minute := range test.failed {
 			w.observed.Cluster.Preparation.FailedAt = append(w.observed.Cluster.Preparation.FailedAt, start.Add(time.Duration(minute)*time.Minute))
 		}
@@ -45,7 +45,7 @@ func TestPreparationsAreCountedByEvents(t *testing.T) {
 // check fails: one that took too long.
 func TestHostsThatDidNotPrepare(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
-	w.desired.Options.Started = start
+	w.memory.Started = start
 	p := &w.observed.Cluster.Preparation
 	for minute := range 3 {
 		p.FailedAt = append(p.FailedAt, start.Add(time.Duration(minute+1)*time.Minute))
@@ -83,7 +83,7 @@ func TestCancelOfAPreparation(t *testing.T) {
 	if plan := w.decide(); !hasKind(plan, install.StartInstall) {
 		t.Errorf("without a run: %+v", plan)
 	}
-	w.desired.Options.Started = start
+	w.memory.Started = start
 	if plan := w.decide(); plan.Verdict != install.VerdictCancelled || len(plan.Actions) != 0 || plan.Next == "" {
 		t.Errorf("cancelled under a run: %+v", plan)
 	}
@@ -105,7 +105,7 @@ func TestHubPreparesAgainByItself(t *testing.T) {
 		"installed after all":          {install.ClusterInstalling, install.HostInstalling, 0, false},
 	} {
 		w := readyWorld(t, sample(3, 0))
-		w.desired.Options.Started = start
+		w.memory.Started = start
 		c := w.observed.Cluster
 		c.State, c.Released = test.cluster, true
 		for i := range w.observed.Hosts {

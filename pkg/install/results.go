@@ -51,7 +51,7 @@ func resultsOf(desired *Desired, id string) ClusterRef {
 }
 
 // observeFiles reads which results are on disk, and are the service's.
-func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed *Observed, known *credentials) error {
+func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed *Observed) error {
 	cluster := observed.Cluster
 	switch {
 	case cluster == nil:
@@ -66,7 +66,7 @@ func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed
 	}
 	there := func(name string, offered bool) bool {
 		file, is := kept[name]
-		return is && known.agrees(name, file, offered, func(name string) ([]byte, error) {
+		return is && observed.known.agrees(name, file, offered, func(name string) ([]byte, error) {
 			return i.service.Credential(ctx, cluster.ID, name)
 		})
 	}
@@ -79,20 +79,20 @@ func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed
 
 // saveResult fetches a result and writes it. What lies in its place and is
 // another's is kept, and named.
-func (r *run) saveResult(ctx context.Context, a Action) error {
-	data, err := r.service.Credential(ctx, a.Target, a.Name)
+func (i *Installer) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+	data, err := i.service.Credential(ctx, a.Target, a.Name)
 	if err != nil {
 		return err
 	}
-	if err := r.claim(ctx, a.Target); err != nil {
+	if err := i.claim(ctx, desired, a.Target, tell); err != nil {
 		return err
 	}
-	aside, err := r.files.Save(ctx, resultsOf(r.desired, a.Target), a.Name, data)
+	aside, err := i.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
-		r.tell(Event{Type: EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
+		tell(Event{Type: EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
 	if err == nil {
-		r.known.save(a.Name, data)
+		observed.known.save(a.Name, data)
 	}
 	return err
 }
@@ -101,22 +101,22 @@ func (r *run) saveResult(ctx context.Context, a Action) error {
 // is about to be registered: a run that is killed in between finds nothing there
 // that it would take for the new cluster's. The results of another cluster are
 // kept: the service may have forgotten a cluster that still runs.
-func (r *run) claim(ctx context.Context, id string) error {
-	if r.files == nil {
+func (i *Installer) claim(ctx context.Context, desired *Desired, id string, tell func(Event)) error {
+	if i.files == nil {
 		return nil
 	}
-	aside, err := r.files.Claim(ctx, resultsOf(r.desired, id), func(name string) ([]byte, error) {
+	aside, err := i.files.Claim(ctx, resultsOf(desired, id), func(name string) ([]byte, error) {
 		if id == "" {
 			return nil, nil
 		}
-		data, err := r.service.Credential(ctx, id, name)
+		data, err := i.service.Credential(ctx, id, name)
 		if notThere(err) {
 			return nil, nil
 		}
 		return data, err
 	})
 	if aside != "" {
-		r.tell(Event{Type: EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
+		tell(Event{Type: EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
 	}
 	return err
 }

@@ -16,11 +16,10 @@ type Result struct {
 	ExitCode int       // 0 for success, else the code of the error
 }
 
-// How often a run looks, and how long it bears what it cannot change.
+// How often a run looks, and how long it waits for what it cannot change.
 const (
 	soonest        = time.Second
 	seldom         = 10 * time.Second
-	blockedBear    = 5 * time.Minute  // a failing validation that only the file can cure
 	firstContact   = 45 * time.Second // a service that has never answered
 	firstLooks     = 8                // and as many looks, of one that answers with errors
 	detailInterval = 10 * time.Minute // everything is read anew this often
@@ -29,19 +28,17 @@ const (
 // run is one run of the loop.
 type run struct {
 	*Installer
-	desired  *Desired
-	memory   *memory
-	known    *credentials
-	watch    *watcher
-	offset   time.Duration // service's clock minus ours
-	started  time.Time
-	detailed time.Time            // when everything was last read anew
-	latest   Result               // as of the last look
-	standing map[string]time.Time // blocker or wait → first seen, on our clock
-	telling  sync.Mutex
-	quiet    time.Duration // how long nothing has changed
-	had      possession
-	silence  silence
+	desired *Desired
+	memory  Memory
+	noting  sync.Mutex // scopes are acted on side by side
+	watch   *watcher
+	offset  time.Duration // service's clock minus ours
+	started time.Time
+	latest  Result // as of the last look
+	telling sync.Mutex
+	quiet   time.Duration // how long nothing has changed
+	silence silence
+	until   *Condition // what is only waited for; nil: it is brought about
 }
 
 // now is the present moment on the service's clock.
@@ -66,7 +63,7 @@ func (r *run) tell(e Event) {
 // *Fault whose Code is the exit code. When ctx ends, nothing is undone: a
 // later Run goes on from there.
 func (i *Installer) Run(ctx context.Context, desired *Desired) (Result, error) {
-	return i.loop(ctx, desired, false)
+	return i.newRun(desired).loop(ctx, nil, false)
 }
 
 // Detach carries out every action that needs no waiting and leaves: the waits
@@ -74,17 +71,46 @@ func (i *Installer) Run(ctx context.Context, desired *Desired) (Result, error) {
 // where a person is needed, but not where the install has failed, nor where an
 // action was refused.
 func (i *Installer) Detach(ctx context.Context, desired *Desired) (Result, error) {
-	return i.loop(ctx, desired, true)
+	return i.newRun(desired).loop(ctx, nil, true)
 }
 
-func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Result, error) {
-	own := *desired
-	r := &run{Installer: i, desired: &own, memory: newMemory(), known: newCredentials(), standing: map[string]time.Time{}, started: i.clock.Now()}
-	r.watch = newWatcher(r.tell)
+// Wait looks, and writes nothing, until a condition holds of a cluster that was observed,
+// or can hold no more. The cluster is taken as it is, whoever made it: see [AsObserved].
+func (i *Installer) Wait(ctx context.Context, observed *Observed, until Condition) (Result, error) {
+	r := i.newRun(AsObserved(observed))
+	r.until = &until
+	return r.loop(ctx, observed, false)
+}
 
+// Condition is what is waited for.
+type Condition struct {
+	Name string // "installed", "3 hosts"
+	Met  func(*Observed) bool
+}
+
+// waited says whether a wait is over: its condition holds, of a cluster that is not
+// degraded, or the plan has come to another end.
+func (r *run) waited(plan Plan) (ended bool, err error) {
+	observed := r.latest.Observed
+	switch met := observed.Cluster != nil && r.until.Met(observed); {
+	case plan.Fault != nil && (met || plan.Verdict != VerdictDegraded):
+		return true, plan.Fault
+	default:
+		return met, nil
+	}
+}
+
+func (i *Installer) newRun(desired *Desired) *run {
+	r := &run{Installer: i, desired: i.limited(desired), started: i.clock.Now()}
+	r.watch = newWatcher(r.tell)
+	return r
+}
+
+// loop runs to its end. first is an observation that was made already, nil for none.
+func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, error) {
 	bounded, release := r.bound(ctx)
 	defer release()
-	result, err := r.steps(bounded, detach)
+	result, err := r.steps(bounded, first, detach)
 	r.lastResults(ctx, err)
 	result.ExitCode = 0
 	if err != nil {
@@ -94,84 +120,92 @@ func (i *Installer) loop(ctx context.Context, desired *Desired, detach bool) (Re
 	return result, err
 }
 
+// limited is what is desired, with the Installer's limits.
+func (i *Installer) limited(desired *Desired) *Desired {
+	own := *desired
+	own.Options.Timeout, own.Options.UserTimeout = i.timeout, i.userTimeout
+	return &own
+}
+
 // steps is the loop itself.
-func (r *run) steps(ctx context.Context, detach bool) (result Result, err error) {
+func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, error) {
+	var prior *Observed
 	for {
-		observed, err := r.look(ctx, result.Observed)
-		if err != nil {
-			return result, r.left(ctx, err)
+		observed, err := first, error(nil)
+		if first = nil; observed == nil {
+			observed, err = r.look(ctx, prior)
 		}
-		switch missing, err := r.lost(observed); {
-		case err != nil:
-			result.Observed = observed
-			return result, err
-		case missing:
-			if err := r.awaitReturn(ctx); err != nil {
-				return result, err
+		if err != nil {
+			return r.latest, r.left(ctx, err)
+		}
+		if r.until != nil && observed.Cluster != nil {
+			observed = observed.taken()
+			r.desired = r.limited(AsObserved(observed))
+		}
+		r.memory.Seen(observed, r.clock.Now())
+		plan := Decide(r.desired, observed, r.memory, observed.At)
+		r.memory.Decided(plan)
+		missing := r.memory.Misses > 0
+		if missing && plan.Fault == nil { // nothing is told, and everything asked for anew
+			if prior != nil {
+				prior.detailed = time.Time{}
+			}
+			if err := r.clock.Sleep(ctx, soonest); err != nil {
+				return r.latest, r.left(ctx, err)
 			}
 			continue
 		}
-		if r.desired.Options.Started.IsZero() {
-			r.desired.Options.Started = observed.At
-			if observed.Cluster != nil {
-				r.desired.Options.cancelled = observed.Cluster.Preparation.Cancelled
-			}
+		changed := !missing && r.watch.see(r.desired, r.latest.Observed, observed, plan)
+		prior, r.latest = observed, Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
+		acted, ended, err := r.proceed(ctx, plan, detach)
+		if ended || err != nil {
+			return r.latest, err
 		}
-		observed.Standing = standing(r.desired, result.Observed, observed)
-		plan := Decide(r.desired, observed, observed.At)
-		r.memory.sees(observed.Machines)
-		retry := r.memory.apply(&plan, observed.At)
-		changed := r.watch.see(r.desired, result.Observed, observed, plan)
-		result.Observed, result.Plan, result.Verdict = observed, plan, plan.Verdict
-		r.latest = result
-
-		acted := r.act(ctx, plan.Actions) > 0
-		r.desired.Options.resent, r.desired.Options.differed = r.memory.resent(), r.memory.lastDiffered()
-		switch done, err := r.verdict(plan); {
-		case acted: // what it led to is looked at before anything is said of it
-		case done || err != nil:
-			return result, err
-		case detach && context.Cause(ctx) == nil: // whatever there was to do was refused just now
-			if done, err := r.detached(plan, r.memory.refusalOf(plan.Actions, retry)); done || err != nil {
-				return result, err
-			}
-		default:
-			if err := r.limits(plan); err != nil {
-				return result, err
-			}
-		}
-		if err := r.timedOut(); err != nil {
-			return result, err
-		}
-		if acted {
+		if acted { // what it led to is looked at before anything is said of it
 			r.quiet = 0
 			continue
 		}
 		r.stillThere(plan)
-		if err := r.clock.Sleep(ctx, r.pause(changed)); err != nil {
-			return result, r.left(ctx, err)
+		pause := r.pause(changed)
+		if !plan.Deadline.IsZero() {
+			pause = min(pause, plan.Deadline.Sub(r.clock.Now()))
+		}
+		if err := r.clock.Sleep(ctx, pause); err != nil {
+			return r.latest, r.left(ctx, err)
 		}
 	}
+}
+
+// proceed carries out what is to be done. Where nothing was, it says whether that is the
+// end.
+func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended bool, err error) {
+	if r.until != nil {
+		ended, err = r.waited(plan)
+		return false, ended, err
+	}
+	if r.act(ctx, plan.Actions) > 0 {
+		return true, false, nil
+	}
+	if ended, err = plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
+		ended, err = r.detached(plan)
+	}
+	return false, ended, err
 }
 
 // look observes, and bears a service that does not answer for a while.
 func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
-	detail := began.Sub(r.detailed) >= detailInterval
 	for wait, looks := soonest, 1; ; wait, looks = min(2*wait, seldom), looks+1 {
-		observed, err := r.observe(ctx, r.desired, prior, r.known, detail)
+		observed, err := r.Observe(ctx, r.desired, prior)
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old picture: deciding
 			// on it would write it again.
-			err = &Fault{Op: "look at", On: r.name(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
+			err = &Fault{Op: "look at", On: r.desired.full(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
 		}
 		if err == nil {
 			r.offset = observed.At.Sub(r.clock.Now())
-			if detail {
-				r.detailed = began
-			}
 			if r.watch.silence {
-				r.memory.erred(nil)
+				r.memory.LastError = ""
 			}
 			r.watch.answered()
 			return observed, nil
@@ -188,10 +222,10 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 		if prior == nil && since >= firstContact && (!answers || looks >= firstLooks) {
 			return nil, err
 		}
-		if late := r.timedOut(); late != nil {
-			return nil, fmt.Errorf("%w; the service does not answer: %w", late, err)
+		if r.timeout > 0 && r.clock.Now().Sub(r.started) >= r.timeout {
+			return nil, fmt.Errorf("%w; the service does not answer: %w", r.outOfTime(), err)
 		}
-		r.memory.erred(err)
+		r.memory.LastError = err.Error()
 		r.watch.silent(err)
 		r.stillSilent(err)
 		if err := r.clock.Sleep(ctx, wait); err != nil {

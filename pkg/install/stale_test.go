@@ -94,7 +94,7 @@ func TestAnOldPictureDecidesNothing(t *testing.T) {
 	w := newWorld(&install.Desired{Spec: sample(3, 0)})
 	observed := w.observed
 	observed.Stale = "connection refused"
-	plan := install.Decide(w.desired, &observed, observed.At)
+	plan := install.Decide(w.desired, &observed, install.Memory{}, observed.At)
 	if len(plan.Actions) > 0 || plan.Verdict != install.VerdictWaiting || len(plan.Waits) != 1 {
 		t.Errorf("plan %+v", plan)
 	}

@@ -23,7 +23,7 @@ type Step struct {
 // an end, or that somebody else's cluster stands in the way of, is followed by
 // nothing.
 func Then(desired *Desired, observed *Observed, plan Plan) []Step {
-	p := newPlanner(desired, observed, observed.At)
+	p := newPlanner(desired, observed, Memory{}, observed.At)
 	switch plan.Verdict {
 	case VerdictWorking, VerdictWaiting, VerdictBlocked:
 	default:

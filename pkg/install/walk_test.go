@@ -71,7 +71,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 				}
 				after := walk.Steps[i+1].Observed
 				asked := map[string]bool{}
-				for _, a := range install.Decide(desired, after, after.At).Actions {
+				for _, a := range install.Decide(desired, after, install.Memory{}, after.At).Actions {
 					asked[signature(a)] = true
 				}
 				for _, a := range step.Actions {

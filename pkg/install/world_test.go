@@ -16,6 +16,7 @@ import (
 type world struct {
 	desired  *install.Desired
 	observed install.Observed
+	memory   install.Memory // what decide knows beside; nothing, as for a single look
 	writes   []install.Action
 	absent   string                 // a machine that is never switched on
 	dark     func(name string) bool // machines that have not booted the image; nil: none
@@ -32,7 +33,7 @@ func newWorld(desired *install.Desired) *world {
 // decide is one decision on the world as it is.
 func (w *world) decide() install.Plan {
 	observed := w.observed
-	return install.Decide(w.desired, &observed, observed.At)
+	return install.Decide(w.desired, &observed, w.memory, observed.At)
 }
 
 // apply is the model of every action's effect.

@@ -203,6 +203,7 @@ func scrub(text, dir string) string {
 		{`[0-9a-f]{8}-[0-9a-f-]{27}`, "ID"},
 		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"},
 		{`( )\d\d:\d\d:\d\d([, ]|$)`, " TIME$2"},
+		{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \+0000 UTC`, "TIME"},
 		{`wwn-0x[0-9a-f]+`, "WWN"},
 		{`(  Took: +)\S+`, "${1}TIME"},
 		{`/[^ ]*/(oaictl|e2e\.test)\b`, "oaictl"},

@@ -1,8 +1,9 @@
 package document
 
 import (
+	"slices"
+
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/diagnose"
 )
 
 // Why is `why -o json`.
@@ -16,31 +17,14 @@ type Why struct {
 	Warnings []Warning `json:"warnings"`
 }
 
-// OfWhy is the form of what stands in the way of a cluster: what a decision
-// blocks on, and the warnings and waits of the checks.
-func OfWhy(cluster, state string, blockers []install.Blocker, waits []install.Wait, report diagnose.Report) Why {
-	why := Why{Cluster: cluster, State: state, Blockers: Blockers(blockers), Waits: []Wait{}, Warnings: []Warning{}}
-	for _, w := range waits {
+// OfWhy is the form of what stands in the way of a cluster.
+func OfWhy(cluster, state string, plan install.Plan) Why {
+	why := Why{Cluster: cluster, State: state, Blockers: Blockers(plan.Blockers), Waits: []Wait{}, Warnings: []Warning{}}
+	for _, w := range plan.Waits {
 		why.Waits = append(why.Waits, Wait{Scope: w.Scope, For: w.For, Since: moment(w.Since), Who: w.Who})
 	}
-	for _, cause := range report.Warnings {
-		why.Warnings = append(why.Warnings, Warning{Scope: scopeOf(cause), Reason: cause.ID, Message: messageOf(cause), Next: cause.Remedy})
+	for _, w := range slices.Concat(plan.Checks, plan.Warnings) {
+		why.Warnings = append(why.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next})
 	}
 	return why
-}
-
-// scopeOf is the host that a cause is about, if it is about one alone.
-func scopeOf(cause diagnose.Cause) install.Scope {
-	if len(cause.Hosts) == 1 {
-		return install.HostScope(cause.Hosts[0])
-	}
-	return install.ScopeCluster
-}
-
-// messageOf is what the service says of a cause, or what it means.
-func messageOf(cause diagnose.Cause) string {
-	if len(cause.Messages) > 0 && cause.Messages[0].Text != "" {
-		return cause.Messages[0].Text
-	}
-	return cause.Meaning
 }

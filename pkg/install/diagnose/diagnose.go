@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/oaictl/oaictl/pkg/install/catalogue"
@@ -27,6 +28,9 @@ type Check struct {
 	// has had this status. 0 counts as 1.
 	Seen int
 }
+
+// Settled is the Seen of a check that counts as having stood for long.
+const Settled = math.MaxInt32
 
 // Input is what a report is made from.
 type Input struct {
@@ -88,6 +92,9 @@ type Cause struct {
 	// Messages are what the service says, each with the hosts of which it
 	// says so; several where it gives details of each host.
 	Messages []Message
+	// Holds are what the service says of the checks that hold the installation up because
+	// of a cause that alone would be a warning.
+	Holds []Message
 	// Title, Meaning, Usual, Check, Remedy and Field explain it, as in the
 	// catalogue; Meaning and Remedy have the numbers where they are known.
 	Title, Meaning, Usual, Check, Remedy, Field string
@@ -127,6 +134,9 @@ func Explain(in Input) Report {
 			cause := groups[g.keyOf(root)]
 			cause.Consequences = append(cause.Consequences, n.ref())
 			cause.Blocking = cause.Blocking || n.blocking
+			if n.blocking && !root.blocking && n.failing() {
+				cause.hold(n)
+			}
 		}
 	}
 	var report Report
@@ -179,6 +189,16 @@ func collect(groups map[groupKey]*Cause, key groupKey, n *node) {
 	}
 }
 
+// hold adds what the service says of a check that holds the installation up where its
+// cause alone would not. What only says that something else fails is left out.
+func (cause *Cause) hold(n *node) {
+	said := func(m Message) bool { return m.Text == n.Message }
+	if n.ID == allHosts || n.Message == "" || slices.ContainsFunc(cause.Messages, said) || slices.ContainsFunc(cause.Holds, said) {
+		return
+	}
+	cause.Holds = append(cause.Holds, Message{Text: n.Message, Hosts: appendHost(nil, n.Host)})
+}
+
 func appendHost(hosts []string, host string) []string {
 	if host == "" {
 		return hosts
@@ -222,6 +242,7 @@ func finish(cause *Cause) {
 		cause.Messages[i].Hosts = sorted(cause.Messages[i].Hosts)
 	}
 	slices.SortFunc(cause.Messages, byHosts)
+	slices.SortFunc(cause.Holds, byHosts)
 	slices.SortFunc(cause.Consequences, byRef)
 	cause.Consequences = slices.Compact(cause.Consequences)
 }
@@ -240,4 +261,33 @@ func (r *Report) add(cause *Cause) {
 	default:
 		r.Causes = append(r.Causes, *cause)
 	}
+}
+
+// Of is what a report says of one host alone.
+func (r Report) Of(host string) Report {
+	return Report{Causes: ofHost(r.Causes, host), Waits: ofHost(r.Waits, host), Warnings: ofHost(r.Warnings, host)}
+}
+
+func ofHost(causes []Cause, host string) []Cause {
+	var out []Cause
+	for _, cause := range causes {
+		if !slices.Contains(cause.Hosts, host) {
+			continue
+		}
+		cause.Hosts = []string{host}
+		cause.Messages = messagesOf(cause.Messages, host)
+		cause.Holds = messagesOf(cause.Holds, host)
+		out = append(out, cause)
+	}
+	return out
+}
+
+func messagesOf(messages []Message, host string) []Message {
+	var out []Message
+	for _, m := range messages {
+		if len(m.Hosts) == 0 || slices.Contains(m.Hosts, host) {
+			out = append(out, Message{Text: m.Text, Hosts: []string{host}})
+		}
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package diagnose_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,6 +151,17 @@ func TestExplain(t *testing.T) {
 			"wait(transient) host/belongs-to-majority-group cure=machine on b",
 		}},
 
+		{"a host in another network cuts nobody else off", diagnose.Input{Registered: 3, Checks: []diagnose.Check{
+			host("a", "belongs-to-majority-group"), host("b", "belongs-to-majority-group"), host("b", "mtu-valid"), host("c", "belongs-to-machine-cidr"),
+			host("c", "belongs-to-majority-group"),
+		}}, []string{
+			"cause host/belongs-to-machine-cidr cure=machine on c hence host/belongs-to-majority-group host/mtu-valid",
+		}},
+
+		{"a host that does not answer cuts nobody else off", diagnose.Input{Registered: 3, Checks: []diagnose.Check{
+			host("a", "belongs-to-majority-group"), host("b", "belongs-to-majority-group"), host("c", "connected"),
+		}}, []string{"cause host/connected cure=machine on c hence host/belongs-to-majority-group"}},
+
 		{"no NTP is a warning", diagnose.Input{Registered: 1, Checks: []diagnose.Check{host("a", "ntp-synced")}},
 			[]string{"warning host/ntp-synced cure=machine on a"}},
 
@@ -295,6 +307,25 @@ func TestMastersCount(t *testing.T) {
 				t.Errorf("meaning %q, remedy %q", cause.Meaning, cause.Remedy)
 			}
 		})
+	}
+}
+
+// TestWarningThatHoldsUp names, with its hosts, the check that a mere warning leads to.
+func TestWarningThatHoldsUp(t *testing.T) {
+	clock := host("b", "time-synced-between-host-and-service")
+	clock.Message = "the clock of b is an hour ahead"
+	report := diagnose.Explain(diagnose.Input{Registered: 2, Checks: []diagnose.Check{
+		host("a", "ntp-synced"), host("b", "ntp-synced"), clock, cluster("all-hosts-are-ready-to-install"),
+	}})
+	if len(report.Causes) != 1 || report.Causes[0].ID != "ntp-synced" {
+		t.Fatalf("%v", short(report))
+	}
+	want := []diagnose.Message{{Text: clock.Message, Hosts: []string{"b"}}}
+	if diff := cmp.Diff(want, report.Causes[0].Holds); diff != "" {
+		t.Errorf("what holds the installation up (-want +got):\n%s", diff)
+	}
+	if of := report.Of("a"); len(of.Causes) != 1 || len(of.Causes[0].Holds) != 0 || !slices.Equal(of.Causes[0].Hosts, []string{"a"}) {
+		t.Errorf("of one host: %+v", of)
 	}
 }
 

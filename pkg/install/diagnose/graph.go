@@ -37,8 +37,9 @@ type graph struct {
 	nodes []*node
 	at    map[where]*node
 	byRef map[catalogue.Ref][]*node
-	// blocking are the checks of hosts that keep their host from being ready.
-	blocking []*node
+	// blocking are the checks of hosts that keep their host from being ready, absent those
+	// that say that a host cannot be reached.
+	blocking, absent []*node
 	// above and origin remember what parents and roots found.
 	above  map[*node][]*node
 	origin map[*node][]*node
@@ -70,6 +71,9 @@ func newGraph(in Input) *graph {
 		g.byRef[n.ref()] = append(g.byRef[n.ref()], n)
 		if n.blocking && n.Subject == catalogue.SubjectHost {
 			g.blocking = append(g.blocking, n)
+			if n.failing() && unreachable(n.ID) {
+				g.absent = append(g.absent, n)
+			}
 		}
 	}
 	return g
@@ -107,9 +111,29 @@ func (g *graph) parents(n *node) []*node {
 			found = append(found, g.byRef[ref]...)
 		}
 	}
+	if n.Subject == catalogue.SubjectHost && mutual(n.ID) {
+		for _, other := range g.absent {
+			if other.Host != n.Host {
+				found = append(found, other)
+			}
+		}
+	}
 	g.above[n] = found
 	return found
 }
+
+// mutual says whether a check is about the ways between hosts: it fails for all of them
+// where one cannot be reached.
+func mutual(id string) bool {
+	switch id {
+	case "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role", "mtu-valid":
+		return true
+	}
+	return false
+}
+
+// unreachable says whether a check says of its host that the others cannot reach it.
+func unreachable(id string) bool { return id == "connected" || id == "belongs-to-machine-cidr" }
 
 // roots are the checks that n follows from in the end; n itself if from none.
 // The catalogue has no circles, so this ends.

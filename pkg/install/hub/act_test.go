@@ -156,7 +156,7 @@ func TestUpdateWithoutAProxy(t *testing.T) {
 	s.desired.Spec.Spec.Proxy = spec.Proxy{No: spec.StringList{}}
 	s.desired.Options.Reimage = true
 	o := s.observe()
-	if told := install.Decide(s.desired, o, o.At).Warnings; !slices.ContainsFunc(told, func(w install.Warning) bool { return strings.HasPrefix(w.Key, "lasts/") }) {
+	if told := install.Decide(s.desired, o, install.Memory{}, o.At).Warnings; !slices.ContainsFunc(told, func(w install.Warning) bool { return strings.HasPrefix(w.Key, "lasts/") }) {
 		t.Errorf("warnings %+v", told)
 	}
 	if done := s.settle(); !slices.Contains(done, "UpdateCluster") || !slices.Contains(done, "UpdateInfraEnv") {
@@ -184,7 +184,7 @@ func TestTimeServersOfAHub(t *testing.T) {
 	}
 	s.wantWrites()
 	o := s.observe()
-	if plan := install.Decide(s.desired, o, o.At); !slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "RivalKept" }) {
+	if plan := install.Decide(s.desired, o, install.Memory{}, o.At); !slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "RivalKept" }) {
 		t.Errorf("blockers %+v", plan.Blockers)
 	}
 	network.NTP, network.Defaults.NTP = nil, []string{"10.1.1.3"}
@@ -282,7 +282,7 @@ func TestConflictNamesTheOther(t *testing.T) {
 			s.another(test.kind, test.patch)
 			before := s.get(test.kind, s.namespace)
 			o := s.until("the other's field", test.seen)
-			plan := install.Decide(s.desired, o, o.At)
+			plan := install.Decide(s.desired, o, install.Memory{}, o.At)
 			if len(plan.Actions) != 1 {
 				t.Fatalf("actions %+v", plan.Actions)
 			}

@@ -16,7 +16,7 @@ func wantNothing(t *testing.T, p *Plane, c *spec.Cluster) install.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := install.Decide(&install.Desired{Spec: c}, o, o.At)
+	plan := install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
 	for _, a := range plan.Actions {
 		t.Errorf("it would %s: %+v", a.Kind, a.Changes)
 	}
@@ -68,7 +68,7 @@ func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan := install.Decide(&install.Desired{Spec: other}, o, o.At)
+			plan := install.Decide(&install.Desired{Spec: other}, o, install.Memory{}, o.At)
 			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(install.SetHyperthreads) {
 				t.Errorf("other roles: %+v", plan.Actions)
 			}

@@ -60,7 +60,7 @@ func TestNodeLabels(t *testing.T) {
 	update("UpdateInfraEnv")
 	labels("hall=b site=south", "example.com/site")
 	o = s.observe()
-	for _, wait := range install.Decide(s.desired, o, o.At).Waits {
+	for _, wait := range install.Decide(s.desired, o, install.Memory{}, o.At).Waits {
 		if strings.HasSuffix(wait.Key, "/new-image") {
 			t.Errorf("waits for %s", wait.For)
 		}
@@ -137,7 +137,7 @@ func TestContestedAgent(t *testing.T) {
 	}
 	o := s.until("their name", func(o *install.Observed) bool { return o.Hosts[0].Settings[install.SetHostname].Text() == "theirs" })
 	var refused error
-	for _, action := range install.Decide(s.desired, o, o.At).Actions {
+	for _, action := range install.Decide(s.desired, o, install.Memory{}, o.At).Actions {
 		if action.Kind == install.UpdateHost {
 			refused = s.plane.Act(t.Context(), s.desired, action)
 		}

@@ -137,7 +137,7 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 	o := s.until("the trouble", func(o *install.Observed) bool {
 		return slices.ContainsFunc(o.Enrolled, func(e install.Enrolled) bool { return e.Trouble != "" })
 	})
-	plan := install.Decide(s.desired, o, o.At)
+	plan := install.Decide(s.desired, o, install.Memory{}, o.At)
 	if len(plan.Blockers) != 1 || !strings.Contains(plan.Blockers[0].Message, "cannot boot cp-2: no route to the BMC") {
 		t.Errorf("blockers %+v", plan.Blockers)
 	}
@@ -163,7 +163,7 @@ func TestMachinesOfOthers(t *testing.T) {
 	o := s.until("image and machines", func(o *install.Observed) bool {
 		return o.InfraEnvs[0].Image.State == install.ImageReady && len(o.Enrolled) == 2
 	})
-	for _, a := range install.Decide(s.desired, o, o.At).Actions {
+	for _, a := range install.Decide(s.desired, o, install.Memory{}, o.At).Actions {
 		err := s.plane.Act(t.Context(), s.desired, a)
 		switch {
 		case a.Kind != install.RegisterHost || a.Name == "cp-0":

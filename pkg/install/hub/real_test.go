@@ -200,7 +200,7 @@ func (s *stage) settle() []string {
 	for range 20 {
 		o := s.observe()
 		o.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true}
-		plan := install.Decide(s.desired, o, o.At)
+		plan := install.Decide(s.desired, o, install.Memory{}, o.At)
 		if len(plan.Actions) == 0 {
 			return done
 		}

@@ -72,7 +72,7 @@ func planWith(t *testing.T, state string, cluster, host map[string]any) install.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return install.Decide(&install.Desired{Spec: c}, o, o.At)
+	return install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
 }
 
 // singleNode is the full cluster with one host, and without what a single node

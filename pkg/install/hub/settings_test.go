@@ -94,7 +94,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	if o.Cluster == nil || !o.Cluster.Owned || o.Cluster.Hold != "" {
 		t.Fatalf("cluster %+v", o.Cluster)
 	}
-	plan := install.Decide(&install.Desired{Spec: c}, o, o.At)
+	plan := install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
 	for _, a := range plan.Actions {
 		t.Errorf("it would %s: %+v", a.Kind, a.Changes)
 	}
@@ -107,7 +107,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	// Each setting of the file is one that the hub says something of, and is told
 	// apart from another value.
 	blank := &install.Observed{At: o.At, Others: nil}
-	register := install.Decide(&install.Desired{Spec: c}, blank, o.At).Actions[0]
+	register := install.Decide(&install.Desired{Spec: c}, blank, install.Memory{}, o.At).Actions[0]
 	for setting, value := range register.Settings {
 		if setting == install.SetArch {
 			continue // no field of a cluster's
@@ -144,7 +144,7 @@ func TestAgentSettingsAreToldApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := install.Decide(&install.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, o.At)
+		plan := install.Decide(&install.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, install.Memory{}, o.At)
 		if len(plan.Actions) != 1 || len(plan.Actions[0].Settings) != 1 || plan.Actions[0].Settings[setting] == "" {
 			t.Errorf("%s: %+v", setting, plan.Actions)
 		}

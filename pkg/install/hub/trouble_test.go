@@ -110,7 +110,7 @@ func (s *stage) tryRegister() error {
 		if err != nil {
 			return err
 		}
-		plan := install.Decide(s.desired, o, o.At)
+		plan := install.Decide(s.desired, o, install.Memory{}, o.At)
 		if len(plan.Actions) == 0 {
 			return nil
 		}

@@ -51,7 +51,7 @@ func (s setUp) plan(t *testing.T) install.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return install.Decide(s.desired, observed, s.clock.Now())
+	return install.Decide(s.desired, observed, install.Memory{}, s.clock.Now())
 }
 
 // carryOut does what a plan asks the service for, and gives the kinds.

@@ -1,0 +1,183 @@
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// keptAfter is how often an action is carried out that the service does not keep.
+	keptAfter = 6
+	// stubbornAfter is how often a BMC may refuse before a person is to see to it.
+	stubbornAfter = 3
+)
+
+// remember takes out of the plan what was refused and what was just done: what was
+// refused for good becomes a blocker, the rest is waited for.
+func (p *planner) remember() {
+	kept := p.plan.Actions[:0:0]
+	for _, a := range p.plan.Actions {
+		r, refused := p.memory.Refused[a.Key]
+		refused = refused && r.Inputs == fingerprint(a)
+		stubborn := refused && a.Kind.boots() && r.Attempts >= stubbornAfter
+		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
+			p.block(r.blocker(a))
+		}
+		switch {
+		case refused && r.Permanent:
+			p.hinder(a, r.blocker(a))
+		case stubborn && p.now.Before(r.Until):
+			p.plan.retry = &r
+		case refused && p.now.Before(r.Until):
+			p.plan.retry = &r
+			p.wait(Wait{
+				Key: a.Key + "/retry", Scope: a.Scope, Since: r.Last, Who: a.who(),
+				For: fmt.Sprintf("another try to %s: %s", a.task(), r.Error),
+			})
+		case !p.repeated(a):
+			kept = append(kept, a)
+		}
+	}
+	p.plan.Actions = kept
+}
+
+// repeated says whether an action was carried out only just now, and is not to
+// be again: the service needs a while to show it or, if it never does, does
+// not keep it. Without this a difference that nothing removes would be written
+// for ever.
+func (p *planner) repeated(a Action) bool {
+	s, known := p.memory.Done[a.Key]
+	if !known || s.Inputs != fingerprint(a) || p.now.Sub(s.Last) > forgotten {
+		return false
+	}
+	mayRepeat := a.Kind == StartInstall || a.Kind == RenewImage || a.Kind == NudgeCluster // which count for themselves
+	again := backoff(s.Times)
+	if a.Kind == NudgeCluster {
+		again = touchAgain
+	}
+	if a.Kind.switches() {
+		again = switchWithin
+	}
+	switch {
+	case a.Kind.switches() && !p.now.Before(s.Last.Add(again)):
+		p.block(lyingBMC(a, s))
+		return true
+	case s.Times >= keptAfter && a.Kind.boots():
+		p.block(lyingBMC(a, s))
+		return p.now.Before(s.Last.Add(lastBackoff)) // once the BMC is cured, it goes on
+	case s.Times >= keptAfter && a.Kind.byMachines(): // the installation does not depend on it
+		p.warn(lyingBMC(a, s).warning())
+		return true
+	case s.Times >= keptAfter && !mayRepeat:
+		p.hinder(a, notKept(a, s))
+		return true
+	case p.now.Before(s.Last.Add(again)):
+		p.wait(Wait{
+			Key: a.Key + "/shown", Scope: a.Scope, Since: s.Last, Who: a.who(), For: a.shower() + " to show what was just done: to " + a.task(),
+		})
+		return true
+	}
+	return false
+}
+
+// notKept is the blocker of a service that accepts a write and stays as it is.
+func notKept(a Action, s Success) Blocker {
+	b := Blocker{
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: CureNone, Since: s.First,
+		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.task(), changesText(a.Changes)),
+		Remedy:  "leave these fields out of the file, or look at what changes them back: oaictl get events",
+	}
+	if len(a.Changes) == 1 {
+		b.Field = a.Changes[0].Field
+	}
+	return b
+}
+
+// hinder adds that an action cannot be carried out. A cluster whose end is not
+// written down is installed nevertheless.
+func (p *planner) hinder(a Action, b Blocker) {
+	if a.Kind == RecordInstalled {
+		p.warn(b.warning())
+		return
+	}
+	p.block(b)
+}
+
+// warning is a blocker of something that the install does not depend on.
+func (b Blocker) warning() Warning {
+	return Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy}
+}
+
+func changesText(changes []Change) string {
+	texts := make([]string, 0, len(changes))
+	for _, c := range changes {
+		texts = append(texts, fmt.Sprintf("%s is %s, not %s", c.Field, orNothing(c.From), orNothing(c.To)))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// blocker is what a refusal for good is to the plan. Where the error has a
+// code of its own, the run ends with that.
+func (r Refusal) blocker(a Action) Blocker {
+	b := Blocker{
+		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: CureNow, Since: r.First, Remedy: r.Next,
+		Message: fmt.Sprintf("could not %s: %s", a.task(), r.Error),
+	}
+	if a.Kind.byMachines() { // a person sees to that machine, and the others go on
+		b.Cure, b.Hosts, b.Remedy = CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
+		return b
+	}
+	switch r.Code {
+	case CodeAuth:
+		b.Cure = CureAuth
+	case CodeNotFound:
+		b.Cure = CureOwner
+	case CodeFailure:
+		b.Cure = CureNone
+	}
+	switch {
+	case b.Remedy != "":
+	case b.Cure == CureNow:
+		b.Remedy = "change the file and run the same command again"
+	default:
+		b.Remedy = "see to that and run the same command again"
+	}
+	if len(a.Changes) == 1 && b.Cure == CureNow {
+		b.Field = a.Changes[0].Field
+	}
+	return b
+}
+
+// deleted decides on a cluster that was there and that the service does not show: a
+// list may be a moment old, above all right after the registration. Whoever deleted
+// the cluster does not want it made anew.
+func (p *planner) deleted() {
+	m := &p.memory
+	within := shownWithin
+	if m.ClusterID != "" {
+		within = goneWithin
+	}
+	if m.Misses < goneLooks || m.Looked.Sub(m.Missing) < within {
+		p.wait(Wait{Key: "cluster/shown", Scope: ScopeCluster, Who: WhoService, For: "the service to show the cluster " + p.full() + " again"})
+		return
+	}
+	b := Blocker{
+		Key: "cluster/deleted", Scope: ScopeCluster, Reason: "ClusterDeleted", Cure: CureOwner,
+		Message: "somebody deleted the cluster meanwhile; nothing was written since",
+		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
+	}
+	if p.desired.Options.AddNodes && !p.spec.Imported() || p.desired.Options.Adopt != "" {
+		b.Remedy = "oaictl get clusters"
+	}
+	p.block(b)
+}
+
+// How long, and for how many looks, a cluster may be missing from what the service
+// answers before it counts as deleted.
+const (
+	goneWithin  = 5 * time.Second
+	shownWithin = 30 * time.Second // one that was just made
+	goneLooks   = 3
+)
