@@ -9,6 +9,7 @@ import (
 // Kind is a kind of object that the controllers watch or write.
 type Kind string
 
+// The kinds.
 const (
 	KindCluster        Kind = hubapi.KindClusterDeployment
 	KindInstall        Kind = hubapi.KindAgentClusterInstall

@@ -149,8 +149,8 @@ func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) err
 	for i, l := range list {
 		h := model.StaticHost{NetworkYAML: l.NetworkYaml}
 		for j, m := range l.MacInterfaceMap {
-			if !discovery.MacPattern.MatchString(m.MacAddress) {
-				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, discovery.MacPattern)
+			if !discovery.MACPattern.MatchString(m.MacAddress) {
+				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, discovery.MACPattern)
 			}
 			h.Map = append(h.Map, model.MACName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
