@@ -126,7 +126,8 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	if ref := envSpec.ClusterRef; ref != nil {
 		spec["clusterDeploymentName"] = map[string]any{"name": ref.Name, "namespace": ref.Namespace}
 	}
-	agent := &objects.Object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall, "kind": string(objects.KindAgent), "spec": spec}}
+	agent := &objects.Object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall,
+		"kind": string(objects.KindAgent), "spec": spec}}
 	agent.SetName(host.ID)
 	agent.SetNamespace(at.space)
 	labels := maps.Clone(envSpec.AgentLabels)

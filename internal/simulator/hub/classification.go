@@ -57,10 +57,12 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	if matched > 0 {
 		status["matchedCount"] = matched
 	}
-	problem := condition.Condition{Type: hubapi.ConditionQueryErrors, Status: condition.False, Reason: "NoQueryErrors", Message: "No Agents failed to apply the classification"}
+	problem := condition.Condition{Type: hubapi.ConditionQueryErrors, Status: condition.False, Reason: "NoQueryErrors",
+		Message: "No Agents failed to apply the classification"}
 	if failed > 0 {
 		status["errorCount"] = failed
-		problem = condition.Condition{Type: hubapi.ConditionQueryErrors, Status: condition.True, Reason: "HasQueryErrors", Message: fmt.Sprintf("%d Agents failed to apply the classification", failed)}
+		problem = condition.Condition{Type: hubapi.ConditionQueryErrors, Status: condition.True, Reason: "HasQueryErrors",
+			Message: fmt.Sprintf("%d Agents failed to apply the classification", failed)}
 	}
 	have, _, _ := unstructured.NestedSlice(class.Object, "status", "conditions")
 	status["conditions"] = condition.Set(have, []condition.Condition{problem}, h.clock.Now(), false)

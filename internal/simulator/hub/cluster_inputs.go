@@ -181,7 +181,8 @@ func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *obj
 		}
 		changed = true
 	}
-	want := assisted.Ignored{Cluster: ignoredList(notes, hubapi.AnnotationIgnoredClusterValidations), Host: ignoredList(notes, hubapi.AnnotationIgnoredHostValidations)}
+	want := assisted.Ignored{Cluster: ignoredList(notes, hubapi.AnnotationIgnoredClusterValidations),
+		Host: ignoredList(notes, hubapi.AnnotationIgnoredHostValidations)}
 	var have assisted.Ignored
 	path := "/v2/clusters/" + m.id + "/ignored-validations"
 	if err := h.backend.Do(ctx, "GET", path, nil, &have); err != nil {

@@ -91,7 +91,8 @@ func copied(aci *objects.Object, kind string) (condition.Condition, bool) {
 func provisioned(aci *objects.Object) []condition.Condition {
 	is := func(kind string) bool { return statusOfCondition(aci, kind) == condition.True }
 	stopped, failed, completed := is(hubapi.ConditionStopped), is(hubapi.ConditionFailed), is(hubapi.ConditionCompleted)
-	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False, Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
+	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False,
+		Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
 	state := condition.Condition{Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress"}
 	switch {
 	case stopped && failed:

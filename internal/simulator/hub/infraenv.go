@@ -190,7 +190,8 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec, fault error) error {
 	status := statusOf(env)
 	conditions, _, _ := unstructured.NestedSlice(env.Object, "status", "conditions")
-	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable", Message: "InfraEnv is available: Image has been created"}
+	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable",
+		Message: "InfraEnv is available: Image has been created"}
 	var waits *errNoCluster
 	switch {
 	case errors.As(fault, &waits):

@@ -272,7 +272,8 @@ func (h *hub) removeNode(ctx context.Context, agent *objects.Object) error {
 	if err := h.kubeconfigOf(ctx, owner); err != nil {
 		status := statusOf(agent)
 		have, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-		status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
+		status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
+			Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
 		h.later(keyOf(objects.KindAgent, agent), retryAfter)
 		return errors.Join(err, h.writeStatus(ctx, objects.KindAgent, agent, status))
 	}

@@ -30,7 +30,8 @@ func (s *Service) routes() http.Handler {
 	s.hostRoutes(r)
 	s.knowledgeRoutes(r)
 	r.on("POST /v2/events", s.triggerEvent, wire.Body[models.Event]("trigger-event-params"))
-	r.on("GET /v2/events", s.listEvents, wire.QueryID("cluster_id"), wire.QueryID("infra_env_id"), wire.QueryID("host_id"), wire.Choice("order", "ascending", "descending"))
+	r.on("GET /v2/events", s.listEvents, wire.QueryID("cluster_id"), wire.QueryID("infra_env_id"), wire.QueryID("host_id"),
+		wire.Choice("order", "ascending", "descending"))
 	return r
 }
 
@@ -82,7 +83,8 @@ func (s *Service) clusterFileRoutes(r *router) {
 		"install-config.yaml", "logs", "manifests"))
 	r.on("POST /v2/clusters/{cluster_id}/uploads/ingress-cert", s.uploadIngressCert, wire.Body[models.IngressCertParams]("ingress-cert-params"))
 	r.on("GET /v2/clusters/{cluster_id}/logs", s.downloadLogs, wire.Choice("logs_type", logTypes()...), wire.QueryID("host_id"))
-	r.on("POST /v2/clusters/{cluster_id}/logs", s.uploadLogs, wire.Required("logs_type", logTypes()...), wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form())
+	r.on("POST /v2/clusters/{cluster_id}/logs", s.uploadLogs, wire.Required("logs_type", logTypes()...),
+		wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form())
 	r.on("PUT /v2/clusters/{cluster_id}/logs-progress", s.clusterLogsProgress, wire.Body[models.LogsProgressParams]("logs-progress-params"))
 }
 
