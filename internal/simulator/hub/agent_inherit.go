@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // inherit gives an Agent the node labels that its InfraEnv passes on, and takes

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // power does for a BareMetalHost what the operator of bare metal does: it says

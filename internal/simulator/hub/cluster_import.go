@@ -3,8 +3,8 @@ package hub
 import (
 	"context"
 
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // importCluster makes a cluster of the service for one that is installed

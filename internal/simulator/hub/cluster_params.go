@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/pkg/install/hubapi/hive"
 )
 
 // clusterInputs is everything that a cluster of the service is made from.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // track is what the conditions of objects of a kind went through: by object and

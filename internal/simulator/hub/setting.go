@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // Missing names the resources of a hub ("infraenvs.agent-install.openshift.io")

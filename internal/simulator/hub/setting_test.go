@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // TestImageSets makes those of the releases that the service knows, once.

@@ -1,8 +1,8 @@
 package hub
 
 import (
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
 )
 
 // referred is the ClusterDeployment that a reference names.

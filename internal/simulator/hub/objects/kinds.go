@@ -3,7 +3,7 @@ package objects
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/oaictl/oaictl/pkg/install/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
 // Kind is a kind of object that the controllers watch or write.
