@@ -104,8 +104,8 @@ func evidenceAreas() []evidenceArea {
 		{"Events of the service", service("*.go"), both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
 		{"Refusals of the service", service("*.go"), both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
 		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
-		{"Conditions on a hub", []string{"hub/conditions*.go"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
-		{"Webhooks on a hub", []string{"hub/admission*.go"}, literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
+		{"Conditions on a hub", []string{"hub/condition/*.go"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Webhooks on a hub", []string{"hub/admission*.go", "hub/webhook/*.go"}, literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
 		{"Habits of BMCs", []string{"bmc/flavour.go"}, habits},
 	}
 }

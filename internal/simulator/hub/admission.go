@@ -18,6 +18,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
 )
 
 // admitter answers the API server's questions whether it may write something.
@@ -29,30 +31,30 @@ type admitter struct {
 
 // judge gives the verdict on a write; old is nil when an object is made, and now
 // when it is deleted.
-func (a *admitter) judge(k kind, operation, name string, old, now *object) error {
+func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objects.Object) error {
 	for _, d := range a.deny {
 		if d.Kind == string(k) && (d.Name == "" || d.Name == name) && (d.Operation == "" || d.Operation == operation) {
-			return apierrors.NewForbidden(k.resource().GroupResource(), name, errors.New(d.Message))
+			return apierrors.NewForbidden(k.Resource().GroupResource(), name, errors.New(d.Message))
 		}
 	}
 	switch {
-	case k == kindCluster && operation == string(admission.Delete):
+	case k == objects.KindCluster && operation == string(admission.Delete):
 		if a.hive && old != nil {
-			return validateDeletion(old)
+			return webhook.ValidateDeletion(old)
 		}
 	case now == nil || now.GetDeletionTimestamp() != nil: // nobody is kept from letting go
-	case k == kindCluster:
+	case k == objects.KindCluster:
 		if a.hive {
-			return validateDeployment(old, now)
+			return webhook.ValidateDeployment(old, now)
 		}
-	case k == kindInstall:
-		return validateInstall(old, now)
-	case k == kindInfraEnv:
-		return validateInfraEnv(old, now, a.installed)
-	case k == kindAgent && old != nil:
-		return validateAgent(old, now)
-	case k == kindClassification:
-		return validateClassification(old, now)
+	case k == objects.KindInstall:
+		return webhook.ValidateInstall(old, now)
+	case k == objects.KindInfraEnv:
+		return webhook.ValidateInfraEnv(old, now, a.installed)
+	case k == objects.KindAgent && old != nil:
+		return webhook.ValidateAgent(old, now)
+	case k == objects.KindClassification:
+		return webhook.ValidateClassification(old, now)
 	}
 	return nil
 }
@@ -87,7 +89,7 @@ func (a *admitter) answer(request *admission.AdmissionRequest, mutates bool) *ad
 	old, errOld := rawObject(request.OldObject.Raw)
 	now, errNow := rawObject(request.Object.Raw)
 	err := errors.Join(errOld, errNow)
-	k := kind(request.Kind.Kind)
+	k := objects.Kind(request.Kind.Kind)
 	switch {
 	case err != nil:
 	case mutates:
@@ -109,11 +111,11 @@ func (a *admitter) answer(request *admission.AdmissionRequest, mutates bool) *ad
 }
 
 // defaultInto adds the patch that fills in what an AgentClusterInstall left open.
-func defaultInto(response *admission.AdmissionResponse, now *object) error {
+func defaultInto(response *admission.AdmissionResponse, now *objects.Object) error {
 	if now == nil {
 		return nil
 	}
-	changed, err := defaultInstall(now)
+	changed, err := webhook.DefaultInstall(now)
 	if err != nil || !changed {
 		return err
 	}
@@ -124,11 +126,11 @@ func defaultInto(response *admission.AdmissionResponse, now *object) error {
 	return err
 }
 
-func rawObject(data []byte) (*object, error) {
+func rawObject(data []byte) (*objects.Object, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	o := &object{}
+	o := &objects.Object{}
 	return o, o.UnmarshalJSON(data)
 }
 
@@ -170,10 +172,10 @@ func (h *hub) serveAdmission(ctx context.Context) (func(), error) {
 // installed tells whether a ClusterDeployment is recorded as installed.
 func (h *hub) installed(ref *hubapi.Reference) bool {
 	k := referred(ref)
-	cd := h.store.get(kindCluster, k.space, k.id)
+	cd := h.store.get(objects.KindCluster, k.space, k.id)
 	if cd == nil {
 		return false
 	}
-	spec, err := readSpec[deploymentSpec](cd)
-	return err == nil && spec.installed()
+	spec, err := objects.Spec[objects.DeploymentSpec](cd)
+	return err == nil && spec.IsInstalled()
 }

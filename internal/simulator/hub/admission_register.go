@@ -20,11 +20,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // hook is a webhook of the service or of Hive.
 type hook struct {
-	kind       kind
+	kind       objects.Kind
 	name       string
 	operations []registration.OperationType
 }
@@ -39,11 +41,11 @@ func validators() []hook {
 	made, changed, gone := registration.Create, registration.Update, registration.Delete
 	both := []registration.OperationType{made, changed}
 	return []hook{
-		{kindInstall, "agentclusterinstallvalidators" + serviceHooks, both},
-		{kindInfraEnv, "infraenvvalidators" + serviceHooks, both},
-		{kindAgent, "agentvalidators" + serviceHooks, []registration.OperationType{changed}},
-		{kindClassification, "agentclassificationvalidators" + serviceHooks, both},
-		{kindCluster, "clusterdeploymentvalidators" + hiveHooks, []registration.OperationType{made, changed, gone}},
+		{objects.KindInstall, "agentclusterinstallvalidators" + serviceHooks, both},
+		{objects.KindInfraEnv, "infraenvvalidators" + serviceHooks, both},
+		{objects.KindAgent, "agentvalidators" + serviceHooks, []registration.OperationType{changed}},
+		{objects.KindClassification, "agentclassificationvalidators" + serviceHooks, both},
+		{objects.KindCluster, "clusterdeploymentvalidators" + hiveHooks, []registration.OperationType{made, changed, gone}},
 	}
 }
 
@@ -67,12 +69,12 @@ func (h *hub) register(ctx context.Context, url string, ca []byte) error {
 	if h.config.Namespace != "" {
 		spaces.MatchLabels = map[string]string{"kubernetes.io/metadata.name": h.config.Namespace}
 	}
-	rules := func(k kind, operations ...registration.OperationType) []registration.RuleWithOperations {
-		at := k.resource()
+	rules := func(k objects.Kind, operations ...registration.OperationType) []registration.RuleWithOperations {
+		at := k.Resource()
 		return []registration.RuleWithOperations{{Operations: operations, Rule: registration.Rule{
 			APIGroups: []string{at.Group}, APIVersions: []string{at.Version}, Resources: []string{at.Resource}}}}
 	}
-	client := func(path string, k kind) registration.WebhookClientConfig {
+	client := func(path string, k objects.Kind) registration.WebhookClientConfig {
 		address := url + path + strings.ToLower(string(k))
 		return registration.WebhookClientConfig{URL: &address, CABundle: ca}
 	}
@@ -85,8 +87,8 @@ func (h *hub) register(ctx context.Context, url string, ca []byte) error {
 	}
 	mutating := &registration.MutatingWebhookConfiguration{TypeMeta: metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"}}
 	mutating.Webhooks = []registration.MutatingWebhook{{
-		Name: "agentclusterinstallmutators" + serviceHooks, ClientConfig: client(mutatePath, kindInstall), FailurePolicy: &fail,
-		Rules: rules(kindInstall, registration.Create, registration.Update), SideEffects: &none, MatchPolicy: &exact,
+		Name: "agentclusterinstallmutators" + serviceHooks, ClientConfig: client(mutatePath, objects.KindInstall), FailurePolicy: &fail,
+		Rules: rules(objects.KindInstall, registration.Create, registration.Update), SideEffects: &none, MatchPolicy: &exact,
 		NamespaceSelector: spaces, AdmissionReviewVersions: []string{"v1"},
 	}}
 	if err := h.put(ctx, validatingHooks(), validating); err != nil {
@@ -101,7 +103,7 @@ func (h *hub) put(ctx context.Context, at schema.GroupVersionResource, typed any
 	if err != nil {
 		return fmt.Errorf("write the registration of webhooks: %w", err)
 	}
-	o := &object{Object: fields}
+	o := &objects.Object{Object: fields}
 	o.SetName(h.hookName())
 	if err := h.store.client.Resource(at).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("remove an old registration of webhooks: %w", err)

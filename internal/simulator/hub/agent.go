@@ -9,20 +9,18 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// agentSpec is the spec of an Agent.
-type agentSpec struct {
-	agentinstall.AgentSpec `json:",inline"`
-}
-
 // path is where the service has the host.
-func (h *restHost) path() string { return "/v2/infra-envs/" + h.InfraEnvID + "/hosts/" + h.ID }
+func path(h *assisted.Host) string { return "/v2/infra-envs/" + h.InfraEnvID + "/hosts/" + h.ID }
 
 // agentOf finds the Agent of a host; nil where there is none.
-func (h *hub) agentOf(host *restHost) *object {
+func (h *hub) agentOf(host *assisted.Host) *objects.Object {
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
-	return h.store.get(kindAgent, k.space, host.ID)
+	return h.store.get(objects.KindAgent, k.space, host.ID)
 }
 
 // infraEnvBehind finds the InfraEnv of the service's infra-env.
@@ -39,7 +37,7 @@ func (h *hub) infraEnvBehind(id string) (key, bool) {
 // is made when the host registers, what its spec says is sent, and what the
 // service says of the host becomes its status.
 func (h *hub) reconcileAgent(ctx context.Context, k key) error {
-	agent, host := h.store.get(kindAgent, k.space, k.id), h.hosts[k.id]
+	agent, host := h.store.get(objects.KindAgent, k.space, k.id), h.hosts[k.id]
 	h.spread(k)
 	switch {
 	case agent == nil && host == nil:
@@ -54,10 +52,10 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 			return nil
 		}
 		h.logf("%s has no host any more", k)
-		return h.store.delete(ctx, kindAgent, k.space, k.id)
+		return h.store.delete(ctx, objects.KindAgent, k.space, k.id)
 	}
-	if addFinalizer(agent, hubapi.FinalizerAgent) {
-		made, err := h.store.update(ctx, kindAgent, agent)
+	if objects.AddFinalizer(agent, hubapi.FinalizerAgent) {
+		made, err := h.store.update(ctx, objects.KindAgent, agent)
 		if err != nil {
 			return err
 		}
@@ -67,12 +65,12 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	if err != nil {
 		return err
 	}
-	spec, err := readSpec[agentSpec](agent)
+	spec, err := objects.Spec[objects.AgentSpec](agent)
 	if err != nil {
 		return err
 	}
 	fault := h.syncAgent(ctx, host, agent, &spec)
-	if fault != nil && isInput(fault) && changeable(host.Status) {
+	if fault != nil && assisted.IsInput(fault) && changeable(host.Status) {
 		// What was asked of a host that has begun to install meanwhile comes too late, and is no fault of the spec.
 		if err := h.readHost(ctx, host); err != nil {
 			return err
@@ -84,7 +82,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	switch {
 	case fault == nil:
 		h.passed[host.ID] = agent.GetGeneration()
-	case !isInput(fault):
+	case !assisted.IsInput(fault):
 		h.later(k, retryAfter)
 	}
 	if host = h.hosts[k.id]; host == nil {
@@ -104,23 +102,23 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 
 // lookedAt tells whether the hosts of an Agent's InfraEnv are known, so that a
 // host that is not among them is gone.
-func (h *hub) lookedAt(agent *object) bool {
+func (h *hub) lookedAt(agent *objects.Object) bool {
 	name := agent.GetLabels()[hubapi.LabelAgentInfraEnv]
-	m := h.infraEnvs[key{kindInfraEnv, agent.GetNamespace(), name}]
+	m := h.infraEnvs[key{objects.KindInfraEnv, agent.GetNamespace(), name}]
 	return m != nil && m.id != "" && m.hosts != ""
 }
 
 // createAgent makes the Agent of a host that has registered.
-func (h *hub) createAgent(ctx context.Context, host *restHost) error {
+func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	at, found := h.infraEnvBehind(host.InfraEnvID)
 	if !found {
 		return nil
 	}
-	env := h.store.get(kindInfraEnv, at.space, at.id)
+	env := h.store.get(objects.KindInfraEnv, at.space, at.id)
 	if env == nil || env.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	envSpec, err := readSpec[infraEnvSpec](env)
+	envSpec, err := objects.Spec[objects.InfraEnvSpec](env)
 	if err != nil {
 		return err
 	}
@@ -128,7 +126,8 @@ func (h *hub) createAgent(ctx context.Context, host *restHost) error {
 	if ref := envSpec.ClusterRef; ref != nil {
 		spec["clusterDeploymentName"] = map[string]any{"name": ref.Name, "namespace": ref.Namespace}
 	}
-	agent := &object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall, "kind": string(kindAgent), "spec": spec}}
+	agent := &objects.Object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall,
+		"kind": string(objects.KindAgent), "spec": spec}}
 	agent.SetName(host.ID)
 	agent.SetNamespace(at.space)
 	labels := maps.Clone(envSpec.AgentLabels)
@@ -138,43 +137,43 @@ func (h *hub) createAgent(ctx context.Context, host *restHost) error {
 	labels[hubapi.LabelAgentInfraEnv] = at.id
 	agent.SetLabels(labels)
 	agent.SetOwnerReferences(append(agent.GetOwnerReferences(), ownerOf(env, false)))
-	_, err = h.store.create(ctx, kindAgent, agent)
+	_, err = h.store.create(ctx, objects.KindAgent, agent)
 	if err == nil {
 		h.logf("host %s has an Agent", host.ID)
-		h.queue.add(key{kindAgent, at.space, host.ID})
+		h.queue.add(key{objects.KindAgent, at.space, host.ID})
 	}
 	return err
 }
 
 // annotate keeps a copy of the host's state in the Agent, from which the service
 // could make the host anew.
-func (h *hub) annotate(ctx context.Context, agent *object, host *restHost) (*object, error) {
+func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) (*objects.Object, error) {
 	notes := agent.GetAnnotations()
 	changed := false
 	for _, note := range []struct{ name, text string }{
 		{hubapi.AnnotationAgentState, host.Status}, {hubapi.AnnotationAgentRole, host.Role},
 		{hubapi.AnnotationAgentInventory, host.Inventory}, {hubapi.AnnotationAgentValidations, host.ValidationsInfo},
-		{hubapi.AnnotationAgentStage, host.stage()},
+		{hubapi.AnnotationAgentStage, host.Stage()},
 	} {
 		var moved bool
-		notes, moved = setMark(notes, note.name, note.text)
+		notes, moved = objects.SetMark(notes, note.name, note.text)
 		changed = changed || moved
 	}
 	if !changed {
 		return agent, nil
 	}
 	agent.SetAnnotations(notes)
-	return h.store.update(ctx, kindAgent, agent)
+	return h.store.update(ctx, objects.KindAgent, agent)
 }
 
 // reportAgent writes the status of an Agent, where it differs.
-func (h *hub) reportAgent(ctx context.Context, agent *object, host *restHost, spec *agentSpec, fault error) error {
+func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *objects.AgentSpec, fault error) error {
 	status := statusOf(agent)
 	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-	view := agentView{state: host.Status, info: host.StatusInfo, checks: checksOf(host.ValidationsInfo), approved: spec.Approved}
-	all := append([]condition{specSynced(fault, "The Spec has been successfully applied")}, view.conditions()...)
-	status["conditions"] = setConditions(conditions, all, h.clock.Now(), false)
-	status["role"], status["kind"] = host.role(), agentKind(host)
+	view := condition.AgentView{State: host.Status, Info: host.StatusInfo, Checks: assisted.ChecksOf(host.ValidationsInfo), Approved: spec.Approved}
+	all := append([]condition.Condition{condition.SpecSynced(fault, "The Spec has been successfully applied")}, view.Conditions()...)
+	status["conditions"] = condition.Set(conditions, all, h.clock.Now(), false)
+	status["role"], status["kind"] = host.EffectiveRole(), agentKind(host)
 	delete(status, "bootstrap")
 	if host.Bootstrap {
 		status["bootstrap"] = true
@@ -184,9 +183,9 @@ func (h *hub) reportAgent(ctx context.Context, agent *object, host *restHost, sp
 	if info := h.left[host.ID]; info != nil && host.ClusterID == "" {
 		status["deprovision_info"] = info
 	}
-	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.url+restBase+"/v2/events?host_id="+host.ID, host.InfraEnvID), "state": host.Status, "stateInfo": host.StatusInfo}
-	if host.hasLogs() && host.ClusterID != "" {
-		debug["logsURL"] = h.openCluster(h.backend.url+restBase+"/v2/clusters/"+host.ClusterID+"/logs?host_id="+host.ID+"&logs_type=host", host.ClusterID)
+	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/events?host_id="+host.ID, host.InfraEnvID), "state": host.Status, "stateInfo": host.StatusInfo}
+	if hasLogs(host) && host.ClusterID != "" {
+		debug["logsURL"] = h.openCluster(h.backend.Url+assisted.RestBase+"/v2/clusters/"+host.ClusterID+"/logs?host_id="+host.ID+"&logs_type=host", host.ClusterID)
 	}
 	status["debugInfo"] = debug
 	setProgress(status, host)
@@ -195,10 +194,10 @@ func (h *hub) reportAgent(ctx context.Context, agent *object, host *restHost, sp
 	if err := setInventory(status, host.Inventory); err != nil {
 		return err
 	}
-	return h.writeStatus(ctx, kindAgent, agent, status)
+	return h.writeStatus(ctx, objects.KindAgent, agent, status)
 }
 
-func agentKind(host *restHost) string {
+func agentKind(host *assisted.Host) string {
 	if host.Kind == agentinstall.AgentKindAdded {
 		return agentinstall.AgentKindAdded
 	}
@@ -206,7 +205,7 @@ func agentKind(host *restHost) string {
 }
 
 // setProgress writes how far the host is, once its installation has begun.
-func setProgress(status map[string]any, host *restHost) {
+func setProgress(status map[string]any, host *assisted.Host) {
 	delete(status, "progress")
 	p := host.Progress
 	if p == nil || p.Stage == "" {

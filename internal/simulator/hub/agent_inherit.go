@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // inherit gives an Agent the node labels that its InfraEnv passes on, and takes
 // away those that it passed on before. Which they are is remembered in an
 // annotation, so that the Agent's own stay.
-func (h *hub) inherit(ctx context.Context, agent *object) (*object, error) {
-	env := h.store.get(kindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+func (h *hub) inherit(ctx context.Context, agent *objects.Object) (*objects.Object, error) {
+	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return agent, nil
 	}
@@ -31,11 +32,11 @@ func (h *hub) inherit(ctx context.Context, agent *object) (*object, error) {
 		delete(labels, name)
 	}
 	for name, text := range given {
-		labels, _ = setMark(labels, name, text)
+		labels, _ = objects.SetMark(labels, name, text)
 	}
 	noted := false
 	if _, was := notes[hubapi.AnnotationInheritedNodeLabels]; was || len(given) > 0 {
-		notes, noted = setMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
+		notes, noted = objects.SetMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
 	}
 	if !noted && maps.Equal(labels, before) {
 		return agent, nil
@@ -47,7 +48,7 @@ func (h *hub) inherit(ctx context.Context, agent *object) (*object, error) {
 			return nil, err
 		}
 	}
-	return h.store.update(ctx, kindAgent, agent)
+	return h.store.update(ctx, objects.KindAgent, agent)
 }
 
 // words are those of a list with commas.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // inventory is what an agent reports of its machine, as the service keeps it.
@@ -167,16 +169,16 @@ func setInventory(status map[string]any, text string) error {
 
 // labelAgent puts what is known of the machine into labels, by which Agents can
 // be chosen.
-func (h *hub) labelAgent(ctx context.Context, k key, host *restHost, spec *agentSpec) error {
+func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *objects.AgentSpec) error {
 	inv, err := readInventory(host.Inventory)
 	if err != nil || inv == nil {
 		return err
 	}
-	agent := h.store.get(kindAgent, k.space, k.id)
+	agent := h.store.get(objects.KindAgent, k.space, k.id)
 	if agent == nil {
 		return nil
 	}
-	notes, changed := setMark(agent.GetAnnotations(), hubapi.AnnotationInventoryVersion, "0.1")
+	notes, changed := objects.SetMark(agent.GetAnnotations(), hubapi.AnnotationInventoryVersion, "0.1")
 	labels := agent.GetLabels()
 	want := inv.labels()
 	if ref := spec.ClusterDeploymentName; ref != nil {
@@ -184,7 +186,7 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *restHost, spec *agent
 	}
 	for name, text := range want {
 		var moved bool
-		labels, moved = setMark(labels, name, text)
+		labels, moved = objects.SetMark(labels, name, text)
 		changed = changed || moved
 	}
 	if !changed {
@@ -192,7 +194,7 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *restHost, spec *agent
 	}
 	agent.SetAnnotations(notes)
 	agent.SetLabels(labels)
-	_, err = h.store.update(ctx, kindAgent, agent)
+	_, err = h.store.update(ctx, objects.KindAgent, agent)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // changeable tells the states in which a host takes what its Agent says.
@@ -22,7 +25,7 @@ func changeable(state string) bool {
 
 // syncAgent makes the service's host say what its Agent says. The error is what
 // SpecSynced tells.
-func (h *hub) syncAgent(ctx context.Context, host *restHost, agent *object, spec *agentSpec) error {
+func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) error {
 	if h.failing > 0 {
 		h.failing--
 		return errors.New("the database of the service does not answer")
@@ -45,19 +48,19 @@ func (h *hub) syncAgent(ctx context.Context, host *restHost, agent *object, spec
 		return err
 	}
 	if len(change) > 0 {
-		if err := h.backend.do(ctx, "PATCH", host.path(), change, nil); err != nil {
+		if err := h.backend.Do(ctx, "PATCH", path(host), change, nil); err != nil {
 			return err
 		}
 		changed = true
 	}
-	if args := spec.InstallerArgs; args != "" && !sameJSON(args, host.InstallerArgs) {
+	if args := spec.InstallerArgs; args != "" && !objects.SameJSON(args, host.InstallerArgs) {
 		if err := h.sendArgs(ctx, host, args); err != nil {
 			return err
 		}
 		changed = true
 	}
 	if spec.IgnitionConfigOverrides != host.Ignition {
-		if err := h.backend.do(ctx, "PATCH", host.path()+"/ignition", map[string]any{"config": spec.IgnitionConfigOverrides}, nil); err != nil {
+		if err := h.backend.Do(ctx, "PATCH", path(host)+"/ignition", map[string]any{"config": spec.IgnitionConfigOverrides}, nil); err != nil {
 			return err
 		}
 		changed = true
@@ -69,16 +72,16 @@ func (h *hub) syncAgent(ctx context.Context, host *restHost, agent *object, spec
 }
 
 // readHost reads a host of the service as it is now.
-func (h *hub) readHost(ctx context.Context, host *restHost) error {
-	data, err := h.backend.raw(ctx, "GET", host.path(), nil)
-	if isGone(err) {
+func (h *hub) readHost(ctx context.Context, host *assisted.Host) error {
+	data, err := h.backend.Raw(ctx, "GET", path(host), nil)
+	if assisted.IsGone(err) {
 		delete(h.hosts, host.ID)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	now := &restHost{raw: string(data)}
+	now := &assisted.Host{Raw: string(data)}
 	if err := json.Unmarshal(data, now); err != nil {
 		return err
 	}
@@ -88,7 +91,7 @@ func (h *hub) readHost(ctx context.Context, host *restHost) error {
 
 // hostChange are the parameters in which a host differs from what its Agent asks
 // for. What an Agent leaves open is left to the service.
-func hostChange(host *restHost, spec *agentSpec) (map[string]any, error) {
+func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, error) {
 	change := map[string]any{}
 	if spec.Role != "" && spec.Role != host.Role {
 		change["host_role"] = spec.Role
@@ -121,7 +124,7 @@ func hostChange(host *restHost, spec *agentSpec) (map[string]any, error) {
 }
 
 // diskOf finds the disk that an Agent asks for among those of the host.
-func diskOf(host *restHost, spec *agentSpec) (string, error) {
+func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
 	if spec.InstallationDiskID == "" && spec.InstallationDiskPath == "" {
 		return "", nil
 	}
@@ -133,14 +136,14 @@ func diskOf(host *restHost, spec *agentSpec) (string, error) {
 		names := []string{d.ID, d.Path, d.ByID, d.ByPath}
 		if spec.InstallationDiskID != "" && slices.Contains(names, spec.InstallationDiskID) ||
 			spec.InstallationDiskPath != "" && slices.Contains(names[1:], spec.InstallationDiskPath) {
-			return orElse(d.ID, d.Path), nil
+			return cmp.Or(d.ID, d.Path), nil
 		}
 	}
-	return "", inputFault("Requested installation disk is not part of the host's valid disks")
+	return "", assisted.InputFault("Requested installation disk is not part of the host's valid disks")
 }
 
 // addFencing adds the credentials that fence a host.
-func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, change map[string]any) error {
+func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
 	secret := spec.FencingCredentialsSecretRef
 	if secret == "" {
 		return nil
@@ -154,7 +157,7 @@ func (h *hub) addFencing(ctx context.Context, host *restHost, spec *agentSpec, c
 		return err
 	}
 	credentials := fencingOf(data)
-	if !sameJSON(toJSON(credentials), host.Fencing) {
+	if !objects.SameJSON(objects.ToJSON(credentials), host.Fencing) {
 		change["fencing_credentials"] = credentials
 	}
 	return nil
@@ -171,10 +174,10 @@ func fencingOf(secret map[string][]byte) map[string]any {
 
 // addEndpoint adds what a host needs to fetch its Ignition from an endpoint of
 // the user's.
-func (h *hub) addEndpoint(ctx context.Context, host *restHost, spec *agentSpec, change map[string]any) error {
+func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
 	if ref := spec.IgnitionEndpointTokenReference; ref != nil && !host.EndpointTokenSet {
 		k, _ := h.infraEnvBehind(host.InfraEnvID)
-		token, err := h.secretText(ctx, orElse(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
+		token, err := h.secretText(ctx, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
 		if err != nil {
 			return err
 		}
@@ -190,17 +193,17 @@ func (h *hub) addEndpoint(ctx context.Context, host *restHost, spec *agentSpec, 
 	return nil
 }
 
-func (h *hub) sendArgs(ctx context.Context, host *restHost, text string) error {
+func (h *hub) sendArgs(ctx context.Context, host *assisted.Host, text string) error {
 	var args []string
 	if err := json.Unmarshal([]byte(text), &args); err != nil {
-		return inputFault("Fail to unmarshal installer args: %v", err)
+		return assisted.InputFault("Fail to unmarshal installer args: %v", err)
 	}
-	return h.backend.do(ctx, "PATCH", host.path()+"/installer-args", map[string]any{"args": args}, nil)
+	return h.backend.Do(ctx, "PATCH", path(host)+"/installer-args", map[string]any{"args": args}, nil)
 }
 
 // bind gives a host to the cluster that its Agent names, or back to the pool. It
 // tells whether the host was on its way.
-func (h *hub) bind(ctx context.Context, host *restHost, agent *object, spec *agentSpec) (bool, error) {
+func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) (bool, error) {
 	want := ""
 	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		m := h.clusters[referred(ref)]
@@ -208,7 +211,7 @@ func (h *hub) bind(ctx context.Context, host *restHost, agent *object, spec *age
 			if host.ClusterID != "" {
 				return false, nil // it is on its way, or the cluster is going
 			}
-			return false, inputFault("failed to find ClusterDeployment %s/%s for the agent", ref.Namespace, ref.Name)
+			return false, assisted.InputFault("failed to find ClusterDeployment %s/%s for the agent", ref.Namespace, ref.Name)
 		}
 		want = m.id
 	}
@@ -222,7 +225,7 @@ func (h *hub) bind(ctx context.Context, host *restHost, agent *object, spec *age
 	case host.Status != "known-unbound":
 		return false, nil // it has to be known first
 	default:
-		if err := h.backend.do(ctx, "POST", host.path()+"/actions/bind", map[string]any{"cluster_id": want}, nil); err != nil {
+		if err := h.backend.Do(ctx, "POST", path(host)+"/actions/bind", map[string]any{"cluster_id": want}, nil); err != nil {
 			return true, err
 		}
 	}
@@ -230,7 +233,7 @@ func (h *hub) bind(ctx context.Context, host *restHost, agent *object, spec *age
 }
 
 // farewell says which cluster a host leaves, and which node it was there.
-func (h *hub) farewell(host *restHost) map[string]any {
+func (h *hub) farewell(host *assisted.Host) map[string]any {
 	k := h.deploymentBehind(host.ClusterID)
 	if k.id == "" {
 		return nil
@@ -251,33 +254,15 @@ func (h *hub) deploymentBehind(id string) key {
 
 // installAdded installs a host that is added to an installed cluster, once it is
 // known and approved. On that day nobody waits for others.
-func (h *hub) installAdded(ctx context.Context, host *restHost, spec *agentSpec) error {
+func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec) error {
 	host = h.hosts[host.ID]
 	if host == nil || agentKind(host) != agentinstall.AgentKindAdded || host.Status != "known" || !spec.Approved {
 		return nil
 	}
-	err := h.backend.do(ctx, "POST", host.path()+"/actions/install", nil, nil)
+	err := h.backend.Do(ctx, "POST", path(host)+"/actions/install", nil, nil)
 	if err != nil {
 		return err
 	}
 	h.logf("host %s is installed", host.ID)
 	return h.readHost(ctx, host)
-}
-
-func toJSON(value any) string {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(data)
-}
-
-// sameJSON tells whether two texts are the same JSON. What is no JSON is
-// compared as it is.
-func sameJSON(a, b string) bool {
-	var x, y any
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
-		return a == b
-	}
-	return toJSON(x) == toJSON(y)
 }

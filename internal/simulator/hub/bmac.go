@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // cooling is how old an image has to be before machines are booted from it:
@@ -24,27 +25,27 @@ const cooling = time.Minute
 // passes what its annotations say on to its Agent, and lets go of its power once
 // the machine boots from its own disk.
 func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
-	host := h.store.get(kindBareMetal, k.space, k.id)
+	host := h.store.get(objects.KindBareMetal, k.space, k.id)
 	if host == nil {
 		return nil
 	}
 	if host.GetDeletionTimestamp() != nil {
-		if !dropFinalizer(host, hubapi.FinalizerBMAC) {
+		if !objects.DropFinalizer(host, hubapi.FinalizerBMAC) {
 			return nil
 		}
-		_, err := h.store.update(ctx, kindBareMetal, host)
+		_, err := h.store.update(ctx, objects.KindBareMetal, host)
 		return err
 	}
-	env := h.store.get(kindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
+	env := h.store.get(objects.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return nil // without the label it takes no part
 	}
-	spec, err := readSpec[metal3.BareMetalHostSpec](host)
+	spec, err := objects.Spec[metal3.BareMetalHostSpec](host)
 	if err != nil {
 		return err
 	}
 	agent := h.agentWith(k.space, spec.BootMACAddress)
-	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil && nested(env, "spec", "clusterRef", "name") != "" {
+	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil && objects.Nested(env, "spec", "clusterRef", "name") != "" {
 		// From there on nothing is done: neither for the Agent, nor to let go of the host.
 		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
 	}
@@ -58,9 +59,9 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 }
 
 // agentWith finds the Agent with a network card; of several, the newest.
-func (h *hub) agentWith(space, mac string) *object {
-	var found []*object
-	for _, agent := range h.store.list(kindAgent, space) {
+func (h *hub) agentWith(space, mac string) *objects.Object {
+	var found []*objects.Object
+	for _, agent := range h.store.list(objects.KindAgent, space) {
 		nics, _, _ := unstructured.NestedSlice(agent.Object, "status", "inventory", "interfaces")
 		if mac != "" && agent.GetDeletionTimestamp() == nil && slices.ContainsFunc(nics, func(n any) bool {
 			nic, _ := n.(map[string]any)
@@ -73,33 +74,33 @@ func (h *hub) agentWith(space, mac string) *object {
 	if len(found) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(found, func(a, b *object) int {
+	return slices.MaxFunc(found, func(a, b *objects.Object) int {
 		return cmp.Compare(a.GetCreationTimestamp().UnixNano(), b.GetCreationTimestamp().UnixNano())
 	})
 }
 
 // boot has a host booted from the image, or detached once its machine boots from
 // its own disk.
-func (h *hub) boot(ctx context.Context, host, env, agent *object) error {
-	before := toJSON(host.Object)
-	addFinalizer(host, hubapi.FinalizerBMAC)
-	notes, _ := setMark(host.GetAnnotations(), hubapi.AnnotationBMHInspect, "disabled")
+func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error {
+	before := objects.ToJSON(host.Object)
+	objects.AddFinalizer(host, hubapi.FinalizerBMAC)
+	notes, _ := objects.SetMark(host.GetAnnotations(), hubapi.AnnotationBMHInspect, "disabled")
 	spec, _, _ := unstructured.NestedMap(host.Object, "spec")
 	spec["automatedCleaningMode"] = "disabled"
-	if agent != nil && leaves(nested(agent, "status", "progress", "currentStage")) {
+	if agent != nil && leaves(objects.Nested(agent, "status", "progress", "currentStage")) {
 		if notes[hubapi.AnnotationBMACManageProvisioned] != yesText {
-			notes, _ = setMark(notes, hubapi.AnnotationBMHDetached, "assisted-service-controller")
+			notes, _ = objects.SetMark(notes, hubapi.AnnotationBMHDetached, "assisted-service-controller")
 		}
-	} else if url := nested(env, "status", "isoDownloadURL"); url != "" && h.cool(env, host) {
+	} else if url := objects.Nested(env, "status", "isoDownloadURL"); url != "" && h.cool(env, host) {
 		spec["online"] = true
 		spec["image"] = map[string]any{"url": url, "format": "live-iso"}
 	}
 	host.SetAnnotations(notes)
 	host.Object["spec"] = spec
-	if toJSON(host.Object) == before {
+	if objects.ToJSON(host.Object) == before {
 		return nil
 	}
-	made, err := h.store.update(ctx, kindBareMetal, host)
+	made, err := h.store.update(ctx, objects.KindBareMetal, host)
 	if err == nil {
 		*host = *made
 	}
@@ -113,13 +114,13 @@ func leaves(stage string) bool {
 
 // cool tells whether an image is old enough, and has the host looked at again
 // when it is.
-func (h *hub) cool(env, host *object) bool {
-	made, err := time.Parse(time.RFC3339, nested(env, "status", "createdTime"))
+func (h *hub) cool(env, host *objects.Object) bool {
+	made, err := time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime"))
 	if err != nil {
 		return false
 	}
 	if rest := cooling - h.clock.Now().Sub(made); rest > 0 {
-		h.later(keyOf(kindBareMetal, host), rest)
+		h.later(keyOf(objects.KindBareMetal, host), rest)
 		return false
 	}
 	return true
@@ -127,8 +128,8 @@ func (h *hub) cool(env, host *object) bool {
 
 // instruct makes an Agent say what the annotations of its host say, and approves
 // it. It is done at every look, so that what is said here always wins.
-func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.BareMetalHostSpec) error {
-	before := toJSON(agent.Object)
+func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *metal3.BareMetalHostSpec) error {
+	before := objects.ToJSON(agent.Object)
 	notes := host.GetAnnotations()
 	fields, _, _ := unstructured.NestedMap(agent.Object, "spec")
 	fields["approved"] = true
@@ -152,14 +153,14 @@ func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.Ba
 	if disk := hintedDisk(agent, spec.RootDeviceHints); disk != "" {
 		fields["installation_disk_id"] = disk
 	}
-	labels, _ := setMark(agent.GetLabels(), hubapi.LabelAgentBMH, host.GetName())
+	labels, _ := objects.SetMark(agent.GetLabels(), hubapi.LabelAgentBMH, host.GetName())
 	nodes, _, _ := unstructured.NestedStringMap(fields, "nodeLabels")
 	for note, text := range notes {
 		if name, ok := strings.CutPrefix(note, hubapi.AnnotationBMACAgentLabelPrefix); ok {
-			labels, _ = setMark(labels, name, text)
+			labels, _ = objects.SetMark(labels, name, text)
 		}
 		if name, ok := strings.CutPrefix(note, hubapi.AnnotationBMACNodeLabelPrefix); ok {
-			nodes, _ = setMark(nodes, name, text)
+			nodes, _ = objects.SetMark(nodes, name, text)
 		}
 	}
 	if len(nodes) > 0 {
@@ -169,10 +170,10 @@ func (h *hub) instruct(ctx context.Context, host, agent *object, spec *metal3.Ba
 	}
 	agent.SetLabels(labels)
 	agent.Object["spec"] = fields
-	if toJSON(agent.Object) == before {
+	if objects.ToJSON(agent.Object) == before {
 		return nil
 	}
-	_, err := h.store.update(ctx, kindAgent, agent)
+	_, err := h.store.update(ctx, objects.KindAgent, agent)
 	return err
 }
 
@@ -182,7 +183,7 @@ const noDisk = "/dev/not-found-by-hints"
 
 // hintedDisk finds the disk that hints describe: the first that may be installed
 // on and fits all of them.
-func hintedDisk(agent *object, hints *metal3.RootDeviceHints) string {
+func hintedDisk(agent *objects.Object, hints *metal3.RootDeviceHints) string {
 	if hints == nil || *hints == (metal3.RootDeviceHints{}) {
 		return ""
 	}

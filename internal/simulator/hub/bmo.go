@@ -6,12 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // power does for a BareMetalHost what the operator of bare metal does: it says
 // that the machine is on and what it was booted with. The machines themselves
 // boot as soon as there is an image, with an operator or without.
-func (h *hub) power(ctx context.Context, host *object) error {
+func (h *hub) power(ctx context.Context, host *objects.Object) error {
 	status := statusOf(host)
 	provisioning, _, _ := unstructured.NestedMap(host.Object, "status", "provisioning")
 	if provisioning == nil {
@@ -32,5 +33,5 @@ func (h *hub) power(ctx context.Context, host *object) error {
 		status["operationalStatus"] = "detached"
 	}
 	status["provisioning"] = provisioning
-	return h.writeStatus(ctx, kindBareMetal, host, status)
+	return h.writeStatus(ctx, objects.KindBareMetal, host, status)
 }

@@ -12,39 +12,42 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
 )
 
 // reconcileClassification labels the Agents of a namespace whose inventory a
 // query matches, and counts them. One that is being deleted takes its labels away.
 func (h *hub) reconcileClassification(ctx context.Context, k key) error {
-	class := h.store.get(kindClassification, k.space, k.id)
+	class := h.store.get(objects.KindClassification, k.space, k.id)
 	if class == nil {
 		return nil
 	}
-	spec, err := readSpec[agentinstall.AgentClassificationSpec](class)
+	spec, err := objects.Spec[agentinstall.AgentClassificationSpec](class)
 	if err != nil {
 		return err
 	}
 	deleting := class.GetDeletionTimestamp() != nil
-	if !deleting && addFinalizer(class, hubapi.FinalizerAgentClassification) {
-		if class, err = h.store.update(ctx, kindClassification, class); err != nil {
+	if !deleting && objects.AddFinalizer(class, hubapi.FinalizerAgentClassification) {
+		if class, err = h.store.update(ctx, objects.KindClassification, class); err != nil {
 			return err
 		}
 	}
-	agents := h.store.list(kindAgent, k.space)
+	agents := h.store.list(objects.KindAgent, k.space)
 	for _, agent := range agents {
 		if !classify(ctx, agent, &spec, deleting) {
 			continue
 		}
-		if _, err := h.store.update(ctx, kindAgent, agent); err != nil {
+		if _, err := h.store.update(ctx, objects.KindAgent, agent); err != nil {
 			return err
 		}
 	}
 	if deleting {
-		if !dropFinalizer(class, hubapi.FinalizerAgentClassification) {
+		if !objects.DropFinalizer(class, hubapi.FinalizerAgentClassification) {
 			return nil
 		}
-		_, err := h.store.update(ctx, kindClassification, class)
+		_, err := h.store.update(ctx, objects.KindClassification, class)
 		return err
 	}
 	status := statusOf(class)
@@ -54,20 +57,22 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	if matched > 0 {
 		status["matchedCount"] = matched
 	}
-	problem := condition{hubapi.ConditionQueryErrors, no, "NoQueryErrors", "No Agents failed to apply the classification"}
+	problem := condition.Condition{Type: hubapi.ConditionQueryErrors, Status: condition.False, Reason: "NoQueryErrors",
+		Message: "No Agents failed to apply the classification"}
 	if failed > 0 {
 		status["errorCount"] = failed
-		problem = condition{hubapi.ConditionQueryErrors, yes, "HasQueryErrors", fmt.Sprintf("%d Agents failed to apply the classification", failed)}
+		problem = condition.Condition{Type: hubapi.ConditionQueryErrors, Status: condition.True, Reason: "HasQueryErrors",
+			Message: fmt.Sprintf("%d Agents failed to apply the classification", failed)}
 	}
 	have, _, _ := unstructured.NestedSlice(class.Object, "status", "conditions")
-	status["conditions"] = setConditions(have, []condition{problem}, h.clock.Now(), false)
-	return h.writeStatus(ctx, kindClassification, class, status)
+	status["conditions"] = condition.Set(have, []condition.Condition{problem}, h.clock.Now(), false)
+	return h.writeStatus(ctx, objects.KindClassification, class, status)
 }
 
 // classify gives an Agent the label that it is to have, or takes away one that is
 // this classification's own. It tells whether anything changed.
-func classify(ctx context.Context, agent *object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
-	name, failed := hubapi.LabelClassificationPrefix+spec.LabelKey, queryErrorPrefix+"-"+spec.LabelValue
+func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
+	name, failed := hubapi.LabelClassificationPrefix+spec.LabelKey, webhook.QueryErrorPrefix+"-"+spec.LabelValue
 	matches, err := false, error(nil)
 	if !deleting {
 		inventory, _, _ := unstructured.NestedMap(agent.Object, "status", "inventory")
@@ -76,9 +81,9 @@ func classify(ctx context.Context, agent *object, spec *agentinstall.AgentClassi
 	labels, changed := agent.GetLabels(), false
 	switch have, there := labels[name]; {
 	case err != nil:
-		labels, changed = setMark(labels, name, failed)
+		labels, changed = objects.SetMark(labels, name, failed)
 	case matches:
-		labels, changed = setMark(labels, name, spec.LabelValue)
+		labels, changed = objects.SetMark(labels, name, spec.LabelValue)
 	case there && (have == spec.LabelValue || have == failed):
 		delete(labels, name)
 		changed = true
@@ -118,13 +123,13 @@ func queryMatches(ctx context.Context, text string, inventory map[string]any) (b
 
 // countClassified counts the Agents with the label of a classification, and those
 // with the mark of a query that failed.
-func countClassified(agents []*object, spec *agentinstall.AgentClassificationSpec) (matched, failed int64) {
+func countClassified(agents []*objects.Object, spec *agentinstall.AgentClassificationSpec) (matched, failed int64) {
 	for _, agent := range agents {
 		label, there := agent.GetLabels()[hubapi.LabelClassificationPrefix+spec.LabelKey]
 		switch {
 		case there && label == spec.LabelValue:
 			matched++
-		case strings.HasPrefix(label, queryErrorPrefix):
+		case strings.HasPrefix(label, webhook.QueryErrorPrefix):
 			failed++
 		}
 	}

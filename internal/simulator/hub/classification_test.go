@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // machineText is an inventory to ask about.
@@ -16,9 +17,9 @@ const machineText = `{"cpu":{"count":16,"architecture":"x86_64"},"memory":{"phys
 "systemVendor":{"manufacturer":"Dell Inc.","virtual":false}}`
 
 // labelled is an Agent with an inventory and the label of the classification "size".
-func labelled(t *testing.T, inventory, label string) *object {
+func labelled(t *testing.T, inventory, label string) *objects.Object {
 	t.Helper()
-	agent := &object{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "status": map[string]any{}}}
+	agent := &objects.Object{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "status": map[string]any{}}}
 	if label != "" {
 		agent.SetLabels(map[string]string{hubapi.LabelClassificationPrefix + "size": label})
 	}
@@ -103,7 +104,7 @@ func TestClassificationLabels(t *testing.T) {
 }
 
 func TestClassificationCounts(t *testing.T) {
-	var agents []*object
+	var agents []*objects.Object
 	for _, label := range []string{"", "big", "big", "small", "QUERYERROR-big", "QUERYERROR-small"} {
 		agents = append(agents, labelled(t, machineText, label))
 	}

@@ -10,13 +10,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // clusterMemory is what is known of the cluster behind a ClusterDeployment.
 type clusterMemory struct {
 	id        string // of the service's cluster; "" until there is one
 	raw       string // as the service last printed it
-	rest      *restCluster
+	rest      *assisted.Cluster
 	manifests string    // fingerprint of the manifests that were sent
 	tried     time.Time // when the installation was last asked for
 	stall     stall
@@ -34,31 +36,31 @@ func (h *hub) cluster(k key) *clusterMemory {
 // pair is a ClusterDeployment with its AgentClusterInstall.
 type pair struct {
 	key     key
-	cd, aci *object
-	deploy  deploymentSpec
-	install installSpec
+	cd, aci *objects.Object
+	deploy  objects.DeploymentSpec
+	install objects.InstallSpec
 }
 
 // pairOf finds what belongs to a ClusterDeployment. It is nil where that is not
 // ours, or its AgentClusterInstall is not there.
 func (h *hub) pairOf(k key) (*pair, error) {
-	cd := h.store.get(kindCluster, k.space, k.id)
+	cd := h.store.get(objects.KindCluster, k.space, k.id)
 	if cd == nil {
 		return nil, nil
 	}
-	deploy, err := readSpec[deploymentSpec](cd)
+	deploy, err := objects.Spec[objects.DeploymentSpec](cd)
 	if err != nil {
 		return nil, err
 	}
 	ref := deploy.ClusterInstallRef
-	if ref == nil || ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(kindInstall) {
+	if ref == nil || ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(objects.KindInstall) {
 		return nil, nil
 	}
-	aci := h.store.get(kindInstall, k.space, ref.Name)
+	aci := h.store.get(objects.KindInstall, k.space, ref.Name)
 	if aci == nil {
 		return nil, nil
 	}
-	install, err := readSpec[installSpec](aci)
+	install, err := objects.Spec[objects.InstallSpec](aci)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func (h *hub) pairOf(k key) (*pair, error) {
 // reconcileCluster makes a cluster of the service out of a ClusterDeployment and
 // its AgentClusterInstall, drives it, and reports on it.
 func (h *hub) reconcileCluster(ctx context.Context, k key) error {
-	cd := h.store.get(kindCluster, k.space, k.id)
+	cd := h.store.get(objects.KindCluster, k.space, k.id)
 	if cd == nil {
 		delete(h.clusters, k)
 		return nil
@@ -85,7 +87,7 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	}
 	m := h.cluster(k)
 	fault := h.syncCluster(ctx, m, p)
-	if fault != nil && !isInput(fault) {
+	if fault != nil && !assisted.IsInput(fault) {
 		h.later(k, retryAfter)
 	}
 	if m.rest != nil {
@@ -104,19 +106,19 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 
 // claim puts finalizers and the owner onto a pair.
 func (h *hub) claim(ctx context.Context, p *pair) error {
-	if addFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
-		made, err := h.store.update(ctx, kindInstall, asPrinted(kindInstall, p.aci))
+	if objects.AddFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
+		made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
 		if err != nil {
 			return err
 		}
 		p.aci = made
 	}
-	added := addFinalizer(p.cd, hubapi.FinalizerClusterDeployment)
+	added := objects.AddFinalizer(p.cd, hubapi.FinalizerClusterDeployment)
 	if h.config.Hive {
-		added = addFinalizer(p.cd, hubapi.FinalizerHive) || added
+		added = objects.AddFinalizer(p.cd, hubapi.FinalizerHive) || added
 	}
 	if added {
-		made, err := h.store.update(ctx, kindCluster, asPrinted(kindCluster, p.cd))
+		made, err := h.store.update(ctx, objects.KindCluster, objects.AsPrinted(objects.KindCluster, p.cd))
 		if err != nil {
 			return err
 		}
@@ -134,7 +136,7 @@ func (h *hub) own(ctx context.Context, p *pair) error {
 		}
 	}
 	p.aci.SetOwnerReferences(append(p.aci.GetOwnerReferences(), ownerOf(p.cd, false)))
-	made, err := h.store.update(ctx, kindInstall, asPrinted(kindInstall, p.aci))
+	made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
 	if err == nil {
 		p.aci = made
 	}
@@ -144,28 +146,28 @@ func (h *hub) own(ctx context.Context, p *pair) error {
 // reconcileInstall reports on an AgentClusterInstall that has no cluster, and
 // lets go of one that is being deleted.
 func (h *hub) reconcileInstall(ctx context.Context, k key) error {
-	aci := h.store.get(kindInstall, k.space, k.id)
+	aci := h.store.get(objects.KindInstall, k.space, k.id)
 	if aci == nil {
 		return nil
 	}
-	spec, err := readSpec[installSpec](aci)
+	spec, err := objects.Spec[objects.InstallSpec](aci)
 	if err != nil {
 		return err
 	}
-	owner := key{kindCluster, k.space, spec.ClusterDeploymentRef.Name}
+	owner := key{objects.KindCluster, k.space, spec.ClusterDeploymentRef.Name}
 	if aci.GetDeletionTimestamp() != nil {
 		return h.releaseInstall(ctx, owner, aci)
 	}
-	if h.store.get(kindCluster, owner.space, owner.id) != nil {
+	if h.store.get(objects.KindCluster, owner.space, owner.id) != nil {
 		h.queue.add(owner)
 		return nil
 	}
-	if addFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
-		if aci, err = h.store.update(ctx, kindInstall, asPrinted(kindInstall, aci)); err != nil {
+	if objects.AddFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
+		if aci, err = h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, aci)); err != nil {
 			return err
 		}
 	}
-	missing := inputFault("ClusterDeployment with name '%s' in namespace '%s' not found", owner.id, owner.space)
+	missing := assisted.InputFault("ClusterDeployment with name '%s' in namespace '%s' not found", owner.id, owner.space)
 	return h.reportMissing(ctx, aci, missing)
 }
 
@@ -179,7 +181,7 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 	if err := h.adopt(ctx, m, p); err != nil {
 		return err
 	}
-	if m.id == "" && p.deploy.installed() {
+	if m.id == "" && p.deploy.IsInstalled() {
 		return h.importCluster(ctx, m, p)
 	}
 	if m.rest != nil && !draft(m.rest.Status) {
@@ -211,8 +213,8 @@ func draft(state string) bool {
 }
 
 func (h *hub) createCluster(ctx context.Context, m *clusterMemory, in *clusterInputs) error {
-	var made restCluster
-	if err := h.backend.do(ctx, "POST", "/v2/clusters", in.create(), &made); err != nil {
+	var made assisted.Cluster
+	if err := h.backend.Do(ctx, "POST", "/v2/clusters", in.create(), &made); err != nil {
 		return err
 	}
 	m.id = made.ID
@@ -222,7 +224,7 @@ func (h *hub) createCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 // adopt finds the cluster that a former run of the controllers had made.
 func (h *hub) adopt(ctx context.Context, m *clusterMemory, p *pair) error {
 	if m.id == "" {
-		if m.id = queryOf(nested(p.aci, "status", "debugInfo", "eventsURL"), "cluster_id"); m.id == "" {
+		if m.id = queryOf(objects.Nested(p.aci, "status", "debugInfo", "eventsURL"), "cluster_id"); m.id == "" {
 			return nil
 		}
 	}
@@ -230,7 +232,7 @@ func (h *hub) adopt(ctx context.Context, m *clusterMemory, p *pair) error {
 		return nil
 	}
 	err := h.readCluster(ctx, m)
-	if isGone(err) {
+	if assisted.IsGone(err) {
 		*m = clusterMemory{}
 		return nil
 	}
@@ -239,11 +241,11 @@ func (h *hub) adopt(ctx context.Context, m *clusterMemory, p *pair) error {
 
 // readCluster reads a cluster of the service as it is now.
 func (h *hub) readCluster(ctx context.Context, m *clusterMemory) error {
-	data, err := h.backend.raw(ctx, "GET", "/v2/clusters/"+m.id+"?exclude-hosts=true", nil)
+	data, err := h.backend.Raw(ctx, "GET", "/v2/clusters/"+m.id+"?exclude-hosts=true", nil)
 	if err != nil {
 		return err
 	}
-	var c restCluster
+	var c assisted.Cluster
 	if err := json.Unmarshal(data, &c); err != nil {
 		return err
 	}
@@ -256,7 +258,7 @@ func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 	if len(changed) == 0 {
 		return nil
 	}
-	if err := h.backend.do(ctx, "PATCH", "/v2/clusters/"+m.id, changed, nil); err != nil {
+	if err := h.backend.Do(ctx, "PATCH", "/v2/clusters/"+m.id, changed, nil); err != nil {
 		return err
 	}
 	return h.readCluster(ctx, m)

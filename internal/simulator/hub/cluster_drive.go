@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // startPause is the least time between two attempts to start an installation:
@@ -28,7 +31,7 @@ func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error)
 		if err := h.publish(ctx, m, p, true); err != nil {
 			return err
 		}
-		if p.deploy.installed() || reasonOf(p.aci, "Completed") == "InstallationCompleted" {
+		if p.deploy.IsInstalled() || condition.ReasonOf(p.aci, "Completed") == "InstallationCompleted" {
 			return h.takeHosts(ctx, m, p)
 		}
 		h.queue.add(p.key) // as soon as the status says that it is installed
@@ -37,16 +40,16 @@ func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error)
 }
 
 // view is what the conditions of a pair are derived from.
-func (h *hub) view(m *clusterMemory, p *pair) *clusterView {
-	v := &clusterView{
-		state: m.rest.Status, info: m.rest.StatusInfo, checks: checksOf(m.rest.ValidationsInfo),
-		held: p.install.HoldInstallation, want: p.install.wanted(),
+func (h *hub) view(m *clusterMemory, p *pair) *condition.ClusterView {
+	v := &condition.ClusterView{
+		State: m.rest.Status, Info: m.rest.StatusInfo, Checks: assisted.ChecksOf(m.rest.ValidationsInfo),
+		Held: p.install.HoldInstallation, Want: p.install.Wanted(),
 	}
-	if v.state == "adding-hosts" {
-		v.info = "Cluster is installed"
+	if v.State == "adding-hosts" {
+		v.Info = "Cluster is installed"
 	}
 	if m.rest.Preparation != nil {
-		v.preparation, v.trouble = m.rest.Preparation.Status, m.rest.Preparation.Reason
+		v.Preparation, v.Trouble = m.rest.Preparation.Status, m.rest.Preparation.Reason
 	}
 	for _, host := range h.hosts {
 		if host.ClusterID == m.id {
@@ -54,7 +57,7 @@ func (h *hub) view(m *clusterMemory, p *pair) *clusterView {
 		}
 	}
 	if m.stall.stands(h.config.Trouble.UnsyncedAgents, v, p) {
-		v.unsynced = v.want.sum()
+		v.Unsynced = v.Want.Sum()
 	}
 	return v
 }
@@ -62,24 +65,24 @@ func (h *hub) view(m *clusterMemory, p *pair) *clusterView {
 // count adds a host to what is there. One without an Agent yet is registered, and not
 // approved. Only an Agent that says that its spec was not taken is unsynced, and not one of
 // which nothing is said yet.
-func (h *hub) count(v *clusterView, host *restHost) {
-	switch host.role() {
+func (h *hub) count(v *condition.ClusterView, host *assisted.Host) {
+	switch host.EffectiveRole() {
 	case "master":
-		v.registered.masters++
+		v.Registered.Masters++
 	case "arbiter":
-		v.registered.arbiters++
+		v.Registered.Arbiters++
 	default:
-		v.registered.workers++
+		v.Registered.Workers++
 	}
 	agent := h.agentOf(host)
 	if agent == nil {
 		return
 	}
 	if approved, _, _ := unstructured.NestedBool(agent.Object, "spec", "approved"); approved {
-		v.approved++
+		v.Approved++
 	}
-	if statusOfCondition(agent, "SpecSynced") == no {
-		v.unsynced++
+	if statusOfCondition(agent, "SpecSynced") == condition.False {
+		v.Unsynced++
 	}
 }
 
@@ -92,8 +95,8 @@ type stall struct {
 }
 
 // stands tells whether the cluster stalls now.
-func (s *stall) stands(wanted bool, v *clusterView, p *pair) bool {
-	if !wanted || s.over || v.held || !v.startable() {
+func (s *stall) stands(wanted bool, v *condition.ClusterView, p *pair) bool {
+	if !wanted || s.over || v.Held || !v.Startable() {
 		return false
 	}
 	now := fmt.Sprint(p.aci.GetAnnotations(), p.aci.GetLabels(), p.aci.Object["spec"])
@@ -108,7 +111,7 @@ func (s *stall) stands(wanted bool, v *clusterView, p *pair) bool {
 // somebody holds it.
 func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	held := p.install.HoldInstallation || p.cd.GetAnnotations()[hubapi.AnnotationReconcilePause] == yesText
-	if held || !h.view(m, p).startable() {
+	if held || !h.view(m, p).Startable() {
 		return nil
 	}
 	if since := h.clock.Now().Sub(m.tried); since < startPause {
@@ -120,7 +123,7 @@ func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 		return err
 	}
 	m.tried = h.clock.Now()
-	if err := h.backend.do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/install", nil, nil); err != nil {
+	if err := h.backend.Do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/install", nil, nil); err != nil {
 		h.logf("%s cannot be started: %v", p.key, err)
 		h.later(p.key, startPause)
 		return h.readCluster(ctx, m)
@@ -139,7 +142,7 @@ func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 		if host.ClusterID != m.id || seen == nil {
 			continue
 		}
-		agent, err := h.store.live(ctx, kindAgent, seen.GetNamespace(), seen.GetName())
+		agent, err := h.store.live(ctx, objects.KindAgent, seen.GetNamespace(), seen.GetName())
 		if err != nil {
 			return false, err
 		}
@@ -150,25 +153,9 @@ func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 
 // takeHosts makes an installed cluster one that hosts are added to.
 func (h *hub) takeHosts(ctx context.Context, m *clusterMemory, p *pair) error {
-	if err := h.backend.do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/allow-add-hosts", nil, nil); err != nil {
+	if err := h.backend.Do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/allow-add-hosts", nil, nil); err != nil {
 		return err
 	}
 	h.logf("%s takes more hosts", p.key)
 	return h.readCluster(ctx, m)
-}
-
-// conditionOf finds a condition of an object; nil where there is none.
-func conditionOf(o *object, kind string) map[string]any {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	for _, c := range list {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			return m
-		}
-	}
-	return nil
-}
-
-func reasonOf(o *object, kind string) string {
-	reason, _ := conditionOf(o, kind)["reason"].(string)
-	return reason
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 )
 
 // importCluster makes a cluster of the service for one that is installed
@@ -34,8 +35,8 @@ func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) erro
 	if id != "" {
 		body["openshift_cluster_id"] = id
 	}
-	var made restCluster
-	if err := h.backend.do(ctx, "POST", "/v2/clusters/import", body, &made); err != nil {
+	var made assisted.Cluster
+	if err := h.backend.Do(ctx, "POST", "/v2/clusters/import", body, &made); err != nil {
 		return err
 	}
 	m.id = made.ID

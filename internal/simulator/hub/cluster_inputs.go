@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -19,7 +22,7 @@ func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 	in := &clusterInputs{name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer]}
 	var err error
 	if p.deploy.PullSecretRef == nil || p.deploy.PullSecretRef.Name == "" {
-		return nil, inputFault("missing pull secret: ClusterDeployment %s/%s names none", p.key.space, p.key.id)
+		return nil, assisted.InputFault("missing pull secret: ClusterDeployment %s/%s names none", p.key.space, p.key.id)
 	}
 	if in.pullSecret, err = h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {
 		return nil, err
@@ -28,12 +31,12 @@ func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 		return nil, err
 	}
 	if ref := p.install.MirrorRegistryRef; ref != nil {
-		if _, err := h.configMap(ctx, orElse(ref.Namespace, p.key.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+		if _, err := h.configMap(ctx, cmp.Or(ref.Namespace, p.key.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
 			return nil, err
 		}
 	}
 	if e := p.install.IgnitionEndpoint; e != nil && e.CACertificateReference != nil {
-		if in.endpointCA, err = h.secretText(ctx, orElse(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
+		if in.endpointCA, err = h.secretText(ctx, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
 			return nil, err
 		}
 	}
@@ -49,21 +52,21 @@ func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error
 func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
 	all, err := h.secret(ctx, space, name)
 	if apierrors.IsNotFound(err) {
-		return "", inputFault("Failed to find secret %s: secrets %q not found", name, name)
+		return "", assisted.InputFault("Failed to find secret %s: secrets %q not found", name, name)
 	}
 	if err != nil {
 		return "", err
 	}
 	data, ok := all[field]
 	if !ok {
-		return "", inputFault("secret %s did not contain key %s", name, field)
+		return "", assisted.InputFault("secret %s did not contain key %s", name, field)
 	}
 	return string(data), nil
 }
 
 // secret reads a Secret.
 func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte, error) {
-	o, err := h.store.read(ctx, kindSecret, space, name)
+	o, err := h.store.read(ctx, objects.KindSecret, space, name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +74,14 @@ func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte
 	if err := convert(o, &secret); err != nil {
 		return nil, err
 	}
-	return secret.Data, h.stamp(ctx, kindSecret, o)
+	return secret.Data, h.stamp(ctx, objects.KindSecret, o)
 }
 
 // configMap reads a key of a ConfigMap; without a key, it reads all of them.
 func (h *hub) configMap(ctx context.Context, space, name, field string) (map[string]string, error) {
-	o, err := h.store.read(ctx, kindConfigMap, space, name)
+	o, err := h.store.read(ctx, objects.KindConfigMap, space, name)
 	if apierrors.IsNotFound(err) {
-		return nil, inputFault("Failed to find configmap %s: configmaps %q not found", name, name)
+		return nil, assisted.InputFault("Failed to find configmap %s: configmaps %q not found", name, name)
 	}
 	if err != nil {
 		return nil, err
@@ -87,12 +90,12 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 	if err := convert(o, &config); err != nil {
 		return nil, err
 	}
-	if err := h.stamp(ctx, kindConfigMap, o); err != nil {
+	if err := h.stamp(ctx, objects.KindConfigMap, o); err != nil {
 		return nil, err
 	}
 	if field != "" {
 		if _, ok := config.Data[field]; !ok {
-			return nil, inputFault("configmap %s did not contain key %s", name, field)
+			return nil, assisted.InputFault("configmap %s did not contain key %s", name, field)
 		}
 	}
 	for k, v := range config.BinaryData {
@@ -106,9 +109,9 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 
 // stamp marks an object that the service reads, in two writes as the service
 // does: to be backed up, and to be watched.
-func (h *hub) stamp(ctx context.Context, k kind, o *object) error {
+func (h *hub) stamp(ctx context.Context, k objects.Kind, o *objects.Object) error {
 	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
-		labels, changed := setMark(o.GetLabels(), label, yesText)
+		labels, changed := objects.SetMark(o.GetLabels(), label, yesText)
 		if !changed {
 			continue
 		}
@@ -128,16 +131,16 @@ const yesText = "true"
 func (h *hub) release(p *pair) (versions.Release, error) {
 	ref := p.install.ImageSetRef
 	if ref == nil || ref.Name == "" {
-		return versions.Release{}, inputFault("missing ImageSetRef for cluster that is not installed")
+		return versions.Release{}, assisted.InputFault("missing ImageSetRef for cluster that is not installed")
 	}
-	set := h.store.get(kindImageSet, "", ref.Name)
+	set := h.store.get(objects.KindImageSet, "", ref.Name)
 	if set == nil {
-		return versions.Release{}, inputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
+		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
 	}
-	image := nested(set, "spec", "releaseImage")
+	image := objects.Nested(set, "spec", "releaseImage")
 	release, ok := releaseOf(image)
 	if !ok {
-		return versions.Release{}, inputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
+		return versions.Release{}, assisted.InputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
 	}
 	return release, nil
 }
@@ -169,23 +172,24 @@ func releaseOf(image string) (versions.Release, bool) {
 
 // updateByAnnotation sends what is said in annotations: changes of the
 // install-config, and validations that are not to hinder.
-func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *object) error {
+func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *objects.Object) error {
 	notes := aci.GetAnnotations()
 	changed := false
 	if want := notes[hubapi.AnnotationInstallConfigOverrides]; want != m.rest.Overrides {
-		if err := h.backend.do(ctx, "PATCH", "/v2/clusters/"+m.id+"/install-config", want, nil); err != nil {
+		if err := h.backend.Do(ctx, "PATCH", "/v2/clusters/"+m.id+"/install-config", want, nil); err != nil {
 			return err
 		}
 		changed = true
 	}
-	want := restIgnored{Cluster: ignoredList(notes, hubapi.AnnotationIgnoredClusterValidations), Host: ignoredList(notes, hubapi.AnnotationIgnoredHostValidations)}
-	var have restIgnored
+	want := assisted.Ignored{Cluster: ignoredList(notes, hubapi.AnnotationIgnoredClusterValidations),
+		Host: ignoredList(notes, hubapi.AnnotationIgnoredHostValidations)}
+	var have assisted.Ignored
 	path := "/v2/clusters/" + m.id + "/ignored-validations"
-	if err := h.backend.do(ctx, "GET", path, nil, &have); err != nil {
+	if err := h.backend.Do(ctx, "GET", path, nil, &have); err != nil {
 		return err
 	}
 	if !sameList(want.Cluster, have.Cluster) || !sameList(want.Host, have.Host) {
-		if err := h.backend.do(ctx, "PUT", path, want, nil); err != nil {
+		if err := h.backend.Do(ctx, "PUT", path, want, nil); err != nil {
 			return err
 		}
 		changed = true
@@ -218,13 +222,6 @@ func ignoredList(notes map[string]string, name string) string {
 
 func sameList(a, b string) bool { return a == b || (a == "" || a == "[]") && (b == "" || b == "[]") }
 
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 // queryOf reads a parameter of a URL.
 func queryOf(address, name string) string {
 	parsed, err := url.Parse(address)
@@ -235,7 +232,7 @@ func queryOf(address, name string) string {
 }
 
 // ownerOf refers to an object as the owner of another.
-func ownerOf(o *object, block bool) metav1.OwnerReference {
+func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 	ref := metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID()}
 	if block {
 		ref.BlockOwnerDeletion = &block

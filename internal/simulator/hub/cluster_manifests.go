@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 )
 
 // manifestFolder is where the manifests of ConfigMaps go.
@@ -21,7 +23,7 @@ const manifestRetry = time.Minute
 func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) error {
 	files, err := h.readManifests(ctx, p)
 	if err != nil {
-		if isInput(err) {
+		if assisted.IsInput(err) {
 			h.later(p.key, manifestRetry)
 		}
 		return err
@@ -35,20 +37,20 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 		Folder string `json:"folder"`
 		Name   string `json:"file_name"`
 	}
-	if err := h.backend.do(ctx, "GET", base, nil, &have); err != nil {
+	if err := h.backend.Do(ctx, "GET", base, nil, &have); err != nil {
 		return err
 	}
 	for _, old := range have {
 		if _, wanted := files[old.Name]; !wanted && old.Folder == manifestFolder {
 			query := url.Values{"folder": {old.Folder}, "file_name": {old.Name}}
-			if err := h.backend.do(ctx, "DELETE", base+"?"+query.Encode(), nil, nil); err != nil {
+			if err := h.backend.Do(ctx, "DELETE", base+"?"+query.Encode(), nil, nil); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		body := map[string]any{"folder": manifestFolder, "file_name": name, "content": base64.StdEncoding.EncodeToString([]byte(files[name]))}
-		if err := h.backend.do(ctx, "POST", base, body, nil); err != nil {
+		if err := h.backend.Do(ctx, "POST", base, body, nil); err != nil {
 			return err
 		}
 	}
@@ -59,14 +61,14 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 // readManifests reads the files of all ConfigMaps, in which no name may come twice.
 func (h *hub) readManifests(ctx context.Context, p *pair) (map[string]string, error) {
 	files := map[string]string{}
-	for _, name := range p.install.manifests() {
+	for _, name := range p.install.Manifests() {
 		data, err := h.configMap(ctx, p.key.space, name, "")
 		if err != nil {
 			return nil, err
 		}
 		for name, content := range data {
 			if _, twice := files[name]; twice {
-				return nil, inputFault("Conflict in manifest names: %s is not unique", name)
+				return nil, assisted.InputFault("Conflict in manifest names: %s is not unique", name)
 			}
 			files[name] = content
 		}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -8,13 +9,15 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // clusterInputs is everything that a cluster of the service is made from.
 type clusterInputs struct {
 	name, domain string
-	spec         installSpec
+	spec         objects.InstallSpec
 	release      versions.Release
 	pullSecret   string
 	endpointCA   string
@@ -26,8 +29,8 @@ func (in *clusterInputs) params() map[string]any {
 	s := &in.spec
 	p := map[string]any{
 		"name": in.name, "base_dns_domain": in.domain, "ssh_public_key": s.SSHPublicKey,
-		"hyperthreading": s.hyperthreading(), "schedulable_masters": s.MastersSchedulable,
-		"api_vips": addresses(vips(s.APIVIPs, s.APIVIP)), "ingress_vips": addresses(vips(s.IngressVIPs, s.IngressVIP)),
+		"hyperthreading": s.Hyperthreading(), "schedulable_masters": s.MastersSchedulable,
+		"api_vips": addresses(objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": addresses(objects.Vips(s.IngressVIPs, s.IngressVIP)),
 		"tags":                in.consumer,
 		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
 	}
@@ -41,7 +44,7 @@ func (in *clusterInputs) params() map[string]any {
 	in.addNetworks(p)
 	in.addPlatform(p)
 	if e := s.DiskEncryption; e != nil {
-		p["disk_encryption"] = map[string]any{"tang_servers": e.TangServers, "enable_on": orElse(e.EnableOn, "none"), "mode": orElse(e.Mode, "tpmv2")}
+		p["disk_encryption"] = map[string]any{"tang_servers": e.TangServers, "enable_on": cmp.Or(e.EnableOn, "none"), "mode": cmp.Or(e.Mode, "tpmv2")}
 	}
 	if e := s.IgnitionEndpoint; e != nil {
 		p["ignition_endpoint"] = map[string]any{"url": e.URL, "ca_certificate": in.endpointCA}
@@ -86,7 +89,7 @@ func (in *clusterInputs) addNetworks(p map[string]any) {
 
 func (in *clusterInputs) addPlatform(p map[string]any) {
 	s := &in.spec
-	if s.single() {
+	if s.Single() {
 		p["high_availability_mode"], p["user_managed_networking"] = "None", true
 		delete(p, "api_vips")
 		delete(p, "ingress_vips")
@@ -97,7 +100,7 @@ func (in *clusterInputs) addPlatform(p map[string]any) {
 			delete(p, "ingress_vips")
 		}
 	}
-	kind := platforms()[s.PlatformType]
+	kind := objects.Platforms()[s.PlatformType]
 	if kind == "" {
 		return
 	}
@@ -135,7 +138,7 @@ func (in *clusterInputs) create() map[string]any {
 // update are the parameters in which a cluster differs from what its objects
 // ask for; empty where there are none. Both are compared as JSON prints them,
 // and of the cluster only what the objects speak of.
-func (in *clusterInputs) update(have *restCluster) map[string]any {
+func (in *clusterInputs) update(have *assisted.Cluster) map[string]any {
 	want := in.params()
 	delete(want, "high_availability_mode") // is not to be changed
 	now := plain(have)

@@ -7,6 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // specSyncedText is what SpecSynced says of an AgentClusterInstall that is in
@@ -18,31 +22,31 @@ func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, faul
 	status := statusOf(p.aci)
 	conditions, _, _ := unstructured.NestedSlice(p.aci.Object, "status", "conditions")
 	now := h.clock.Now()
-	conditions = setConditions(conditions, []condition{specSynced(fault, specSyncedText)}, now, true)
+	conditions = condition.Set(conditions, []condition.Condition{condition.SpecSynced(fault, specSyncedText)}, now, true)
 	if m.rest == nil {
-		conditions = setConditions(conditions, noCluster(), now, true)
+		conditions = condition.Set(conditions, condition.NoCluster(), now, true)
 		status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
 		status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
 	} else {
 		view := h.view(m, p)
-		conditions = setConditions(conditions, view.conditions(), now, true)
+		conditions = condition.Set(conditions, view.Conditions(), now, true)
 		h.describeCluster(status, m, view)
 	}
 	status["conditions"] = conditions
-	return h.writeStatus(ctx, kindInstall, p.aci, status)
+	return h.writeStatus(ctx, objects.KindInstall, p.aci, status)
 }
 
 // reportMissing writes the status of an AgentClusterInstall that has no
 // ClusterDeployment.
-func (h *hub) reportMissing(ctx context.Context, aci *object, fault error) error {
+func (h *hub) reportMissing(ctx context.Context, aci *objects.Object, fault error) error {
 	status := statusOf(aci)
 	conditions, _, _ := unstructured.NestedSlice(aci.Object, "status", "conditions")
 	now := h.clock.Now()
-	conditions = setConditions(conditions, []condition{specSynced(fault, specSyncedText)}, now, true)
-	status["conditions"] = setConditions(conditions, noCluster(), now, true)
+	conditions = condition.Set(conditions, []condition.Condition{condition.SpecSynced(fault, specSyncedText)}, now, true)
+	status["conditions"] = condition.Set(conditions, condition.NoCluster(), now, true)
 	status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
 	status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
-	return h.writeStatus(ctx, kindInstall, aci, status)
+	return h.writeStatus(ctx, objects.KindInstall, aci, status)
 }
 
 func orMap(have any, other map[string]any) any {
@@ -53,13 +57,13 @@ func orMap(have any, other map[string]any) any {
 }
 
 // describeCluster puts what the service says of a cluster into the status.
-func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *clusterView) {
+func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *condition.ClusterView) {
 	c := m.rest
 	debug := map[string]any{
-		"eventsURL": h.openCluster(h.backend.url+restBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status, "stateInfo": view.info,
+		"eventsURL": h.openCluster(h.backend.Url+assisted.RestBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status, "stateInfo": view.Info,
 	}
 	if h.hasLogs(c) {
-		debug["logsURL"] = h.openCluster(h.backend.url+restBase+"/v2/clusters/"+c.ID+"/logs", c.ID)
+		debug["logsURL"] = h.openCluster(h.backend.Url+assisted.RestBase+"/v2/clusters/"+c.ID+"/logs", c.ID)
 	}
 	status["debugInfo"] = debug
 	total := int64(0)
@@ -70,7 +74,7 @@ func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *clu
 	status["userManagedNetworking"] = c.UserManaged
 	set(status, "connectivityMajorityGroups", c.ConnectivityGroups)
 	if c.Platform != nil {
-		set(status, "platformType", platformWord(c.Platform.Type))
+		set(status, "platformType", objects.PlatformWord(c.Platform.Type))
 	}
 	setAddresses(status, "apiVIP", c.APIVIPs)
 	setAddresses(status, "ingressVIP", c.IngressVIPs)
@@ -83,19 +87,19 @@ func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *clu
 }
 
 // hasLogs tells whether anybody of the cluster has sent logs.
-func (h *hub) hasLogs(c *restCluster) bool {
+func (h *hub) hasLogs(c *assisted.Cluster) bool {
 	if c.ControllerLogsAt.Unix() > 0 {
 		return true
 	}
 	for _, host := range h.hosts {
-		if host.ClusterID == c.ID && host.hasLogs() {
+		if host.ClusterID == c.ID && hasLogs(host) {
 			return true
 		}
 	}
 	return false
 }
 
-func (h *restHost) hasLogs() bool { return h.LogsAt.Unix() > 0 }
+func hasLogs(h *assisted.Host) bool { return h.LogsAt.Unix() > 0 }
 
 func set(status map[string]any, name, text string) {
 	delete(status, name)
@@ -112,7 +116,7 @@ func setList(status map[string]any, name string, list []any) {
 }
 
 // setAddresses writes addresses as the list and, the first of them, by itself.
-func setAddresses(status map[string]any, name string, list []restAddress) {
+func setAddresses(status map[string]any, name string, list []assisted.Address) {
 	delete(status, name)
 	all := []any{}
 	for _, a := range list {
@@ -135,7 +139,7 @@ func setChecks(status map[string]any, text string) {
 }
 
 // statusOf is an object's status, to be changed.
-func statusOf(o *object) map[string]any {
+func statusOf(o *objects.Object) map[string]any {
 	status, _, _ := unstructured.NestedMap(o.Object, "status")
 	if status == nil {
 		status = map[string]any{}
@@ -144,7 +148,7 @@ func statusOf(o *object) map[string]any {
 }
 
 // writeStatus writes a status if it is another one.
-func (h *hub) writeStatus(ctx context.Context, k kind, o *object, status map[string]any) error {
+func (h *hub) writeStatus(ctx context.Context, k objects.Kind, o *objects.Object, status map[string]any) error {
 	old, _, _ := unstructured.NestedMap(o.Object, "status")
 	if reflect.DeepEqual(plain(old), plain(status)) {
 		return nil

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // TestUnsyncedAgents: only an Agent that says that its spec was not taken holds a cluster
@@ -19,17 +22,17 @@ func TestUnsyncedAgents(t *testing.T) {
 		"taken":           {[]any{map[string]any{"type": "SpecSynced", "status": "True"}}, 0, 1},
 		"not taken":       {[]any{map[string]any{"type": "SpecSynced", "status": "False"}}, 1, 1},
 	} {
-		env := key{kindInfraEnv, "lab", "lab"}
-		h := &hub{infraEnvs: map[key]*infraEnvMemory{env: {id: "e"}}, store: &store{written: map[key]*object{}}}
+		env := key{objects.KindInfraEnv, "lab", "lab"}
+		h := &hub{infraEnvs: map[key]*infraEnvMemory{env: {id: "e"}}, store: &store{written: map[key]*objects.Object{}}}
 		if row.conditions != nil {
-			agent := &object{Object: map[string]any{"spec": map[string]any{"approved": true}, "status": map[string]any{"conditions": row.conditions}}}
+			agent := &objects.Object{Object: map[string]any{"spec": map[string]any{"approved": true}, "status": map[string]any{"conditions": row.conditions}}}
 			agent.SetAPIVersion(hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall)
 			agent.SetResourceVersion("1")
-			h.store.written[key{kindAgent, "lab", "h"}] = agent
+			h.store.written[key{objects.KindAgent, "lab", "h"}] = agent
 		}
-		v := &clusterView{}
-		h.count(v, &restHost{ID: "h", InfraEnvID: "e", Role: "master"})
-		if v.unsynced != row.unsynced || v.approved != row.approved || v.registered.masters != 1 {
+		v := &condition.ClusterView{}
+		h.count(v, &assisted.Host{ID: "h", InfraEnvID: "e", Role: "master"})
+		if v.Unsynced != row.unsynced || v.Approved != row.approved || v.Registered.Masters != 1 {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

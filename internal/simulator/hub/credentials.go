@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // publish puts what opens the cluster into Secrets, and its names into the
@@ -37,7 +38,7 @@ func (h *hub) publish(ctx context.Context, m *clusterMemory, p *pair, done bool)
 	if err := unstructured.SetNestedMap(p.aci.Object, merged, "spec", "clusterMetadata"); err != nil {
 		return err
 	}
-	made, err := h.store.update(ctx, kindInstall, asPrinted(kindInstall, p.aci))
+	made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
 	if err == nil {
 		p.aci = made
 	}
@@ -45,19 +46,19 @@ func (h *hub) publish(ctx context.Context, m *clusterMemory, p *pair, done bool)
 }
 
 func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, name string) error {
-	if h.store.get(kindSecret, p.key.space, name) != nil {
+	if h.store.get(objects.KindSecret, p.key.space, name) != nil {
 		return nil
 	}
 	var said struct{ Username, Password string }
-	if err := h.backend.do(ctx, "GET", "/v2/clusters/"+m.id+"/credentials", nil, &said); err != nil {
+	if err := h.backend.Do(ctx, "GET", "/v2/clusters/"+m.id+"/credentials", nil, &said); err != nil {
 		return err
 	}
-	_, err := h.store.create(ctx, kindSecret, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}))
+	_, err := h.store.create(ctx, objects.KindSecret, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}))
 	return err
 }
 
 func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name string, done bool) error {
-	secret := h.store.get(kindSecret, p.key.space, name)
+	secret := h.store.get(objects.KindSecret, p.key.space, name)
 	if secret != nil && !done {
 		return nil
 	}
@@ -65,34 +66,34 @@ func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name
 	if done {
 		file = "kubeconfig"
 	}
-	data, err := h.backend.raw(ctx, "GET", "/v2/clusters/"+m.id+"/downloads/credentials?file_name="+file, nil)
+	data, err := h.backend.Raw(ctx, "GET", "/v2/clusters/"+m.id+"/downloads/credentials?file_name="+file, nil)
 	if err != nil {
 		return err
 	}
 	if secret == nil {
-		_, err := h.store.create(ctx, kindSecret, secretOf(p, name, "kubeconfig", map[string]string{"kubeconfig": string(data)}))
+		_, err := h.store.create(ctx, objects.KindSecret, secretOf(p, name, "kubeconfig", map[string]string{"kubeconfig": string(data)}))
 		return err
 	}
-	if err := h.stamp(ctx, kindSecret, secret); err != nil {
+	if err := h.stamp(ctx, objects.KindSecret, secret); err != nil {
 		return err
 	}
-	if nested(secret, "data", "kubeconfig") == base64.StdEncoding.EncodeToString(data) {
+	if objects.Nested(secret, "data", "kubeconfig") == base64.StdEncoding.EncodeToString(data) {
 		return nil
 	}
 	if err := unstructured.SetNestedField(secret.Object, base64.StdEncoding.EncodeToString(data), "data", "kubeconfig"); err != nil {
 		return err
 	}
-	_, err = h.store.update(ctx, kindSecret, secret)
+	_, err = h.store.update(ctx, objects.KindSecret, secret)
 	return err
 }
 
 // secretOf is a Secret of a cluster, as Hive's contract has it.
-func secretOf(p *pair, name, kind string, data map[string]string) *object {
+func secretOf(p *pair, name, kind string, data map[string]string) *objects.Object {
 	encoded := map[string]any{}
 	for field, text := range data {
 		encoded[field] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	secret := &object{Object: map[string]any{"apiVersion": "v1", "kind": string(kindSecret), "type": "Opaque", "data": encoded}}
+	secret := &objects.Object{Object: map[string]any{"apiVersion": "v1", "kind": string(objects.KindSecret), "type": "Opaque", "data": encoded}}
 	secret.SetName(name)
 	secret.SetNamespace(p.key.space)
 	secret.SetLabels(map[string]string{hubapi.LabelHiveClusterDeployment: p.key.id, hubapi.LabelHiveSecretType: kind})

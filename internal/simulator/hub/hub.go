@@ -11,6 +11,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // Config says what hub is simulated.
@@ -70,13 +72,13 @@ type hub struct {
 	config  Config
 	clock   clock.Clock
 	store   *store
-	backend *backend
+	backend *assisted.Client
 	queue   *queue
 	logf    func(string, ...any)
 
 	clusters  map[key]*clusterMemory // by ClusterDeployment
 	infraEnvs map[key]*infraEnvMemory
-	hosts     map[string]*restHost      // by id, as last seen
+	hosts     map[string]*assisted.Host // by id, as last seen
 	left      map[string]map[string]any // by host, the cluster that it was taken out of
 	passed    map[string]int64          // by host, the generation of its Agent that the service knows
 	seen      int                       // events of the service that were read
@@ -91,13 +93,13 @@ type hub struct {
 // Run simulates the hub until ctx ends. It returns an error where it could not
 // begin, or the context's cause.
 func Run(ctx context.Context, c Config) error {
-	service, err := newBackend(c)
+	service, err := assisted.New(c.Service, c.Callers)
 	if err != nil {
 		return fmt.Errorf("start the simulated hub: %w", err)
 	}
 	h := &hub{
 		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, queue: newQueue(), logf: c.Logf,
-		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*restHost{}, left: map[string]map[string]any{},
+		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{}, left: map[string]map[string]any{},
 		passed:  map[string]int64{},
 		failing: c.Trouble.BackendErrors,
 	}
@@ -200,7 +202,7 @@ func (h *hub) again(k key, err error) {
 		h.queue.after(k, h.clock.Now()) // the watch brings the newer version
 		return
 	}
-	var text *inputError
+	var text *assisted.InputError
 	if !errors.As(err, &text) {
 		h.logf("%s: %v", k, err)
 	}
@@ -210,18 +212,18 @@ func (h *hub) again(k key, err error) {
 // reconcile brings one object, and what follows from it, up to date.
 func (h *hub) reconcile(ctx context.Context, k key) error {
 	switch k.kind {
-	case kindCluster:
+	case objects.KindCluster:
 		return h.reconcileCluster(ctx, k)
-	case kindInstall:
+	case objects.KindInstall:
 		return h.reconcileInstall(ctx, k)
-	case kindInfraEnv:
+	case objects.KindInfraEnv:
 		h.spread(k)
 		return h.reconcileInfraEnv(ctx, k)
-	case kindAgent:
+	case objects.KindAgent:
 		return h.reconcileAgent(ctx, k)
-	case kindClassification:
+	case objects.KindClassification:
 		return h.reconcileClassification(ctx, k)
-	case kindBareMetal:
+	case objects.KindBareMetal:
 		return h.reconcileBareMetal(ctx, k)
 	}
 	h.spread(k)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // Images gives the addresses of the discovery Ignition of the InfraEnvs of a hub, in a
@@ -26,7 +27,7 @@ func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]
 		var addresses []string
 		for i := range list.Items {
 			env := &list.Items[i]
-			if address := nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" && env.GetDeletionTimestamp() == nil {
+			if address := objects.Nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" && env.GetDeletionTimestamp() == nil {
 				addresses = append(addresses, address)
 			}
 		}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,13 +12,16 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // infraEnvMemory is what is known of the infra-env behind an InfraEnv.
 type infraEnvMemory struct {
 	id    string // of the service's infra-env; "" until there is one
 	sent  string // fingerprint of what was last sent
-	rest  *restInfraEnv
+	rest  *assisted.InfraEnv
 	made  time.Time // when the present image was made
 	hosts string    // as the service last printed them
 }
@@ -33,9 +37,9 @@ func (h *hub) infraEnv(k key) *infraEnvMemory {
 
 // wakeInfraEnvs has the InfraEnvs of a cluster looked at again.
 func (h *hub) wakeInfraEnvs(owner key) {
-	for _, env := range h.store.list(kindInfraEnv, "") {
-		if nested(env, "spec", "clusterRef", "name") == owner.id && nested(env, "spec", "clusterRef", "namespace") == owner.space {
-			h.queue.add(keyOf(kindInfraEnv, env))
+	for _, env := range h.store.list(objects.KindInfraEnv, "") {
+		if objects.Nested(env, "spec", "clusterRef", "name") == owner.id && objects.Nested(env, "spec", "clusterRef", "namespace") == owner.space {
+			h.queue.add(keyOf(objects.KindInfraEnv, env))
 		}
 	}
 }
@@ -48,7 +52,7 @@ func (e *errNoCluster) Error() string { return e.text }
 // reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and
 // reports on its image.
 func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
-	env := h.store.get(kindInfraEnv, k.space, k.id)
+	env := h.store.get(objects.KindInfraEnv, k.space, k.id)
 	if env == nil {
 		delete(h.infraEnvs, k)
 		return nil
@@ -56,28 +60,28 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	if env.GetDeletionTimestamp() != nil {
 		return h.releaseInfraEnv(ctx, env)
 	}
-	if addFinalizer(env, hubapi.FinalizerInfraEnv) {
-		made, err := h.store.update(ctx, kindInfraEnv, asPrinted(kindInfraEnv, env))
+	if objects.AddFinalizer(env, hubapi.FinalizerInfraEnv) {
+		made, err := h.store.update(ctx, objects.KindInfraEnv, objects.AsPrinted(objects.KindInfraEnv, env))
 		if err != nil {
 			return err
 		}
 		env = made
 	}
-	spec, err := readSpec[infraEnvSpec](env)
+	spec, err := objects.Spec[objects.InfraEnvSpec](env)
 	if err != nil {
 		return err
 	}
 	m := h.infraEnv(k)
 	fault := h.syncInfraEnv(ctx, m, env, &spec)
 	var waits *errNoCluster
-	if fault != nil && !isInput(fault) && !errors.As(fault, &waits) {
+	if fault != nil && !assisted.IsInput(fault) && !errors.As(fault, &waits) {
 		h.later(k, retryAfter)
 	}
 	return h.reportInfraEnv(ctx, m, env, &spec, fault)
 }
 
-func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *object, spec *infraEnvSpec) error {
-	k := keyOf(kindInfraEnv, env)
+func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec) error {
+	k := keyOf(objects.KindInfraEnv, env)
 	if err := h.adoptInfraEnv(ctx, m, env); err != nil {
 		return err
 	}
@@ -106,8 +110,8 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *object, 
 		m.sent = print
 		return nil
 	}
-	var made restInfraEnv
-	if err := h.backend.do(ctx, method, path, body, &made); err != nil {
+	var made assisted.InfraEnv
+	if err := h.backend.Do(ctx, method, path, body, &made); err != nil {
 		return err
 	}
 	if m.id == "" {
@@ -120,14 +124,14 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *object, 
 // clusterBehind finds the service's cluster of a reference.
 func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	owner := referred(ref)
-	cd := h.store.get(kindCluster, owner.space, owner.id)
+	cd := h.store.get(objects.KindCluster, owner.space, owner.id)
 	if cd == nil {
 		return "", &errNoCluster{"ClusterDeployment is missing: failed to get clusterDeployment with name " + ref.Name + " in namespace " + ref.Namespace +
 			": ClusterDeployment.hive.openshift.io \"" + ref.Name + "\" not found"}
 	}
 	m := h.clusters[owner]
 	if m == nil || m.rest == nil {
-		install := nested(cd, "spec", "clusterInstallRef", "name")
+		install := objects.Nested(cd, "spec", "clusterInstallRef", "name")
 		return "", &errNoCluster{"ClusterDeployment is missing: cluster does not exist: " + ref.Name +
 			", check AgentClusterInstall conditions: name " + install + " in namespace " + ref.Namespace}
 	}
@@ -138,17 +142,17 @@ func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) error {
 	s := &in.spec
 	if s.PullSecretRef.Name == "" {
-		return inputFault("missing pull secret: InfraEnv %s/%s names none", k.space, k.id)
+		return assisted.InputFault("missing pull secret: InfraEnv %s/%s names none", k.space, k.id)
 	}
 	var err error
 	if in.pullSecret, err = h.pullSecret(ctx, k.space, s.PullSecretRef.Name); err != nil {
 		return err
 	}
 	if len(s.NTPSources) > 0 && len(s.AdditionalNTPSources) > 0 {
-		return inputFault("ntp_sources and additional_ntp_sources are mutually exclusive")
+		return assisted.InputFault("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
 	if ref := s.MirrorRegistryRef; ref != nil {
-		if _, err := h.configMap(ctx, orElse(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+		if _, err := h.configMap(ctx, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
 			return err
 		}
 	}
@@ -157,18 +161,18 @@ func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) err
 }
 
 // adoptInfraEnv finds the infra-env that a former run of the controllers had made.
-func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *object) error {
+func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object) error {
 	if m.rest != nil {
 		return nil
 	}
 	if m.id == "" {
-		if m.id = queryOf(nested(env, "status", "debugInfo", "eventsURL"), "infra_env_id"); m.id == "" {
+		if m.id = queryOf(objects.Nested(env, "status", "debugInfo", "eventsURL"), "infra_env_id"); m.id == "" {
 			return nil
 		}
 	}
-	var have restInfraEnv
-	err := h.backend.do(ctx, "GET", "/v2/infra-envs/"+m.id, nil, &have)
-	if isGone(err) {
+	var have assisted.InfraEnv
+	err := h.backend.Do(ctx, "GET", "/v2/infra-envs/"+m.id, nil, &have)
+	if assisted.IsGone(err) {
 		*m = infraEnvMemory{}
 		return nil
 	}
@@ -176,29 +180,30 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *object)
 		return err
 	}
 	m.rest = &have
-	if m.made, err = time.Parse(time.RFC3339, nested(env, "status", "createdTime")); err != nil {
+	if m.made, err = time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime")); err != nil {
 		m.made = have.UpdatedAt
 	}
 	return nil
 }
 
 // reportInfraEnv writes the status of an InfraEnv, where it differs.
-func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object, spec *infraEnvSpec, fault error) error {
+func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec, fault error) error {
 	status := statusOf(env)
 	conditions, _, _ := unstructured.NestedSlice(env.Object, "status", "conditions")
-	image := condition{"ImageCreated", yes, "InfraEnvAvailable", "InfraEnv is available: Image has been created"}
+	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable",
+		Message: "InfraEnv is available: Image has been created"}
 	var waits *errNoCluster
 	switch {
 	case errors.As(fault, &waits):
-		image = condition{"ImageCreated", unknown, "MissingClusterDeployment", fault.Error()}
+		image = condition.Condition{Type: "ImageCreated", Status: condition.Unknown, Reason: "MissingClusterDeployment", Message: fault.Error()}
 	case fault != nil:
-		image = condition{"ImageCreated", no, "ImageCreationError", "Failed to create image: " + fault.Error()}
+		image = condition.Condition{Type: "ImageCreated", Status: condition.False, Reason: "ImageCreationError", Message: "Failed to create image: " + fault.Error()}
 		delete(status, "isoDownloadURL")
 		delete(status, "createdTime")
 	default:
 		status["isoDownloadURL"], status["createdTime"] = m.rest.URL, m.made.UTC().Format(time.RFC3339)
 	}
-	status["conditions"] = setConditions(conditions, []condition{image}, h.clock.Now(), false)
+	status["conditions"] = condition.Set(conditions, []condition.Condition{image}, h.clock.Now(), false)
 	status["agentLabelSelector"] = map[string]any{"matchLabels": map[string]any{hubapi.LabelAgentInfraEnv: env.GetName()}}
 	if fault == nil {
 		status["bootArtifacts"] = h.artifacts(m, spec)
@@ -207,11 +212,11 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 		status["bootArtifacts"] = map[string]any{"discoveryIgnitionURL": "", "initrd": "", "ipxeScript": "", "kernel": "", "rootfs": ""}
 		status["debugInfo"] = map[string]any{"eventsURL": ""}
 	}
-	return h.writeStatus(ctx, kindInfraEnv, env, status)
+	return h.writeStatus(ctx, objects.KindInfraEnv, env, status)
 }
 
-func (h *hub) debugOf(m *infraEnvMemory, spec *infraEnvSpec) map[string]any {
-	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.url+restBase+"/v2/events?infra_env_id="+m.id, m.id)}
+func (h *hub) debugOf(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
+	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/events?infra_env_id="+m.id, m.id)}
 	if selects(spec.NMStateConfigLabelSelector) {
 		debug["staticNetworkDownloadURL"] = h.fileURL(m.id, "static-network-config", nil)
 	}
@@ -223,20 +228,20 @@ func (h *hub) fileURL(id, name string, more url.Values) string {
 	for k, v := range more {
 		query[k] = v
 	}
-	return h.openInfraEnv(h.backend.url+restBase+"/v2/infra-envs/"+id+"/downloads/files?"+query.Encode(), id)
+	return h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/infra-envs/"+id+"/downloads/files?"+query.Encode(), id)
 }
 
 // artifacts are the addresses of what a machine boots over the network.
-func (h *hub) artifacts(m *infraEnvMemory, spec *infraEnvSpec) map[string]any {
+func (h *hub) artifacts(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
 	query := "?arch=" + url.QueryEscape(m.rest.Arch) + "&version=" + url.QueryEscape(m.rest.Version)
-	boot := h.backend.url + "/boot-artifacts/"
+	boot := h.backend.Url + "/boot-artifacts/"
 	var script url.Values
 	if spec.IPXEScriptType == agentinstall.IPXEBootOrderControl {
 		script = url.Values{"ipxe_script_type": {"boot-order-control"}}
 	}
 	return map[string]any{
 		"kernel": boot + "kernel" + query, "rootfs": boot + "rootfs" + query,
-		"initrd":               h.openInfraEnv(h.backend.url+"/images/"+m.id+"/pxe-initrd"+query, m.id),
+		"initrd":               h.openInfraEnv(h.backend.Url+"/images/"+m.id+"/pxe-initrd"+query, m.id),
 		"ipxeScript":           h.fileURL(m.id, "ipxe-script", script),
 		"discoveryIgnitionURL": h.fileURL(m.id, "discovery.ign", nil),
 	}
@@ -245,8 +250,8 @@ func (h *hub) artifacts(m *infraEnvMemory, spec *infraEnvSpec) map[string]any {
 // readHosts reads the hosts of an infra-env and has the Agents of those that
 // changed looked at.
 func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
-	data, err := h.backend.raw(ctx, "GET", "/v2/infra-envs/"+m.id+"/hosts", nil)
-	if isGone(err) {
+	data, err := h.backend.Raw(ctx, "GET", "/v2/infra-envs/"+m.id+"/hosts", nil)
+	if assisted.IsGone(err) {
 		*m = infraEnvMemory{}
 		h.queue.add(k)
 		return nil
@@ -261,20 +266,20 @@ func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
 	}
 	there := map[string]bool{}
 	for _, raw := range raws {
-		host := &restHost{raw: string(raw)}
+		host := &assisted.Host{Raw: string(raw)}
 		if err := json.Unmarshal(raw, host); err != nil {
 			return err
 		}
 		there[host.ID] = true
-		if old := h.hosts[host.ID]; old == nil || old.raw != host.raw {
+		if old := h.hosts[host.ID]; old == nil || old.Raw != host.Raw {
 			h.hosts[host.ID] = host
-			h.queue.add(key{kindAgent, k.space, host.ID})
+			h.queue.add(key{objects.KindAgent, k.space, host.ID})
 		}
 	}
 	for id, host := range h.hosts {
 		if host.InfraEnvID == m.id && !there[id] {
 			delete(h.hosts, id)
-			h.queue.add(key{kindAgent, k.space, id})
+			h.queue.add(key{objects.KindAgent, k.space, id})
 		}
 	}
 	return nil

@@ -13,16 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// infraEnvSpec is the spec of an InfraEnv.
-type infraEnvSpec struct {
-	agentinstall.InfraEnvSpec `json:",inline"`
-}
-
 // arch is the architecture as the service spells it.
-func (s *infraEnvSpec) arch() string {
+func arch(s *objects.InfraEnvSpec) string {
 	switch s.CPUArchitecture {
 	case "":
 		return "x86_64"
@@ -33,7 +29,7 @@ func (s *infraEnvSpec) arch() string {
 }
 
 // imageType is what the operator's service makes where nothing is said.
-func (s *infraEnvSpec) imageType() string {
+func imageType(s *objects.InfraEnvSpec) string {
 	if s.ImageType == "" {
 		return "minimal-iso"
 	}
@@ -43,7 +39,7 @@ func (s *infraEnvSpec) imageType() string {
 // infraEnvInputs is everything that an infra-env is made from.
 type infraEnvInputs struct {
 	name, clusterID string
-	spec            infraEnvSpec
+	spec            objects.InfraEnvSpec
 	pullSecret      string
 	static          []staticHost
 }
@@ -70,13 +66,13 @@ func (in *infraEnvInputs) params() map[string]any {
 		static = []staticHost{}
 	}
 	p := map[string]any{
-		"pull_secret": in.pullSecret, "ssh_authorized_key": s.SSHAuthorizedKey, "image_type": s.imageType(),
+		"pull_secret": in.pullSecret, "ssh_authorized_key": s.SSHAuthorizedKey, "image_type": imageType(s),
 		"ignition_config_override": s.IgnitionConfigOverride, "kernel_arguments": kernel,
 		"additional_trust_bundle": s.AdditionalTrustBundle, "static_network_config": static,
 	}
 	// What is not spoken of any more stays as it was, as do single fields of a proxy.
 	if s.Proxy != nil {
-		proxy := s.proxy()
+		proxy := proxy(s)
 		maps.DeleteFunc(proxy, func(_ string, value any) bool { return value == "" })
 		p["proxy"] = proxy
 	}
@@ -96,19 +92,19 @@ func (in *infraEnvInputs) params() map[string]any {
 }
 
 // proxy is the proxy of an InfraEnv that has one.
-func (s *infraEnvSpec) proxy() map[string]any {
+func proxy(s *objects.InfraEnvSpec) map[string]any {
 	return map[string]any{"http_proxy": s.Proxy.HTTPProxy, "https_proxy": s.Proxy.HTTPSProxy, "no_proxy": s.Proxy.NoProxy}
 }
 
 // create are the parameters of an infra-env that is not there yet.
 func (in *infraEnvInputs) create() map[string]any {
 	p := in.params()
-	p["name"], p["cpu_architecture"] = in.name, in.spec.arch()
+	p["name"], p["cpu_architecture"] = in.name, arch(&in.spec)
 	if in.clusterID != "" {
 		p["cluster_id"] = in.clusterID
 	}
 	if in.spec.Proxy != nil {
-		p["proxy"] = in.spec.proxy()
+		p["proxy"] = proxy(&in.spec)
 	}
 	for _, optional := range []string{"ignition_config_override", "additional_trust_bundle", "ssh_authorized_key"} {
 		if p[optional] == "" {
@@ -135,10 +131,10 @@ func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]stati
 	}
 	match, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
-		return nil, inputFault("invalid label selector for NMStateConfig: %v", err)
+		return nil, assisted.InputFault("invalid label selector for NMStateConfig: %v", err)
 	}
 	var hosts []staticHost
-	for _, o := range h.store.list(kindNMState, space) {
+	for _, o := range h.store.list(objects.KindNMState, space) {
 		if !match.Matches(labels.Set(o.GetLabels())) || o.GetDeletionTimestamp() != nil {
 			continue
 		}
@@ -156,7 +152,7 @@ func selects(selector *metav1.LabelSelector) bool {
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }
 
-func staticOf(o *object) (staticHost, error) {
+func staticOf(o *objects.Object) (staticHost, error) {
 	var host staticHost
 	var spec struct {
 		Interfaces []struct {
@@ -169,7 +165,7 @@ func staticOf(o *object) (staticHost, error) {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec)
 	}
 	if err != nil {
-		return host, inputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
+		return host, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
 	}
 	for _, nic := range spec.Interfaces {
 		host.Map = append(host.Map, nicName{nic.Name, nic.MAC})
@@ -177,14 +173,14 @@ func staticOf(o *object) (staticHost, error) {
 	sort.Slice(host.Map, func(i, j int) bool { return host.Map[i].Logical < host.Map[j].Logical })
 	text, err := yaml.Marshal(fields["config"])
 	if err != nil {
-		return host, inputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
+		return host, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
 	}
 	host.NetworkYAML = string(text)
 	return host, nil
 }
 
 // convert reads an object into a type of the API.
-func convert(o *object, into any) error {
+func convert(o *objects.Object, into any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
 		return fmt.Errorf("read %s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
 	}

@@ -3,6 +3,9 @@ package hub
 import (
 	"context"
 	"fmt"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // noticed takes that an object was made, changed or removed.
@@ -12,25 +15,25 @@ func (h *hub) noticed(k key) { h.queue.add(k) }
 // by watches that map one kind to another.
 func (h *hub) spread(k key) {
 	switch k.kind {
-	case kindAgent:
+	case objects.KindAgent:
 		h.spreadAgent(k)
-	case kindInfraEnv:
-		h.addAll(kindBareMetal, k.space)
-		h.addAll(kindAgent, k.space)
-	case kindNMState:
-		h.addAll(kindInfraEnv, k.space)
-	case kindImageSet:
-		h.addAll(kindCluster, "")
-	case kindSecret, kindConfigMap:
-		h.addAll(kindCluster, k.space)
-		h.addAll(kindInfraEnv, k.space)
+	case objects.KindInfraEnv:
+		h.addAll(objects.KindBareMetal, k.space)
+		h.addAll(objects.KindAgent, k.space)
+	case objects.KindNMState:
+		h.addAll(objects.KindInfraEnv, k.space)
+	case objects.KindImageSet:
+		h.addAll(objects.KindCluster, "")
+	case objects.KindSecret, objects.KindConfigMap:
+		h.addAll(objects.KindCluster, k.space)
+		h.addAll(objects.KindInfraEnv, k.space)
 	}
 }
 
 func (h *hub) spreadAgent(k key) {
-	h.addAll(kindClassification, k.space)
-	h.addAll(kindBareMetal, k.space)
-	agent := h.store.get(kindAgent, k.space, k.id)
+	h.addAll(objects.KindClassification, k.space)
+	h.addAll(objects.KindBareMetal, k.space)
+	agent := h.store.get(objects.KindAgent, k.space, k.id)
 	if agent == nil {
 		return
 	}
@@ -39,7 +42,7 @@ func (h *hub) spreadAgent(k key) {
 	}
 }
 
-func (h *hub) addAll(k kind, space string) {
+func (h *hub) addAll(k objects.Kind, space string) {
 	for _, at := range h.store.keys(k, space) {
 		h.queue.add(at)
 	}
@@ -83,7 +86,7 @@ func (h *hub) look(ctx context.Context) {
 func (h *hub) lookAtCluster(ctx context.Context, k key, m *clusterMemory) {
 	before := m.raw
 	err := h.readCluster(ctx, m)
-	if isGone(err) {
+	if assisted.IsGone(err) {
 		*m = clusterMemory{}
 	} else if err != nil {
 		if ctx.Err() == nil {
@@ -105,7 +108,7 @@ func (h *hub) readLog(ctx context.Context) (map[string]bool, error) {
 			ClusterID  string `json:"cluster_id"`
 			InfraEnvID string `json:"infra_env_id"`
 		}
-		if err := h.backend.do(ctx, "GET", fmt.Sprintf("/v2/events?offset=%d&limit=%d", h.seen, most), nil, &events); err != nil {
+		if err := h.backend.Do(ctx, "GET", fmt.Sprintf("/v2/events?offset=%d&limit=%d", h.seen, most), nil, &events); err != nil {
 			return nil, err
 		}
 		for _, e := range events {

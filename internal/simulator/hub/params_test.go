@@ -6,12 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 func inputsOf(t *testing.T, text string) *clusterInputs {
 	t.Helper()
-	spec, err := readSpec[installSpec](parse(t, kindInstall, text))
+	spec, err := objects.Spec[objects.InstallSpec](parse(t, objects.KindInstall, text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestClusterParams(t *testing.T) {
 			`{"base_dns_domain":"example.com","control_plane_count":3,"cpu_architecture":"x86_64","disk_encryption":{"enable_on":"all","mode":"tpmv2","tang_servers":""},"http_proxy":"http://p","hyperthreading":"all","load_balancer":{"type":"user-managed"},"name":"c","ntp_sources":"a,b","openshift_version":"4.21.28","platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"},"pull_secret":"s","schedulable_masters":true,"user_managed_networking":true}`,
 		},
 	} {
-		if diff := cmp.Diff(row.want, toJSON(inputsOf(t, row.spec).create())); diff != "" {
+		if diff := cmp.Diff(row.want, objects.ToJSON(inputsOf(t, row.spec).create())); diff != "" {
 			t.Errorf("%s: -want +have\n%s", name, diff)
 		}
 	}
@@ -52,11 +54,11 @@ func TestClusterUpdate(t *testing.T) {
 		"a platform": {`spec: {platformType: None, networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}`, same,
 			`{"platform":{"type":"none"},"user_managed_networking":true}`},
 	} {
-		var have restCluster
+		var have assisted.Cluster
 		if err := json.Unmarshal([]byte(row.have), &have); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(row.want, toJSON(inputsOf(t, row.spec).update(&have))); diff != "" {
+		if diff := cmp.Diff(row.want, objects.ToJSON(inputsOf(t, row.spec).update(&have))); diff != "" {
 			t.Errorf("%s: -want +have\n%s", name, diff)
 		}
 	}
@@ -66,15 +68,15 @@ func TestClusterUpdate(t *testing.T) {
 // always do.
 func TestAsPrinted(t *testing.T) {
 	for name, row := range map[string]struct {
-		kind        kind
+		kind        objects.Kind
 		given, want string
 	}{
-		"AgentClusterInstall": {kindInstall, "spec: {holdInstallation: false, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3, workerAgents: 0}, compute: []}",
+		"AgentClusterInstall": {objects.KindInstall, "spec: {holdInstallation: false, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3, workerAgents: 0}, compute: []}",
 			`{"networking":{"userManagedNetworking":false},"provisionRequirements":{"controlPlaneAgents":3}}`},
-		"ClusterDeployment": {kindCluster, "spec: {baseDomain: a}", `{"baseDomain":"a","controlPlaneConfig":{"servingCertificates":{}},"installed":false}`},
-		"InfraEnv":          {kindInfraEnv, "spec: {sshAuthorizedKey: ''}", `{"nmStateConfigLabelSelector":{}}`},
+		"ClusterDeployment": {objects.KindCluster, "spec: {baseDomain: a}", `{"baseDomain":"a","controlPlaneConfig":{"servingCertificates":{}},"installed":false}`},
+		"InfraEnv":          {objects.KindInfraEnv, "spec: {sshAuthorizedKey: ''}", `{"nmStateConfigLabelSelector":{}}`},
 	} {
-		if diff := cmp.Diff(row.want, toJSON(asPrinted(row.kind, parse(t, row.kind, row.given)).Object["spec"])); diff != "" {
+		if diff := cmp.Diff(row.want, objects.ToJSON(objects.AsPrinted(row.kind, parse(t, row.kind, row.given)).Object["spec"])); diff != "" {
 			t.Errorf("%s: -want +have\n%s", name, diff)
 		}
 	}

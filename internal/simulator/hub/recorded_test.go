@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // What a hub in earnest makes of objects: the fields of the service's cluster, host or
@@ -84,7 +87,7 @@ func TestRecordedHyperthreading(t *testing.T) {
 		if row.arbiter != "" {
 			spec["arbiter"] = pool("arbiter", row.arbiter)
 		}
-		if have := inputsOf(t, toJSON(map[string]any{"spec": spec})).create()["hyperthreading"]; have != row.want {
+		if have := inputsOf(t, objects.ToJSON(map[string]any{"spec": spec})).create()["hyperthreading"]; have != row.want {
 			t.Errorf("%+v: have %v", row, have)
 		}
 	}
@@ -132,8 +135,8 @@ func TestRecordedClusters(t *testing.T) {
 			if i == 0 {
 				have = plain(in.create())
 			} else {
-				var made restCluster
-				if err := json.Unmarshal([]byte(toJSON(have)), &made); err != nil {
+				var made assisted.Cluster
+				if err := json.Unmarshal([]byte(objects.ToJSON(have)), &made); err != nil {
 					t.Fatal(err)
 				}
 				maps.Copy(have, plain(in.update(&made)))
@@ -180,7 +183,7 @@ func TestRecordedInfraEnvs(t *testing.T) {
 		`{"proxy":{"httpProxy":"http://proxy.example.com:3128","noProxy":"x"}}`: `{"proxy":{"http_proxy":"http://proxy.example.com:3128","no_proxy":"x"}}`,
 		`{"proxy":{"noProxy":""}}`:                                              `{"proxy":{}}`,
 	} {
-		read, err := readSpec[infraEnvSpec](parse(t, kindInfraEnv, `{"spec":`+spec+`}`))
+		read, err := objects.Spec[objects.InfraEnvSpec](parse(t, objects.KindInfraEnv, `{"spec":`+spec+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +191,7 @@ func TestRecordedInfraEnvs(t *testing.T) {
 		maps.DeleteFunc(have, func(field string, _ any) bool {
 			return !slices.Contains([]string{"proxy", "ntp_sources", "additional_ntp_sources"}, field)
 		})
-		if diff := cmp.Diff(want, toJSON(have)); diff != "" {
+		if diff := cmp.Diff(want, objects.ToJSON(have)); diff != "" {
 			t.Errorf("%s (-want +have):\n%s", spec, diff)
 		}
 	}
@@ -213,7 +216,7 @@ func TestRecordedFencing(t *testing.T) {
 		for key, text := range row.secret {
 			data[key] = []byte(text)
 		}
-		if diff := cmp.Diff(row.want, toJSON(fencingOf(data))); diff != "" {
+		if diff := cmp.Diff(row.want, objects.ToJSON(fencingOf(data))); diff != "" {
 			t.Errorf("%s (-want +have):\n%s", name, diff)
 		}
 	}

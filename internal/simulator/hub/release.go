@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // waitForOthers is when a deletion that waits for another object looks again.
@@ -15,37 +18,37 @@ const waitForOthers = 10 * time.Second
 
 // releaseDeployment deletes the AgentClusterInstall of a ClusterDeployment that
 // is being deleted, and lets go of it once that is gone.
-func (h *hub) releaseDeployment(ctx context.Context, cd *object) error {
-	k := keyOf(kindCluster, cd)
-	deploy, err := readSpec[deploymentSpec](cd)
+func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
+	k := keyOf(objects.KindCluster, cd)
+	deploy, err := objects.Spec[objects.DeploymentSpec](cd)
 	if err != nil {
 		return err
 	}
 	if ref := deploy.ClusterInstallRef; ref != nil {
-		if aci := h.store.get(kindInstall, k.space, ref.Name); aci != nil {
+		if aci := h.store.get(objects.KindInstall, k.space, ref.Name); aci != nil {
 			h.later(k, waitForOthers)
 			if aci.GetDeletionTimestamp() != nil {
 				return nil
 			}
-			return h.store.delete(ctx, kindInstall, k.space, ref.Name)
+			return h.store.delete(ctx, objects.KindInstall, k.space, ref.Name)
 		}
 	}
-	dropped := dropFinalizer(cd, hubapi.FinalizerClusterDeployment)
+	dropped := objects.DropFinalizer(cd, hubapi.FinalizerClusterDeployment)
 	if h.config.Hive {
-		dropped = dropFinalizer(cd, hubapi.FinalizerHive) || dropped
+		dropped = objects.DropFinalizer(cd, hubapi.FinalizerHive) || dropped
 	}
 	if !dropped {
 		return nil
 	}
 	delete(h.clusters, k)
-	_, err = h.store.update(ctx, kindCluster, cd)
+	_, err = h.store.update(ctx, objects.KindCluster, cd)
 	return err
 }
 
 // releaseInstall undoes an AgentClusterInstall that is being deleted: a running
 // installation is cancelled, Agents are deleted or go back to their pool, and
 // the service's cluster is deleted.
-func (h *hub) releaseInstall(ctx context.Context, owner key, aci *object) error {
+func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object) error {
 	if !hasFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
 		return nil
 	}
@@ -58,24 +61,26 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *object) error 
 			return err
 		}
 	}
-	if aci = h.store.get(kindInstall, aci.GetNamespace(), aci.GetName()); aci == nil {
+	if aci = h.store.get(objects.KindInstall, aci.GetNamespace(), aci.GetName()); aci == nil {
 		return nil
 	}
-	dropFinalizer(aci, hubapi.FinalizerAgentClusterInstall)
-	_, err := h.store.update(ctx, kindInstall, aci)
+	objects.DropFinalizer(aci, hubapi.FinalizerAgentClusterInstall)
+	_, err := h.store.update(ctx, objects.KindInstall, aci)
 	delete(h.clusters, owner)
 	h.queue.add(owner)
 	h.wakeInfraEnvs(owner)
 	return err
 }
 
-func hasFinalizer(o *object, name string) bool { return !addFinalizer(o.DeepCopy(), name) }
+func hasFinalizer(o *objects.Object, name string) bool {
+	return !objects.AddFinalizer(o.DeepCopy(), name)
+}
 
 // dissolve takes a cluster of the service apart.
-func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *object) error {
+func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *objects.Object) error {
 	switch m.rest.Status {
 	case "preparing-for-installation", "installing", "installing-pending-user-action", "finalizing", "error":
-		if err := h.backend.do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/cancel", nil, nil); err != nil {
+		if err := h.backend.Do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/cancel", nil, nil); err != nil {
 			return err
 		}
 		if err := h.readCluster(ctx, m); err != nil {
@@ -90,8 +95,8 @@ func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *ob
 	if err := h.releaseAgents(ctx, owner); err != nil {
 		return err
 	}
-	err := h.backend.do(ctx, "DELETE", "/v2/clusters/"+m.id, nil, nil)
-	if err != nil && !isGone(err) {
+	err := h.backend.Do(ctx, "DELETE", "/v2/clusters/"+m.id, nil, nil)
+	if err != nil && !assisted.IsGone(err) {
 		return err
 	}
 	h.logf("deleted cluster %s of %s", m.id, owner)
@@ -103,18 +108,18 @@ func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *ob
 // All others go back to their pool.
 func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	preserve := false
-	if cd := h.store.get(kindCluster, owner.space, owner.id); cd != nil {
+	if cd := h.store.get(objects.KindCluster, owner.space, owner.id); cd != nil {
 		preserve, _, _ = unstructured.NestedBool(cd.Object, "spec", "preserveOnDelete")
 	}
 	for _, agent := range h.agentsOf(owner) {
 		if h.goesWith(agent, owner, preserve) {
-			if err := h.store.delete(ctx, kindAgent, agent.GetNamespace(), agent.GetName()); err != nil {
+			if err := h.store.delete(ctx, objects.KindAgent, agent.GetNamespace(), agent.GetName()); err != nil {
 				return err
 			}
 			continue
 		}
 		unstructured.RemoveNestedField(agent.Object, "spec", "clusterDeploymentName")
-		if _, err := h.store.update(ctx, kindAgent, agent); err != nil {
+		if _, err := h.store.update(ctx, objects.KindAgent, agent); err != nil {
 			return err
 		}
 		// The service would unbind it in a moment, if the cluster is still there then.
@@ -128,25 +133,25 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 }
 
 // goesWith tells whether an Agent is deleted with its cluster.
-func (h *hub) goesWith(agent *object, owner key, preserve bool) bool {
-	env := h.store.get(kindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
+	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return false
 	}
-	name, space := nested(env, "spec", "clusterRef", "name"), nested(env, "spec", "clusterRef", "namespace")
+	name, space := objects.Nested(env, "spec", "clusterRef", "name"), objects.Nested(env, "spec", "clusterRef", "namespace")
 	return name == owner.id && space == owner.space || name == "" && preserve
 }
 
 // unbind gives a host back to its pool. The node of one that is installed is booted into
 // the discovery image for that, unless a BareMetalHost has to, or nobody has the
 // credentials of the cluster.
-func (h *hub) unbind(ctx context.Context, host *restHost, agent *object, owner key) error {
+func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Object, owner key) error {
 	h.left[host.ID] = h.farewell(host)
-	path := host.path() + "/actions/unbind"
-	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(kindCluster, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
+	path := path(host) + "/actions/unbind"
+	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(objects.KindCluster, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
 		path += "?reclaim=true"
 	}
-	err := h.backend.do(ctx, "POST", path, nil, nil)
+	err := h.backend.Do(ctx, "POST", path, nil, nil)
 	if err == nil {
 		h.logf("host %s goes back to its pool", host.ID)
 	}
@@ -161,9 +166,9 @@ func (h *hub) kubeconfigOf(ctx context.Context, owner key) error {
 }
 
 // agentsOf are the Agents that are bound to a ClusterDeployment.
-func (h *hub) agentsOf(owner key) []*object {
-	var bound []*object
-	for _, agent := range h.store.list(kindAgent, "") {
+func (h *hub) agentsOf(owner key) []*objects.Object {
+	var bound []*objects.Object
+	for _, agent := range h.store.list(objects.KindAgent, "") {
 		if boundTo(agent) == owner {
 			bound = append(bound, agent)
 		}
@@ -172,18 +177,18 @@ func (h *hub) agentsOf(owner key) []*object {
 }
 
 // boundTo names the ClusterDeployment of an Agent; an empty key for none.
-func boundTo(agent *object) key {
-	name := nested(agent, "spec", "clusterDeploymentName", "name")
+func boundTo(agent *objects.Object) key {
+	name := objects.Nested(agent, "spec", "clusterDeploymentName", "name")
 	if name == "" {
 		return key{}
 	}
-	return key{kindCluster, nested(agent, "spec", "clusterDeploymentName", "namespace"), name}
+	return key{objects.KindCluster, objects.Nested(agent, "spec", "clusterDeploymentName", "namespace"), name}
 }
 
 // releaseInfraEnv deletes the service's infra-env, and its hosts, and lets go.
 // The Agents follow by themselves, being owned by the InfraEnv.
-func (h *hub) releaseInfraEnv(ctx context.Context, env *object) error {
-	k := keyOf(kindInfraEnv, env)
+func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
+	k := keyOf(objects.KindInfraEnv, env)
 	if !hasFinalizer(env, hubapi.FinalizerInfraEnv) {
 		return nil
 	}
@@ -198,18 +203,18 @@ func (h *hub) releaseInfraEnv(ctx context.Context, env *object) error {
 		h.logf("deleted infra-env %s of %s", m.id, k)
 	}
 	delete(h.infraEnvs, k)
-	dropFinalizer(env, hubapi.FinalizerInfraEnv)
-	_, err := h.store.update(ctx, kindInfraEnv, env)
+	objects.DropFinalizer(env, hubapi.FinalizerInfraEnv)
+	_, err := h.store.update(ctx, objects.KindInfraEnv, env)
 	return err
 }
 
 // dropInfraEnv deletes an infra-env of the service. It is refused as long as
 // there are hosts, so they go first.
 func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
-	var hosts []restHost
+	var hosts []assisted.Host
 	base := "/v2/infra-envs/" + id
-	err := h.backend.do(ctx, "GET", base+"/hosts", nil, &hosts)
-	if isGone(err) {
+	err := h.backend.Do(ctx, "GET", base+"/hosts", nil, &hosts)
+	if assisted.IsGone(err) {
 		return nil
 	}
 	if err != nil {
@@ -221,7 +226,7 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 		}
 		delete(h.hosts, hosts[i].ID)
 	}
-	if err := h.backend.do(ctx, "DELETE", base, nil, nil); err != nil && !isGone(err) {
+	if err := h.backend.Do(ctx, "DELETE", base, nil, nil); err != nil && !assisted.IsGone(err) {
 		return err
 	}
 	return nil
@@ -230,15 +235,15 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 // dropHost deletes a host of the service. The service answers the deletion of a host
 // that is gone with 500, so the host is looked for after a refusal.
 func (h *hub) dropHost(ctx context.Context, path string) error {
-	err := h.backend.do(ctx, "DELETE", path, nil, nil)
-	if err != nil && isGone(h.backend.do(ctx, "GET", path, nil, nil)) {
+	err := h.backend.Do(ctx, "DELETE", path, nil, nil)
+	if err != nil && assisted.IsGone(h.backend.Do(ctx, "GET", path, nil, nil)) {
 		return nil
 	}
 	return err
 }
 
 // releaseAgent deletes the service's host and lets go of the Agent.
-func (h *hub) releaseAgent(ctx context.Context, agent *object) error {
+func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 	if !hasFinalizer(agent, hubapi.FinalizerAgent) {
 		return nil
 	}
@@ -246,39 +251,40 @@ func (h *hub) releaseAgent(ctx context.Context, agent *object) error {
 		return err
 	}
 	if host := h.hosts[agent.GetName()]; host != nil {
-		if err := h.dropHost(ctx, host.path()); err != nil {
+		if err := h.dropHost(ctx, path(host)); err != nil {
 			return err
 		}
 		delete(h.hosts, agent.GetName())
 	}
-	dropFinalizer(agent, hubapi.FinalizerAgent)
-	_, err := h.store.update(ctx, kindAgent, agent)
+	objects.DropFinalizer(agent, hubapi.FinalizerAgent)
+	_, err := h.store.update(ctx, objects.KindAgent, agent)
 	return err
 }
 
 // removeNode takes the node of an Agent that is being deleted out of its cluster, unless
 // it is told not to, or the cluster goes, too. What is in the way is a condition.
-func (h *hub) removeNode(ctx context.Context, agent *object) error {
+func (h *hub) removeNode(ctx context.Context, agent *objects.Object) error {
 	owner := boundTo(agent)
 	_, skips := agent.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
-	if skips || owner.id == "" || nested(agent, "status", "progress", "currentStage") != "Done" || !h.lives(agent, owner) {
+	if skips || owner.id == "" || objects.Nested(agent, "status", "progress", "currentStage") != "Done" || !h.lives(agent, owner) {
 		return nil
 	}
 	if err := h.kubeconfigOf(ctx, owner); err != nil {
 		status := statusOf(agent)
 		have, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-		status["conditions"] = setConditions(have, []condition{{hubapi.ConditionCleanup, no, "CleanupFailed", err.Error()}}, h.clock.Now(), false)
-		h.later(keyOf(kindAgent, agent), retryAfter)
-		return errors.Join(err, h.writeStatus(ctx, kindAgent, agent, status))
+		status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
+			Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
+		h.later(keyOf(objects.KindAgent, agent), retryAfter)
+		return errors.Join(err, h.writeStatus(ctx, objects.KindAgent, agent, status))
 	}
 	h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
 	return nil
 }
 
 // lives tells whether neither the cluster nor the InfraEnv of an Agent is being deleted.
-func (h *hub) lives(agent *object, owner key) bool {
-	stays := func(o *object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
-	cd := h.store.get(kindCluster, owner.space, owner.id)
-	return stays(cd) && stays(h.store.get(kindInstall, owner.space, nested(cd, "spec", "clusterInstallRef", "name"))) &&
-		stays(h.store.get(kindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
+func (h *hub) lives(agent *objects.Object, owner key) bool {
+	stays := func(o *objects.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
+	cd := h.store.get(objects.KindCluster, owner.space, owner.id)
+	return stays(cd) && stays(h.store.get(objects.KindInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
+		stays(h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -22,11 +23,11 @@ func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
 		return nil, fmt.Errorf("make a client for the hub: %w", err)
 	}
 	var missing []string
-	for _, k := range watched() {
-		_, err := client.Resource(k.resource()).List(ctx, metav1.ListOptions{Limit: 1})
+	for _, k := range objects.Watched() {
+		_, err := client.Resource(k.Resource()).List(ctx, metav1.ListOptions{Limit: 1})
 		switch {
-		case apierrors.IsNotFound(err) && !k.optional():
-			missing = append(missing, k.resource().GroupResource().String())
+		case apierrors.IsNotFound(err) && !k.Optional():
+			missing = append(missing, k.Resource().GroupResource().String())
 		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
 			return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
 		}
@@ -62,9 +63,9 @@ func AddImageSets(ctx context.Context, config *rest.Config) ([]string, error) {
 	return made, nil
 }
 
-func imageSetOf(r versions.Release) *object {
+func imageSetOf(r versions.Release) *objects.Object {
 	name := "img" + strings.TrimSuffix(r.Version, "-multi") + "-" + strings.ReplaceAll(r.CPUArchitecture, "_", "-") + "-appsub"
-	return &object{Object: map[string]any{
+	return &objects.Object{Object: map[string]any{
 		"apiVersion": hubapi.GroupHive + "/" + hubapi.VersionHive, "kind": hubapi.KindClusterImageSet,
 		"metadata": map[string]any{"name": name, "labels": map[string]any{"visible": "true"}},
 		"spec":     map[string]any{"releaseImage": r.URL},

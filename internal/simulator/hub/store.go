@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -19,21 +18,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
-
-// object is any object of the API server.
-type object = unstructured.Unstructured
 
 // manager is the field manager that the service writes as.
 const manager = "assisted-service"
 
 // key names an object.
 type key struct {
-	kind      kind
+	kind      objects.Kind
 	space, id string
 }
 
-func keyOf(k kind, o *object) key { return key{k, o.GetNamespace(), o.GetName()} }
+func keyOf(k objects.Kind, o *objects.Object) key { return key{k, o.GetNamespace(), o.GetName()} }
 
 func (k key) String() string { return fmt.Sprintf("%s %s/%s", k.kind, k.space, k.id) }
 
@@ -43,10 +40,10 @@ func (k key) String() string { return fmt.Sprintf("%s %s/%s", k.kind, k.space, k
 type store struct {
 	client  dynamic.Interface
 	changed func(key)
-	stores  map[kind]cache.Store
+	stores  map[objects.Kind]cache.Store
 
 	mu      sync.Mutex
-	written map[key]*object // newer than what the watches have brought
+	written map[key]*objects.Object // newer than what the watches have brought
 }
 
 // openStore starts the watches, which run among the hub's own, and waits until they
@@ -60,14 +57,14 @@ func openStore(ctx context.Context, config *rest.Config, namespace string, h *hu
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the hub: %w", err)
 	}
-	s := &store{client: client, changed: h.noticed, stores: map[kind]cache.Store{}, written: map[key]*object{}}
+	s := &store{client: client, changed: h.noticed, stores: map[objects.Kind]cache.Store{}, written: map[key]*objects.Object{}}
 	kinds, err := servedKinds(ctx, client, namespace, h.logf)
 	if err != nil {
 		return nil, err
 	}
 	var seen []cache.InformerSynced
 	for _, k := range kinds {
-		informer := cache.NewSharedIndexInformer(s.listWatch(k, namespace), &object{}, 0, cache.Indexers{})
+		informer := cache.NewSharedIndexInformer(s.listWatch(k, namespace), &objects.Object{}, 0, cache.Indexers{})
 		if err := s.follow(k, informer, h.logf); err != nil {
 			return nil, err
 		}
@@ -79,15 +76,15 @@ func openStore(ctx context.Context, config *rest.Config, namespace string, h *hu
 }
 
 // of is the client for a kind, within the namespace where it has one.
-func of(client dynamic.Interface, k kind, namespace string) dynamic.ResourceInterface {
-	if k.clusterScoped() || namespace == "" {
-		return client.Resource(k.resource())
+func of(client dynamic.Interface, k objects.Kind, namespace string) dynamic.ResourceInterface {
+	if k.ClusterScoped() || namespace == "" {
+		return client.Resource(k.Resource())
 	}
-	return client.Resource(k.resource()).Namespace(namespace)
+	return client.Resource(k.Resource()).Namespace(namespace)
 }
 
 // listWatch lists and watches a kind.
-func (s *store) listWatch(k kind, namespace string) cache.ListerWatcher {
+func (s *store) listWatch(k objects.Kind, namespace string) cache.ListerWatcher {
 	client := of(s.client, k, namespace)
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -101,18 +98,18 @@ func (s *store) listWatch(k kind, namespace string) cache.ListerWatcher {
 
 // servedKinds are the watched kinds that the server has. It waits for those
 // without which nothing can be done.
-func servedKinds(ctx context.Context, client dynamic.Interface, namespace string, logf func(string, ...any)) ([]kind, error) {
+func servedKinds(ctx context.Context, client dynamic.Interface, namespace string, logf func(string, ...any)) ([]objects.Kind, error) {
 	for told := false; ; told = true {
-		var have []kind
-		var missing kind
-		for _, k := range watched() {
+		var have []objects.Kind
+		var missing objects.Kind
+		for _, k := range objects.Watched() {
 			_, err := of(client, k, namespace).List(ctx, metav1.ListOptions{Limit: 1})
 			switch {
 			case err == nil:
 				have = append(have, k)
 			case !apierrors.IsNotFound(err):
 				return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
-			case !k.optional():
+			case !k.Optional():
 				missing = k
 			}
 		}
@@ -133,7 +130,7 @@ func servedKinds(ctx context.Context, client dynamic.Interface, namespace string
 const definitionPause = time.Second
 
 // follow keeps a copy of a kind and tells of changes.
-func (s *store) follow(k kind, informer cache.SharedIndexInformer, logf func(string, ...any)) error {
+func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, logf func(string, ...any)) error {
 	err := informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { logf("watch %s: %v", k, err) })
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", k, err)
@@ -150,11 +147,11 @@ func (s *store) follow(k kind, informer cache.SharedIndexInformer, logf func(str
 	return nil
 }
 
-func (s *store) tell(k kind, o any, gone bool) {
+func (s *store) tell(k objects.Kind, o any, gone bool) {
 	if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = last.Obj
 	}
-	seen, ok := o.(*object)
+	seen, ok := o.(*objects.Object)
 	if !ok {
 		return
 	}
@@ -168,7 +165,7 @@ func (s *store) tell(k kind, o any, gone bool) {
 }
 
 // older tells whether a is an earlier version of an object than b.
-func older(a, b *object) bool {
+func older(a, b *objects.Object) bool {
 	x, errX := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
 	y, errY := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
 	return errX == nil && errY == nil && x < y
@@ -176,21 +173,21 @@ func older(a, b *object) bool {
 
 // get gives the newest known version of an object, to be changed at will; nil
 // where there is none.
-func (s *store) get(k kind, space, id string) *object {
+func (s *store) get(k objects.Kind, space, id string) *objects.Object {
 	path := id
 	if space != "" {
 		path = space + "/" + id
 	}
-	var seen *object
+	var seen *objects.Object
 	if from := s.stores[k]; from != nil {
 		if o, found, _ := from.GetByKey(path); found {
-			seen, _ = o.(*object)
+			seen, _ = o.(*objects.Object)
 		}
 	}
 	return s.newest(key{k, space, id}, seen)
 }
 
-func (s *store) newest(at key, seen *object) *object {
+func (s *store) newest(at key, seen *objects.Object) *objects.Object {
 	s.mu.Lock()
 	mine := s.written[at]
 	s.mu.Unlock()
@@ -204,11 +201,11 @@ func (s *store) newest(at key, seen *object) *object {
 }
 
 // list gives the objects of a kind in a namespace ("" for all), by name.
-func (s *store) list(k kind, space string) []*object {
-	found := map[key]*object{}
+func (s *store) list(k objects.Kind, space string) []*objects.Object {
+	found := map[key]*objects.Object{}
 	if from := s.stores[k]; from != nil {
 		for _, o := range from.List() {
-			if seen, ok := o.(*object); ok && (space == "" || seen.GetNamespace() == space) {
+			if seen, ok := o.(*objects.Object); ok && (space == "" || seen.GetNamespace() == space) {
 				found[keyOf(k, seen)] = seen
 			}
 		}
@@ -220,18 +217,18 @@ func (s *store) list(k kind, space string) []*object {
 		}
 	}
 	s.mu.Unlock()
-	all := make([]*object, 0, len(found))
+	all := make([]*objects.Object, 0, len(found))
 	for _, o := range found {
 		all = append(all, o.DeepCopy())
 	}
-	slices.SortFunc(all, func(a, b *object) int {
+	slices.SortFunc(all, func(a, b *objects.Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	return all
 }
 
 // keys names the objects of a kind in a namespace ("" for all).
-func (s *store) keys(k kind, space string) []key {
+func (s *store) keys(k objects.Kind, space string) []key {
 	var all []key
 	from := s.stores[k]
 	if from == nil {
@@ -247,7 +244,7 @@ func (s *store) keys(k kind, space string) []key {
 }
 
 // read gives an object from the copies, or else from the server.
-func (s *store) read(ctx context.Context, k kind, space, id string) (*object, error) {
+func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*objects.Object, error) {
 	if o := s.get(k, space, id); o != nil {
 		return o, nil
 	}
@@ -255,7 +252,7 @@ func (s *store) read(ctx context.Context, k kind, space, id string) (*object, er
 }
 
 // keep remembers a version that the server gave back for a write.
-func (s *store) keep(k kind, o *object, err error) (*object, error) {
+func (s *store) keep(k objects.Kind, o *objects.Object, err error) (*objects.Object, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -270,38 +267,38 @@ func (s *store) keep(k kind, o *object, err error) (*object, error) {
 	return o.DeepCopy(), nil
 }
 
-func (s *store) at(k kind, space string) dynamic.ResourceInterface {
-	if k.clusterScoped() {
-		return s.client.Resource(k.resource())
+func (s *store) at(k objects.Kind, space string) dynamic.ResourceInterface {
+	if k.ClusterScoped() {
+		return s.client.Resource(k.Resource())
 	}
-	return s.client.Resource(k.resource()).Namespace(space)
+	return s.client.Resource(k.Resource()).Namespace(space)
 }
 
 // live asks the server for an object, for kinds of which other copies may be old.
-func (s *store) live(ctx context.Context, k kind, space, id string) (*object, error) {
+func (s *store) live(ctx context.Context, k objects.Kind, space, id string) (*objects.Object, error) {
 	return s.at(k, space).Get(ctx, id, metav1.GetOptions{})
 }
 
 // create makes an object.
-func (s *store) create(ctx context.Context, k kind, o *object) (*object, error) {
+func (s *store) create(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
 	made, err := s.at(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
 	return s.keep(k, made, err)
 }
 
 // update writes everything but the status, if the object is still what it was.
-func (s *store) update(ctx context.Context, k kind, o *object) (*object, error) {
+func (s *store) update(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
 	made, err := s.at(k, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	return s.keep(k, made, err)
 }
 
 // updateStatus writes the status, likewise.
-func (s *store) updateStatus(ctx context.Context, k kind, o *object) (*object, error) {
+func (s *store) updateStatus(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
 	made, err := s.at(k, o.GetNamespace()).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	return s.keep(k, made, err)
 }
 
 // delete asks for the removal of an object. One that is not there is no error.
-func (s *store) delete(ctx context.Context, k kind, space, id string) error {
+func (s *store) delete(ctx context.Context, k objects.Kind, space, id string) error {
 	err := s.at(k, space).Delete(ctx, id, metav1.DeleteOptions{})
 	s.mu.Lock()
 	delete(s.written, key{k, space, id})

@@ -135,12 +135,19 @@ func (s *Service) openByQuery(r *http.Request) (Source, error) {
 	return source, nil
 }
 
-func (s *Service) serveInitrd(w http.ResponseWriter, r *http.Request) error {
+// openNetboot finds the source of a path that names the infra-env, and the live image
+// that the query names.
+func (s *Service) openNetboot(r *http.Request) (Source, *live, error) {
 	source, err := s.openByQuery(r)
 	if err != nil {
-		return err
+		return Source{}, nil, err
 	}
 	made, err := s.live(r.FormValue("version"), r.FormValue("arch"), false)
+	return source, made, err
+}
+
+func (s *Service) serveInitrd(w http.ResponseWriter, r *http.Request) error {
+	source, made, err := s.openNetboot(r)
 	if err != nil {
 		return err
 	}
@@ -156,11 +163,7 @@ func (s *Service) serveInitrd(w http.ResponseWriter, r *http.Request) error {
 // serveInitrdAddress answers with the 16 bytes that tell an s390x loader where
 // its initrd goes and how long it is.
 func (s *Service) serveInitrdAddress(w http.ResponseWriter, r *http.Request) error {
-	source, err := s.openByQuery(r)
-	if err != nil {
-		return err
-	}
-	made, err := s.live(r.FormValue("version"), r.FormValue("arch"), false)
+	source, made, err := s.openNetboot(r)
 	if err != nil {
 		return err
 	}

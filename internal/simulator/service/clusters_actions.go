@@ -171,7 +171,8 @@ func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError, model.ClusterCancelled, model.ClusterFinalizing) {
+	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError,
+		model.ClusterCancelled, model.ClusterFinalizing) {
 		err := wire.Conflict("no condition found to run transition")
 		s.note(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
 		return wire.Reply{}, err

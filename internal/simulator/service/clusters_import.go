@@ -6,6 +6,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -19,7 +20,7 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
 	// An address like api.NAME.DOMAIN tells name and domain better than the caller.
 	if rest, found := strings.CutPrefix(*p.APIVipDnsname, "api."); found {
-		if name, domain, found := strings.Cut(rest, "."); found && checkDomain(domain) == nil {
+		if name, domain, found := strings.Cut(rest, "."); found && request.CheckDomain(domain) == nil {
 			cl.Name, cl.BaseDNSDomain = name, domain
 		}
 	}

@@ -1,29 +1,13 @@
 package service
 
 import (
-	"cmp"
 	"fmt"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
-	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
-
-// clusterUpdate is what PATCH cluster takes: the known parameters and the newer
-// ones.
-type clusterUpdate struct {
-	models.V2ClusterUpdateParams
-	// These have more values than the generated models know, and stand in for
-	// the models' own.
-	NetworkType     *string           `json:"network_type,omitempty"`
-	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
-	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
-	NtpSources      *string           `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice    `json:"operator_bundles"`
-}
 
 // updateCluster changes a cluster: all that is asked for, or nothing.
 func (s *Service) updateCluster(c *wire.Call) (wire.Reply, error) {
@@ -31,24 +15,23 @@ func (s *Service) updateCluster(c *wire.Call) (wire.Reply, error) {
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	p := wire.Taken[clusterUpdate](c)
-	if err := checkChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
+	p := wire.Taken[request.ClusterUpdate](c)
+	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err
 	}
 	if !clusterUpdatable(cl) {
 		return wire.Reply{}, wire.Conflict("%s", notUpdatable(cl))
 	}
 	changed := *cl
-	for _, change := range []func(*model.Cluster, *clusterUpdate) error{
-		s.changeIdentity, s.changeTopology, s.changePlatform, s.changeClusterNetworks, s.changeVips, s.changeProxy,
-		s.changeOptions, s.changeOperators,
-	} {
-		if err := change(&changed, &p); err != nil {
-			return wire.Reply{}, err
-		}
+	proxied, err := request.ChangeCluster(&changed, &p, s.cfg.KubeAPI)
+	if proxied {
+		s.note(cl, "proxy_settings_changed", severityInfo, "Proxy settings changed")
+	}
+	if err != nil {
+		return wire.Reply{}, err
 	}
 	*cl = changed
-	recordChangedUses(cl, &p)
+	request.RecordChangedUses(cl, &p)
 	cl.UpdatedAt = model.Micros(s.now())
 	s.refreshClusterNow(cl)
 	return wire.Created(s.printCluster(cl, clusterDetail{hosts: true}))
@@ -78,270 +61,4 @@ func (s *Service) refreshClusterNow(c *model.Cluster) {
 		s.tickHost(h, names)
 	}
 	s.judgeIdle(c)
-}
-
-func (s *Service) changeIdentity(c *model.Cluster, p *clusterUpdate) error {
-	if p.PullSecret != nil {
-		if err := checkPullSecret(*p.PullSecret); err != nil {
-			return wire.BadRequest("%s", err)
-		}
-		c.PullSecret, c.PullSecretSet = *p.PullSecret, true
-	}
-	if p.Name != nil {
-		if err := checkName(*p.Name, c.PlatformType()); err != nil {
-			return err
-		}
-		c.Name = *p.Name
-	}
-	if p.BaseDNSDomain != nil {
-		if *p.BaseDNSDomain != "" {
-			if err := checkDomain(*p.BaseDNSDomain); err != nil {
-				return err
-			}
-		}
-		c.BaseDNSDomain = *p.BaseDNSDomain
-	}
-	if p.SSHPublicKey != nil {
-		if err := checkSSHKeys(*p.SSHPublicKey); err != nil {
-			return err
-		}
-		c.SSHPublicKey = *p.SSHPublicKey
-	}
-	if p.Tags != nil {
-		if err := checkTags(*p.Tags); err != nil {
-			return err
-		}
-		c.Tags = *p.Tags
-	}
-	if p.APIVipDNSName != nil {
-		if !c.IsDay2() {
-			return wire.BadRequest("Can't update api vip to %s for day1 cluster %s", *p.APIVipDNSName, c.ID)
-		}
-		c.APIVipDNSName = *p.APIVipDNSName
-	}
-	return nil
-}
-
-func (s *Service) changeTopology(c *model.Cluster, p *clusterUpdate) error {
-	if p.ControlPlaneCount == nil {
-		return nil
-	}
-	if err := checkTopology(*p.ControlPlaneCount, c.HighAvailabilityMode, c.OpenshiftVersion); err != nil {
-		return err
-	}
-	c.ControlPlaneCount = *p.ControlPlaneCount
-	return nil
-}
-
-// changePlatform switches the platform and, with it, who manages the network:
-// addresses of the old kind are dropped.
-func (s *Service) changePlatform(c *model.Cluster, p *clusterUpdate) error {
-	if p.Platform == nil && p.UserManagedNetworking == nil {
-		return nil
-	}
-	if c.IsDay2() && p.Platform == nil {
-		c.UserManagedNetworking = p.UserManagedNetworking
-		return nil
-	}
-	want, err := platformFrom(p.Platform)
-	if err != nil {
-		return err
-	}
-	was := c.UserManaged()
-	if want == nil && *p.UserManagedNetworking && !was && len(c.APIVips) > 0 && len(p.APIVips) == 0 && p.APIVips == nil {
-		return wire.BadRequest("User Managed Networking cannot be set with API VIPs")
-	}
-	if err := choosePlatform(c, want, p.UserManagedNetworking); err != nil {
-		return err
-	}
-	if c.UserManaged() != was {
-		c.APIVips, c.IngressVips, c.MachineNetworks = []model.VIP{}, []model.VIP{}, []model.MachineNetwork{}
-	}
-	return nil
-}
-
-func (s *Service) changeClusterNetworks(c *model.Cluster, p *clusterUpdate) error {
-	if p.NetworkType != nil {
-		if err := checkNetworkType(*p.NetworkType, c.OpenshiftVersion); err != nil {
-			return err
-		}
-		c.NetworkType = *p.NetworkType
-	}
-	if p.ClusterNetworks != nil {
-		c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
-	}
-	if p.ServiceNetworks != nil {
-		c.ServiceNetworks = []model.MachineNetwork{}
-		for _, n := range p.ServiceNetworks {
-			c.ServiceNetworks = append(c.ServiceNetworks, model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: c.ID})
-		}
-	}
-	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
-	}
-	if p.VipDhcpAllocation != nil {
-		if *p.VipDhcpAllocation {
-			if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.PlatformType()}); reason != "" {
-				return wire.BadRequest("%s", reason)
-			}
-		}
-		c.VipDHCPAllocation = p.VipDhcpAllocation
-	}
-	return s.changeMachineNetworks(c, p)
-}
-
-func (s *Service) changeMachineNetworks(c *model.Cluster, p *clusterUpdate) error {
-	list := machineNetworksFrom(p.MachineNetworks, c.ID)
-	if p.MachineNetworkCidr != nil && *p.MachineNetworkCidr != "" {
-		list = []model.MachineNetwork{{CIDR: *p.MachineNetworkCidr, ClusterID: c.ID}}
-	}
-	if p.MachineNetworks == nil && p.MachineNetworkCidr == nil {
-		return nil
-	}
-	changed := *c
-	changed.MachineNetworks = list
-	api, ingress := vipsWanted(c, p)
-	if err := checkVips(&changed, api, ingress); err != nil {
-		return err
-	}
-	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !s.cfg.KubeAPI { // whose operator may
-		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
-	}
-	c.MachineNetworks = list
-	return nil
-}
-
-// vipsWanted are the virtual addresses that a cluster has after the change.
-func vipsWanted(c *model.Cluster, p *clusterUpdate) (api, ingress []model.VIP) {
-	api, ingress = c.APIVips, c.IngressVips
-	if p.APIVips != nil {
-		api = keepVerdicts(apiVipsFrom(p.APIVips, c.ID), c.APIVips)
-	}
-	if p.IngressVips != nil {
-		ingress = keepVerdicts(ingressVipsFrom(p.IngressVips, c.ID), c.IngressVips)
-	}
-	return api, ingress
-}
-
-// changeVips replaces the virtual addresses. Where the service works the machine
-// network out of them, some host has to have that network already.
-func (s *Service) changeVips(c *model.Cluster, p *clusterUpdate) error {
-	if p.APIVips == nil && p.IngressVips == nil {
-		return nil
-	}
-	api, ingress := vipsWanted(c, p)
-	changed := *c
-	changed.APIVips, changed.IngressVips = api, ingress
-	if first := changed.VipAt(0); first != "" && validate.CalculatesNetworks(c) && !s.cfg.KubeAPI {
-		changed.MachineNetworks = nil // those of before do not count
-		if err := checkVips(&changed, api, ingress); err != nil {
-			return err
-		}
-		network := validate.NetworkOfVip(&changed, first)
-		if network == "" {
-			return wire.BadRequest("Calculate machine network CIDR: No suitable matching CIDR found for VIP %s", first)
-		}
-		validate.SetMachineNetworks(&changed, []string{network})
-	}
-	if err := checkVips(&changed, api, ingress); err != nil {
-		return err
-	}
-	if err := s.checkVipsAreFree(&changed); err != nil {
-		return err
-	}
-	c.APIVips, c.IngressVips, c.MachineNetworks = api, ingress, changed.MachineNetworks
-	return nil
-}
-
-// checkVipsAreFree refuses virtual addresses that hosts do not list as free. What a
-// hub's operators ask for is not held against those lists.
-func (s *Service) checkVipsAreFree(c *model.Cluster) error {
-	if s.cfg.KubeAPI || c.UserManaged() || c.UserBalanced() || c.AllocatesVips() {
-		return nil
-	}
-	for i, network := range c.MachineNetworks {
-		if i >= min(len(c.APIVips), len(c.IngressVips)) {
-			break
-		}
-		for _, v := range []struct{ name, ip string }{{"api-vip", c.APIVips[i].IP}, {"ingress-vip", c.IngressVips[i].IP}} {
-			if validate.ListedAsFree(c, v.ip, network.CIDR) == validate.VipInUse {
-				return wire.BadRequest("%s", validate.VipInUseAs(c, v.name, v.ip, network.CIDR))
-			}
-		}
-	}
-	return nil
-}
-
-// keepVerdicts keeps what is known of addresses that stay.
-func keepVerdicts(list, old []model.VIP) []model.VIP {
-	for i := range list {
-		for _, o := range old {
-			if o.IP == list[i].IP {
-				list[i].Verification = o.Verification
-			}
-		}
-	}
-	return list
-}
-
-func (s *Service) changeProxy(c *model.Cluster, p *clusterUpdate) error {
-	if p.HTTPProxy != nil || p.HTTPSProxy != nil || p.NoProxy != nil {
-		if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
-			return err
-		}
-		for text, into := range map[*string]*string{p.HTTPProxy: &c.HTTPProxy, p.HTTPSProxy: &c.HTTPSProxy, p.NoProxy: &c.NoProxy} {
-			if text != nil {
-				*into = *text
-			}
-		}
-		s.note(c, "proxy_settings_changed", severityInfo, "Proxy settings changed")
-	}
-	besides, only := cmp.Or(p.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(p.NtpSources, &c.NtpSources)
-	if *besides != "" && *only != "" {
-		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
-	}
-	for list, into := range map[*string]*string{p.AdditionalNtpSource: &c.AdditionalNtpSource, p.NtpSources: &c.NtpSources} {
-		if list == nil {
-			continue
-		}
-		if err := checkNtpSources(*list); err != nil {
-			return err
-		}
-		*into = *list
-	}
-	return nil
-}
-
-func (s *Service) changeOptions(c *model.Cluster, p *clusterUpdate) error {
-	if p.Hyperthreading != nil {
-		c.Hyperthreading = *p.Hyperthreading
-	}
-	if p.SchedulableMasters != nil {
-		c.SchedulableMasters = p.SchedulableMasters
-	}
-	if p.IgnitionEndpoint != nil {
-		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
-	}
-	if p.DiskEncryption != nil {
-		d, err := encryptionFrom(p.DiskEncryption)
-		if err != nil {
-			return err
-		}
-		c.DiskEncryption = d
-	}
-	return nil
-}
-
-func (s *Service) changeOperators(c *model.Cluster, p *clusterUpdate) error {
-	if p.OlmOperators == nil && p.OperatorBundles == nil {
-		return nil
-	}
-	before := len(c.MonitoredOperators)
-	if err := chooseOperators(c, p.OlmOperators, p.OperatorBundles); err != nil {
-		return err
-	}
-	if max(before, len(c.MonitoredOperators)) > 1 { // more than the console
-		resetRoles(c) // hosts may be good for something else now
-	}
-	return nil
 }

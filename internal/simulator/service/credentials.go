@@ -28,7 +28,8 @@ func (s *Service) newPassword() string {
 
 // downloadStates are the states in which files of a cluster can be fetched.
 func downloadStates() []string {
-	return []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterError, model.ClusterAddingHosts, model.ClusterCancelled, model.ClusterPendingUser}
+	return []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterError,
+		model.ClusterAddingHosts, model.ClusterCancelled, model.ClusterPendingUser}
 }
 
 // downloadable refuses files of a cluster that is not that far.

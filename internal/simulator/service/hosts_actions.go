@@ -80,7 +80,8 @@ func (s *Service) unbindHost(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, err
 	}
 	before, left := s.printHost(h, detail{}), h.Cluster
-	if !s.cfg.KubeAPI && model.OneOf(h.State, model.HostPreparing, model.HostPreparationFailed, model.HostPrepared, model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
+	if !s.cfg.KubeAPI && model.OneOf(h.State, model.HostPreparing, model.HostPreparationFailed, model.HostPrepared,
+		model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
 		return wire.Reply{}, wire.Conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID) // which a hub's operator does not ask
 	}
 	if err := s.unbind(h, s.reclaims(c)); err != nil {
@@ -129,7 +130,8 @@ func stateOnLeaving(h *model.Host) string {
 	switch h.State {
 	case model.HostKnown, model.HostDiscovering, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput:
 		return model.HostUnbinding
-	case model.HostPreparing, model.HostPrepared, model.HostPreparationFailed, model.HostInstalling, model.HostInProgress, model.HostPendingUser, model.HostInstalled, model.HostAdded, model.HostError, model.HostCancelled:
+	case model.HostPreparing, model.HostPrepared, model.HostPreparationFailed, model.HostInstalling, model.HostInProgress,
+		model.HostPendingUser, model.HostInstalled, model.HostAdded, model.HostError, model.HostCancelled:
 		return model.HostUnbindingPending
 	}
 	return ""
@@ -173,7 +175,8 @@ func (s *Service) resetHost(c *wire.Call) (wire.Reply, error) {
 	if h.Kind != model.KindAddedHost {
 		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
 	}
-	if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress, model.HostInstalled, model.HostError, model.HostCancelled, model.HostAdded, model.HostPendingUser) {
+	if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress, model.HostInstalled, model.HostError,
+		model.HostCancelled, model.HostAdded, model.HostPendingUser) {
 		return wire.Reply{}, wire.Conflict("no condition found to run transition")
 	}
 	before := s.printHost(h, detail{plain: true})

@@ -58,7 +58,8 @@ func (s *Service) ipxeScript(e *model.InfraEnv, q url.Values) (string, error) {
 	}
 	if mac != "" {
 		for _, h := range s.hostsOfInfraEnv(e.ID) {
-			if h.HasMAC(mac) && model.OneOf(h.State, model.HostInstalled, model.HostInProgress, model.HostAdded, model.HostPendingUser) && model.OneOf(h.Stage(), model.StageRebooting, model.StageConfiguring, model.StageJoined, model.StageDone) {
+			if h.HasMAC(mac) && model.OneOf(h.State, model.HostInstalled, model.HostInProgress, model.HostAdded, model.HostPendingUser) &&
+				model.OneOf(h.Stage(), model.StageRebooting, model.StageConfiguring, model.StageJoined, model.StageDone) {
 				return "#!ipxe\nexit\n", nil
 			}
 		}

@@ -1,45 +1,19 @@
 package service
 
 import (
-	"cmp"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// infraEnvCreate is what POST infra-envs takes: the known parameters and the
-// newer ones.
-type infraEnvCreate struct {
-	models.InfraEnvCreateParams
-	ImageType             string  `json:"image_type,omitempty"`
-	NtpSources            *string `json:"ntp_sources,omitempty"`
-	NetworkDiscoveryDelay *int64  `json:"network_discovery_delay_seconds,omitempty"`
-	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
-}
-
-// infraEnvUpdate is the same for PATCH.
-type infraEnvUpdate struct {
-	models.InfraEnvUpdateParams
-	ImageType             string  `json:"image_type,omitempty"`
-	NtpSources            *string `json:"ntp_sources,omitempty"`
-	NetworkDiscoveryDelay *int64  `json:"network_discovery_delay_seconds,omitempty"`
-	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
-}
-
 func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[infraEnvCreate](c)
-	if err := checkImageType(p.ImageType); err != nil {
+	p := wire.Taken[request.InfraEnvCreate](c)
+	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
 	}
 	now := s.now()
@@ -59,25 +33,18 @@ func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
 	s.infraEnvs[e.ID] = e
 	s.infraEnvOrder = append(s.infraEnvOrder, e.ID)
 	if cl := s.clusters[e.ClusterID]; cl != nil {
-		useIgnition(cl, levelInfraEnv, p.IgnitionConfigOverride != "")
+		request.UseIgnition(cl, request.LevelInfraEnv, p.IgnitionConfigOverride != "")
 		cl.RecordUse(e.StaticNetworkConfig != "", "Static Network Config", nil)
 		cl.RecordUse(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
-		useArchitecture(cl, e.CPUArchitecture)
+		request.UseArchitecture(cl, e.CPUArchitecture)
 	}
 	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
 	s.renewImage(e)
 	return wire.Created(e.PrintedInfraEnv)
 }
 
-func checkImageType(kind string) error {
-	if kind == "" {
-		return nil
-	}
-	return wire.BodyEnum("image_type", kind, discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO)
-}
-
-func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
-	if err := checkPullSecret(*p.PullSecret); err != nil {
+func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) error {
+	if err := request.CheckPullSecret(*p.PullSecret); err != nil {
 		return wire.BadRequest("pull secret for new infraEnv is invalid: %s", err)
 	}
 	e.PullSecret, e.PullSecretSet = *p.PullSecret, true
@@ -96,12 +63,12 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 	if err := s.fitsPlatform(e); err != nil {
 		return err
 	}
-	update := infraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
+	update := request.InfraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
 	update.AdditionalTrustBundle = new(strings.TrimSpace(p.AdditionalTrustBundle))
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
 	update.StaticNetworkConfig = p.StaticNetworkConfig
-	return changeInfraEnv(e, &update)
+	return request.ChangeInfraEnv(e, &update)
 }
 
 // fitsPlatform refuses an image that the platform of the infra-env's cluster does
@@ -115,7 +82,7 @@ func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 }
 
 // bindInfraEnv ties the infra-env to its cluster and settles its architecture.
-func (s *Service) bindInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
+func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) error {
 	arch := p.CPUArchitecture
 	if arch == "aarch64" {
 		arch = "arm64"
@@ -140,106 +107,6 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *infraEnvCreate) error {
 		arch = versions.X86
 	}
 	e.CPUArchitecture = arch
-	return nil
-}
-
-// changeInfraEnv writes what an update may change, after checking it.
-func changeInfraEnv(e *model.InfraEnv, p *infraEnvUpdate) error {
-	if model.Value(p.SSHAuthorizedKey) != "" { // once set, it cannot be taken away
-		if checkSSHKeys(*p.SSHAuthorizedKey) != nil {
-			return wire.BadRequest("SSH key is not valid")
-		}
-		e.SSHAuthorizedKey = *p.SSHAuthorizedKey
-	}
-	if p.Proxy != nil {
-		if err := changeProxy(e, p.Proxy); err != nil {
-			return err
-		}
-	}
-	if model.Value(p.NtpSources) != "" && (model.Value(p.AdditionalNtpSources) != "" || p.AdditionalNtpSources == nil && e.AdditionalNtpSources != "") ||
-		model.Value(p.AdditionalNtpSources) != "" && p.NtpSources == nil && e.NtpSources != "" {
-		return wire.BadRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
-	}
-	for list, into := range map[*string]*string{p.AdditionalNtpSources: &e.AdditionalNtpSources, p.NtpSources: &e.NtpSources} {
-		if list == nil {
-			continue
-		}
-		if err := checkNtpSources(*list); err != nil {
-			return err
-		}
-		*into = *list
-	}
-	if p.IgnitionConfigOverride != "" {
-		if err := checkIgnition(p.IgnitionConfigOverride); err != nil {
-			return err
-		}
-		e.IgnitionConfigOverride = p.IgnitionConfigOverride
-	}
-	if err := changeKernelArguments(e, p.KernelArguments); err != nil {
-		return err
-	}
-	if p.AdditionalTrustBundle != nil {
-		if text := *p.AdditionalTrustBundle; text != "" {
-			if err := checkTrustBundle(text); err != nil {
-				return wire.BadRequest("%s", err)
-			}
-		}
-		e.AdditionalTrustBundle = *p.AdditionalTrustBundle
-	}
-	if p.StaticNetworkConfig != nil {
-		if err := changeStatic(e, p.StaticNetworkConfig); err != nil {
-			return err
-		}
-	}
-	if p.NetworkDiscoveryDelay != nil {
-		if *p.NetworkDiscoveryDelay < 0 {
-			return wire.Malformed("network_discovery_delay_seconds in body should be greater than or equal to 0")
-		}
-		e.NetworkDiscoveryDelay = p.NetworkDiscoveryDelay
-	}
-	if p.RendezvousIP != nil {
-		if e.Type != discovery.DisconnectedISO {
-			return wire.BadRequest("RendezvousIP is only supported for disconnected ISO infra-envs")
-		}
-		e.RendezvousIP = *p.RendezvousIP
-	}
-	return nil
-}
-
-// changeProxy merges a proxy by its fields. A proxy whose fields, joined, are those
-// of the last request is taken for the same, and dropped.
-func changeProxy(e *model.InfraEnv, p *models.Proxy) error {
-	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, ""); err != nil {
-		return err
-	}
-	joined := model.Value(p.HTTPProxy) + model.Value(p.HTTPSProxy) + model.Value(p.NoProxy)
-	if e.ProxyAsked != nil && *e.ProxyAsked == joined {
-		return nil
-	}
-	e.ProxyAsked = &joined
-	merged := *e.Proxy
-	for from, into := range map[*string]**string{p.HTTPProxy: &merged.HTTPProxy, p.HTTPSProxy: &merged.HTTPSProxy, p.NoProxy: &merged.NoProxy} {
-		if from != nil {
-			*into = from
-		}
-	}
-	e.Proxy = &merged
-	return nil
-}
-
-func changeKernelArguments(e *model.InfraEnv, args models.KernelArguments) error {
-	if args == nil {
-		return nil
-	}
-	for _, a := range args {
-		if a.Operation != models.KernelArgumentOperationAppend {
-			return wire.BadRequest("Only kernel argument operation append is supported.  Got %s", a.Operation)
-		}
-	}
-	e.KernelArguments = nil
-	if len(args) > 0 {
-		e.KernelArguments = new(model.InString(args))
-	}
 	return nil
 }
 
@@ -295,13 +162,13 @@ func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	p := wire.Taken[infraEnvUpdate](c)
-	if err := checkImageType(p.ImageType); err != nil {
+	p := wire.Taken[request.InfraEnvUpdate](c)
+	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
 	}
 	changed := *e
 	if p.PullSecret != "" {
-		if err := checkPullSecret(p.PullSecret); err != nil {
+		if err := request.CheckPullSecret(p.PullSecret); err != nil {
 			return wire.Reply{}, wire.BadRequest("pull secret for new infraEnv is invalid: %s", err)
 		}
 		changed.PullSecret = p.PullSecret
@@ -316,7 +183,7 @@ func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
 	if p.ImageType != "" {
 		changed.Type = p.ImageType
 	}
-	if err := changeInfraEnv(&changed, &p); err != nil {
+	if err := request.ChangeInfraEnv(&changed, &p); err != nil {
 		return wire.Reply{}, err
 	}
 	if p.IgnitionConfigOverride != "" && p.IgnitionConfigOverride != e.IgnitionConfigOverride {
@@ -326,7 +193,7 @@ func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
 	}
 	if cl := s.clusters[e.ClusterID]; cl != nil {
 		if p.IgnitionConfigOverride != "" && p.IgnitionConfigOverride != e.IgnitionConfigOverride {
-			useIgnition(cl, levelInfraEnv, true)
+			request.UseIgnition(cl, request.LevelInfraEnv, true)
 		}
 		if changed.StaticNetworkConfig != e.StaticNetworkConfig {
 			cl.RecordUse(changed.StaticNetworkConfig != "", "Static Network Config", nil)
@@ -387,51 +254,4 @@ func (s *Service) regenerateSigningKey(c *wire.Call) (wire.Reply, error) {
 	}
 	e.SigningKey = s.newSecret()
 	return wire.NoContent()
-}
-
-// changeStatic replaces the hosts' network configuration.
-func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) error {
-	hosts := make([]model.StaticHost, 0, len(list))
-	for i, l := range list {
-		h := model.StaticHost{NetworkYAML: l.NetworkYaml}
-		for j, m := range l.MacInterfaceMap {
-			if !discovery.MacPattern.MatchString(m.MacAddress) {
-				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, discovery.MacPattern)
-			}
-			h.Map = append(h.Map, model.MACName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
-		}
-		hosts = append(hosts, h)
-	}
-	if problems := discovery.StaticProblems(hosts); len(problems) > 0 {
-		return wire.BadRequest("%s", wire.Problems(problems...))
-	}
-	for i := range hosts {
-		hosts[i].Policy = discovery.NMPolicy(&hosts[i])
-	}
-	slices.SortStableFunc(hosts, func(a, b model.StaticHost) int { return cmp.Compare(a.NetworkYAML, b.NetworkYAML) })
-	e.Static, e.StaticNetworkConfig = hosts, ""
-	if len(hosts) > 0 {
-		data, err := json.Marshal(hosts)
-		if err != nil {
-			return err
-		}
-		e.StaticNetworkConfig = string(data)
-	}
-	return nil
-}
-
-// checkTrustBundle wants certificates and nothing else.
-func checkTrustBundle(text string) error {
-	for rest := []byte(text); ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return errors.New("invalid block")
-		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return fmt.Errorf("parse failed: %w", err)
-		}
-		if len(rest) == 0 {
-			return nil
-		}
-	}
 }

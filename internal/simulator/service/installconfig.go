@@ -5,6 +5,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/installfiles"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -30,13 +31,13 @@ func (s *Service) updateInstallConfig(c *wire.Call) (wire.Reply, error) {
 	text := wire.Taken[string](c)
 	ic, err := installfiles.ConfigWith(cl, text)
 	if err == nil && ic.AdditionalTrustBundle != "" {
-		err = checkTrustBundle(ic.AdditionalTrustBundle)
+		err = request.CheckTrustBundle(ic.AdditionalTrustBundle)
 	}
 	if err != nil {
 		return wire.Reply{}, wire.BadRequest("%s", err)
 	}
 	cl.InstallConfigOverrides = text
-	useOverrides(cl)
+	request.UseOverrides(cl)
 	cl.UpdatedAt = model.Micros(s.now())
 	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return wire.Reply{Status: http.StatusCreated}, nil

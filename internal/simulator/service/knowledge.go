@@ -129,7 +129,8 @@ func (s *Service) preflight(c *wire.Call) (wire.Reply, error) {
 			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
 				asked = master
 			}
-			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role), Quantitative: validate.OperatorHardware(cl.OpenshiftVersion, asked, name)}
+			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role),
+				Quantitative: validate.OperatorHardware(cl.OpenshiftVersion, asked, name)}
 		}
 		needs = append(needs, entry)
 	}

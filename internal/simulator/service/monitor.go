@@ -55,15 +55,7 @@ func forgetRoles(c *model.Cluster) {
 		return h.RoleOpen() && !h.RoleSuggested() && h.Kind != model.KindAddedHost && h.State != model.HostDisconnected
 	}
 	if slices.ContainsFunc(c.Hosts, missing) {
-		resetRoles(c)
-	}
-}
-
-func resetRoles(c *model.Cluster) {
-	for _, h := range c.Hosts {
-		if h.RoleOpen() {
-			h.SuggestedRole = model.RoleAuto
-		}
+		c.ResetRoles()
 	}
 }
 

@@ -235,12 +235,14 @@ func (s *Service) moveStarting(h *model.Host) {
 func (s *Service) watchStage(h *model.Host) {
 	single := h.Cluster.IsSingle()
 	stage := h.Stage()
-	reporting := model.OneOf(stage, model.StageStarting, model.StageInstalling, model.StageWriting, model.StageCopying, model.StageControlPlane, model.StageBootkube, model.StageController)
+	reporting := model.OneOf(stage, model.StageStarting, model.StageInstalling, model.StageWriting, model.StageCopying,
+		model.StageControlPlane, model.StageBootkube, model.StageController)
 	if reporting && !h.Connected(s.now()) {
 		s.setHost(h, model.HostError, model.InfoLostInstalling)
 		return
 	}
-	if h.Cluster.Status == model.ClusterPendingUser && model.OneOf(stage, model.StageControlPlane, model.StageController, model.StageBootkube, model.StageRebooting) {
+	if h.Cluster.Status == model.ClusterPendingUser && model.OneOf(stage, model.StageControlPlane, model.StageController,
+		model.StageBootkube, model.StageRebooting) {
 		progress := *h.Progress
 		progress.StageUpdatedAt = model.Millis(s.now()) // it waits for the host that booted the wrong disk
 		h.Progress = &progress

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
@@ -29,20 +30,21 @@ func (s *Service) routes() http.Handler {
 	s.hostRoutes(r)
 	s.knowledgeRoutes(r)
 	r.on("POST /v2/events", s.triggerEvent, wire.Body[models.Event]("trigger-event-params"))
-	r.on("GET /v2/events", s.listEvents, wire.QueryID("cluster_id"), wire.QueryID("infra_env_id"), wire.QueryID("host_id"), wire.Choice("order", "ascending", "descending"))
+	r.on("GET /v2/events", s.listEvents, wire.QueryID("cluster_id"), wire.QueryID("infra_env_id"), wire.QueryID("host_id"),
+		wire.Choice("order", "ascending", "descending"))
 	return r
 }
 
 func empty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
 func (s *Service) clusterRoutes(r *router) {
-	r.on("POST /v2/clusters", s.registerCluster, wire.Body[clusterCreate]("new-cluster-params"))
+	r.on("POST /v2/clusters", s.registerCluster, wire.Body[request.ClusterCreate]("new-cluster-params"))
 	r.on("GET /v2/clusters", s.listClusters, wire.QueryID("openshift_cluster_id"))
 	r.on("POST /v2/clusters/import", s.importCluster, wire.Body[models.ImportClusterParams]("new-import-cluster-params"))
 	r.on("POST /v2/clusters/disconnected", s.registerDisconnected, wire.Body[disconnectedCreate]("new-cluster-params"))
 	r.on("GET /v2/clusters/default-config", s.defaultConfig)
 	r.on("GET /v2/clusters/{cluster_id}", s.readCluster)
-	r.on("PATCH /v2/clusters/{cluster_id}", s.updateCluster, wire.Body[clusterUpdate]("cluster-update-params"))
+	r.on("PATCH /v2/clusters/{cluster_id}", s.updateCluster, wire.Body[request.ClusterUpdate]("cluster-update-params"))
 	r.on("DELETE /v2/clusters/{cluster_id}", s.deleteCluster)
 	r.on("POST /v2/clusters/{cluster_id}/actions/install", s.installCluster)
 	r.on("POST /v2/clusters/{cluster_id}/actions/cancel", s.cancelCluster)
@@ -81,16 +83,17 @@ func (s *Service) clusterFileRoutes(r *router) {
 		"install-config.yaml", "logs", "manifests"))
 	r.on("POST /v2/clusters/{cluster_id}/uploads/ingress-cert", s.uploadIngressCert, wire.Body[models.IngressCertParams]("ingress-cert-params"))
 	r.on("GET /v2/clusters/{cluster_id}/logs", s.downloadLogs, wire.Choice("logs_type", logTypes()...), wire.QueryID("host_id"))
-	r.on("POST /v2/clusters/{cluster_id}/logs", s.uploadLogs, wire.Required("logs_type", logTypes()...), wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form())
+	r.on("POST /v2/clusters/{cluster_id}/logs", s.uploadLogs, wire.Required("logs_type", logTypes()...),
+		wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form())
 	r.on("PUT /v2/clusters/{cluster_id}/logs-progress", s.clusterLogsProgress, wire.Body[models.LogsProgressParams]("logs-progress-params"))
 }
 
 func (s *Service) infraEnvRoutes(r *router) {
 	script := wire.Choice("ipxe_script_type", "discovery-image-always", "boot-order-control")
-	r.on("POST /v2/infra-envs", s.registerInfraEnv, wire.Body[infraEnvCreate]("infraenv-create-params"))
+	r.on("POST /v2/infra-envs", s.registerInfraEnv, wire.Body[request.InfraEnvCreate]("infraenv-create-params"))
 	r.on("GET /v2/infra-envs", s.listInfraEnvs, wire.QueryID("cluster_id"))
 	r.on("GET /v2/infra-envs/{infra_env_id}", s.readInfraEnv)
-	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.updateInfraEnv, wire.Body[infraEnvUpdate]("infra-env-update-params"))
+	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.updateInfraEnv, wire.Body[request.InfraEnvUpdate]("infra-env-update-params"))
 	r.on("DELETE /v2/infra-envs/{infra_env_id}", s.deleteInfraEnv)
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/image-url", s.imageURL)
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files", s.infraEnvFile, wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script, wire.Choice("discovery_iso_type", discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO))
@@ -104,7 +107,7 @@ func (s *Service) hostRoutes(r *router) {
 	r.on("POST /v2/infra-envs/{infra_env_id}/hosts", s.registerHost, wire.Body[models.HostCreateParams]("new-host-params"))
 	r.on("GET /v2/infra-envs/{infra_env_id}/hosts", s.listHosts)
 	r.on("GET "+one, s.readHost)
-	r.on("PATCH "+one, s.updateHost, wire.Body[hostUpdate]("host-update-params"))
+	r.on("PATCH "+one, s.updateHost, wire.Body[request.HostUpdate]("host-update-params"))
 	r.on("DELETE "+one, s.deleteHost)
 	r.on("POST "+one+"/actions/bind", s.bindHost, wire.Body[models.BindHostParams]("bind-host-params"))
 	r.on("POST "+one+"/actions/unbind", s.unbindHost)

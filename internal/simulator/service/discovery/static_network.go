@@ -21,7 +21,8 @@ const (
 )
 
 var (
-	MacPattern = regexp.MustCompile(`^([0-9A-Fa-f]{2}[:]){5}([0-9A-Fa-f]{2})$`)
+	// MACPattern is what a hardware address looks like.
+	MACPattern = regexp.MustCompile(`^([0-9A-Fa-f]{2}[:]){5}([0-9A-Fa-f]{2})$`)
 	// ownName is how the live system names a card by where it is.
 	ownName = regexp.MustCompile("^en[PsvxXbucaipod]")
 )

@@ -171,3 +171,12 @@ func (c *Cluster) MakesUseOf(name string) bool {
 	_, used := c.Uses[name]
 	return used
 }
+
+// ResetRoles takes back the roles that were suggested to the cluster's hosts.
+func (c *Cluster) ResetRoles() {
+	for _, h := range c.Hosts {
+		if h.RoleOpen() {
+			h.SuggestedRole = RoleAuto
+		}
+	}
+}

@@ -42,15 +42,15 @@ func decode(body []byte, param string, v any) error {
 // serviceType is the service's name of a type where this one's is another.
 func serviceType(name string) string {
 	switch name {
-	case "clusterCreate":
+	case "ClusterCreate":
 		return "ClusterCreateParams"
-	case "clusterUpdate":
+	case "ClusterUpdate":
 		return "V2ClusterUpdateParams"
-	case "hostUpdate":
+	case "HostUpdate":
 		return "HostUpdateParams"
-	case "infraEnvCreate":
+	case "InfraEnvCreate":
 		return "InfraEnvCreateParams"
-	case "infraEnvUpdate":
+	case "InfraEnvUpdate":
 		return "InfraEnvUpdateParams"
 	case "wireIgnored":
 		return "IgnoredValidations"

@@ -1,30 +1,35 @@
-package hub
+package condition
 
 import (
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // The values of a condition's status.
 const (
-	yes     = "True"
-	no      = "False"
-	unknown = "Unknown"
+	True    = "True"
+	False   = "False"
+	Unknown = "Unknown"
 )
 
-// condition is one entry of status.conditions, as ACI, InfraEnv, Agent and
+// Condition is one entry of status.conditions, as ACI, InfraEnv, Agent and
 // ClusterDeployment spell it alike.
-type condition struct {
+type Condition struct {
 	Type, Status, Reason, Message string
 }
 
-// setConditions merges conditions into those of an object. What is unchanged
+// Set merges conditions into those of an object. What is unchanged
 // keeps its times; a change of status moves lastTransitionTime. With heartbeat
 // they also carry lastProbeTime, which moves at any change, as Hive's contract
 // has it.
-func setConditions(have []any, want []condition, now time.Time, heartbeat bool) []any {
+func Set(have []any, want []Condition, now time.Time, heartbeat bool) []any {
 	have = slices.Clone(have)
 	stamp := now.UTC().Format(time.RFC3339)
 	for _, w := range want {
@@ -63,7 +68,7 @@ func setConditions(have []any, want []condition, now time.Time, heartbeat bool) 
 
 // complaints are the messages of the validations that do not succeed, the
 // categories in the order of their names.
-func complaints(checks map[string][]check) string {
+func complaints(checks map[string][]assisted.Check) string {
 	var said []string
 	for _, category := range slices.Sorted(maps.Keys(checks)) {
 		for _, c := range checks[category] {
@@ -75,13 +80,30 @@ func complaints(checks map[string][]check) string {
 	return strings.Join(said, ",")
 }
 
-// specSynced says how the last transfer of a spec ended.
-func specSynced(err error, good string) condition {
+// SpecSynced says how the last transfer of a spec ended.
+func SpecSynced(err error, good string) Condition {
 	switch {
 	case err == nil:
-		return condition{"SpecSynced", yes, "SyncOK", good}
-	case isInput(err):
-		return condition{"SpecSynced", no, "InputError", "The Spec could not be synced due to an input error: " + err.Error()}
+		return Condition{"SpecSynced", True, "SyncOK", good}
+	case assisted.IsInput(err):
+		return Condition{"SpecSynced", False, "InputError", "The Spec could not be synced due to an input error: " + err.Error()}
 	}
-	return condition{"SpecSynced", no, "BackendError", "The Spec could not be synced due to backend error: " + err.Error()}
+	return Condition{"SpecSynced", False, "BackendError", "The Spec could not be synced due to backend error: " + err.Error()}
+}
+
+// Of finds a condition of an object; nil where there is none.
+func Of(o *objects.Object, kind string) map[string]any {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		if m, ok := c.(map[string]any); ok && m["type"] == kind {
+			return m
+		}
+	}
+	return nil
+}
+
+// ReasonOf is the reason of a condition of an object; "" where there is none.
+func ReasonOf(o *objects.Object, kind string) string {
+	reason, _ := Of(o, kind)["reason"].(string)
+	return reason
 }

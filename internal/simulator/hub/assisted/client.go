@@ -1,4 +1,4 @@
-package hub
+package assisted
 
 import (
 	"bytes"
@@ -14,23 +14,25 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 )
 
-// restBase is the path below which the service's API is found.
-const restBase = "/api/assisted-install"
+// RestBase is the path below which the service's API is found.
+const RestBase = "/api/assisted-install"
 
-// backend speaks to the simulated service.
-type backend struct {
-	url    string // without a path
+// Client speaks to the simulated service.
+type Client struct {
+	Url    string // without a path
 	client *http.Client
 	token  string // "" where the service asks for none
 }
 
-func newBackend(c Config) (*backend, error) {
-	b := &backend{url: strings.TrimSuffix(strings.TrimSuffix(c.Service, "/"), restBase), client: &http.Client{Timeout: time.Minute}}
-	if c.Callers == nil || c.Callers.Mode() == auth.None {
+// New speaks to the service at an address, with a token where callers are
+// asked for one.
+func New(service string, callers *auth.Service) (*Client, error) {
+	b := &Client{Url: strings.TrimSuffix(strings.TrimSuffix(service, "/"), RestBase), client: &http.Client{Timeout: time.Minute}}
+	if callers == nil || callers.Mode() == auth.None {
 		return b, nil
 	}
 	var err error
-	b.token, err = c.Callers.Mint(auth.Grant{Scheme: auth.UserAuth})
+	b.token, err = callers.Mint(auth.Grant{Scheme: auth.UserAuth})
 	return b, err
 }
 
@@ -42,16 +44,16 @@ type restError struct {
 
 func (e *restError) Error() string { return e.reason }
 
-// isGone tells whether the service does not know what was asked for.
-func isGone(err error) bool {
+// IsGone tells whether the service does not know what was asked for.
+func IsGone(err error) bool {
 	var refusal *restError
 	return errors.As(err, &refusal) && refusal.status == http.StatusNotFound
 }
 
-// isInput tells whether only the user can cure an error: the service answered,
+// IsInput tells whether only the user can cure an error: the service answered,
 // and refused what it was sent.
-func isInput(err error) bool {
-	var input *inputError
+func IsInput(err error) bool {
+	var input *InputError
 	if errors.As(err, &input) {
 		return true
 	}
@@ -59,19 +61,20 @@ func isInput(err error) bool {
 	return errors.As(err, &refusal) && refusal.status >= 400 && refusal.status < 500
 }
 
-// inputError is a fault of a custom resource that was found before the service
+// InputError is a fault of a custom resource that was found before the service
 // was asked.
-type inputError struct{ text string }
+type InputError struct{ text string }
 
-func (e *inputError) Error() string { return e.text }
+func (e *InputError) Error() string { return e.text }
 
-func inputFault(format string, args ...any) error {
-	return &inputError{fmt.Sprintf(format, args...)}
+// InputFault is a fault of a custom resource that only the user can cure.
+func InputFault(format string, args ...any) error {
+	return &InputError{fmt.Sprintf(format, args...)}
 }
 
-// do sends a request and reads its answer into a value; nil for either is none.
-func (b *backend) do(ctx context.Context, method, path string, send, into any) error {
-	data, err := b.raw(ctx, method, path, send)
+// Do sends a request and reads its answer into a value; nil for either is none.
+func (b *Client) Do(ctx context.Context, method, path string, send, into any) error {
+	data, err := b.Raw(ctx, method, path, send)
 	if err != nil || into == nil {
 		return err
 	}
@@ -81,8 +84,8 @@ func (b *backend) do(ctx context.Context, method, path string, send, into any) e
 	return nil
 }
 
-// raw sends a request and gives the answer as it came.
-func (b *backend) raw(ctx context.Context, method, path string, send any) ([]byte, error) {
+// Raw sends a request and gives the answer as it came.
+func (b *Client) Raw(ctx context.Context, method, path string, send any) ([]byte, error) {
 	var body io.Reader
 	if send != nil {
 		data, err := json.Marshal(send)
@@ -91,7 +94,7 @@ func (b *backend) raw(ctx context.Context, method, path string, send any) ([]byt
 		}
 		body = bytes.NewReader(data)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, b.url+restBase+path, body)
+	request, err := http.NewRequestWithContext(ctx, method, b.Url+RestBase+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s: %w", method, path, err)
 	}

@@ -1,4 +1,4 @@
-package service
+package request
 
 import (
 	"github.com/openshift/assisted-service/models"
@@ -7,7 +7,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-func fillPlatform(c *model.Cluster, p *clusterCreate) error {
+func fillPlatform(c *model.Cluster, p *ClusterCreate) error {
 	want, err := platformFrom(p.Platform)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
-package hub
+package webhook
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,18 +12,20 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // began tells whether the installation has begun, or ended: from then on its spec
 // is frozen.
-func began(aci *object) bool {
+func began(aci *objects.Object) bool {
 	return slices.Contains([]string{hubapi.ReasonInstallationInProgress, hubapi.ReasonInstallationFailed, hubapi.ReasonInstallationCompleted,
-		hubapi.ReasonClusterInstalling}, reasonOf(aci, hubapi.ConditionCompleted))
+		hubapi.ReasonClusterInstalling}, condition.ReasonOf(aci, hubapi.ConditionCompleted))
 }
 
 // defaultUserManaged is who manages the network where an AgentClusterInstall does
 // not say: nil where the service leaves it open too.
-func defaultUserManaged(s *installSpec) *bool {
+func defaultUserManaged(s *objects.InstallSpec) *bool {
 	managed := func(b bool) *bool { return &b }
 	switch s.PlatformType {
 	case "":
@@ -35,10 +38,10 @@ func defaultUserManaged(s *installSpec) *bool {
 	return nil
 }
 
-// defaultInstall fills in what the mutating webhook does: who manages the
+// DefaultInstall fills in what the mutating webhook does: who manages the
 // network. It tells whether it changed anything.
-func defaultInstall(aci *object) (bool, error) {
-	spec, err := readSpec[installSpec](aci)
+func DefaultInstall(aci *objects.Object) (bool, error) {
+	spec, err := objects.Spec[objects.InstallSpec](aci)
 	if err != nil || spec.Networking.UserManagedNetworking != nil || began(aci) {
 		return false, err
 	}
@@ -49,16 +52,16 @@ func defaultInstall(aci *object) (bool, error) {
 	return true, unstructured.SetNestedField(aci.Object, *managed, "spec", "networking", "userManagedNetworking")
 }
 
-// validateInstall is the webhook's verdict on a new AgentClusterInstall, or on a
+// ValidateInstall is the webhook's verdict on a new AgentClusterInstall, or on a
 // new version of an old one.
-func validateInstall(old, now *object) error {
-	spec, err := readSpec[installSpec](now)
+func ValidateInstall(old, now *objects.Object) error {
+	spec, err := objects.Spec[objects.InstallSpec](now)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	var before installSpec
+	var before objects.InstallSpec
 	if old != nil {
-		if before, err = readSpec[installSpec](old); err != nil {
+		if before, err = objects.Spec[objects.InstallSpec](old); err != nil {
 			return apierrors.NewBadRequest(err.Error())
 		}
 		if !reflect.DeepEqual(before.ImageSetRef, spec.ImageSetRef) {
@@ -68,7 +71,7 @@ func validateInstall(old, now *object) error {
 			return frozen(old, now)
 		}
 		// What is left out now is judged by what it was.
-		spec.PlatformType = orElse(spec.PlatformType, before.PlatformType)
+		spec.PlatformType = cmp.Or(spec.PlatformType, before.PlatformType)
 		if spec.Networking.UserManagedNetworking == nil {
 			spec.Networking.UserManagedNetworking = before.Networking.UserManagedNetworking
 		}
@@ -81,7 +84,7 @@ func validateInstall(old, now *object) error {
 
 // platformFault says why platform, network management and the number of nodes do
 // not go together; "" if they do.
-func platformFault(s *installSpec) string {
+func platformFault(s *objects.InstallSpec) string {
 	managed := s.Networking.UserManagedNetworking
 	on, off := managed != nil && *managed, managed != nil && !*managed
 	single := s.ProvisionRequirements.ControlPlaneAgents == 1
@@ -114,9 +117,9 @@ func platformFault(s *installSpec) string {
 
 // frozen refuses to change what may not be changed once an installation has
 // begun. Nothing and an empty value are the same.
-func frozen(old, now *object) error {
+func frozen(old, now *objects.Object) error {
 	free := []string{"clusterMetadata", "ignitionEndpoint"}
-	if reason := reasonOf(old, hubapi.ConditionCompleted); reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {
+	if reason := condition.ReasonOf(old, hubapi.ConditionCompleted); reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {
 		free = append(free, "provisionRequirements")
 	}
 	if changed := changedFields(old, now, free); len(changed) > 0 {
@@ -127,7 +130,7 @@ func frozen(old, now *object) error {
 }
 
 // changedFields names the fields of spec that differ, but for some.
-func changedFields(old, now *object, free []string) []string {
+func changedFields(old, now *objects.Object, free []string) []string {
 	before, after := specOf(old), specOf(now)
 	names := map[string]bool{}
 	for name := range before {
@@ -138,7 +141,7 @@ func changedFields(old, now *object, free []string) []string {
 	}
 	var changed []string
 	for name := range names {
-		if !slices.Contains(free, name) && toJSON(before[name]) != toJSON(after[name]) {
+		if !slices.Contains(free, name) && objects.ToJSON(before[name]) != objects.ToJSON(after[name]) {
 			changed = append(changed, name)
 		}
 	}
@@ -147,7 +150,7 @@ func changedFields(old, now *object, free []string) []string {
 }
 
 // specOf is a spec without what is empty.
-func specOf(o *object) map[string]any {
+func specOf(o *objects.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	prune(spec)
 	return spec
@@ -155,7 +158,7 @@ func specOf(o *object) map[string]any {
 
 // prune removes empty values at any depth.
 func prune(fields map[string]any) {
-	dropZero(fields)
+	objects.DropZero(fields)
 	for name, value := range fields {
 		if inner, ok := value.(map[string]any); ok {
 			if prune(inner); len(inner) == 0 {

@@ -1,4 +1,4 @@
-package hub
+package webhook
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // changeableDeployment are the fields of a ClusterDeployment's spec that may be
@@ -24,9 +25,9 @@ func changeableDeployment() []string {
 // longestName is how long the names of a cluster may be.
 const longestName = validation.DNS1123LabelMaxLength
 
-// validateDeployment is the verdict of Hive's webhook on a ClusterDeployment.
-func validateDeployment(old, now *object) error {
-	spec, err := readSpec[deploymentSpec](now)
+// ValidateDeployment is the verdict of Hive's webhook on a ClusterDeployment.
+func ValidateDeployment(old, now *objects.Object) error {
+	spec, err := objects.Spec[objects.DeploymentSpec](now)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
@@ -38,7 +39,7 @@ func validateDeployment(old, now *object) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("Attempted to change ClusterDeployment.Spec which is immutable except for %s fields. Unsupported change: \n%s",
 			strings.Join(changeableDeployment(), ","), strings.Join(changed, "\n")))
 	}
-	before, err := readSpec[deploymentSpec](old)
+	before, err := objects.Spec[objects.DeploymentSpec](old)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
@@ -46,10 +47,10 @@ func validateDeployment(old, now *object) error {
 }
 
 // lifeOfDeployment is what is wrong with the way from uninstalled to installed.
-func lifeOfDeployment(old, now *object, before, spec *deploymentSpec) (all field.ErrorList) {
+func lifeOfDeployment(old, now *objects.Object, before, spec *objects.DeploymentSpec) (all field.ErrorList) {
 	at := field.NewPath("spec")
-	if !spec.installed() {
-		if before.installed() {
+	if !spec.IsInstalled() {
+		if before.IsInstalled() {
 			all = append(all, field.Invalid(at.Child("installed"), false, "cannot make uninstalled once installed"))
 		}
 		return all
@@ -59,13 +60,13 @@ func lifeOfDeployment(old, now *object, before, spec *deploymentSpec) (all field
 	}
 	was, _, _ := unstructured.NestedMap(old.Object, "spec", "clusterMetadata")
 	is, _, _ := unstructured.NestedMap(now.Object, "spec", "clusterMetadata")
-	if before.installed() && toJSON(was) != toJSON(is) {
+	if before.IsInstalled() && objects.ToJSON(was) != objects.ToJSON(is) {
 		all = append(all, field.Invalid(at.Child("clusterMetadata"), is, "field is immutable"))
 	}
 	return all
 }
 
-func validateNewDeployment(now *object, spec *deploymentSpec) error {
+func validateNewDeployment(now *objects.Object, spec *objects.DeploymentSpec) error {
 	if len(now.GetName()) > longestName {
 		return apierrors.NewBadRequest("Invalid cluster deployment name (.meta.name): " + validation.MaxLenError(longestName))
 	}
@@ -75,7 +76,7 @@ func validateNewDeployment(now *object, spec *deploymentSpec) error {
 	var all field.ErrorList
 	at := field.NewPath("spec")
 	provisioning, _, _ := unstructured.NestedMap(now.Object, "spec", "provisioning")
-	if !spec.installed() {
+	if !spec.IsInstalled() {
 		if spec.ClusterInstallRef != nil && provisioning != nil {
 			all = append(all, field.Forbidden(at.Child("provisioning"), "provisioning and clusterInstallRef cannot be set at the same time"))
 		}
@@ -83,8 +84,8 @@ func validateNewDeployment(now *object, spec *deploymentSpec) error {
 			all = append(all, field.Required(at.Child("provisioning"), "provisioning is required if not installed"))
 		}
 	}
-	if ref := spec.ClusterInstallRef; ref != nil && (ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(kindInstall)) {
-		all = append(all, field.NotSupported(at.Child("clusterInstallRef", "kind"), ref.Kind, []string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + string(kindInstall)}))
+	if ref := spec.ClusterInstallRef; ref != nil && (ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(objects.KindInstall)) {
+		all = append(all, field.NotSupported(at.Child("clusterInstallRef", "kind"), ref.Kind, []string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + string(objects.KindInstall)}))
 	}
 	return invalid(now.GetName(), all)
 }
@@ -94,19 +95,19 @@ func invalid(name string, all field.ErrorList) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.ClusterDeployments().Group, Kind: string(kindCluster)}, name, all)
+	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.ClusterDeployments().Group, Kind: string(objects.KindCluster)}, name, all)
 }
 
 // withoutSelector leaves out the selector of Agents, which may be changed within
 // a platform that may not.
-func withoutSelector(o *object) *object {
+func withoutSelector(o *objects.Object) *objects.Object {
 	o = o.DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "spec", "platform", "agentBareMetal", "agentSelector")
 	return o
 }
 
-// validateDeletion refuses to delete a ClusterDeployment that is protected.
-func validateDeletion(old *object) error {
+// ValidateDeletion refuses to delete a ClusterDeployment that is protected.
+func ValidateDeletion(old *objects.Object) error {
 	protected := old.GetAnnotations()[hubapi.AnnotationProtectedDelete]
 	if on, _ := strconv.ParseBool(protected); !on { // what is neither is no protection
 		return nil

@@ -1,4 +1,4 @@
-package service
+package request
 
 import (
 	"encoding/base64"
@@ -41,8 +41,8 @@ func checkName(name, platform string) error {
 	return nil
 }
 
-// checkPullSecret refuses a pull secret that cannot be used.
-func checkPullSecret(text string) error {
+// CheckPullSecret refuses a pull secret that cannot be used.
+func CheckPullSecret(text string) error {
 	var secret struct {
 		Auths map[string]struct {
 			Auth string `json:"auth"`
@@ -79,7 +79,8 @@ func checkSSHKeys(keys string) error {
 	return nil
 }
 
-func checkDomain(name string) error {
+// CheckDomain refuses what is no name of a domain.
+func CheckDomain(name string) error {
 	if !domainShape.MatchString(name) || dottedDigits.MatchString(name) || len(name) > 255 {
 		return wire.BadRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and not be in dotted decimal format (##.##.##.##)", name, domainShape)
 	}

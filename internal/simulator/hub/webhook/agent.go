@@ -1,4 +1,4 @@
-package hub
+package webhook
 
 import (
 	"strings"
@@ -10,12 +10,13 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// validateInfraEnv is the webhook's verdict on an InfraEnv. Whether a cluster is
+// ValidateInfraEnv is the webhook's verdict on an InfraEnv. Whether a cluster is
 // installed is asked of installed.
-func validateInfraEnv(old, now *object, installed func(*hubapi.Reference) bool) error {
-	spec, err := readSpec[infraEnvSpec](now)
+func ValidateInfraEnv(old, now *objects.Object, installed func(*hubapi.Reference) bool) error {
+	spec, err := objects.Spec[objects.InfraEnvSpec](now)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
@@ -25,7 +26,7 @@ func validateInfraEnv(old, now *object, installed func(*hubapi.Reference) bool) 
 		}
 		return nil
 	}
-	before, err := readSpec[infraEnvSpec](old)
+	before, err := objects.Spec[objects.InfraEnvSpec](old)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
@@ -50,13 +51,13 @@ func refText(ref *hubapi.Reference) string {
 	return ref.Namespace + "/" + ref.Name
 }
 
-// validateAgent is the webhook's verdict on a change of an Agent.
-func validateAgent(old, now *object) error {
-	spec, err := readSpec[agentSpec](now)
+// ValidateAgent is the webhook's verdict on a change of an Agent.
+func ValidateAgent(old, now *objects.Object) error {
+	spec, err := objects.Spec[objects.AgentSpec](now)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	before, err := readSpec[agentSpec](old)
+	before, err := objects.Spec[objects.AgentSpec](old)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
@@ -66,25 +67,25 @@ func validateAgent(old, now *object) error {
 	if sameReference(before.ClusterDeploymentName, spec.ClusterDeploymentName) {
 		return nil
 	}
-	state := nested(old, "status", "debugInfo", "state")
-	cancels := spec.ClusterDeploymentName == nil && nested(old, "status", "kind") == agentinstall.AgentKindAdded
+	state := objects.Nested(old, "status", "debugInfo", "state")
+	cancels := spec.ClusterDeploymentName == nil && objects.Nested(old, "status", "kind") == agentinstall.AgentKindAdded
 	if busy := strings.HasPrefix(state, "preparing") || strings.HasPrefix(state, "installing"); busy && !cancels {
 		return apierrors.NewBadRequest("Attempted to change Spec.ClusterDeploymentName which is immutable during Agent installation.")
 	}
 	return nil
 }
 
-// queryErrorPrefix marks the label of an Agent whose classification failed.
-const queryErrorPrefix = "QUERYERROR"
+// QueryErrorPrefix marks the label of an Agent whose classification failed.
+const QueryErrorPrefix = "QUERYERROR"
 
-// validateClassification is the webhook's verdict on an AgentClassification.
-func validateClassification(old, now *object) error {
-	spec, err := readSpec[agentinstall.AgentClassificationSpec](now)
+// ValidateClassification is the webhook's verdict on an AgentClassification.
+func ValidateClassification(old, now *objects.Object) error {
+	spec, err := objects.Spec[agentinstall.AgentClassificationSpec](now)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
 	if old != nil {
-		before, err := readSpec[agentinstall.AgentClassificationSpec](old)
+		before, err := objects.Spec[agentinstall.AgentClassificationSpec](old)
 		if err != nil {
 			return apierrors.NewBadRequest(err.Error())
 		}
@@ -94,8 +95,8 @@ func validateClassification(old, now *object) error {
 	}
 	path := specfield.NewPath("spec")
 	problems := validation.ValidateLabels(map[string]string{hubapi.LabelClassificationPrefix + spec.LabelKey: spec.LabelValue}, path)
-	if strings.HasPrefix(spec.LabelValue, queryErrorPrefix) {
-		problems = append(problems, specfield.Invalid(path, spec.LabelValue, "label must not start with "+queryErrorPrefix+" as this is reserved"))
+	if strings.HasPrefix(spec.LabelValue, QueryErrorPrefix) {
+		problems = append(problems, specfield.Invalid(path, spec.LabelValue, "label must not start with "+QueryErrorPrefix+" as this is reserved"))
 	}
 	if _, err := gojq.Parse(spec.Query); err != nil {
 		problems = append(problems, specfield.Invalid(path, spec.Query, err.Error()))

@@ -1,14 +1,17 @@
-package hub
+package condition
 
 import (
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // outline is a list of conditions as "type status reason".
-func outline(list []condition) map[string]string {
+func outline(list []Condition) map[string]string {
 	out := map[string]string{}
 	for _, c := range list {
 		out[c.Type] = c.Status + " " + c.Reason
@@ -26,44 +29,44 @@ func TestClusterConditions(t *testing.T) {
 		running    = "False InstallationInProgress"
 		never      = "False Cluster preparation has never been performed for this cluster"
 	)
-	checks := map[string][]check{"network": {{"api-vips-defined", "failure", "no VIP"}}}
-	three := counts{masters: 3}
+	checks := map[string][]assisted.Check{"network": {{ID: "api-vips-defined", Status: "failure", Message: "no VIP"}}}
+	three := objects.Counts{Masters: 3}
 	for name, row := range map[string]struct {
-		view                                                             clusterView
+		view                                                             ClusterView
 		validated, requirements, completed, failed, stopped, preparation string
 	}{
-		"insufficient": {clusterView{state: "insufficient", checks: checks}, "False ValidationsFailing", "False ClusterNotReady", notStarted, notFailed, notStopped, never},
-		"pending":      {clusterView{state: "pending-for-input", checks: checks}, "False ValidationsUserPending", "False ClusterNotReady", notStarted, notFailed, notStopped, never},
-		"ready, a host too few": {clusterView{state: "ready", checks: checks, want: three, registered: counts{masters: 2}, approved: 2},
+		"insufficient": {ClusterView{State: "insufficient", Checks: checks}, "False ValidationsFailing", "False ClusterNotReady", notStarted, notFailed, notStopped, never},
+		"pending":      {ClusterView{State: "pending-for-input", Checks: checks}, "False ValidationsUserPending", "False ClusterNotReady", notStarted, notFailed, notStopped, never},
+		"ready, a host too few": {ClusterView{State: "ready", Checks: checks, Want: three, Registered: objects.Counts{Masters: 2}, Approved: 2},
 			passing, "False InsufficientAgents", notStarted, notFailed, notStopped, never},
-		"ready, a host too many": {clusterView{state: "ready", checks: checks, want: three, registered: counts{masters: 3, workers: 1}, approved: 4},
+		"ready, a host too many": {ClusterView{State: "ready", Checks: checks, Want: three, Registered: objects.Counts{Masters: 3, Workers: 1}, Approved: 4},
 			passing, "False InsufficientAgents", notStarted, notFailed, notStopped, never},
-		"ready, unsynced before unapproved": {clusterView{state: "ready", checks: checks, want: three, registered: three, unsynced: 1, approved: 2},
+		"ready, unsynced before unapproved": {ClusterView{State: "ready", Checks: checks, Want: three, Registered: three, Unsynced: 1, Approved: 2},
 			passing, "False UnsyncedAgents", notStarted, notFailed, notStopped, never},
-		"ready, unapproved": {clusterView{state: "ready", checks: checks, want: three, registered: three, approved: 2},
+		"ready, unapproved": {ClusterView{State: "ready", Checks: checks, Want: three, Registered: three, Approved: 2},
 			passing, "False UnapprovedAgents", notStarted, notFailed, notStopped, never},
-		"ready, on hold": {clusterView{state: "ready", checks: checks, want: three, registered: three, approved: 3, held: true},
+		"ready, on hold": {ClusterView{State: "ready", Checks: checks, Want: three, Registered: three, Approved: 3, Held: true},
 			passing, "True ClusterIsReady", "False InstallationOnHold", notFailed, notStopped, never},
-		"ready, after a failed preparation": {clusterView{state: "ready", checks: checks, want: three, registered: three, approved: 3, preparation: "failed"},
+		"ready, after a failed preparation": {ClusterView{State: "ready", Checks: checks, Want: three, Registered: three, Approved: 3, Preparation: "failed"},
 			passing, "True ClusterIsReady", notStarted, notFailed, notStopped, "True The last installation preparation failed"},
-		"preparing":    {clusterView{state: "preparing-for-installation", checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
-		"installing":   {clusterView{state: "installing", checks: checks, preparation: "success"}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, "False There is no failing prior preparation attempt"},
-		"pending user": {clusterView{state: "installing-pending-user-action", checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
-		"finalizing":   {clusterView{state: "finalizing", checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
-		"installed": {clusterView{state: "installed", checks: checks}, passing, "True ClusterInstallationStopped", "True InstallationCompleted", notFailed,
+		"preparing":    {ClusterView{State: "preparing-for-installation", Checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
+		"installing":   {ClusterView{State: "installing", Checks: checks, Preparation: "success"}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, "False There is no failing prior preparation attempt"},
+		"pending user": {ClusterView{State: "installing-pending-user-action", Checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
+		"finalizing":   {ClusterView{State: "finalizing", Checks: checks}, passing, "True ClusterAlreadyInstalling", running, notFailed, notStopped, never},
+		"installed": {ClusterView{State: "installed", Checks: checks}, passing, "True ClusterInstallationStopped", "True InstallationCompleted", notFailed,
 			"True InstallationCompleted", never},
-		"adding hosts": {clusterView{state: "adding-hosts", checks: checks}, passing, "True ClusterAlreadyInstalling", "True InstallationCompleted", notFailed,
+		"adding hosts": {ClusterView{State: "adding-hosts", Checks: checks}, passing, "True ClusterAlreadyInstalling", "True InstallationCompleted", notFailed,
 			"True InstallationCompleted", never},
-		"error": {clusterView{state: "error", checks: checks}, passing, "True ClusterInstallationStopped", "False InstallationFailed", "True InstallationFailed",
+		"error": {ClusterView{State: "error", Checks: checks}, passing, "True ClusterInstallationStopped", "False InstallationFailed", "True InstallationFailed",
 			"True InstallationFailed", never},
-		"cancelled": {clusterView{state: "cancelled", checks: checks}, passing, "Unknown UnknownStatus", "Unknown UnknownStatus", notFailed,
+		"cancelled": {ClusterView{State: "cancelled", Checks: checks}, passing, "Unknown UnknownStatus", "Unknown UnknownStatus", notFailed,
 			"True InstallationCancelled", never},
 	} {
 		want := map[string]string{
 			"Validated": row.validated, "RequirementsMet": row.requirements, "Completed": row.completed, "Failed": row.failed,
 			"Stopped": row.stopped, "LastInstallationPreparationFailed": row.preparation,
 		}
-		if diff := cmp.Diff(want, outline(row.view.conditions())); diff != "" {
+		if diff := cmp.Diff(want, outline(row.view.Conditions())); diff != "" {
 			t.Errorf("%s: -want +have\n%s", name, diff)
 		}
 	}
@@ -82,7 +85,7 @@ func TestAgentConditions(t *testing.T) {
 		running    = "False InstallationInProgress"
 		odd        = "Unknown UnknownStatus"
 	)
-	checks := map[string][]check{"hardware": {{"has-min-memory", "failure", "too little"}}}
+	checks := map[string][]assisted.Check{"hardware": {{ID: "has-min-memory", Status: "failure", Message: "too little"}}}
 	for state, row := range map[string]struct{ connected, requirements, validated, installed, bound string }{
 		"discovering":                    {connected, notReady, "Unknown ValidationsUnknown", notStarted, bound},
 		"discovering-unbound":            {connected, notReady, "Unknown ValidationsUnknown", notStarted, unbound},
@@ -108,14 +111,14 @@ func TestAgentConditions(t *testing.T) {
 		"unbinding":                      {connected, "False Unbinding", "False Unbinding", "False Unbinding", "False Unbinding"},
 		"unbinding-pending-user-action":  {connected, "False Unbinding", "False Unbinding", "False Unbinding", "False UnbindingPendingUserAction"},
 	} {
-		view := agentView{state: state, checks: checks}
+		view := AgentView{State: state, Checks: checks}
 		want := map[string]string{"Connected": row.connected, "RequirementsMet": row.requirements, "Validated": row.validated, "Installed": row.installed, "Bound": row.bound}
-		if diff := cmp.Diff(want, outline(view.conditions())); diff != "" {
+		if diff := cmp.Diff(want, outline(view.Conditions())); diff != "" {
 			t.Errorf("%s: -want +have\n%s", state, diff)
 		}
 	}
-	known := agentView{state: "known", checks: checks, approved: true}
-	if have := outline(known.conditions())["RequirementsMet"]; have != "True AgentIsReady" {
+	known := AgentView{State: "known", Checks: checks, Approved: true}
+	if have := outline(known.Conditions())["RequirementsMet"]; have != "True AgentIsReady" {
 		t.Errorf("a known and approved host has %s", have)
 	}
 }
@@ -123,16 +126,16 @@ func TestAgentConditions(t *testing.T) {
 // TestSetConditions keeps what did not change, and moves only the times that have to.
 func TestSetConditions(t *testing.T) {
 	start := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	list := setConditions(nil, []condition{{"A", yes, "X", ""}, {"B", no, "Y", "why"}}, start, true)
-	again := setConditions(list, []condition{{"B", no, "Y", "why"}}, start.Add(time.Hour), true)
+	list := Set(nil, []Condition{{"A", True, "X", ""}, {"B", False, "Y", "why"}}, start, true)
+	again := Set(list, []Condition{{"B", False, "Y", "why"}}, start.Add(time.Hour), true)
 	if diff := cmp.Diff(list, again); diff != "" {
 		t.Errorf("a repeated condition changes: %s", diff)
 	}
-	other := setConditions(list, []condition{{"B", no, "Y", "why not"}}, start.Add(time.Hour), true)[1].(map[string]any)
+	other := Set(list, []Condition{{"B", False, "Y", "why not"}}, start.Add(time.Hour), true)[1].(map[string]any)
 	if other["lastTransitionTime"] != "2026-11-21T03:00:00Z" || other["lastProbeTime"] != "2026-11-21T04:00:00Z" || other["message"] != "why not" {
 		t.Errorf("a new message gives %v", other)
 	}
-	moved := setConditions(list, []condition{{"B", yes, "Z", ""}}, start.Add(time.Hour), false)[1].(map[string]any)
+	moved := Set(list, []Condition{{"B", True, "Z", ""}}, start.Add(time.Hour), false)[1].(map[string]any)
 	if moved["lastTransitionTime"] != "2026-11-21T04:00:00Z" || moved["lastProbeTime"] != nil {
 		t.Errorf("a new status gives %v", moved)
 	}

@@ -1,4 +1,4 @@
-package service
+package request
 
 import (
 	"encoding/json"
@@ -19,9 +19,9 @@ func recordFirstUses(c *model.Cluster) {
 	useSettings(c)
 }
 
-// recordChangedUses notes what a cluster makes use of after a change. Of the proxy only
+// RecordChangedUses notes what a cluster makes use of after a change. Of the proxy only
 // what the change itself asks for counts.
-func recordChangedUses(c *model.Cluster, p *clusterUpdate) {
+func RecordChangedUses(c *model.Cluster, p *ClusterUpdate) {
 	useProxy(c, model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy))
 	if p.Tags != nil {
 		useTags(c)
@@ -31,7 +31,7 @@ func recordChangedUses(c *model.Cluster, p *clusterUpdate) {
 	}
 	useSettings(c)
 	useVirtualMachines(c)
-	useArchitecture(c, c.CPUArchitecture)
+	UseArchitecture(c, c.CPUArchitecture)
 }
 
 func useTags(c *model.Cluster) { c.RecordUse(c.Tags != "", "Cluster Tags", nil) }
@@ -100,18 +100,19 @@ func useVirtualMachines(c *model.Cluster) {
 	c.RecordUse(owned && len(virtual) > 0, "Cluster managed networking with VMs", map[string]any{"VM Hosts": virtual})
 }
 
-func useArchitecture(c *model.Cluster, arch string) {
+// UseArchitecture records an architecture other than x86_64.
+func UseArchitecture(c *model.Cluster, arch string) {
 	for _, other := range []string{"arm64", "s390x", "ppc64le"} {
 		c.RecordUse(arch == other, other+" architecture", nil)
 	}
 }
 
-// levelInfraEnv is where Ignition is overridden for all machines of an infra-env.
-const levelInfraEnv = "infra-env"
+// LevelInfraEnv is where Ignition is overridden for all machines of an infra-env.
+const LevelInfraEnv = "infra-env"
 
-// useIgnition notes an override of Ignition at one level: that of infra-envs, or
+// UseIgnition notes an override of Ignition at one level: that of infra-envs, or
 // that of hosts.
-func useIgnition(c *model.Cluster, level string, overridden bool) {
+func UseIgnition(c *model.Cluster, level string, overridden bool) {
 	const name = "Ignition Config Override"
 	levels := maps.Clone(c.Uses[name].Data)
 	if levels == nil {
@@ -125,9 +126,9 @@ func useIgnition(c *model.Cluster, level string, overridden bool) {
 	c.RecordUse(some, name, levels)
 }
 
-// useOverrides notes which parts of the install-config were ever overridden, and
+// UseOverrides notes which parts of the install-config were ever overridden, and
 // whether the last overrides that spoke of FIPS asked for it.
-func useOverrides(c *model.Cluster) {
+func UseOverrides(c *model.Cluster) {
 	const name = "Install Config Overrides"
 	var overrides map[string]any
 	if json.Unmarshal([]byte(c.InstallConfigOverrides), &overrides) != nil || len(overrides) == 0 {

@@ -1,4 +1,4 @@
-package hub
+package objects
 
 import (
 	"slices"
@@ -6,20 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// asPrinted gives an object the form in which the service writes it back. The
+// AsPrinted gives an object the form in which the service writes it back. The
 // service reads objects into types of its own and writes them whole: what its
 // types leave out when it is zero is gone afterwards, even if a client had said
 // so on purpose, and what they always print is there.
-func asPrinted(k kind, o *object) *object {
+func AsPrinted(k Kind, o *Object) *Object {
 	o = o.DeepCopy()
 	spec, found, err := unstructured.NestedMap(o.Object, "spec")
 	if err != nil || !found {
 		return o
 	}
 	switch k {
-	case kindInstall:
-		dropZero(spec)
-	case kindCluster:
+	case KindInstall:
+		DropZero(spec)
+	case KindCluster:
 		if _, said := spec["installed"]; !said {
 			spec["installed"] = false
 		}
@@ -31,8 +31,8 @@ func asPrinted(k kind, o *object) *object {
 			control["servingCertificates"] = map[string]any{}
 		}
 		spec["controlPlaneConfig"] = control
-	case kindInfraEnv:
-		dropZero(spec)
+	case KindInfraEnv:
+		DropZero(spec)
 		if spec["nmStateConfigLabelSelector"] == nil {
 			spec["nmStateConfigLabelSelector"] = map[string]any{}
 		}
@@ -41,14 +41,14 @@ func asPrinted(k kind, o *object) *object {
 	return o
 }
 
-// dropZero removes what stands in a spec and is zero: texts, numbers, false and
+// DropZero removes what stands in a spec and is zero: texts, numbers, false and
 // empty lists. Structures stay, and so does what has a meaning when it is zero.
-func dropZero(fields map[string]any) {
+func DropZero(fields map[string]any) {
 	for name, value := range fields {
 		switch v := value.(type) {
 		case map[string]any:
 			if !hasLabels(name) {
-				dropZero(v)
+				DropZero(v)
 			}
 		case []any:
 			if len(v) == 0 {
@@ -79,8 +79,8 @@ func dropZero(fields map[string]any) {
 // hasLabels tells the structures that are labels: one without a value stays.
 func hasLabels(name string) bool { return name == "agentLabels" || name == "matchLabels" }
 
-// addFinalizer tells whether it was not there yet.
-func addFinalizer(o *object, name string) bool {
+// AddFinalizer tells whether it was not there yet.
+func AddFinalizer(o *Object, name string) bool {
 	list := o.GetFinalizers()
 	if slices.Contains(list, name) {
 		return false
@@ -89,8 +89,8 @@ func addFinalizer(o *object, name string) bool {
 	return true
 }
 
-// dropFinalizer tells whether it was there.
-func dropFinalizer(o *object, name string) bool {
+// DropFinalizer tells whether it was there.
+func DropFinalizer(o *Object, name string) bool {
 	list := o.GetFinalizers()
 	at := slices.Index(list, name)
 	if at < 0 {
@@ -100,8 +100,8 @@ func dropFinalizer(o *object, name string) bool {
 	return true
 }
 
-// setMark puts a label or annotation into a map, and tells whether that changed it.
-func setMark(marks map[string]string, name, value string) (map[string]string, bool) {
+// SetMark puts a label or annotation into a map, and tells whether that changed it.
+func SetMark(marks map[string]string, name, value string) (map[string]string, bool) {
 	if old, there := marks[name]; there && old == value {
 		return marks, false
 	}
@@ -112,8 +112,8 @@ func setMark(marks map[string]string, name, value string) (map[string]string, bo
 	return marks, true
 }
 
-// nested reads a text at a path; "" where there is none.
-func nested(o *object, path ...string) string {
+// Nested reads a text at a path; "" where there is none.
+func Nested(o *Object, path ...string) string {
 	text, _, _ := unstructured.NestedString(o.Object, path...)
 	return text
 }

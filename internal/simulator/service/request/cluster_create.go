@@ -1,0 +1,291 @@
+package request
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// ClusterCreate is what POST clusters takes: the known parameters and the newer
+// ones.
+type ClusterCreate struct {
+	models.ClusterCreateParams
+	// These have more values than the generated models know, and stand in for
+	// the models' own.
+	NetworkType     *string           `json:"network_type,omitempty"`
+	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
+	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
+	NtpSources      *string           `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice    `json:"operator_bundles"`
+}
+
+// bundleChoice is a bundle of operators that a user wants.
+type bundleChoice struct {
+	ID        string   `json:"id"`
+	Operators []string `json:"operators,omitempty"`
+}
+
+type encryptionChoice struct {
+	EnableOn    *string `json:"enable_on,omitempty"`
+	Mode        *string `json:"mode,omitempty"`
+	TangServers string  `json:"tang_servers,omitempty"`
+}
+
+// CheckChoices makes the framework's checks of the parameters that the generated
+// models do not know well enough.
+func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
+	if network != nil {
+		if err := wire.BodyEnum("network_type", *network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"); err != nil {
+			return err
+		}
+	}
+	if hyperthreading != nil {
+		if err := roleChoice("hyperthreading", *hyperthreading); err != nil {
+			return err
+		}
+	}
+	if d != nil {
+		if d.EnableOn != nil {
+			if err := roleChoice("disk_encryption.enable_on", *d.EnableOn); err != nil {
+				return err
+			}
+		}
+		if d.Mode != nil {
+			return wire.BodyEnum("disk_encryption.mode", *d.Mode, "tpmv2", "tang")
+		}
+	}
+	return nil
+}
+
+// roleChoice takes all, none, or a combination of roles.
+func roleChoice(name, value string) error {
+	all := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
+	return wire.BodyEnum(name, value, all...)
+}
+
+// FillCluster checks the parameters in the order in which the service does and
+// writes them into the cluster.
+func FillCluster(c *model.Cluster, p *ClusterCreate) error {
+	for _, part := range []func(*model.Cluster, *ClusterCreate) error{
+		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
+	} {
+		if err := part(c, p); err != nil {
+			return err
+		}
+	}
+	recordFirstUses(c)
+	return nil
+}
+
+func fillVersion(c *model.Cluster, p *ClusterCreate) error {
+	arch := p.CPUArchitecture
+	if p.OcpReleaseImage != "" {
+		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
+		if !found {
+			return wire.BadRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
+		}
+		c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
+		return nil
+	}
+	release, err := versions.Resolve(*p.OpenshiftVersion, arch)
+	if err != nil {
+		return wire.BadRequest("%s", err)
+	}
+	c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
+	return nil
+}
+
+func fillTopology(c *model.Cluster, p *ClusterCreate) error {
+	ha, count := model.Value(p.HighAvailabilityMode), int64(3)
+	switch {
+	case p.ControlPlaneCount != nil:
+		count = *p.ControlPlaneCount
+		if ha == "" {
+			ha = "Full"
+			if count == 1 {
+				ha = "None"
+			}
+		}
+	case ha == "None":
+		count = 1
+	case ha == "":
+		ha = "Full"
+	}
+	if err := checkTopology(count, ha, c.OpenshiftVersion); err != nil {
+		return err
+	}
+	c.ControlPlaneCount, c.HighAvailabilityMode = count, ha
+	return nil
+}
+
+// checkTopology refuses a number of control plane nodes that the version cannot
+// have.
+func checkTopology(count int64, ha, version string) error {
+	if ha == "None" {
+		if count != 1 {
+			return wire.BadRequest("single-node clusters must have a single control plane node")
+		}
+		return nil
+	}
+	switch {
+	case versions.AtLeast(version, "4.19"):
+		if count < 2 || count > 5 {
+			return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
+		}
+	case versions.AtLeast(version, "4.18"):
+		if count < 3 || count > 5 {
+			return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
+		}
+	case count != 3:
+		return wire.BadRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
+	}
+	return nil
+}
+
+func fillIdentity(c *model.Cluster, p *ClusterCreate) error {
+	if err := checkName(*p.Name, c.PlatformType()); err != nil {
+		return err
+	}
+	if err := CheckPullSecret(*p.PullSecret); err != nil {
+		return wire.BadRequest("pull secret for new cluster is invalid: %s", err)
+	}
+	if err := checkSSHKeys(p.SSHPublicKey); err != nil {
+		return err
+	}
+	if p.BaseDNSDomain != "" {
+		if err := CheckDomain(p.BaseDNSDomain); err != nil {
+			return err
+		}
+	}
+	if err := checkTags(model.Value(p.Tags)); err != nil {
+		return err
+	}
+	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, model.Value(p.Tags)
+	c.PullSecret, c.PullSecretSet = *p.PullSecret, true
+	return nil
+}
+
+func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
+	c.NetworkType = model.Value(p.NetworkType)
+	if c.NetworkType == "" {
+		c.NetworkType = "OVNKubernetes"
+	}
+	if err := checkNetworkType(c.NetworkType, c.OpenshiftVersion); err != nil {
+		return err
+	}
+	c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
+	if len(c.ClusterNetworks) == 0 {
+		n := model.ClusterNetwork{CIDR: "10.128.0.0/14", ClusterID: c.ID, HostPrefix: 23}
+		if p.ClusterNetworkCidr != nil {
+			n.CIDR = *p.ClusterNetworkCidr
+		}
+		if p.ClusterNetworkHostPrefix != 0 {
+			n.HostPrefix = p.ClusterNetworkHostPrefix
+		}
+		c.ClusterNetworks = []model.ClusterNetwork{n}
+	}
+	c.ServiceNetworks = []model.MachineNetwork{}
+	for _, n := range p.ServiceNetworks {
+		c.ServiceNetworks = append(c.ServiceNetworks, model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: c.ID})
+	}
+	if len(c.ServiceNetworks) == 0 {
+		cidr := "172.30.0.0/16"
+		if p.ServiceNetworkCidr != nil {
+			cidr = *p.ServiceNetworkCidr
+		}
+		c.ServiceNetworks = []model.MachineNetwork{{CIDR: cidr, ClusterID: c.ID}}
+	}
+	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
+	c.VipDHCPAllocation = new(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
+	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
+		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
+	}
+	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
+	if c.IsSingle() {
+		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
+	}
+	if err := checkVips(c, api, ingress); err != nil {
+		return err
+	}
+	c.APIVips, c.IngressVips = api, ingress
+	return nil
+}
+
+func fillProxy(c *model.Cluster, p *ClusterCreate) error {
+	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
+		return err
+	}
+	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy)
+	besides, only := model.Value(p.AdditionalNtpSource), model.Value(p.NtpSources)
+	if err := checkNtpSources(besides); err != nil {
+		return err
+	}
+	if besides != "" && only != "" {
+		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
+	}
+	if err := checkNtpSources(only); err != nil {
+		return err
+	}
+	c.AdditionalNtpSource, c.NtpSources = besides, only
+	return nil
+}
+
+func fillOptions(c *model.Cluster, p *ClusterCreate) error {
+	c.Hyperthreading = model.Value(p.Hyperthreading)
+	if c.Hyperthreading == "" {
+		c.Hyperthreading = "all"
+	}
+	c.SchedulableMasters = new(p.SchedulableMasters != nil && *p.SchedulableMasters)
+	c.SchedulableMastersForced = new(true)
+	c.OrgSoftTimeoutsEnabled = true
+	c.IgnitionEndpoint = &model.IgnitionEndpoint{}
+	if p.IgnitionEndpoint != nil {
+		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
+	}
+	encryption, err := encryptionFrom(p.DiskEncryption)
+	if err != nil {
+		return err
+	}
+	c.DiskEncryption = encryption
+	return nil
+}
+
+func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
+	d := &model.DiskEncryption{EnableOn: "none", Mode: "tpmv2"}
+	if p == nil {
+		return d, nil
+	}
+	if p.EnableOn != nil {
+		d.EnableOn = *p.EnableOn
+	}
+	if p.Mode != nil {
+		d.Mode = *p.Mode
+	}
+	d.TangServers = p.TangServers
+	if d.Mode == "tang" {
+		if d.TangServers == "" {
+			return nil, wire.BadRequest("Setting Tang mode but tang_servers isn't set")
+		}
+		var list []struct {
+			URL        string `json:"url"`
+			Thumbprint string `json:"thumbprint"`
+		}
+		if err := json.Unmarshal([]byte(d.TangServers), &list); err != nil {
+			return nil, wire.BadRequest("%s", err)
+		}
+		for _, server := range list {
+			if _, err := url.ParseRequestURI(server.URL); err != nil {
+				return nil, wire.BadRequest("Tang URL isn't valid: %s", err)
+			}
+			if server.Thumbprint == "" {
+				return nil, wire.BadRequest("Tang thumbprint isn't set")
+			}
+		}
+	}
+	return d, nil
+}
