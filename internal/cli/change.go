@@ -135,7 +135,7 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 
 // afterCancel is what can be done with a cluster whose install was cancelled: one
 // that was still being prepared is ready again, and there is nothing to reset.
-func (o *changeOptions) afterCancel(ctx context.Context, service remote, seen *sight) string {
+func (o *changeOptions) afterCancel(ctx context.Context, service remote, seen *observation) string {
 	if now, err := service.ClusterByNameOrID(ctx, seen.ref.ID); err == nil && phaseOf(now.Status) == beforeInstall {
 		return seen.goOnOrGiveUp()
 	}

@@ -42,7 +42,7 @@ type advice struct{ why, next string }
 // 409, into the state that the cluster is in and what suits it. Errors of other
 // kinds, and phases that there is no advice for, stay as they are, save for the
 // cluster's name.
-func outOfTurn(err error, op string, seen *sight, by map[phase]advice) error {
+func outOfTurn(err error, op string, seen *observation, by map[phase]advice) error {
 	var fault *install.Fault
 	if !errors.As(err, &fault) || fault.Status != http.StatusConflict {
 		return err
@@ -58,11 +58,11 @@ func outOfTurn(err error, op string, seen *sight, by map[phase]advice) error {
 }
 
 // goOnOrGiveUp is what can be done with a cluster whose install has not begun.
-func (s *sight) goOnOrGiveUp() string {
+func (s *observation) goOnOrGiveUp() string {
 	return "to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster " + s.ref.Name
 }
 
-func cancelRefused(err error, seen *sight) error {
+func cancelRefused(err error, seen *observation) error {
 	return outOfTurn(err, "cancel the install of", seen, map[phase]advice{
 		beforeInstall: {"its install has not begun, so there is nothing to cancel", seen.goOnOrGiveUp()},
 		brokenInstall: {"the install has ended, so there is nothing to cancel", "oaictl reset " + seen.ref.Name},
@@ -70,7 +70,7 @@ func cancelRefused(err error, seen *sight) error {
 	})
 }
 
-func resetRefused(err error, seen *sight) error {
+func resetRefused(err error, seen *observation) error {
 	return outOfTurn(err, "reset the install of", seen, map[phase]advice{
 		beforeInstall: {"its install has not begun, so there is nothing to reset", seen.goOnOrGiveUp()},
 		duringInstall: {"the install runs", "oaictl cancel " + seen.ref.Name},
@@ -78,14 +78,14 @@ func resetRefused(err error, seen *sight) error {
 	})
 }
 
-func deleteRefused(err error, seen *sight) error {
+func deleteRefused(err error, seen *observation) error {
 	return outOfTurn(err, "delete cluster", seen, map[phase]advice{
 		duringInstall: {"the service keeps a cluster while it is being installed", "oaictl cancel " + seen.ref.Name},
 	})
 }
 
 // notThereYet is for the files that an install makes.
-func notThereYet(err error, file string, seen *sight) error {
+func notThereYet(err error, file string, seen *observation) error {
 	wait := "oaictl wait cluster " + seen.ref.Name + " --for installed"
 	during := wait
 	if file == "kubeconfig" {

@@ -81,7 +81,7 @@ func (o *changeOptions) telling(ctx context.Context, id string) context.Context 
 // lookToDelete is look for a cluster that is to be deleted. On a hub that is also one
 // whose deletion was broken off, of which no observation shows enough any more, and
 // none that oaictl did not make.
-func (o *changeOptions) lookToDelete(ctx context.Context, service remote) (*sight, error) {
+func (o *changeOptions) lookToDelete(ctx context.Context, service remote) (*observation, error) {
 	seen, err := o.look(ctx, service, o.target)
 	rest, able := service.(leftFinder)
 	switch {
@@ -92,7 +92,7 @@ func (o *changeOptions) lookToDelete(ctx context.Context, service remote) (*sigh
 	case !able || !errors.Is(err, hub.ErrDeleting) && install.CodeOf(err) != install.CodeNotFound:
 		return nil, err
 	}
-	left, name := &sight{observed: &install.Observed{At: o.clock.Now()}}, o.Name
+	left, name := &observation{observed: &install.Observed{At: o.clock.Now()}}, o.Name
 	if o.File != "" {
 		if errors.Is(err, errGone) {
 			return nil, err // the file says what there may be left of it

@@ -19,7 +19,7 @@ type nodeTaker interface {
 }
 
 // fateOfNodes says what becomes of the machines of a cluster that is deleted.
-func (o *changeOptions) fateOfNodes(seen *sight) string {
+func (o *changeOptions) fateOfNodes(seen *observation) string {
 	on := phaseOf(seen.ref.Status)
 	switch {
 	case o.ReturnToPool:

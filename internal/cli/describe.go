@@ -56,7 +56,7 @@ func (a *app) describeCluster(ctx context.Context, t target) error {
 }
 
 // describedCluster is the form of a cluster with everything in it.
-func describedCluster(seen *sight) document.Cluster {
+func describedCluster(seen *observation) document.Cluster {
 	doc := document.OfCluster(*seen.observed.Cluster)
 	doc.Hosts = len(seen.observed.Hosts)
 	detail := &document.ClusterDetail{

@@ -31,7 +31,7 @@ func (o *ejectOptions) declare(flags *pflag.FlagSet) {
 // puts the boot order back, and says which images those were. Looked says whether
 // there was a drive to look at and a way to tell whose image it holds. What is
 // left as it was is named in its error; the service knows nothing of it.
-func (o *changeOptions) eject(ctx context.Context, seen *sight) (looked bool, err error) {
+func (o *changeOptions) eject(ctx context.Context, seen *observation) (looked bool, err error) {
 	keyFile := mediaKeyFile(filepath.Join(o.ejecting.Dir, seen.ref.Name))
 	_, err = os.Stat(keyFile)
 	booted := err == nil
@@ -73,7 +73,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *sight) (looked bool, er
 // ejectIfIdle takes the images out of the drives although the service refused to
 // end the install, where that is because none runs: whoever asked wants the
 // machines left alone. While one runs, they need their images.
-func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *sight, refused error) error {
+func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *observation, refused error) error {
 	var fault *install.Fault
 	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
 		return refused
@@ -90,7 +90,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *sight, refused er
 
 // notEjected is the fault that images may still be in drives. A BMC that does
 // not answer is most often one behind a proxy.
-func (o *changeOptions) notEjected(seen *sight, err error) *install.Fault {
+func (o *changeOptions) notEjected(seen *observation, err error) *install.Fault {
 	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
 	if o.ejecting.BMCProxy != "" {
 		suspect = "check --bmc-proxy"
@@ -103,7 +103,7 @@ func (o *changeOptions) notEjected(seen *sight, err error) *install.Fault {
 
 // ejectBeforeDelete keeps a cluster whose images could not be ejected: as long as
 // it is there, the same command line can be given again.
-func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *sight) error {
+func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *observation) error {
 	_, err := o.eject(ctx, seen)
 	var fault *install.Fault
 	if !errors.As(err, &fault) {
@@ -124,7 +124,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 		return err
 	}
 	o.forgetImagesOf(cluster)
-	seen := &sight{ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, spec: cluster}
+	seen := &observation{ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, spec: cluster}
 	if len(install.BootedByBMC(cluster)) == 0 {
 		return gone
 	}

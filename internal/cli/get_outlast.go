@@ -69,7 +69,7 @@ func (p *pin) note(id string, err error) (gone bool, _ error) {
 
 // lookAgain is look for one whose looks repeat: nil, without an error, where what was
 // seen before is gone.
-func (a *app) lookAgain(ctx context.Context, service remote, t target, p *pin) (*sight, error) {
+func (a *app) lookAgain(ctx context.Context, service remote, t target, p *pin) (*observation, error) {
 	if t.File == "" {
 		t.Name = p.text()
 	}

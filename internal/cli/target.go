@@ -73,9 +73,9 @@ func (t *target) optional(command *cobra.Command, given []string) error {
 // kindOf is what a person called a kind, in the singular.
 func kindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 
-// sight is a cluster as it was found, and the file that describes it, if one
+// observation is a cluster as it was found, and the file that describes it, if one
 // was given.
-type sight struct {
+type observation struct {
 	ref      install.ClusterRef
 	spec     *spec.Cluster
 	observed *install.Observed
@@ -83,7 +83,7 @@ type sight struct {
 
 // desired is the cluster of the file; without one, a cluster of which nothing
 // but the name is known.
-func (s *sight) desired() *install.Desired {
+func (s *observation) desired() *install.Desired {
 	if s.spec != nil {
 		return &install.Desired{Spec: s.spec}
 	}
@@ -96,13 +96,13 @@ func (s *sight) desired() *install.Desired {
 }
 
 // name is the cluster's full name.
-func (s *sight) name() string {
+func (s *observation) name() string {
 	return strings.TrimSuffix(s.ref.Name+"."+s.ref.BaseDomain, ".")
 }
 
 // hosts are the cluster's hosts. With a file they have its names, and those of
 // it that have not come stand among them.
-func (s *sight) hosts() []document.Host {
+func (s *observation) hosts() []document.Host {
 	matched := install.NewSnapshot(s.desired(), s.observed).Hosts()
 	items := make([]document.Host, 0, len(matched))
 	for _, m := range matched {
@@ -124,7 +124,7 @@ func (s *sight) hosts() []document.Host {
 
 // refersTo says whether the file only borrows an InfraEnv, which is not to go
 // with the cluster.
-func (s *sight) refersTo(env install.InfraEnv) bool {
+func (s *observation) refersTo(env install.InfraEnv) bool {
 	if s.spec == nil || s.spec.Spec.InfraEnv.Ref == "" {
 		return false
 	}
@@ -133,19 +133,19 @@ func (s *sight) refersTo(env install.InfraEnv) bool {
 }
 
 // find says which cluster the target is.
-func (a *app) find(ctx context.Context, service remote, t target) (*sight, error) {
+func (a *app) find(ctx context.Context, service remote, t target) (*observation, error) {
 	if t.File == "" {
 		ref, err := service.ClusterByNameOrID(ctx, t.Name)
 		if err != nil {
 			return nil, err
 		}
-		return &sight{ref: ref}, nil
+		return &observation{ref: ref}, nil
 	}
 	cluster, err := a.load(ctx, t.File)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := a.observe(ctx, service, &sight{spec: cluster})
+	seen, err := a.observe(ctx, service, &observation{spec: cluster})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (a *app) find(ctx context.Context, service remote, t target) (*sight, error
 }
 
 // look finds the target's cluster and reads all of it.
-func (a *app) look(ctx context.Context, service remote, t target) (*sight, error) {
+func (a *app) look(ctx context.Context, service remote, t target) (*observation, error) {
 	seen, err := a.find(ctx, service, t)
 	if err != nil || seen.observed != nil {
 		return seen, err
@@ -161,7 +161,7 @@ func (a *app) look(ctx context.Context, service remote, t target) (*sight, error
 	return a.observe(ctx, service, seen)
 }
 
-func (a *app) observe(ctx context.Context, service remote, s *sight) (*sight, error) {
+func (a *app) observe(ctx context.Context, service remote, s *observation) (*observation, error) {
 	query := install.Query{ID: s.ref.ID, Name: s.ref.Name, BaseDomain: s.ref.BaseDomain, Detail: true}
 	if s.spec != nil {
 		query.Name, query.BaseDomain, query.InfraEnv = s.spec.Metadata.Name, s.spec.Spec.BaseDomain, s.spec.Spec.InfraEnv.Ref
@@ -173,7 +173,7 @@ func (a *app) observe(ctx context.Context, service remote, s *sight) (*sight, er
 	if observed.Cluster == nil {
 		return nil, notOurs(query.Name+"."+query.BaseDomain, observed.Others)
 	}
-	return &sight{ref: observed.Cluster.ClusterRef, spec: s.spec, observed: observed}, nil
+	return &observation{ref: observed.Cluster.ClusterRef, spec: s.spec, observed: observed}, nil
 }
 
 // errGone is that a file's cluster is not there under any marks.

@@ -67,7 +67,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	case "":
 		return until, "", usagef("wait needs --for installed, ready or hosts=N")
 	case "installed":
-		return install.Condition{Name: word, Met: func(o *install.Observed) bool {
+		return install.Condition{Name: word, Whole: true, Met: func(o *install.Observed) bool {
 			return o.Cluster.State == install.ClusterInstalled || o.Cluster.State == install.ClusterAddingHosts
 		}}, "to be installed", nil
 	case "ready":
@@ -79,7 +79,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 		return until, "", usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
 	hosts := counted(n, "host")
-	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }}, "to have " + hosts, nil
+	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
 }
 
 func readyOrFurther(o *install.Observed) bool {
@@ -137,7 +137,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 }
 
 // result is what is printed at the end.
-func (o *waitOptions) result(seen *sight, result install.Result, failed error) document.Result {
+func (o *waitOptions) result(seen *observation, result install.Result, failed error) document.Result {
 	observed := seen.observed
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		observed = result.Observed

@@ -81,7 +81,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seen := &sight{ref: install.ClusterRef{ID: host.ClusterID}, observed: &install.Observed{At: o.clock.Now(), Hosts: []install.Host{host}}}
+	seen := &observation{ref: install.ClusterRef{ID: host.ClusterID}, observed: &install.Observed{At: o.clock.Now(), Hosts: []install.Host{host}}}
 	if host.ClusterID != "" {
 		if seen, err = o.look(ctx, service, target{Kind: "cluster", Name: cmp.Or(o.Cluster, host.ClusterID), File: o.File}); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 }
 
 // explain decides on what was seen, as a single look does, about one host or all.
-func (o *whyOptions) explain(ctx context.Context, seen *sight, host string) (install.Plan, error) {
+func (o *whyOptions) explain(ctx context.Context, seen *observation, host string) (install.Plan, error) {
 	var options []install.Option
 	if seen.spec != nil && len(install.BootedByBMC(seen.spec)) > 0 {
 		machines, err := o.lookingOnly(seen.spec.Metadata.Name, o.BMCProxy)
@@ -116,7 +116,7 @@ func (o *whyOptions) explain(ctx context.Context, seen *sight, host string) (ins
 }
 
 // show prints what stands in the way.
-func (o *whyOptions) show(seen *sight, plan install.Plan, name, state string) error {
+func (o *whyOptions) show(seen *observation, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
 	names := make([]string, 0, len(doc.Blockers))
 	for _, blocker := range doc.Blockers {
@@ -130,7 +130,7 @@ func (o *whyOptions) show(seen *sight, plan install.Plan, name, state string) er
 
 // whyText tells each cause with the hosts that it concerns, what the service
 // says of them, how to be sure, and what to do.
-func whyText(seen *sight, doc document.Why, plan install.Plan) string {
+func whyText(seen *observation, doc document.Why, plan install.Plan) string {
 	var text strings.Builder
 	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
 	switch {

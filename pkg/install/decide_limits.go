@@ -26,6 +26,10 @@ func (p *planner) limit() {
 		}
 		return
 	}
+	if total := p.desired.Options.Timeout; total > 0 && !p.memory.Began.IsZero() && p.reached(p.memory.Began.Add(total)) {
+		plan.Fault = outOfTime(p.desired, p.observed, plan, p.memory, fmt.Sprintf("not done after %s", total))
+		return
+	}
 	for i := range plan.Blockers {
 		b := &plan.Blockers[i]
 		if code, within, ends := p.patience(b.Cure); ends && p.over(b.Key, b.Since, within) {
@@ -39,9 +43,6 @@ func (p *planner) limit() {
 			plan.Fault = p.fault(CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), seeTo(w, p.name()))
 			return
 		}
-	}
-	if total := p.desired.Options.Timeout; total > 0 && !p.memory.Began.IsZero() && p.reached(p.memory.Began.Add(total)) {
-		plan.Fault = outOfTime(p.desired, p.observed, plan, p.memory, fmt.Sprintf("not done after %s", total))
 	}
 }
 

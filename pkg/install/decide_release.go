@@ -50,12 +50,12 @@ func (p *planner) presentCounts() Settings {
 	}
 }
 
-// stallBear is how long a service may take to notice that nothing is missing
+// noticeWithin is how long a service may take to notice that nothing is missing
 // any more, before the cluster is touched, and touchAgain how long it has to
 // react to that.
 const (
-	stallBear  = 30 * time.Second
-	touchAgain = time.Minute
+	noticeWithin = 30 * time.Second
+	touchAgain   = time.Minute
 )
 
 // released says whether the service was told to start with just these hosts, and
@@ -68,7 +68,7 @@ func (p *planner) released(counts Settings) bool {
 	if slices.ContainsFunc(setting.Differences(counts, p.cluster.Settings), func(d setting.Difference) bool { return d.Known }) {
 		return false
 	}
-	if stalled && !p.now.Before(p.cluster.Stalled.Add(stallBear)) {
+	if stalled && !p.now.Before(p.cluster.Stalled.Add(noticeWithin)) {
 		p.act(Action{
 			Key: "cluster/nudge", Scope: ScopeCluster, Kind: NudgeCluster, Target: p.cluster.ID, Name: p.name(),
 			Reason: "every host is in sync, but since " + p.cluster.Stalled.UTC().Format(time.TimeOnly) + " the service has not noticed",

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// bindingBear is how long a machine may take to be bound: its agent ends and
+// bindingWithin is how long a machine may take to be bound: its agent ends and
 // registers anew, which takes a minute.
-const bindingBear = 10 * time.Minute
+const bindingWithin = 10 * time.Minute
 
 // usable says whether a host can be configured before the install. Where it
 // can't, it says what the host waits for, or who has to do what.
@@ -68,7 +68,7 @@ func (p *planner) bind(h *Host) {
 
 func (p *planner) binding(h *Host) {
 	name := p.hostName(h)
-	if h.Since.IsZero() || p.now.Before(h.Since.Add(bindingBear)) {
+	if h.Since.IsZero() || p.now.Before(h.Since.Add(bindingWithin)) {
 		p.waitHost(h, "to be bound to the cluster", WhoService)
 		return
 	}

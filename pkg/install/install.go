@@ -96,7 +96,7 @@ func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observ
 		return nil, err
 	}
 	observed.detailed, observed.known = began, newCredentials()
-	if prior != nil {
+	if prior != nil && prior.known != nil {
 		observed.known = prior.known
 	}
 	if !query.Detail {

@@ -45,15 +45,16 @@ type Memory struct {
 	HostWritten time.Time `json:"hostWritten,omitzero"`
 	// Checks is since when each failing check has had its status; nil: nothing was
 	// seen yet.
-	Checks map[string]time.Time `json:"checks,omitempty"`
+	Checks map[string]time.Time `json:"checks"`
 	// Began is when the loop first looked, Looked when it last did, and Standing since when
 	// each blocker and each wait for a person stands, by key: on the loop's own clock, so
 	// that no limit is reached because the service's is put.
 	Began    time.Time            `json:"began,omitzero"`
 	Looked   time.Time            `json:"looked,omitzero"`
 	Standing map[string]time.Time `json:"standing,omitempty"`
-	// Machines is how the machines that boot get on, by the hosts' names in the file.
-	Machines map[string]MachineBoot `json:"machines,omitempty"`
+	// Machines is how the machines that boot get on, by the hosts' names in the file; nil:
+	// none was seen yet.
+	Machines map[string]MachineBoot `json:"machines"`
 	// LastError is the last error that no success followed.
 	LastError string `json:"lastError,omitempty"`
 	// Ahead is how far the service's clock was ahead of the loop's own in the last look.

@@ -86,18 +86,30 @@ func (i *Installer) Wait(ctx context.Context, observed *Observed, until Conditio
 type Condition struct {
 	Name string // "installed", "3 hosts"
 	Met  func(*Observed) bool
+	// Whole says that an installed cluster that is degraded ends the wait as degraded.
+	Whole bool
+	// Regardless says that what stands in the way of the installation does not keep the
+	// condition from being met.
+	Regardless bool
 }
 
-// waited says whether a wait is over: its condition holds, of a cluster that is not
-// degraded, or the plan has come to another end.
+// waited says whether a wait is over: its condition holds, or it can hold no more.
 func (r *run) waited(plan Plan) (ended bool, err error) {
 	observed := r.latest.Observed
-	switch met := observed.Cluster != nil && r.until.Met(observed); {
-	case plan.Fault != nil && (met || plan.Verdict != VerdictDegraded):
-		return true, plan.Fault
-	default:
-		return met, nil
+	degraded := plan.Verdict == VerdictDegraded
+	_, over := endCode(plan.Verdict)
+	switch {
+	case observed.Cluster != nil && r.until.Met(observed):
+		if degraded && r.until.Whole {
+			return true, plan.Fault
+		}
+		return true, nil
+	case plan.Fault == nil || degraded:
+		return false, nil
+	case r.until.Regardless && observed.Cluster != nil && !over && plan.Fault.Code != CodeTimeout:
+		return false, nil
 	}
+	return true, plan.Fault
 }
 
 func (i *Installer) newRun(desired *Desired) *run {

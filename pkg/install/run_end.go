@@ -28,11 +28,11 @@ func (r *run) detached(plan Plan) (done bool, err error) {
 // errOutOfTime is why the context of a run ends that has taken too long.
 var errOutOfTime = errors.New("the run has no more time")
 
-// resultsBear is how long the results of an installed cluster may take to be fetched
-// once the time is up, on a fast clock at least leastBear.
+// resultsWithin is how long the results of an installed cluster may take to be fetched
+// once the time is up, on a fast clock at least resultsAtLeast.
 const (
-	resultsBear = 30 * time.Second
-	leastBear   = 5 * time.Second
+	resultsWithin  = 30 * time.Second
+	resultsAtLeast = 5 * time.Second
 )
 
 // bound is the context of everything that a run does: requests under way end with
@@ -70,7 +70,7 @@ func (r *run) lastResults(ctx context.Context, ended error) {
 	if ended == nil || CodeOf(ended) != CodeTimeout {
 		return
 	}
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), max(r.wall(resultsBear), leastBear))
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), max(r.wall(resultsWithin), resultsAtLeast))
 	defer done()
 	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a Action) bool {
 		return a.Kind != SaveNoIngress && a.Kind != SaveKubeconfig && a.Kind != SavePassword

@@ -7,9 +7,9 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 )
 
-// quietBear is how long a run says nothing before it says what it still waits for, and
+// quietAfter is how long a run says nothing before it says what it still waits for, and
 // how long after that it says so again.
-const quietBear = 5 * time.Minute
+const quietAfter = 5 * time.Minute
 
 // reasonQuiet is the reason of the event that says that nothing has happened.
 const reasonQuiet = "NothingNew"
@@ -33,7 +33,7 @@ func (s *silence) due(now time.Time) time.Duration {
 	switch {
 	case s.heard.IsZero():
 		s.heard, s.told = now, now
-	case now.Sub(s.told) >= quietBear:
+	case now.Sub(s.told) >= quietAfter:
 		s.told = now
 		return now.Sub(s.heard)
 	}

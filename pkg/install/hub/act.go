@@ -194,7 +194,7 @@ func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructu
 // current is the cluster's AgentClusterInstall.
 func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
 	_, name := parts(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
-	deployment = a.at.shelf(clusterDeployments()).get(cmp.Or(name, a.cluster))
+	deployment = a.at.store(clusterDeployments()).get(cmp.Or(name, a.cluster))
 	if deployment != nil {
 		made = installOf(a.at, deployment)
 	}

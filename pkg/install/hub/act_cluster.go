@@ -133,7 +133,7 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 		return err
 	}
 	own := id(deployment.GetNamespace(), deployment.GetName())
-	for _, u := range a.at.shelf(agents()).all() {
+	for _, u := range a.at.store(agents()).all() {
 		if host, err := hostOf(u, a.time.now()); err != nil || host.ClusterID == own {
 			return errors.New("it is not empty any more")
 		}

@@ -27,7 +27,7 @@ func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	live := at.shelf(agents()).get(a.action.Target)
+	live := at.store(agents()).get(a.action.Target)
 	if live == nil {
 		return nil, &install.Fault{
 			Code: install.CodeNotFound, Op: "find Agent", On: id(namespace, a.action.Target), Permanent: true,
@@ -215,7 +215,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 	if err != nil {
 		return err
 	}
-	machine := at.shelf(bareMetalHosts()).get(name)
+	machine := at.store(bareMetalHosts()).get(name)
 	if machine == nil {
 		return &install.Fault{
 			Code: install.CodeFailure, Op: "configure the host", On: a.action.Name,
@@ -376,7 +376,7 @@ func (a *actor) bindHost(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if machine := at.shelf(bareMetalHosts()).get(owner); machine != nil {
+		if machine := at.store(bareMetalHosts()).get(owner); machine != nil {
 			return a.patch(ctx, bareMetalHosts(), machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 				hubapi.AnnotationBMACClusterReference: id(deployment.GetNamespace(), deployment.GetName()),
 			}}})

@@ -25,7 +25,7 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 		return err
 	}
 	env := made.InfraEnvs[0]
-	if live := a.at.shelf(infraEnvs()).get(env.Name); live != nil {
+	if live := a.at.store(infraEnvs()).get(env.Name); live != nil {
 		if err := a.mine(infraEnvs(), live); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	version, _, _ := unstructured.NestedString(want.Object, "spec", "osImageVersion")
 	_, bound, _ := unstructured.NestedMap(want.Object, "spec", "clusterRef")
-	if version != "" && bound && a.at.shelf(infraEnvs()).get(want.GetName()) == nil {
+	if version != "" && bound && a.at.store(infraEnvs()).get(want.GetName()) == nil {
 		first := want.DeepCopy()
 		unstructured.RemoveNestedField(first.Object, "spec", "osImageVersion")
 		if _, err := a.whole(ctx, first); err != nil {
@@ -96,8 +96,8 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 func (a *actor) plan() (install.InfraEnvPlan, error) {
 	deployment := id(a.at.namespace, a.cluster)
 	var have []install.InfraEnv
-	configs := a.at.shelf(nmStateConfigs()).all()
-	for _, u := range a.at.shelf(infraEnvs()).all() {
+	configs := a.at.store(nmStateConfigs()).all()
+	for _, u := range a.at.store(infraEnvs()).all() {
 		env, err := infraEnvOf(u, configs, a.cluster)
 		if err != nil {
 			return install.InfraEnvPlan{}, err
@@ -131,7 +131,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 		return err
 	}
 	want := made.InfraEnvs[0]
-	live := a.at.shelf(infraEnvs()).get(want.Name)
+	live := a.at.store(infraEnvs()).get(want.Name)
 	if live == nil {
 		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: id(a.at.namespace, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "oaictl get infraenvs"}
 	}
@@ -215,7 +215,7 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 	if err := a.all(ctx, want.NMStateConfigs); err != nil {
 		return err
 	}
-	for _, u := range a.at.shelf(nmStateConfigs()).all() {
+	for _, u := range a.at.store(nmStateConfigs()).all() {
 		labels := u.GetLabels()
 		ours := labels[hubapi.LabelCluster] == a.cluster && labels[hubapi.LabelInfraEnv] == want.Name
 		wanted := slices.ContainsFunc(want.NMStateConfigs, func(c *unstructured.Unstructured) bool { return c.GetName() == u.GetName() })
@@ -232,7 +232,7 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 // agreedInfraEnv remembers what an InfraEnv holds now, however it gives that
 // back.
 func (a *actor) agreedInfraEnv(live *unstructured.Unstructured) error {
-	env, err := infraEnvOf(live, a.at.shelf(nmStateConfigs()).all(), a.cluster)
+	env, err := infraEnvOf(live, a.at.store(nmStateConfigs()).all(), a.cluster)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (a *actor) renewImage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live := at.shelf(infraEnvs()).get(name)
+	live := at.store(infraEnvs()).get(name)
 	if live == nil {
 		return errors.New("the hub has no such InfraEnv")
 	}

@@ -22,7 +22,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 	if host == nil {
 		return errors.New("the file has no such host")
 	}
-	if live := a.at.shelf(bareMetalHosts()).get(host.Name); live != nil {
+	if live := a.at.store(bareMetalHosts()).get(host.Name); live != nil {
 		return a.mine(bareMetalHosts(), live)
 	}
 	env, err := a.bootedFrom()
@@ -55,7 +55,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 // bootedFrom is the InfraEnv whose image the host boots.
 func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	_, name := parts(a.action.InfraEnv, a.at.namespace)
-	live := a.at.shelf(infraEnvs()).get(name)
+	live := a.at.store(infraEnvs()).get(name)
 	if live == nil {
 		return install.InfraEnv{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "find InfraEnv", On: id(a.at.namespace, name), Permanent: true,
@@ -68,7 +68,7 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 // enrolled are the machines that the hub was given to boot.
 func enrolled(at *place, cluster string) ([]install.Enrolled, error) {
 	all := []install.Enrolled{}
-	for _, u := range at.shelf(bareMetalHosts()).all() {
+	for _, u := range at.store(bareMetalHosts()).all() {
 		if u.GetDeletionTimestamp() != nil {
 			continue
 		}

@@ -130,7 +130,7 @@ func (w *writer) mine(k kind, live *unstructured.Unstructured) error {
 // the rest is asked for.
 func (w *writer) live(ctx context.Context, k kind, namespace, name string) (*unstructured.Unstructured, error) {
 	if namespace == w.at.namespace {
-		if s, watched := w.at.shelves[k.name]; watched {
+		if s, watched := w.at.stores[k.name]; watched {
 			if u := s.get(name); u != nil || k.with == "" {
 				return u, nil
 			}
@@ -253,7 +253,7 @@ func (w *writer) patched(ctx context.Context, k kind, live *unstructured.Unstruc
 	return written, nil
 }
 
-// kept puts what was just written on its shelf, so that the next observation
+// kept puts what was just written on its store, so that the next observation
 // shows it.
 func (w *writer) kept(k kind, written *unstructured.Unstructured) {
 	w.Plane.mu.Lock()
@@ -262,12 +262,12 @@ func (w *writer) kept(k kind, written *unstructured.Unstructured) {
 	if at == nil {
 		return
 	}
-	if s, watched := at.shelves[k.name]; watched {
+	if s, watched := at.stores[k.name]; watched {
 		s.keep(written)
 	}
 }
 
-// dropped takes what was just deleted off its shelf; what a finalizer holds is
+// dropped takes what was just deleted off its store; what a finalizer holds is
 // still there.
 func (w *writer) dropped(k kind, live *unstructured.Unstructured) {
 	w.Plane.mu.Lock()
@@ -276,7 +276,7 @@ func (w *writer) dropped(k kind, live *unstructured.Unstructured) {
 	if at == nil || len(live.GetFinalizers()) > 0 {
 		return
 	}
-	if s, watched := at.shelves[k.name]; watched {
+	if s, watched := at.stores[k.name]; watched {
 		_ = s.Delete(live) // an object of the right type is always taken
 	}
 }
@@ -298,7 +298,7 @@ func (w *writer) remove(ctx context.Context, k kind, live *unstructured.Unstruct
 	return nil
 }
 
-// sendDelete deletes an object, which stays on its shelf until the watch tells
+// sendDelete deletes an object, which stays on its store until the watch tells
 // that it is gone: whether a finalizer holds it is only known then.
 func (w *writer) sendDelete(ctx context.Context, k kind, live *unstructured.Unstructured) error {
 	ctx, cancel := brief(ctx)

@@ -74,7 +74,7 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	if err != nil {
 		return nil, nil, err
 	}
-	u := at.shelf(clusterDeployments()).get(name)
+	u := at.store(clusterDeployments()).get(name)
 	if u == nil {
 		return nil, nil, notFound("cluster", clusterID, "oaictl get clusters")
 	}

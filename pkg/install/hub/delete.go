@@ -43,7 +43,7 @@ func (p *Plane) deleteCluster(ctx context.Context, clusterID string, settle fate
 		return err
 	}
 	w := &writer{Plane: p, at: at, cluster: name}
-	deployment := at.shelf(clusterDeployments()).get(name)
+	deployment := at.store(clusterDeployments()).get(name)
 	if deployment != nil {
 		if err := MayDelete(refOf(at, deployment)); err != nil {
 			return err
@@ -106,7 +106,7 @@ func MayDelete(ref install.ClusterRef) error {
 
 // ours are the objects of a kind that carry the cluster's label.
 func (w *writer) ours(k kind) []*unstructured.Unstructured {
-	return slices.DeleteFunc(w.at.shelf(k).all(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.cluster })
+	return slices.DeleteFunc(w.at.store(k).all(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.cluster })
 }
 
 // deleteAll deletes objects and waits until they are gone.
@@ -149,7 +149,7 @@ func (w *writer) deleteInfraEnv(ctx context.Context, u *unstructured.Unstructure
 	if err := w.deleteAll(ctx, infraEnvs(), []*unstructured.Unstructured{u}); err != nil {
 		return err
 	}
-	own := slices.DeleteFunc(w.at.shelf(agents()).all(), func(agent *unstructured.Unstructured) bool {
+	own := slices.DeleteFunc(w.at.store(agents()).all(), func(agent *unstructured.Unstructured) bool {
 		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
 	})
 	return w.gone(ctx, agents(), own...)

@@ -27,7 +27,7 @@ func (p *Plane) deleteHost(ctx context.Context, infraEnvID, hostID string, settl
 	if err != nil {
 		return err
 	}
-	u := at.shelf(agents()).get(hostID)
+	u := at.store(agents()).get(hostID)
 	if u == nil {
 		return notFound("host", hostID, "oaictl get hosts")
 	}

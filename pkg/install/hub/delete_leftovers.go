@@ -46,7 +46,7 @@ func (w *writer) alike() []string {
 	own := id(w.at.namespace, w.cluster)
 	var names []string
 	for _, k := range []kind{agentInstalls(), infraEnvs(), nmStateConfigs(), agentClassifications()} {
-		for _, u := range w.at.shelf(k).all() {
+		for _, u := range w.at.store(k).all() {
 			if u.GetLabels()[hubapi.LabelCluster] == "" && (u.GetName() == w.cluster || boundTo(u) == own) {
 				names = append(names, k.name+" "+u.GetName())
 			}

@@ -50,7 +50,7 @@ func TestGoneUnheard(t *testing.T) {
 		p.clock = clock.Scaled(6000)
 		u := agentWith(nil)
 		put(t, at, u)
-		at.shelf(agents()).heard(test.failing)
+		at.store(agents()).heard(test.failing)
 		err := (&writer{Plane: p, at: at, cluster: "lab"}).gone(t.Context(), agents(), u)
 		if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
@@ -130,14 +130,14 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 			}
 			s.until("the machine", func(*install.Observed) bool {
 				at := s.plane.places[s.namespace]
-				deployment := at.shelf(clusterDeployments()).get(s.namespace)
+				deployment := at.store(clusterDeployments()).get(s.namespace)
 				is, found, _ := unstructured.NestedBool(deployment.Object, "spec", "installed")
-				return found && is == installed && at.shelf(bareMetalHosts()).get("metal") != nil
+				return found && is == installed && at.store(bareMetalHosts()).get("metal") != nil
 			})
 			deleted := make(chan error, 1)
 			go func() { deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace) }()
 			s.until("its deletion", func(*install.Observed) bool {
-				u := s.plane.places[s.namespace].shelf(bareMetalHosts()).get("metal")
+				u := s.plane.places[s.namespace].store(bareMetalHosts()).get("metal")
 				return u.GetDeletionTimestamp() != nil
 			})
 			if detached := s.get(bareMetalHosts(), "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {

@@ -78,7 +78,7 @@ func (w *writer) allGone(ctx context.Context, all []awaited) error {
 func (w *writer) left(all []awaited) []*unstructured.Unstructured {
 	var left []*unstructured.Unstructured
 	for _, a := range all {
-		if now := w.at.shelf(a.kind).get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
+		if now := w.at.store(a.kind).get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
 			left = append(left, now)
 		}
 	}

@@ -189,14 +189,14 @@ func TestNotesOfAWait(t *testing.T) {
 	if len(told.with("waiting for")) != 1 {
 		t.Errorf("while nothing changes: %q", told.all)
 	}
-	if err := at.shelf(infraEnvs()).Delete(second); err != nil {
+	if err := at.store(infraEnvs()).Delete(second); err != nil {
 		t.Fatal(err)
 	}
 	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+deprovision)
 	if len(told.with("InfraEnv")) != 1 {
 		t.Errorf("in all: %q", told.all)
 	}
-	if err := at.shelf(clusterDeployments()).Delete(first); err != nil {
+	if err := at.store(clusterDeployments()).Delete(first); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
@@ -271,7 +271,7 @@ func TestNotesOfWhatStays(t *testing.T) {
 				s.Fatal(err)
 			}
 			s.eventually("no label", func() bool {
-				return s.plane.places[s.namespace].shelf(infraEnvs()).get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
+				return s.plane.places[s.namespace].store(infraEnvs()).get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
 			})
 		}, []string{"did not make", "InfraEnv "}},
 	} {

@@ -110,7 +110,7 @@ func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinst
 	if err != nil {
 		return nil, err
 	}
-	u := at.shelf(agents()).get(name)
+	u := at.store(agents()).get(name)
 	if u == nil {
 		return nil, notFound("host", name, "oaictl get hosts")
 	}
@@ -164,7 +164,7 @@ func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.
 	if err != nil {
 		return nil, err
 	}
-	u := at.shelf(infraEnvs()).get(name)
+	u := at.store(infraEnvs()).get(name)
 	if u == nil {
 		return nil, notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// filledPlane is for tests that only read: a plane whose shelves the test fills, and a client that
+// filledPlane is for tests that only read: a plane whose stores the test fills, and a client that
 // finds nothing but what is given.
 func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Plane, *place) {
 	t.Helper()
@@ -33,11 +33,11 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 
 // filledPlace is another namespace of such a plane.
 func filledPlace(p *Plane, namespace string) *place {
-	at := &place{namespace: namespace, shelves: map[string]*shelf{}, news: make(chan struct{})}
+	at := &place{namespace: namespace, stores: map[string]*store{}, news: make(chan struct{})}
 	for _, k := range watched() {
 		s := newShelf(k, at.changed)
 		s.synced = true
-		at.shelves[k.name] = s
+		at.stores[k.name] = s
 	}
 	p.places[namespace] = at
 	return at
@@ -47,7 +47,7 @@ func filledPlace(p *Plane, namespace string) *place {
 func put(t *testing.T, at *place, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		if s, watched := at.shelves[u.GetKind()]; watched {
+		if s, watched := at.stores[u.GetKind()]; watched {
 			if err := s.Update(u); err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func (p *Plane) followed(ctx context.Context, scope, namespace string, kinds ...
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range view.shelf(k).all() {
+		for _, u := range view.store(k).all() {
 			if namespace == "" || u.GetNamespace() == namespace {
 				arrange(places, k, u)
 			}
@@ -60,10 +60,10 @@ func (p *Plane) view(ctx context.Context, scope string, k kind) (*place, error) 
 	p.mu.Lock()
 	view, begun := p.views[name]
 	if !begun {
-		view = &place{namespace: scope, shelves: map[string]*shelf{}, news: make(chan struct{})}
+		view = &place{namespace: scope, stores: map[string]*store{}, news: make(chan struct{})}
 		s := newShelf(k, view.changed)
 		s.wide = true
-		view.shelves[k.name] = s
+		view.stores[k.name] = s
 		p.views[name] = view
 		go p.fill(life, scope, s)
 	}
@@ -72,7 +72,7 @@ func (p *Plane) view(ctx context.Context, scope string, k kind) (*place, error) 
 	defer cancel()
 	for {
 		news := view.wait()
-		synced, failing := view.shelf(k).health()
+		synced, failing := view.store(k).health()
 		switch {
 		case failing != nil:
 			return nil, p.unlisted(k, scope, failing)

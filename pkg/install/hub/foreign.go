@@ -20,7 +20,7 @@ func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 		if !known || k.clusterWide() || want.GetNamespace() != a.at.namespace {
 			continue
 		}
-		if live := a.at.shelf(k).get(want.GetName()); live != nil {
+		if live := a.at.store(k).get(want.GetName()); live != nil {
 			if a.borrowed(want, live) {
 				continue
 			}
@@ -32,7 +32,7 @@ func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 	a.asked = map[string]*unstructured.Unstructured{}
 	for _, want := range made.Cluster {
 		k, _ := byKind(want.GetKind())
-		if _, watched := a.at.shelves[k.name]; watched && k.with == "" {
+		if _, watched := a.at.stores[k.name]; watched && k.with == "" {
 			continue
 		}
 		live, err := a.live(ctx, k, want.GetNamespace(), want.GetName())
@@ -44,7 +44,7 @@ func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 				return err
 			}
 		}
-		if live == nil || a.at.shelf(k).get(want.GetName()) == nil {
+		if live == nil || a.at.store(k).get(want.GetName()) == nil {
 			a.asked[k.name+" "+id(want.GetNamespace(), want.GetName())] = live
 		}
 	}

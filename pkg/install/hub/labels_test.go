@@ -102,8 +102,8 @@ func TestInheritedNodeLabels(t *testing.T) {
 		want   map[string]string
 	}{
 		{map[string]string{"rack": "a"}, 0, map[string]string{"rack": "a", "example.com/site": "north", "example.com/row": "1"}},
-		{map[string]string{"shelf": "2"}, 1, map[string]string{"shelf": "2", "example.com/site": "north", "example.com/row": "1"}},
-		{map[string]string{"shelf": "2", "example.com/site": "north"}, 0, map[string]string{"shelf": "2", "example.com/site": "north", "example.com/row": "1"}},
+		{map[string]string{"store": "2"}, 1, map[string]string{"store": "2", "example.com/site": "north", "example.com/row": "1"}},
+		{map[string]string{"store": "2", "example.com/site": "north"}, 0, map[string]string{"store": "2", "example.com/site": "north", "example.com/row": "1"}},
 		{map[string]string{}, 1, map[string]string{"example.com/site": "north", "example.com/row": "1"}},
 	} {
 		s.calls.take()

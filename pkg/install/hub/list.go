@@ -81,13 +81,13 @@ func (p *Plane) unlisted(k kind, namespace string, err error) error {
 func arrange(places map[string]*place, k kind, u *unstructured.Unstructured) {
 	at := places[u.GetNamespace()]
 	if at == nil {
-		at = &place{namespace: u.GetNamespace(), shelves: map[string]*shelf{}, news: make(chan struct{})}
+		at = &place{namespace: u.GetNamespace(), stores: map[string]*store{}, news: make(chan struct{})}
 		places[u.GetNamespace()] = at
 	}
-	if at.shelves[k.name] == nil {
-		at.shelves[k.name] = newShelf(k, func() {})
+	if at.stores[k.name] == nil {
+		at.stores[k.name] = newShelf(k, func() {})
 	}
-	at.shelves[k.name].keep(u)
+	at.stores[k.name].keep(u)
 }
 
 // inOrder are places by namespace.
@@ -107,7 +107,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 	}
 	var out []install.Cluster
 	for _, at := range inOrder(places) {
-		for _, u := range at.shelf(clusterDeployments()).all() {
+		for _, u := range at.store(clusterDeployments()).all() {
 			made := installOf(at, u)
 			going := u.GetDeletionTimestamp() != nil
 			if made == nil && !going {
@@ -115,7 +115,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 			}
 			ref := refOf(at, u)
 			observed := &install.Observed{At: p.time.now()}
-			for _, agent := range at.shelf(agents()).all() {
+			for _, agent := range at.store(agents()).all() {
 				host, err := hostOf(agent, observed.At)
 				if err != nil {
 					return nil, err
@@ -161,8 +161,8 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 func infraEnvsAt(places map[string]*place, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
 	for _, at := range inOrder(places) {
-		configs := at.shelf(nmStateConfigs()).all()
-		for _, u := range at.shelf(infraEnvs()).all() {
+		configs := at.store(nmStateConfigs()).all()
+		for _, u := range at.store(infraEnvs()).all() {
 			env, err := infraEnvOf(u, configs, u.GetLabels()[hubapi.LabelCluster])
 			if err != nil {
 				return nil, err
@@ -187,7 +187,7 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 	}
 	var out []install.Host
 	for _, at := range inOrder(places) {
-		for _, u := range at.shelf(agents()).all() {
+		for _, u := range at.store(agents()).all() {
 			host, err := hostOf(u, p.time.now())
 			if err != nil {
 				return nil, err
@@ -211,7 +211,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 	}
 	var same []install.ClusterRef
 	for _, at := range inOrder(places) {
-		for _, u := range at.shelf(clusterDeployments()).all() {
+		for _, u := range at.store(clusterDeployments()).all() {
 			ref := refOf(at, u)
 			_, name := parts(ref.ID, "")
 			switch text {

@@ -34,8 +34,8 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	}
 	s.until("the machine", func(o *install.Observed) bool {
 		at := s.plane.places[s.namespace]
-		u := at.shelf(agents()).get(name)
-		return len(o.Hosts) == 1 && at.shelf(bareMetalHosts()).get("metal") != nil && u.GetLabels()["agent-install.openshift.io/bmh"] != ""
+		u := at.store(agents()).get(name)
+		return len(o.Hosts) == 1 && at.store(bareMetalHosts()).get("metal") != nil && u.GetLabels()["agent-install.openshift.io/bmh"] != ""
 	})
 	s.calls.take()
 	action := install.Action{

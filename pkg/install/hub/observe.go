@@ -65,7 +65,7 @@ func (p *Plane) namespaceOf(cluster string) string {
 // are not meant go to the others.
 func (p *Plane) choose(at *place, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
-	for _, u := range at.shelf(clusterDeployments()).all() {
+	for _, u := range at.store(clusterDeployments()).all() {
 		ref := refOf(at, u)
 		same := u.GetName() == name || ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain)
 		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
@@ -111,7 +111,7 @@ func installOf(at *place, deployment *unstructured.Unstructured) *unstructured.U
 	if name == "" || group != hubapi.GroupHiveExtension {
 		return nil
 	}
-	return at.shelf(agentInstalls()).get(name)
+	return at.store(agentInstalls()).get(name)
 }
 
 // picture puts together all that is known of a cluster.
@@ -179,8 +179,8 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *place, ref install.ClusterR
 	)
 	_, wantedName := parts(wanted, "")
 	for _, place := range places {
-		configs := place.shelf(nmStateConfigs()).all()
-		for _, u := range place.shelf(infraEnvs()).all() {
+		configs := place.store(nmStateConfigs()).all()
+		for _, u := range place.store(infraEnvs()).all() {
 			if u.GetDeletionTimestamp() != nil {
 				continue
 			}
@@ -221,7 +221,7 @@ func (p *Plane) placeOfPool(ctx context.Context, at *place, wanted string) (*pla
 func (p *Plane) hostsOf(pools []poolAt, clusterID string, observed *install.Observed) error {
 	seen := map[string]bool{}
 	for _, pool := range pools {
-		for _, u := range pool.at.shelf(agents()).all() {
+		for _, u := range pool.at.store(agents()).all() {
 			host, err := hostOf(u, observed.At)
 			if err != nil {
 				return err

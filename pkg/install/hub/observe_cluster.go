@@ -128,7 +128,7 @@ func manifestsOf(at *place, aci *hive.AgentClusterInstall) map[string]string {
 		refs = []hive.ManifestsConfigMapRef{{Name: one.Name}}
 	}
 	for _, ref := range refs {
-		u := at.shelf(configMaps()).get(ref.Name)
+		u := at.store(configMaps()).get(ref.Name)
 		if u == nil {
 			continue
 		}

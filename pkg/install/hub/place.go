@@ -20,7 +20,7 @@ import (
 // place is a namespace that is watched.
 type place struct {
 	namespace string
-	shelves   map[string]*shelf // by kind
+	stores    map[string]*store // by kind
 
 	mu   sync.Mutex
 	news chan struct{} // closed, and made anew, when something changes
@@ -40,14 +40,14 @@ func (p *Plane) place(ctx context.Context, namespace string) (*place, error) {
 	p.mu.Lock()
 	at, known := p.places[namespace]
 	if !known {
-		at = &place{namespace: namespace, shelves: map[string]*shelf{}, news: make(chan struct{})}
+		at = &place{namespace: namespace, stores: map[string]*store{}, news: make(chan struct{})}
 		p.places[namespace] = at
 		for _, k := range watched() {
 			if k.Group != "" && !have.has(k) {
 				continue
 			}
 			s := newShelf(k, at.changed)
-			at.shelves[k.name] = s
+			at.stores[k.name] = s
 			go p.fill(life, namespace, s)
 		}
 	}
@@ -83,20 +83,20 @@ func (p *Plane) filled(ctx context.Context, at *place) error {
 	}
 }
 
-// shelf is that of a kind; an empty one where the hub has no such kind.
-func (at *place) shelf(k kind) *shelf {
-	if s, there := at.shelves[k.name]; there {
+// store is that of a kind; an empty one where the hub has no such kind.
+func (at *place) store(k kind) *store {
+	if s, there := at.stores[k.name]; there {
 		return s
 	}
 	return newShelf(k, func() {})
 }
 
-// inOrder are the shelves by kind, so that of several faults always the same is
+// inOrder are the stores by kind, so that of several faults always the same is
 // told.
-func (at *place) inOrder() []*shelf {
-	out := make([]*shelf, 0, len(at.shelves))
-	for _, name := range slices.Sorted(maps.Keys(at.shelves)) {
-		out = append(out, at.shelves[name])
+func (at *place) inOrder() []*store {
+	out := make([]*store, 0, len(at.stores))
+	for _, name := range slices.Sorted(maps.Keys(at.stores)) {
+		out = append(out, at.stores[name])
 	}
 	return out
 }
@@ -125,9 +125,9 @@ func (at *place) wait() <-chan struct{} {
 	return at.news
 }
 
-// fill keeps a shelf up to date until life ends. The reflector lists, watches,
+// fill keeps a store up to date until life ends. The reflector lists, watches,
 // and begins again by itself where a watch ends or its version is too old.
-func (p *Plane) fill(life context.Context, namespace string, s *shelf) {
+func (p *Plane) fill(life context.Context, namespace string, s *store) {
 	client := p.dynamic.Resource(s.kind.GroupVersionResource).Namespace(namespace)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

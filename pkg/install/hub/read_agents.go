@@ -14,7 +14,7 @@ import (
 // classified are the labels that the AgentClassifications of a cluster give.
 func (at *place) classified(cluster string) (setting.Value, error) {
 	out := []setting.Classification{}
-	for _, u := range at.shelf(agentClassifications()).all() {
+	for _, u := range at.store(agentClassifications()).all() {
 		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {
 			continue
 		}

@@ -22,7 +22,7 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	if err != nil {
 		return err
 	}
-	deployment := at.shelf(clusterDeployments()).get(name)
+	deployment := at.store(clusterDeployments()).get(name)
 	if deployment == nil {
 		return notFound("cluster", clusterID, "oaictl get clusters")
 	}

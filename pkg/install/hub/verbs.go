@@ -51,7 +51,7 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 		return err
 	}
 	for _, ref := range made.Spec.ManifestsConfigMapRefs {
-		u := at.shelf(configMaps()).get(ref.Name)
+		u := at.store(configMaps()).get(ref.Name)
 		if u == nil || folderOf(u) != folder {
 			continue
 		}
@@ -208,11 +208,11 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string) error {
 	if err != nil {
 		return err
 	}
-	u := at.shelf(infraEnvs()).get(name)
+	u := at.store(infraEnvs()).get(name)
 	if u == nil {
 		return notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
 	}
-	for _, agent := range at.shelf(agents()).all() {
+	for _, agent := range at.store(agents()).all() {
 		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
 			return &install.Fault{
 				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,

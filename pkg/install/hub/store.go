@@ -12,12 +12,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// shelf holds the objects of one kind in one namespace as a watch brings them,
+// store holds the objects of one kind in one namespace as a watch brings them,
 // and as our own writes return them, whichever is newer. Its objects are not to
 // be changed.
-type shelf struct {
+type store struct {
 	kind    kind
-	changed func() // is told of everything that happens to the shelf
+	changed func() // is told of everything that happens to the store
 	wide    bool   // it has the objects of several namespaces
 
 	mu      sync.Mutex
@@ -26,14 +26,14 @@ type shelf struct {
 	failing error                                 // why nothing comes at present
 }
 
-var _ cache.ReflectorStore = (*shelf)(nil)
+var _ cache.ReflectorStore = (*store)(nil)
 
-func newShelf(k kind, changed func()) *shelf {
-	return &shelf{kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
+func newShelf(k kind, changed func()) *store {
+	return &store{kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
-// nameOf is the name under which an object stands on the shelf.
-func (s *shelf) nameOf(u *unstructured.Unstructured) string {
+// nameOf is the name under which an object stands on the store.
+func (s *store) nameOf(u *unstructured.Unstructured) string {
 	if s.wide {
 		return u.GetNamespace() + "/" + u.GetName()
 	}
@@ -41,10 +41,10 @@ func (s *shelf) nameOf(u *unstructured.Unstructured) string {
 }
 
 // Add is of cache.ReflectorStore.
-func (s *shelf) Add(object any) error { return s.Update(object) }
+func (s *store) Add(object any) error { return s.Update(object) }
 
 // Update is of cache.ReflectorStore.
-func (s *shelf) Update(object any) error {
+func (s *store) Update(object any) error {
 	u, err := s.own(object)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *shelf) Update(object any) error {
 }
 
 // Delete is of cache.ReflectorStore.
-func (s *shelf) Delete(object any) error {
+func (s *store) Delete(object any) error {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
@@ -73,7 +73,7 @@ func (s *shelf) Delete(object any) error {
 
 // Replace is of cache.ReflectorStore. What we wrote after the list was made
 // stays.
-func (s *shelf) Replace(list []any, version string) error {
+func (s *store) Replace(list []any, version string) error {
 	objects := make(map[string]*unstructured.Unstructured, len(list))
 	for _, item := range list {
 		u, err := s.own(item)
@@ -95,9 +95,9 @@ func (s *shelf) Replace(list []any, version string) error {
 }
 
 // Resync is of cache.ReflectorStore.
-func (s *shelf) Resync() error { return nil }
+func (s *store) Resync() error { return nil }
 
-func (s *shelf) own(object any) (*unstructured.Unstructured, error) {
+func (s *store) own(object any) (*unstructured.Unstructured, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("a watch of %s brought a %T", s.kind.Resource, object)
@@ -105,8 +105,8 @@ func (s *shelf) own(object any) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// keep puts an object on the shelf unless a newer one is there.
-func (s *shelf) keep(u *unstructured.Unstructured) {
+// keep puts an object on the store unless a newer one is there.
+func (s *store) keep(u *unstructured.Unstructured) {
 	s.mu.Lock()
 	name := s.nameOf(u)
 	there := s.objects[name]
@@ -119,8 +119,8 @@ func (s *shelf) keep(u *unstructured.Unstructured) {
 	s.changed()
 }
 
-// heard notes how the last call for the shelf went.
-func (s *shelf) heard(err error) {
+// heard notes how the last call for the store went.
+func (s *store) heard(err error) {
 	s.mu.Lock()
 	same := err == nil && s.failing == nil
 	s.failing = err
@@ -130,22 +130,22 @@ func (s *shelf) heard(err error) {
 	}
 }
 
-// health is whether the shelf has been filled, and why nothing comes now.
-func (s *shelf) health() (synced bool, failing error) {
+// health is whether the store has been filled, and why nothing comes now.
+func (s *store) health() (synced bool, failing error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.synced, s.failing
 }
 
 // get is the object of that name, or nil.
-func (s *shelf) get(name string) *unstructured.Unstructured {
+func (s *store) get(name string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[name]
 }
 
 // all are the objects by name.
-func (s *shelf) all() []*unstructured.Unstructured {
+func (s *store) all() []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedFunc(maps.Values(s.objects), func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
