@@ -39,6 +39,9 @@ machines with a bmc are looked at.`,
 			if err := o.read(command, given, "cluster", "host"); err != nil {
 				return err
 			}
+			if err := (&bootOptions{BMCProxy: o.BMCProxy}).check(false); err != nil {
+				return err
+			}
 			if o.Kind == "host" {
 				return o.host(command.Context())
 			}
