@@ -93,8 +93,12 @@ func (p *planner) seen(subject catalogue.Subject, hostID string, v *Validation) 
 
 // clusterChecks explains the validations that stand in the way of the install.
 func (p *planner) clusterChecks() {
+	ready := p.cluster.State == ClusterReady
+	if ready && !p.explains {
+		return
+	}
 	report := p.explain(p.matches.part)
-	if p.cluster.State == ClusterReady { // what fails now did not hold it up
+	if ready { // what fails now did not hold it up
 		report.Causes, report.Waits = nil, nil
 	}
 	p.causes(report)

@@ -82,6 +82,7 @@ type planner struct {
 	matches  matches
 	held     bool   // machines are not to be booted yet
 	only     string // the host that alone is asked about, "" for all
+	explains bool   // also what fails and holds nothing up is asked for
 	// bootsFrom is imagesByHost, once it was asked for.
 	bootsFrom map[string]string
 	plan      Plan

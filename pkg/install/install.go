@@ -161,6 +161,7 @@ func (i *Installer) Explain(ctx context.Context, desired *Desired, observed *Obs
 		return Plan{}, nil, err
 	}
 	p := newPlanner(&own, now, Memory{}, now.At)
+	p.explains = true
 	if have := now.host(host); have != nil {
 		p.only = p.hostName(have)
 	}
