@@ -17,6 +17,7 @@ import (
 
 // fake is a service that holds what a test gives it.
 type fake struct {
+	asked     install.Query // by the last look
 	mu        sync.Mutex
 	clusters  []install.Cluster
 	infraEnvs []install.InfraEnv
@@ -42,6 +43,7 @@ func (f *fake) note(call string) {
 func (f *fake) Observe(_ context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.asked = query
 	if f.fails != nil {
 		return nil, f.fails
 	}

@@ -162,10 +162,8 @@ func (a *app) look(ctx context.Context, service remote, t target) (*observation,
 }
 
 func (a *app) observe(ctx context.Context, service remote, s *observation) (*observation, error) {
-	query := install.Query{ID: s.ref.ID, Name: s.ref.Name, BaseDomain: s.ref.BaseDomain, Detail: true}
-	if s.spec != nil {
-		query.Name, query.BaseDomain, query.InfraEnv = s.spec.Metadata.Name, s.spec.Spec.BaseDomain, s.spec.Spec.InfraEnv.Ref
-	}
+	query := s.desired().Query()
+	query.ID, query.Detail = s.ref.ID, true
 	observed, err := service.Observe(ctx, query, nil)
 	if err != nil {
 		return nil, err

@@ -86,7 +86,10 @@ func (o *whyOptions) host(ctx context.Context) error {
 	}
 	seen := &observation{ref: install.ClusterRef{ID: host.ClusterID}, observed: &install.Observed{At: o.clock.Now(), Hosts: []install.Host{host}}}
 	if host.ClusterID != "" {
-		if seen, err = o.look(ctx, service, target{Kind: "cluster", Name: cmp.Or(o.Cluster, host.ClusterID), File: o.File}); err != nil {
+		switch of, err := o.look(ctx, service, target{Kind: "cluster", Name: cmp.Or(o.Cluster, host.ClusterID), File: o.File}); {
+		case err == nil:
+			seen = of
+		case install.CodeOf(err) != install.CodeNotFound: // a host may outlive its cluster
 			return err
 		}
 	}

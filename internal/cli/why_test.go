@@ -114,6 +114,30 @@ func TestWhyNamesWhoHoldsTheInstallation(t *testing.T) {
 	}
 }
 
+// TestWhyOfAHostThatOutlivesItsCluster says what is known of it.
+func TestWhyOfAHostThatOutlivesItsCluster(t *testing.T) {
+	here(t)
+	service := lab()
+	service.clusters = nil
+	if got := run(t, service, "", "why", "host", "node-1"); got.code != 0 || !strings.HasPrefix(got.out, "node-1 is ") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestWhyAsksForAllThatTheFileSays, so that it decides on what create cluster would see.
+func TestWhyAsksForAllThatTheFileSays(t *testing.T) {
+	here(t)
+	file := strings.Replace(clusterYAML, "spec:\n", "spec:\n  ignoreValidations: {hosts: [ntp-synced]}\n", 1)
+	if err := os.WriteFile("ignoring.yaml", []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := lab()
+	run(t, service, "", "why", "-f", "ignoring.yaml")
+	if !service.asked.Ignored || !service.asked.Detail {
+		t.Errorf("asked for %+v", service.asked)
+	}
+}
+
 func TestWhyTellsWhatIsWaitedFor(t *testing.T) {
 	here(t)
 	service := lab()

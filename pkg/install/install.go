@@ -73,21 +73,25 @@ func Digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Query is how a service is asked for the cluster that is desired.
+func (d *Desired) Query() Query {
+	query := Query{
+		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run,
+		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
+		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
+	}
+	if from := d.Spec.Spec.Import; from != nil {
+		query.Imported = from.ClusterID
+	}
+	return query
+}
+
 // Observe looks once at service, results and machines, as a loop of one's own does. prior
 // is the last observation, nil at first: with it, only what may have changed is read.
 func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
 	began := i.clock.Now()
-	query := Query{
-		Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain,
-		Adopt: desired.Options.Adopt, Run: desired.Options.Run,
-		InfraEnv: desired.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(desired.Spec) != nil,
-		Overridden: slices.Sorted(maps.Keys(desired.Spec.Spec.Overrides.InfraEnv)),
-		Detail:     prior == nil || began.Sub(prior.detailed) >= detailInterval,
-		Poll:       i.poll,
-	}
-	if from := desired.Spec.Spec.Import; from != nil {
-		query.Imported = from.ClusterID
-	}
+	query := desired.Query()
+	query.Detail, query.Poll = prior == nil || began.Sub(prior.detailed) >= detailInterval, i.poll
 	if prior != nil && prior.Cluster != nil {
 		query.ID = prior.Cluster.ID
 	}
