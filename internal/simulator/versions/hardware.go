@@ -30,28 +30,23 @@ const (
 	Worker     = "worker"
 	Arbiter    = "arbiter"
 	SingleNode = "sno"
-	EdgeWorker = "edge-worker"
 )
 
-// RoleHardware is what a role needs before any operator (the service's default
-// hardware requirements). A role that is not among the constants asks for a
-// worker's.
+// roleHardware is an entry of hardware.yaml.
+type roleHardware struct {
+	Role     string   `json:"role"`
+	Before   string   `json:"before"`
+	Hardware Hardware `json:"hardware"`
+}
+
+// RoleHardware is what a role needs before any operator.
 func RoleHardware(openshiftVersion, role string) Hardware {
-	h := Hardware{CPUCores: 2, RAMMiB: 8192, DiskGB: 100, DiskSpeedMs: 10, LatencyMs: new(1000.0), PacketLoss: new(10.0)}
-	switch role {
-	case Master:
-		h = Hardware{CPUCores: 4, RAMMiB: 16384, DiskGB: 100, DiskSpeedMs: 10, LatencyMs: new(100.0), PacketLoss: new(0.0)}
-	case SingleNode:
-		h = Hardware{CPUCores: 8, RAMMiB: 16384, DiskGB: 100, DiskSpeedMs: 10}
-		if AtLeast(openshiftVersion, "4.22") {
-			h.CPUCores = 4
+	for _, r := range known().hardware {
+		if (r.Role == role || r.Role == "") && (r.Before == "" || !AtLeast(openshiftVersion, r.Before)) {
+			return r.Hardware
 		}
-	case Arbiter:
-		h.DiskGB = 50
-	case EdgeWorker:
-		h.DiskGB = 15
 	}
-	return h
+	return Hardware{}
 }
 
 // HostHardware is what a host of a role needs, together with the operators
@@ -59,17 +54,14 @@ func RoleHardware(openshiftVersion, role string) Hardware {
 func HostHardware(openshiftVersion, role string, operatorNames []string) Hardware {
 	total := RoleHardware(openshiftVersion, role)
 	for _, name := range operatorNames {
-		o, ok := findOperator(name)
-		if !ok {
-			continue
-		}
+		o, _ := findOperator(name) // an unknown one needs nothing
 		switch role {
 		case Master:
-			total = total.plus(o.master)
+			total = total.plus(o.Master)
 		case SingleNode:
-			total = total.plus(o.master).plus(o.single)
+			total = total.plus(o.Master).plus(o.SingleNode)
 		case Worker:
-			total = total.plus(o.worker)
+			total = total.plus(o.Worker)
 		}
 	}
 	return total
