@@ -23,11 +23,7 @@ func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
 
 // installCluster starts the preparation, which leads to the installation. The roles that
 // were left to the service are given for good before anything is refused.
-func (s *Service) installCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	chosen := s.settleRoles(cl)
 	forceSchedulable(cl)
 	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
@@ -124,11 +120,7 @@ func hostCancelledTo(state string) (to string, can bool) {
 
 // cancelCluster stops an installation. One that is still being prepared is as
 // if it had not been asked for.
-func (s *Service) cancelCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	refused := wire.Conflict("no condition found to run transition")
 	var state string
 	switch cl.Status {
@@ -166,11 +158,7 @@ func (s *Service) cancelCluster(c *wire.Call) (wire.Reply, error) {
 
 // resetCluster takes an installation back to its beginning. The machines have to
 // be booted from the discovery image again.
-func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError,
 		model.ClusterCancelled, model.ClusterFinalizing) {
 		err := wire.Conflict("no condition found to run transition")
@@ -206,11 +194,7 @@ func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
 }
 
 // allowAddHosts makes an installed cluster one that takes further hosts.
-func (s *Service) allowAddHosts(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status != model.ClusterInstalled {
 		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
 	}
@@ -259,11 +243,7 @@ const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
 // completeInstallation takes the controller's verdict, which decides nothing: the
 // operators' states do, and the time. Of a bad one the operators that failed are told.
-func (s *Service) completeInstallation(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.CompletionParams](c)
 	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {

@@ -121,11 +121,7 @@ func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
 
 // deleteCluster forgets a cluster with the hosts of the infra-envs bound to it;
 // other hosts go back to the pool. The infra-envs stay.
-func (s *Service) deleteCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status == model.ClusterInstalling {
 		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
 		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
@@ -157,19 +153,11 @@ func (s *Service) deleteCluster(c *wire.Call) (wire.Reply, error) {
 	return wire.NoContent()
 }
 
-func (s *Service) readUISettings(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readUISettings(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	return wire.Reply{Status: http.StatusOK, Body: []byte(cl.UISettings), RawType: "application/json"}, nil
 }
 
-func (s *Service) setUISettings(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text := wire.Taken[string](c)
 	cl.UISettings = text
 	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil

@@ -10,11 +10,7 @@ import (
 )
 
 // updateCluster changes a cluster: all that is asked for, or nothing.
-func (s *Service) updateCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[request.ClusterUpdate](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err

@@ -40,11 +40,7 @@ func downloadable(c *model.Cluster) error {
 	return nil
 }
 
-func (s *Service) readCredentials(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readCredentials(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	console := false
 	for _, o := range cl.MonitoredOperators {
 		console = console || o.Name == "console" && o.Status == "available"
@@ -58,11 +54,7 @@ func (s *Service) readCredentials(c *wire.Call) (wire.Reply, error) {
 	})
 }
 
-func (s *Service) downloadCredentials(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) downloadCredentials(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
 		return wire.Reply{}, err
@@ -90,11 +82,7 @@ func (s *Service) presigned(*wire.Call) (wire.Reply, error) {
 }
 
 // uploadIngressCert takes the certificate that makes the kubeconfig complete.
-func (s *Service) uploadIngressCert(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) uploadIngressCert(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	cert := string(wire.Taken[models.IngressCertParams](c))
 	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
 		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)

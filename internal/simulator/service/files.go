@@ -49,11 +49,7 @@ func (s *Service) hostIgnition(h *model.Host) (string, error) {
 	return installfiles.MergeJSON(text, h.IgnitionOverrides)
 }
 
-func (s *Service) downloadFile(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) downloadFile(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
 		return wire.Reply{}, err

@@ -11,11 +11,7 @@ import (
 
 // bindHost gives a host of the pool to a cluster. The agent has to start anew
 // for it.
-func (s *Service) bindHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.BindHostParams](c)
 	if h.Cluster != nil {
 		return wire.Reply{}, wire.Conflict("Host %s is already bound to cluster %s", h.ID, h.ClusterID)
@@ -74,11 +70,7 @@ func (s *Service) rebind(h *model.Host) {
 }
 
 // unbindHost gives a host back to the pool.
-func (s *Service) unbindHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	before, left := s.printHost(h, detail{}), h.Cluster
 	if !s.cfg.KubeAPI && model.OneOf(h.State, model.HostPreparing, model.HostPreparationFailed, model.HostPrepared,
 		model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
@@ -145,11 +137,7 @@ func (s *Service) reclaims(c *wire.Call) bool {
 }
 
 // installHost starts the installation of a host to be added to a cluster.
-func (s *Service) installHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) installHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	if h.Kind != model.KindAddedHost {
 		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
 	}
@@ -167,11 +155,7 @@ func (s *Service) installHost(c *wire.Call) (wire.Reply, error) {
 }
 
 // resetHost puts a host to be added back to where it can be booted again.
-func (s *Service) resetHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	if h.Kind != model.KindAddedHost {
 		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
 	}
@@ -193,11 +177,7 @@ func (s *Service) awaitReset(h *model.Host) {
 }
 
 // resetValidation forgets a measurement, so that it is made again.
-func (s *Service) resetValidation(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) resetValidation(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	switch id := c.PathValue("validation_id"); id {
 	case "sufficient-installation-disk-speed":
 		h.DiskTested, h.DiskFailed, h.DisksInfo = false, false, ""

@@ -20,11 +20,7 @@ import (
 const mediaUnreadable = 256
 
 // stepReply takes an agent's answer to a step.
-func (s *Service) stepReply(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.StepReply](c)
 	if p.ExitCode != 0 {
 		if err := s.stepFailed(h, &p); err != nil {

@@ -15,11 +15,7 @@ type stageReport struct {
 }
 
 // reportProgress takes a stage that a host has reached.
-func (s *Service) reportProgress(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[stageReport](c)
 	stage := p.CurrentStage
 	if err := wire.BodyEnum("current_stage", stage, model.AllStages()...); err != nil {

@@ -38,19 +38,11 @@ func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
 	return w
 }
 
-func (s *Service) readHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	return wire.OK(s.printHost(h, detail{}))
 }
 
-func (s *Service) listHosts(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) listHosts(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	list := []model.PrintedHost{}
 	for _, h := range s.hostsOfInfraEnv(e.ID) {
 		list = append(list, s.printHost(h, detail{roleOnly: true}))

@@ -13,11 +13,7 @@ import (
 
 // registerHost lets an agent in: a new machine, or a known one that was booted
 // into the discovery image again.
-func (s *Service) registerHost(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	p := wire.Taken[models.HostCreateParams](c)
 	id := strings.ToLower(p.HostID.String())
 	if h := s.hosts[e.ID+"/"+id]; h != nil {

@@ -12,11 +12,7 @@ import (
 )
 
 // updateHost changes what a user may choose about a host: all of it or nothing.
-func (s *Service) updateHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[request.HostUpdate](c)
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
 	if err := request.ChangeHost(&changed, &p); err != nil {
@@ -50,11 +46,7 @@ func installerFlags() []string {
 		"--save-partindex", "--image-url", "--image-file"}
 }
 
-func (s *Service) updateInstallerArgs(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.InstallerArgsParams](c)
 	for _, a := range p.Args {
 		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
@@ -71,11 +63,7 @@ func (s *Service) updateInstallerArgs(c *wire.Call) (wire.Reply, error) {
 }
 
 // updateHostIgnition sets or clears the override of the host's pointer ignition.
-func (s *Service) updateHostIgnition(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.HostIgnitionParams](c)
 	if p.Config != "" {
 		if err := request.CheckIgnition(p.Config); err != nil {
@@ -90,11 +78,7 @@ func (s *Service) updateHostIgnition(c *wire.Call) (wire.Reply, error) {
 	return wire.Reply{Status: 201}, nil
 }
 
-func (s *Service) readHostIgnition(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	text, err := s.hostIgnition(h)
 	if err != nil {
 		return wire.Reply{}, err
@@ -103,11 +87,7 @@ func (s *Service) readHostIgnition(c *wire.Call) (wire.Reply, error) {
 }
 
 // downloadHostIgnition serves the pointer ignition that is written to the disk.
-func (s *Service) downloadHostIgnition(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) downloadHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	text, err := s.hostIgnition(h)
 	if err != nil {
 		return wire.Reply{}, err

@@ -44,11 +44,7 @@ func ignoresCluster(c *model.Cluster, id string) bool {
 	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
 }
 
-func (s *Service) readIgnored(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	return wire.OK(ignoredValidations(cl))
 }
 

@@ -13,11 +13,7 @@ import (
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than
 // the image.
-func (s *Service) infraEnvFile(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) infraEnvFile(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	q := c.URL.Query()
 	isoType := q.Get("discovery_iso_type")
 	name := q.Get("file_name")
@@ -79,11 +75,7 @@ func (s *Service) ipxeScript(e *model.InfraEnv, q url.Values) (string, error) {
 }
 
 // infraEnvPresigned gives an address that needs no header.
-func (s *Service) infraEnvPresigned(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) infraEnvPresigned(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	asked, carried, expires := c.URL.Query(), url.Values{}, time.Time{}
 	if asked.Has("ipxe_script_type") && asked.Get("file_name") != "ipxe-script" {
 		return wire.Reply{}, wire.BadRequest(`ipxe_script_type can be set only for "ipxe-script"`)
@@ -101,11 +93,7 @@ func (s *Service) infraEnvPresigned(c *wire.Call) (wire.Reply, error) {
 
 // minimalInitrd is what a minimal image has to be told before it has a network:
 // nothing, or the static configuration and the proxy.
-func (s *Service) minimalInitrd(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) minimalInitrd(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	packed := discovery.MinimalArchive(e)
 	if packed == nil {
 		return wire.NoContent()

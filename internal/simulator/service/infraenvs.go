@@ -149,19 +149,11 @@ func (s *Service) listInfraEnvs(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-func (s *Service) readInfraEnv(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	return wire.OK(e.PrintedInfraEnv)
 }
 
-func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateInfraEnv(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	p := wire.Taken[request.InfraEnvUpdate](c)
 	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
@@ -208,11 +200,7 @@ func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(e.PrintedInfraEnv)
 }
 
-func (s *Service) deleteInfraEnv(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) deleteInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	if n := len(s.hostsOfInfraEnv(e.ID)); n > 0 {
 		err := wire.BadRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
 		s.noteInfraEnv(e, "infra_env_deregister_failed", severityError, "Failed to deregister infra env. Error: %s", err)
@@ -230,11 +218,7 @@ func (s *Service) deleteInfraEnv(c *wire.Call) (wire.Reply, error) {
 }
 
 // imageURL gives a fresh address of the image.
-func (s *Service) imageURL(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) imageURL(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	url, expires := s.cfg.ImageURL(imageOf(e))
 	// Keeping it is a change of the record, though not of the image.
 	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, model.Millis(expires), model.Micros(s.now())
@@ -247,11 +231,7 @@ type presignedURL struct {
 }
 
 // regenerateSigningKey makes the addresses given out so far invalid.
-func (s *Service) regenerateSigningKey(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) regenerateSigningKey(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	e.SigningKey = s.newSecret()
 	return wire.NoContent()
 }

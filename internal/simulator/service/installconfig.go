@@ -9,11 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-func (s *Service) readInstallConfig(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readInstallConfig(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text, err := installfiles.Config(cl)
 	if err != nil {
 		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "Failed to get cluster %s install config: %s", cl.ID, err)
@@ -23,11 +19,7 @@ func (s *Service) readInstallConfig(c *wire.Call) (wire.Reply, error) {
 
 // updateInstallConfig replaces the user's changes. The body is JSON in a JSON
 // string; the answer is empty.
-func (s *Service) updateInstallConfig(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text := wire.Taken[string](c)
 	ic, err := installfiles.ConfigWith(cl, text)
 	if err == nil && ic.AdditionalTrustBundle != "" {

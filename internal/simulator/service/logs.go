@@ -19,11 +19,7 @@ import (
 
 // uploadLogs takes an archive from a host or from the controller, as the form
 // field upfile.
-func (s *Service) uploadLogs(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) uploadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	content, err := formFile(c)
 	if err != nil {
 		return wire.Reply{}, wire.BadRequest("%s", err)
@@ -64,11 +60,7 @@ func formFile(c *wire.Call) ([]byte, error) {
 	}
 }
 
-func (s *Service) clusterLogsProgress(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) clusterLogsProgress(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	state := logsState(c)
 	if state == "requested" {
 		cl.ControllerLogsStartedAt = model.Millis(s.now())
@@ -77,11 +69,7 @@ func (s *Service) clusterLogsProgress(c *wire.Call) (wire.Reply, error) {
 	return wire.NoContent()
 }
 
-func (s *Service) hostLogsProgress(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) hostLogsProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	state := logsState(c)
 	if state == "requested" {
 		h.LogsStartedAt = model.Millis(s.now())
@@ -96,11 +84,7 @@ func logsState(c *wire.Call) string {
 
 // downloadLogs packs what there is: always the events and the cluster itself,
 // and whatever was uploaded.
-func (s *Service) downloadLogs(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	q := c.URL.Query()
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")
 	switch kind {

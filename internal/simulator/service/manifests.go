@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"path"
@@ -30,11 +31,7 @@ func printManifest(key string, m model.Manifest) wireManifest {
 	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
 }
 
-func (s *Service) listManifests(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) listManifests(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	all := c.URL.Query().Get("include_system_generated") == "true"
 	list := []wireManifest{}
 	for _, key := range slices.Sorted(maps.Keys(cl.Manifests)) {
@@ -45,19 +42,12 @@ func (s *Service) listManifests(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-func (s *Service) createManifest(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) createManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.CreateManifestParams](c)
 	if err := request.CheckManifestName("file_name", *p.FileName); err != nil {
 		return wire.Reply{}, err
 	}
-	folder := model.Value(p.Folder)
-	if folder == "" {
-		folder = "manifests"
-	}
+	folder := cmp.Or(model.Value(p.Folder), "manifests")
 	content, err := request.ManifestContent(cl, folder, *p.FileName, *p.Content)
 	if err != nil {
 		return wire.Reply{}, err
@@ -68,29 +58,22 @@ func (s *Service) createManifest(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(printManifest(key, cl.Manifests[key]))
 }
 
-func (s *Service) updateManifest(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.UpdateManifestParams](c)
 	key := p.Folder + "/" + p.FileName
 	m, found := cl.Manifests[key]
 	if !found {
 		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
 	}
-	folder, name := p.Folder, p.FileName
-	if p.UpdatedFolder != nil {
-		folder = *p.UpdatedFolder
-	}
+	folder, name := *cmp.Or(p.UpdatedFolder, &p.Folder), *cmp.Or(p.UpdatedFileName, &p.FileName)
 	if p.UpdatedFileName != nil {
-		name = *p.UpdatedFileName
 		if err := request.CheckManifestName("updated_file_name", name); err != nil {
 			return wire.Reply{}, err
 		}
 	}
 	content := m.Content
 	if p.UpdatedContent != nil {
+		var err error
 		if content, err = request.ManifestContent(cl, folder, name, *p.UpdatedContent); err != nil {
 			return wire.Reply{}, err
 		}
@@ -101,22 +84,15 @@ func (s *Service) updateManifest(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(printManifest(key, cl.Manifests[key]))
 }
 
-func (s *Service) deleteManifest(c *wire.Call) (wire.Reply, error) {
-	cl, key, err := s.manifestOf(c)
-	if err != nil {
-		return wire.Reply{}, err
-	}
-	delete(cl.Manifests, key)
+func (s *Service) deleteManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	delete(cl.Manifests, manifestKey(c))
 	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.Manifests)), func(m model.Manifest) bool { return !m.System })
 	cl.RecordUse(own, "Custom manifest", nil)
 	return wire.Reply{Status: http.StatusOK}, nil
 }
 
-func (s *Service) readManifest(c *wire.Call) (wire.Reply, error) {
-	cl, key, err := s.manifestOf(c)
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	key := manifestKey(c)
 	m, found := cl.Manifests[key]
 	if !found {
 		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
@@ -124,16 +100,8 @@ func (s *Service) readManifest(c *wire.Call) (wire.Reply, error) {
 	return wire.File(path.Base(key), m.Content)
 }
 
-// manifestOf reads which manifest the query names.
-func (s *Service) manifestOf(c *wire.Call) (*model.Cluster, string, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "Object Not Found")
-	if err != nil {
-		return nil, "", err
-	}
+// manifestKey is the manifest that the query names.
+func manifestKey(c *wire.Call) string {
 	q := c.URL.Query()
-	folder, name := q.Get("folder"), q.Get("file_name")
-	if folder == "" {
-		folder = "manifests"
-	}
-	return cl, folder + "/" + name, nil
+	return cmp.Or(q.Get("folder"), "manifests") + "/" + q.Get("file_name")
 }

@@ -18,11 +18,7 @@ type instructions struct {
 }
 
 // nextSteps answers an agent's poll, which is also its heartbeat.
-func (s *Service) nextSteps(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	now := s.now()
 	h.CheckedInAt = model.Millis(now)
 	if text := c.URL.Query().Get("timestamp"); text != "" {

@@ -82,3 +82,34 @@ func (s *Service) dropHost(h *model.Host) {
 	}
 	h.Leave()
 }
+
+// The handlers of operations that are about one object, by its id in the path. The
+// operation is refused where there is none.
+
+func (s *Service) ofCluster(handle func(*wire.Call, *model.Cluster) (wire.Reply, error)) wire.Handler {
+	return about(func(c *wire.Call) (*model.Cluster, error) { return s.getCluster(c.PathValue("cluster_id")) }, handle)
+}
+
+func (s *Service) ofStored(refusal string, handle func(*wire.Call, *model.Cluster) (wire.Reply, error)) wire.Handler {
+	return about(func(c *wire.Call) (*model.Cluster, error) { return s.storedCluster(c.PathValue("cluster_id"), refusal) }, handle)
+}
+
+func (s *Service) ofInfraEnv(handle func(*wire.Call, *model.InfraEnv) (wire.Reply, error)) wire.Handler {
+	return about(func(c *wire.Call) (*model.InfraEnv, error) { return s.getInfraEnv(c.PathValue("infra_env_id")) }, handle)
+}
+
+func (s *Service) ofHost(handle func(*wire.Call, *model.Host) (wire.Reply, error)) wire.Handler {
+	return about(func(c *wire.Call) (*model.Host, error) {
+		return s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
+	}, handle)
+}
+
+func about[T any](find func(*wire.Call) (*T, error), handle func(*wire.Call, *T) (wire.Reply, error)) wire.Handler {
+	return func(c *wire.Call) (wire.Reply, error) {
+		found, err := find(c)
+		if err != nil {
+			return wire.Reply{}, err
+		}
+		return handle(c, found)
+	}
+}
