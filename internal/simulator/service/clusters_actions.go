@@ -181,8 +181,8 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 	cl.IngressCert = ""
 	cl.Objects, cl.Credentials = map[string][]byte{}, nil
 	maps.DeleteFunc(cl.Manifests, func(_ string, m model.Manifest) bool { return m.System })
+	cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
 	for i := range cl.MonitoredOperators {
-		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
 		o := &cl.MonitoredOperators[i]
 		o.Status, o.StatusInfo, o.StatusUpdatedAt, o.Version = "", "", model.Millis{}, ""
 	}
@@ -231,9 +231,7 @@ func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	if cl.Progress.FinalizingStage == p.FinalizingStage {
 		return wire.Reply{Status: 200}, nil
 	}
-	progress := *cl.Progress
-	progress.FinalizingStage, progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
-	cl.Progress = &progress
+	cl.Progress.FinalizingStage, cl.Progress.FinalizingStageStartedAt, cl.Progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
 	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
 	return wire.Reply{Status: 200}, nil
 }

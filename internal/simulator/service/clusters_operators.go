@@ -58,12 +58,10 @@ func measureFinalizing(c *model.Cluster) {
 	for _, o := range c.MonitoredOperators {
 		done += one(o.Status == "available" || o.OperatorType == "olm" && o.Status == "failed")
 	}
-	before := c.Progress
-	progress := *before
-	progress.FinalizingPercentage = done * 100 / len(c.MonitoredOperators)
-	c.Progress = &progress
+	before := *c.Progress
+	c.Progress.FinalizingPercentage = done * 100 / len(c.MonitoredOperators)
 	measureTotal(c)
 	if c.Progress.TotalPercentage < before.TotalPercentage {
-		c.Progress = before // it never goes back
+		*c.Progress = before // it never goes back
 	}
 }

@@ -144,12 +144,7 @@ func (s *Service) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 	}
 	s.note(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
 	delete(s.clusters, cl.ID)
-	for i, id := range s.clusterOrder {
-		if id == cl.ID {
-			s.clusterOrder = append(s.clusterOrder[:i:i], s.clusterOrder[i+1:]...)
-			break
-		}
-	}
+	s.clusterOrder = slices.DeleteFunc(s.clusterOrder, func(id string) bool { return id == cl.ID })
 	return wire.NoContent()
 }
 

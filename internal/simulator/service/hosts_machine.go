@@ -74,94 +74,62 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 
 // takeReply keeps what a successful step found out.
 func (s *Service) takeReply(h *model.Host, kind, output string) error {
-	unreadable := func(err error) error {
-		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
-	}
 	switch kind {
 	case steps.StepInventory:
 		return s.takeInventory(h, output)
 	case steps.StepConnectivity:
-		if err := h.SetConnectivity(output); err != nil {
-			return unreadable(err)
-		}
+		return read(kind+": reading the connectivity report", output, h.SetConnectivity)
 	case steps.StepNTP:
-		var r struct {
+		return read(kind, output, func(r struct {
 			Sources []model.NTPSource `json:"ntp_sources"`
-		}
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
+		}) {
+			h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
+		})
 	case steps.StepDomains:
-		var r struct {
+		return read(kind, output, func(r struct {
 			Resolutions []model.Resolution `json:"resolutions"`
-		}
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
+		}) {
+			h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
+		})
 	case steps.StepFreeAddress:
-		var r []model.FreeNetwork
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.FreeAddresses = model.InString(r)
-		h.FreeNetworks = make(map[string][]string, len(r))
-		for _, n := range r {
-			h.FreeNetworks[n.Network] = n.FreeAddresses
-		}
+		return read(kind, output, func(r []model.FreeNetwork) {
+			h.FreeAddresses = model.InString(r)
+			h.FreeNetworks = make(map[string][]string, len(r))
+			for _, n := range r {
+				h.FreeNetworks[n.Network] = n.FreeAddresses
+			}
+		})
 	case steps.StepAPIVip:
-		var r model.APICheckReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.APICheck, h.APIVipConnectivity = &r, model.InString(r)
+		return read(kind, output, func(r model.APICheckReply) { h.APICheck, h.APIVipConnectivity = &r, model.InString(r) })
 	case steps.StepTang:
-		var r model.TangReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.Tang, h.TangConnectivity = &r, output
-	default:
-		return s.takeMeasurement(h, kind, output, unreadable)
+		return read(kind, output, func(r model.TangReply) { h.Tang, h.TangConnectivity = &r, output })
+	case steps.StepDiskSpeed:
+		return read(kind, output, func(r model.DiskSpeedReply) { s.takeDiskSpeed(h, r) })
+	case steps.StepImages:
+		return read(kind, output, func(r struct {
+			Images []model.ImageResult `json:"images"`
+		}) {
+			s.takeImages(h, r.Images)
+		})
+	case steps.StepVips:
+		return read(kind, output, func(r []model.VipReply) { takeVips(h.Cluster, r) })
+	case steps.StepUpgrade:
+		return read(kind, output, func(r model.UpgradeReply) {
+			if r.Result == "success" {
+				s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
+			}
+		})
 	}
 	return nil
 }
 
-// takeMeasurement keeps the answers that are verdicts.
-func (s *Service) takeMeasurement(h *model.Host, kind, output string, unreadable func(error) error) error {
-	switch kind {
-	case steps.StepDiskSpeed:
-		var r model.DiskSpeedReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		s.takeDiskSpeed(h, r)
-	case steps.StepImages:
-		var r struct {
-			Images []model.ImageResult `json:"images"`
-		}
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		s.takeImages(h, r.Images)
-	case steps.StepVips:
-		var r []model.VipReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		if h.Cluster != nil {
-			takeVips(h.Cluster, r)
-		}
-	case steps.StepUpgrade:
-		var r model.UpgradeReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		if r.Result == "success" {
-			s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
-		}
+// read decodes the output of a step for whoever takes it.
+func read[T any](kind, output string, take func(T)) error {
+	var r T
+	if err := json.Unmarshal([]byte(output), &r); err != nil {
+		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
 	}
+	take(r)
 	return nil
 }
 
@@ -265,6 +233,9 @@ func (s *Service) takeImages(h *model.Host, images []model.ImageResult) {
 
 // takeVips keeps whether the virtual addresses are free.
 func takeVips(c *model.Cluster, replies []model.VipReply) {
+	if c == nil {
+		return
+	}
 	keep := func(list []model.VIP, kind string) []model.VIP {
 		changed := slices.Clone(list)
 		for i := range changed {

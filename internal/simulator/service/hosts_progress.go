@@ -53,9 +53,7 @@ func (s *Service) sameStage(h *model.Host, info string) {
 	if h.Progress.ProgressInfo == info {
 		return
 	}
-	progress := *h.Progress
-	progress.ProgressInfo, progress.StageUpdatedAt = info, model.Millis(s.now())
-	h.Progress = &progress
+	h.Progress.ProgressInfo, h.Progress.StageUpdatedAt = info, model.Millis(s.now())
 	h.UpdatedAt = model.Micros(s.now())
 	s.noteStage(h)
 }
@@ -72,14 +70,10 @@ func (s *Service) noteStage(h *model.Host) {
 // advance moves a host to a stage.
 func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	now := model.Millis(s.now())
-	progress := *h.Progress
-	progress.StageStartedAt = now
-	progress.CurrentStage, progress.ProgressInfo, progress.Percentage, progress.StageUpdatedAt = stage, info, percent, now
-	h.Progress = &progress
+	*h.Progress = model.HostProgress{CurrentStage: stage, ProgressInfo: info, Percentage: percent, StageStartedAt: now, StageUpdatedAt: now}
 	s.noteStage(h)
 	if h.Kind == model.KindAddedHost && stage == model.StageRebooting {
-		progress.CurrentStage, progress.Percentage = model.StageDone, 100
-		h.Progress = &progress
+		h.Progress.CurrentStage, h.Progress.Percentage = model.StageDone, 100
 		s.setHost(h, model.HostAdded, model.InfoRebootedDay2)
 	} else if stage == model.StageDone {
 		s.setHost(h, model.HostInstalled, stage)
@@ -108,9 +102,7 @@ func (s *Service) measureInstalling(c *model.Cluster) {
 	if all == 0 {
 		return
 	}
-	progress := *c.Progress
-	progress.InstallingPercentage = reached * 100 / all
-	c.Progress = &progress
+	c.Progress.InstallingPercentage = reached * 100 / all
 	measureTotal(c)
 }
 
@@ -123,12 +115,11 @@ const (
 )
 
 func measureTotal(c *model.Cluster) {
-	progress := *c.Progress
+	progress := c.Progress
 	progress.TotalPercentage = int(preparingShare*float64(progress.PreparingPercentage) +
 		installingShare*float64(progress.InstallingPercentage) +
 		finalizingShare*float64(progress.FinalizingPercentage))
 	if c.Status == model.ClusterInstalled {
 		progress.TotalPercentage = 100
 	}
-	c.Progress = &progress
 }

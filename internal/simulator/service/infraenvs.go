@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
@@ -208,12 +209,7 @@ func (s *Service) deleteInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, e
 	}
 	s.noteInfraEnv(e, "infra_env_deregistered", severityInfo, "Deregistered infra env")
 	delete(s.infraEnvs, e.ID)
-	for i, id := range s.infraEnvOrder {
-		if id == e.ID {
-			s.infraEnvOrder = append(s.infraEnvOrder[:i:i], s.infraEnvOrder[i+1:]...)
-			break
-		}
-	}
+	s.infraEnvOrder = slices.DeleteFunc(s.infraEnvOrder, func(id string) bool { return id == e.ID })
 	return wire.NoContent()
 }
 

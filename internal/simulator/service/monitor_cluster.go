@@ -126,9 +126,7 @@ func (s *Service) filesFailed(c *model.Cluster, reason string) {
 
 // startInstalling turns a prepared cluster into one that is being installed.
 func startInstalling(c *model.Cluster) {
-	progress := *c.Progress
-	progress.PreparingPercentage = 100
-	c.Progress = &progress
+	c.Progress.PreparingPercentage = 100
 	measureTotal(c)
 	if c.IsSingle() { // the node itself is where the API will be
 		if address := validate.NodeAddress(c); address != "" {
@@ -220,9 +218,7 @@ func awaitsUser(c *model.Cluster) bool {
 // meanwhile has all the time again.
 func (s *Service) startFinalizing(c *model.Cluster) {
 	if c.Status == model.ClusterPendingUser {
-		progress := *c.Progress
-		progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = model.Millis(s.now()), false
-		c.Progress = &progress
+		c.Progress.FinalizingStageStartedAt, c.Progress.FinalizingStageTimedOut = model.Millis(s.now()), false
 	}
 	s.setCluster(c, model.ClusterFinalizing, model.InfoFinalizing)
 }
@@ -293,9 +289,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 	}
 	c.InstallCompletedAt = model.Millis(s.now())
 	s.setCluster(c, model.ClusterInstalled, info)
-	progress := *c.Progress
-	progress.FinalizingPercentage = 100
-	c.Progress = &progress
+	c.Progress.FinalizingPercentage = 100
 	measureTotal(c)
 	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }
@@ -303,9 +297,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 // markStage says that a stage takes long, which is all that comes of it: the cluster is
 // installed without what it is about.
 func (s *Service) markStage(c *model.Cluster, stage model.FinalizingStage, limit time.Duration) {
-	progress := *c.Progress
-	progress.FinalizingStageTimedOut = true
-	c.Progress = &progress
+	c.Progress.FinalizingStageTimedOut = true
 	minutes := int(limit.Minutes())
 	s.setCluster(c, model.ClusterFinalizing, fmt.Sprintf(model.InfoStageSlow, stage.Name, minutes))
 	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)

@@ -243,9 +243,7 @@ func (s *Service) watchStage(h *model.Host) {
 	}
 	if h.Cluster.Status == model.ClusterPendingUser && model.OneOf(stage, model.StageControlPlane, model.StageController,
 		model.StageBootkube, model.StageRebooting) {
-		progress := *h.Progress
-		progress.StageUpdatedAt = model.Millis(s.now()) // it waits for the host that booted the wrong disk
-		h.Progress = &progress
+		h.Progress.StageUpdatedAt = model.Millis(s.now()) // it waits for the host that booted the wrong disk
 		return
 	}
 	limit := model.StageTimeout(stage, single)

@@ -38,39 +38,22 @@ func (s *Service) getHost(infraEnvID, id string) (*model.Host, error) {
 	return nil, wire.NotFound("failed to get host %s in infra_env %s: record not found", id, infraEnvID)
 }
 
-// clustersInOrder lists the clusters in the order in which they were made.
-func (s *Service) clustersInOrder() []*model.Cluster {
-	list := make([]*model.Cluster, 0, len(s.clusters))
-	for _, id := range s.clusterOrder {
-		list = append(list, s.clusters[id])
-	}
-	return list
-}
+// The clusters, infra-envs and hosts, in the order in which they were made.
 
-func (s *Service) infraEnvsInOrder() []*model.InfraEnv {
-	list := make([]*model.InfraEnv, 0, len(s.infraEnvs))
-	for _, id := range s.infraEnvOrder {
-		list = append(list, s.infraEnvs[id])
-	}
-	return list
-}
+func (s *Service) clustersInOrder() []*model.Cluster   { return inOrder(s.clusterOrder, s.clusters) }
+func (s *Service) infraEnvsInOrder() []*model.InfraEnv { return inOrder(s.infraEnvOrder, s.infraEnvs) }
+func (s *Service) hostsInOrder() []*model.Host         { return inOrder(s.hostOrder, s.hosts) }
 
-func (s *Service) hostsInOrder() []*model.Host {
-	list := make([]*model.Host, 0, len(s.hosts))
-	for _, key := range s.hostOrder {
-		list = append(list, s.hosts[key])
+func inOrder[T any](keys []string, all map[string]*T) []*T {
+	list := make([]*T, 0, len(keys))
+	for _, key := range keys {
+		list = append(list, all[key])
 	}
 	return list
 }
 
 func (s *Service) hostsOfInfraEnv(id string) []*model.Host {
-	var list []*model.Host
-	for _, key := range s.hostOrder {
-		if h := s.hosts[key]; h.InfraEnvID == id {
-			list = append(list, h)
-		}
-	}
-	return list
+	return slices.DeleteFunc(s.hostsInOrder(), func(h *model.Host) bool { return h.InfraEnvID != id })
 }
 
 func (s *Service) dropHost(h *model.Host) {

@@ -1,10 +1,6 @@
 package model
 
-import (
-	"encoding/json"
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // ConnectivityReport is an agent's answer to the connectivity-check step.
 type ConnectivityReport struct {
@@ -45,21 +41,16 @@ type MTUResult struct {
 }
 
 // SetConnectivity keeps a host's report.
-func (h *Host) SetConnectivity(text string) error {
-	var r ConnectivityReport
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return fmt.Errorf("reading the connectivity report: %w", err)
-	}
+func (h *Host) SetConnectivity(r ConnectivityReport) {
 	printed := InString(r)
 	if printed == h.Connectivity {
-		return nil
+		return
 	}
 	h.Connectivity = printed
 	h.Peers = make(map[string]RemoteHost, len(r.RemoteHosts))
 	for _, remote := range r.RemoteHosts {
 		h.Peers[remote.HostID] = remote
 	}
-	return nil
 }
 
 // Reachability is what groups and collisions are computed from. As long as it is the
