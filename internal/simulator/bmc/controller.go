@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // root is where Redfish stands.
@@ -107,7 +109,7 @@ func (c *controller) routes() {
 	media := func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
 		return of(find, func(w http.ResponseWriter, r *http.Request, s *System) {
 			_, known := c.dialect.slotOf(r.PathValue("slot"))
-			if c.troubled(doNoVirtualMedia) != nil || r.PathValue("slot") != "" && !known {
+			if c.troubled(scenario.DoBMCNoVirtualMedia) != nil || r.PathValue("slot") != "" && !known {
 				c.missing(w, r)
 				return
 			}

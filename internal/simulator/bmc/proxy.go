@@ -4,6 +4,8 @@ import (
 	"io"
 	"log"
 	"net/http"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // proxy leads requests to the controllers that they are for: those that a client
@@ -43,7 +45,7 @@ func (p *proxy) reach(w http.ResponseWriter, r *http.Request, c *controller, tar
 	switch {
 	case c == nil:
 		http.Error(w, "no BMC is simulated at "+target, http.StatusBadGateway)
-	case c.troubled(doUnreachable) != nil:
+	case c.troubled(scenario.DoBMCUnreachable) != nil:
 		panic(http.ErrAbortHandler) // hangs up
 	default:
 		c.ServeHTTP(w, r)
@@ -57,7 +59,7 @@ func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no BMC is simulated at "+r.Host, http.StatusBadGateway)
 		return
 	}
-	if c.troubled(doUnreachable) != nil {
+	if c.troubled(scenario.DoBMCUnreachable) != nil {
 		http.Error(w, "no route to host", http.StatusGatewayTimeout)
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // serviceRoot is what everybody may read.
@@ -60,7 +62,7 @@ func (s *System) mediaPath() string {
 func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *System) {
 	boot := s.settings()
 	power := s.power()
-	if t := c.trouble.of(s.machine, doPowerLies); t != nil {
+	if t := c.trouble.of(s.machine, scenario.DoBMCPowerLies); t != nil {
 		power = t.args.String("says", "On")
 	}
 	out := object{
@@ -77,7 +79,7 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 		}},
 		"Links": object{"ManagedBy": refs(s.managerPath())},
 	}
-	if c.dialect.mediaInSystem && c.troubled(doNoVirtualMedia) == nil {
+	if c.dialect.mediaInSystem && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
 	if c.dialect.emulator { // which says nothing of these
@@ -129,7 +131,7 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 	if c.dialect.emulator {
 		out["UUID"] = s.machine.UUID
 	}
-	if (!c.dialect.mediaInSystem || c.dialect.emulator) && c.troubled(doNoVirtualMedia) == nil {
+	if (!c.dialect.mediaInSystem || c.dialect.emulator) && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
 	answer(w, http.StatusOK, out)

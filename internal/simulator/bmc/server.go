@@ -45,7 +45,7 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("make the BMCs: %w", err)
 	}
 	for _, m := range config.Machines {
-		if kind := trouble.of(m, doKind); kind != nil {
+		if kind := trouble.of(m, scenario.DoBMCKind); kind != nil {
 			m.Flavour = Flavour(kind.args.String("kind", string(m.Flavour)))
 		}
 		e, err := m.endpoint()
@@ -60,7 +60,7 @@ func New(config Config) (*Server, error) {
 		system := &System{
 			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, media: map[string]string{}, copies: map[string][]byte{}, changed: make(chan struct{}),
 		}
-		system.on = m.Running || trouble.of(m, doPowerOn) != nil
+		system.on = m.Running || trouble.of(m, scenario.DoPowerOn) != nil
 		if err := c.add(system, e.system); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // The emulator of sushy-tools (its fake driver) answers in its own way where that
@@ -208,7 +210,7 @@ func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System)
 	if asked.Image != nil {
 		image = *asked.Image
 	}
-	if trouble := c.trouble.of(s.machine, doMediaRefused); trouble != nil {
+	if trouble := c.trouble.of(s.machine, scenario.DoBMCMediaRefused); trouble != nil {
 		fault(w, trouble.args.Int("status", http.StatusInternalServerError), "Failed fetching image from URL %s", image)
 		return
 	}

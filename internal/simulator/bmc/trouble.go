@@ -9,18 +9,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// The verbs of scenarios under short names.
-const (
-	doUnreachable      = scenario.DoBMCUnreachable
-	doWrongCredentials = scenario.DoBMCWrongCredentials
-	doNoVirtualMedia   = scenario.DoBMCNoVirtualMedia
-	doMediaRefused     = scenario.DoBMCMediaRefused
-	doPowerLies        = scenario.DoBMCPowerLies
-	doSessionLimit     = scenario.DoBMCSessionLimit
-	doPowerOn          = scenario.DoPowerOn
-	doKind             = scenario.DoBMCKind
-)
-
 // troubles are the rules of a scenario that are about controllers.
 type troubles struct {
 	clock clock.Clock
@@ -34,7 +22,7 @@ type standing struct{ args scenario.Args }
 func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
 	t := &troubles{clock: c, start: c.Now()}
 	for _, rule := range s.HostRules() {
-		if !strings.HasPrefix(rule.Do, "bmc-") && rule.Do != doPowerOn {
+		if !strings.HasPrefix(rule.Do, "bmc-") && rule.Do != scenario.DoPowerOn {
 			continue
 		}
 		if rule.At.State != "" || rule.At.Stage != "" || rule.At.Answered != "" {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/oaictl/oaictl/internal/simulator/live"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // Chassis is the part of a machine that its management controller has in hand.
@@ -122,7 +123,7 @@ func until(ctx context.Context, switched <-chan struct{}) (context.Context, cont
 // controller holds, if it says so, else the disk.
 func (l *life) start(ctx context.Context) {
 	l.notice()
-	if dark := l.trouble(doNeverBoot); dark != nil {
+	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
 		left, ends := dark.left(l.fleet.now())
 		if !ends {
 			l.end("never boots")

@@ -3,6 +3,9 @@ package host
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/go-openapi/strfmt"
+	"github.com/openshift/assisted-service/models"
 )
 
 // peer is another host in the argument of connectivity-check.
@@ -15,35 +18,6 @@ type peer struct {
 	} `json:"nics"`
 }
 
-type remoteHost struct {
-	HostID string      `json:"host_id"`
-	L2     []l2Link    `json:"l2_connectivity"`
-	L3     []l3Link    `json:"l3_connectivity"`
-	MTU    []mtuReport `json:"mtu_report"`
-}
-
-type l2Link struct {
-	NIC           string `json:"outgoing_nic"`
-	Address       string `json:"outgoing_ip_address"`
-	RemoteAddress string `json:"remote_ip_address"`
-	RemoteMAC     string `json:"remote_mac"`
-	Successful    bool   `json:"successful"`
-}
-
-type l3Link struct {
-	NIC           string  `json:"outgoing_nic"`
-	RemoteAddress string  `json:"remote_ip_address"`
-	Successful    bool    `json:"successful"`
-	RTT           float64 `json:"average_rtt_ms"`
-	Loss          float64 `json:"packet_loss_percentage"`
-}
-
-type mtuReport struct {
-	NIC           string `json:"outgoing_nic"`
-	RemoteAddress string `json:"remote_ip_address"`
-	Successful    bool   `json:"mtu_successful"`
-}
-
 // checkConnectivity answers which other hosts the machine reaches: directly in
 // the networks it shares with them, and through its gateway elsewhere.
 func (l *life) checkConnectivity(s step) (any, error) {
@@ -52,19 +26,21 @@ func (l *life) checkConnectivity(s step) (any, error) {
 		return nil, err
 	}
 	m, _ := l.present()
-	remotes := make([]remoteHost, 0, len(peers))
+	remotes := make([]*models.ConnectivityRemoteHost, 0, len(peers))
 	for _, p := range peers {
-		r := remoteHost{HostID: p.HostID, L2: []l2Link{}, L3: []l3Link{}, MTU: []mtuReport{}}
+		r := &models.ConnectivityRemoteHost{
+			HostID: strfmt.UUID(p.HostID), L2Connectivity: []*models.L2Connectivity{}, L3Connectivity: []*models.L3Connectivity{}, MtuReport: []*models.MtuReport{},
+		}
 		for _, nic := range p.NICs {
 			for _, text := range nic.Addresses {
 				if address, err := parseAddress(text); err == nil {
-					m.reach(&r, address, nic.MAC)
+					m.reach(r, address, nic.MAC)
 				}
 			}
 		}
 		remotes = append(remotes, r)
 	}
-	return map[string]any{"remote_hosts": remotes}, nil
+	return models.ConnectivityReport{RemoteHosts: remotes}, nil
 }
 
 // parseAddress reads an address with or without the length of its network.
@@ -76,7 +52,7 @@ func parseAddress(text string) (netip.Addr, error) {
 }
 
 // reach adds the ways from the machine to a remote address.
-func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
+func (m Machine) reach(r *models.ConnectivityRemoteHost, remote netip.Addr, mac string) {
 	for _, n := range m.NICs {
 		for _, a := range n.Addresses {
 			if a.Addr().Is4() != remote.Is4() {
@@ -84,27 +60,22 @@ func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 			}
 			rtt := 0.3
 			if a.Masked().Contains(remote) {
-				r.L2 = append(r.L2, l2Link{
-					NIC: n.Name, Address: a.Addr().String(), RemoteAddress: remote.String(), RemoteMAC: mac, Successful: true,
+				r.L2Connectivity = append(r.L2Connectivity, &models.L2Connectivity{
+					OutgoingNic: n.Name, OutgoingIPAddress: a.Addr().String(), RemoteIPAddress: remote.String(), RemoteMac: mac, Successful: true,
 				})
 			} else {
 				rtt = 1.2
 			}
 			routed := slices.ContainsFunc(m.Gateways, func(g netip.Addr) bool { return g.Is4() == remote.Is4() })
 			reachable := a.Masked().Contains(remote) || routed
-			link := l3Link{NIC: n.Name, RemoteAddress: remote.String(), Successful: reachable, RTT: rtt}
+			link := &models.L3Connectivity{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), Successful: reachable, AverageRTTMs: rtt}
 			if !reachable {
-				link.RTT, link.Loss = 0, 100
+				link.AverageRTTMs, link.PacketLossPercentage = 0, 100
 			}
-			r.L3 = append(r.L3, link)
-			r.MTU = append(r.MTU, mtuReport{NIC: n.Name, RemoteAddress: remote.String(), Successful: reachable})
+			r.L3Connectivity = append(r.L3Connectivity, link)
+			r.MtuReport = append(r.MtuReport, &models.MtuReport{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), MtuSuccessful: reachable})
 		}
 	}
-}
-
-type freeAddressList struct {
-	Network   string   `json:"network"`
-	Addresses []string `json:"free_addresses"`
 }
 
 // addressLimit is how many free addresses of a network an agent lists at most.
@@ -121,16 +92,16 @@ func (l *life) findFreeAddresses(s step) (any, error) {
 	for _, g := range l.spec.Gateways {
 		taken[g] = true
 	}
-	lists := make([]freeAddressList, 0, len(networks))
+	lists := make([]models.FreeNetworkAddresses, 0, len(networks))
 	for _, text := range networks {
 		subnet, err := netip.ParsePrefix(text)
 		if err != nil {
 			return nil, err
 		}
-		list := freeAddressList{Network: text, Addresses: []string{}}
-		for a := subnet.Masked().Addr(); a.Is4() && subnet.Contains(a) && len(list.Addresses) < addressLimit; a = a.Next() {
+		list := models.FreeNetworkAddresses{Network: text, FreeAddresses: []strfmt.IPv4{}}
+		for a := subnet.Masked().Addr(); a.Is4() && subnet.Contains(a) && len(list.FreeAddresses) < addressLimit; a = a.Next() {
 			if !taken[a] {
-				list.Addresses = append(list.Addresses, a.String())
+				list.FreeAddresses = append(list.FreeAddresses, strfmt.IPv4(a.String()))
 			}
 		}
 		lists = append(lists, list)

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // The finalizing stages (models.FinalizingStage) that a controller reports.
@@ -114,7 +116,7 @@ func (c *controller) operatorState(o operatorView, spent, due time.Duration) (st
 // the operator says of it.
 func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool, says string) {
 	for _, r := range f.cfg.Scenario.HostRules() {
-		if r.Do != doOperatorsTimeout {
+		if r.Do != scenario.DoOperatorsTimeout {
 			continue
 		}
 		names := r.Args.Strings("operators")

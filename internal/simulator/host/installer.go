@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // op is one part of an installation. It returns done when the next one may
@@ -135,14 +137,14 @@ func (l *life) stageOp(inst *installation, stage, info string, hold time.Duratio
 
 // held looks for a trouble that keeps an installation from going on.
 func (l *life) held(ctx context.Context, inst *installation) (time.Duration, bool) {
-	if t := l.trouble(doFail); t != nil {
+	if t := l.trouble(scenario.DoFail); t != nil {
 		return l.fail(ctx, inst, t)
 	}
-	if off := l.trouble(doPowerOff); off != nil {
+	if off := l.trouble(scenario.DoPowerOff); off != nil {
 		l.powerOff(off)
 		return parked, true
 	}
-	if t := l.trouble(doStall); t != nil {
+	if t := l.trouble(scenario.DoStall); t != nil {
 		left, ends := t.left(l.fleet.now())
 		if !ends {
 			return personTick, true
@@ -289,7 +291,7 @@ func (l *life) rebootOp(inst *installation) op {
 func (l *life) reboot(ctx context.Context, inst *installation) {
 	args := inst.args
 	l.written = &args
-	if t := l.trouble(doBootISO); t != nil {
+	if t := l.trouble(scenario.DoBootISO); t != nil {
 		l.logf("boots the ISO instead of its disk")
 		l.bootISO()
 		if t.rule.For() > 0 {

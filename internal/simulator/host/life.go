@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // defaultAgentVersion is the agent that the discovery image brings along.
@@ -136,7 +137,7 @@ func (l *life) logf(format string, args ...any) {
 // reset voids the agenda: the machine goes dark or boots.
 func (l *life) reset() {
 	l.session++
-	l.agenda.clear()
+	l.agenda = nil
 	l.install = nil
 	l.inFlight = map[string]bool{}
 	l.replied = map[string]replied{}
@@ -147,11 +148,11 @@ func (l *life) reset() {
 // powerOn boots the discovery image, when the time for it has come.
 func (l *life) powerOn(ctx context.Context) {
 	l.notice()
-	if l.stranger && (l.trouble(doAppear) == nil || !l.borrowImage()) {
+	if l.stranger && (l.trouble(scenario.DoAppear) == nil || !l.borrowImage()) {
 		l.after(waitForDayTwo/2, l.powerOn)
 		return
 	}
-	if dark := l.trouble(doNeverBoot); dark != nil {
+	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
 		left, ends := dark.left(l.fleet.now())
 		if !ends {
 			l.end("never boots")
@@ -239,11 +240,11 @@ func (l *life) watch() {
 func (l *life) poll(ctx context.Context) {
 	l.refreshStatus(ctx)
 	l.notice()
-	if off := l.trouble(doPowerOff); off != nil {
+	if off := l.trouble(scenario.DoPowerOff); off != nil {
 		l.powerOff(off)
 		return
 	}
-	if mute := l.trouble(doStopAgent); mute != nil {
+	if mute := l.trouble(scenario.DoStopAgent); mute != nil {
 		l.logf("stops its agent")
 		if left, ends := mute.left(l.fleet.now()); ends {
 			l.after(left, l.poll)

@@ -3,13 +3,11 @@ package host
 import (
 	"net/netip"
 	"strings"
-)
 
-// ntpSource is a time source as chrony sees it.
-type ntpSource struct {
-	Name  string `json:"source_name"`
-	State string `json:"source_state"`
-}
+	"github.com/go-openapi/strfmt"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
+)
 
 // synchronize answers which time sources the machine reaches: those it is told,
 // or the one that DHCP names.
@@ -24,25 +22,18 @@ func (l *life) synchronize(s step) (any, error) {
 	if len(names) == 0 {
 		names = []string{"clock.example.com"}
 	}
-	sources := make([]ntpSource, 0, len(names))
+	sources := make([]models.NtpSource, 0, len(names))
 	for i, name := range names {
-		state := "combined"
+		state := models.SourceStateCombined
 		if i == 0 {
-			state = "synced"
+			state = models.SourceStateSynced
 		}
-		if l.trouble(doUnreachableNTP) != nil {
-			state = "unreachable"
+		if l.trouble(scenario.DoUnreachableNTP) != nil {
+			state = models.SourceStateUnreachable
 		}
-		sources = append(sources, ntpSource{Name: name, State: state})
+		sources = append(sources, models.NtpSource{SourceName: name, SourceState: state})
 	}
 	return map[string]any{"ntp_sources": sources}, nil
-}
-
-type resolution struct {
-	Domain string   `json:"domain_name"`
-	IPv4   []string `json:"ipv4_addresses"`
-	IPv6   []string `json:"ipv6_addresses"`
-	CNAMEs []string `json:"cnames"`
 }
 
 func (l *life) resolveDomains(s step) (any, error) {
@@ -54,19 +45,19 @@ func (l *life) resolveDomains(s step) (any, error) {
 	if err := argument(s, &want); err != nil {
 		return nil, err
 	}
-	results := make([]resolution, 0, len(want.Domains))
+	results := make([]*models.DomainResolutionResponseDomain, 0, len(want.Domains))
 	for _, d := range want.Domains {
-		r := resolution{Domain: d.Name, IPv4: []string{}, IPv6: []string{}, CNAMEs: []string{}}
+		r := &models.DomainResolutionResponseDomain{DomainName: &d.Name, IPV4Addresses: []strfmt.IPv4{}, IPV6Addresses: []strfmt.IPv6{}, Cnames: []string{}}
 		for _, a := range l.lookUp(d.Name) {
 			if a.Is4() {
-				r.IPv4 = append(r.IPv4, a.String())
+				r.IPV4Addresses = append(r.IPV4Addresses, strfmt.IPv4(a.String()))
 			} else {
-				r.IPv6 = append(r.IPv6, a.String())
+				r.IPV6Addresses = append(r.IPV6Addresses, strfmt.IPv6(a.String()))
 			}
 		}
 		results = append(results, r)
 	}
-	return map[string]any{"resolutions": results}, nil
+	return models.DomainResolutionResponse{Resolutions: results}, nil
 }
 
 // wildcardProbe begins the names by which the service finds out whether the

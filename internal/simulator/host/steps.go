@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // replied is the last reply of a step type that the service has taken.
@@ -55,7 +58,7 @@ func (l *life) instructionsPath(poll bool) string {
 // clock is the time that the machine believes it is.
 func (l *life) clock() time.Time {
 	now := l.fleet.serviceTime()
-	if t := l.trouble(doUnreachableNTP); t != nil {
+	if t := l.trouble(scenario.DoUnreachableNTP); t != nil {
 		now = now.Add(t.rule.Args.Duration("skew", 0))
 	}
 	return now
@@ -180,7 +183,7 @@ func (l *life) answer(s step) answer {
 	switch s.Type {
 	case stepInventory:
 		m, patch := l.present()
-		text, err := m.inventory(l.clock()).encode(patch)
+		text, err := encodeInventory(m.inventory(), l.clock(), patch)
 		if err != nil {
 			return failed(err)
 		}
@@ -224,22 +227,13 @@ func (l *life) measureDisk(s step) (any, error) {
 		return nil, err
 	}
 	sync := l.jitter.of(5 * time.Millisecond)
-	if t := l.trouble(doSlowDisk); t != nil {
+	if t := l.trouble(scenario.DoSlowDisk); t != nil {
 		if t.rule.Args.Bool("fails", false) {
 			return nil, fmt.Errorf("measuring the speed of %s: fio: input/output error", want.Path)
 		}
 		sync = t.rule.Args.Duration("sync", 40*time.Millisecond)
 	}
 	return map[string]any{"path": want.Path, "io_sync_duration": sync.Milliseconds()}, nil
-}
-
-// imageResult is what became of pulling one image.
-type imageResult struct {
-	Name         string  `json:"name"`
-	Result       string  `json:"result"`
-	SizeBytes    float64 `json:"size_bytes,omitempty"`
-	Seconds      float64 `json:"time,omitempty"`
-	DownloadRate float64 `json:"download_rate,omitempty"`
 }
 
 func (l *life) pullImages(s step) (any, error) {
@@ -249,17 +243,17 @@ func (l *life) pullImages(s step) (any, error) {
 	if err := argument(s, &want); err != nil {
 		return nil, err
 	}
-	failure := l.trouble(doImagePullFailure)
-	results := make([]imageResult, 0, len(want.Images))
+	failure := l.trouble(scenario.DoImagePullFailure)
+	results := make([]models.ContainerImageAvailability, 0, len(want.Images))
 	for _, name := range want.Images {
 		if failure != nil && matchImage(failure.rule.Args.String("image", ""), name) {
-			results = append(results, imageResult{Name: name, Result: "failure"})
+			results = append(results, models.ContainerImageAvailability{Name: name, Result: models.ContainerImageAvailabilityResultFailure})
 			continue
 		}
 		const size = 333_000_000.0
 		seconds := l.jitter.of(5 * time.Second).Seconds()
-		results = append(results, imageResult{
-			Name: name, Result: "success", SizeBytes: size, Seconds: seconds, DownloadRate: size / seconds / 1e6,
+		results = append(results, models.ContainerImageAvailability{
+			Name: name, Result: models.ContainerImageAvailabilityResultSuccess, SizeBytes: size, Time: seconds, DownloadRate: size / seconds / 1e6,
 		})
 	}
 	return map[string]any{"images": results}, nil
