@@ -12,7 +12,9 @@ import (
 
 // hitsMachines tells troubles of single machines from those of the cluster or
 // of machines that are not there yet.
-func hitsMachines(do string) bool { return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout }
+func hitsMachines(do string) bool {
+	return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout
+}
 
 // trouble is a rule as it stands for one machine.
 type trouble struct {

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"maps"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/openshift/assisted-service/models"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // path is where the service has the host.
@@ -213,11 +213,7 @@ func setProgress(status map[string]any, host *assisted.Host) {
 	}
 	progress := map[string]any{"currentStage": p.Stage, "installationPercentage": p.Percent}
 	set(progress, "progressInfo", p.Info)
-	stages := []any{}
-	for _, s := range host.ProgressStages {
-		stages = append(stages, s)
-	}
-	setList(progress, "progressStages", stages)
+	setList(progress, "progressStages", host.ProgressStages)
 	for name, at := range map[string]string{"stageStartTime": rfc3339(p.StartedAt), "stageUpdateTime": rfc3339(p.UpdatedAt)} {
 		set(progress, name, at)
 	}
@@ -226,15 +222,11 @@ func setProgress(status map[string]any, host *assisted.Host) {
 
 // setSources writes the time servers that the host has found.
 func setSources(status map[string]any, text string) {
-	var sources []struct {
-		Name  string `json:"source_name"`
-		State string `json:"source_state"`
-	}
+	var sources []models.NtpSource
+	_ = json.Unmarshal([]byte(text), &sources) // the service's own text, or none
 	list := []any{}
-	if text != "" && json.Unmarshal([]byte(text), &sources) == nil {
-		for _, s := range sources {
-			list = append(list, map[string]any{"sourceName": s.Name, "sourceState": s.State})
-		}
+	for _, s := range sources {
+		list = append(list, map[string]any{"sourceName": s.SourceName, "sourceState": string(s.SourceState)})
 	}
 	setList(status, "ntpSources", list)
 }

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // clusterMemory is what is known of the cluster behind a ClusterDeployment.
@@ -254,7 +253,11 @@ func (h *hub) readCluster(ctx context.Context, m *clusterMemory) error {
 }
 
 func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterInputs) error {
-	changed := in.update(m.rest)
+	var now map[string]any
+	if err := json.Unmarshal([]byte(m.raw), &now); err != nil {
+		return err
+	}
+	changed := in.update(now)
 	if len(changed) == 0 {
 		return nil
 	}
