@@ -25,6 +25,21 @@ type Condition struct {
 	Type, Status, Reason, Message string
 }
 
+// outcome is how a condition is in some states, which are separated by |; without any,
+// in all of them.
+type outcome struct{ states, status, reason, message string }
+
+// inState is a condition by the first of its outcomes that is for a state.
+func inState(kind, state string, all ...outcome) Condition {
+	i := slices.IndexFunc(all, func(o outcome) bool { return o.states == "" || slices.Contains(strings.Split(o.states, "|"), state) })
+	return Condition{kind, all[i].status, all[i].reason, all[i].message}
+}
+
+// unrecognised is how a condition is in any other state.
+func unrecognised(state string) outcome {
+	return outcome{"", Unknown, "UnknownStatus", "The installation status is currently not recognized: " + state}
+}
+
 // Set merges conditions into those of an object. What is unchanged
 // keeps its times; a change of status moves lastTransitionTime. With heartbeat
 // they also carry lastProbeTime, which moves at any change, as Hive's contract
