@@ -55,14 +55,11 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 		return h.store.delete(ctx, objects.KindAgent, k.space, k.id)
 	}
 	if objects.AddFinalizer(agent, hubapi.FinalizerAgent) {
-		made, err := h.store.update(ctx, objects.KindAgent, agent)
-		if err != nil {
+		if err := h.store.update(ctx, agent); err != nil {
 			return err
 		}
-		agent = made
 	}
-	agent, err := h.inherit(ctx, agent)
-	if err != nil {
+	if err := h.inherit(ctx, agent); err != nil {
 		return err
 	}
 	spec, err := objects.Spec[objects.AgentSpec](agent)
@@ -88,7 +85,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	if host = h.hosts[k.id]; host == nil {
 		return nil
 	}
-	if agent, err = h.annotate(ctx, agent, host); err != nil {
+	if err := h.annotate(ctx, agent, host); err != nil {
 		return err
 	}
 	if err := h.reportAgent(ctx, agent, host, &spec, fault); err != nil {
@@ -137,7 +134,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	labels[hubapi.LabelAgentInfraEnv] = at.id
 	agent.SetLabels(labels)
 	agent.SetOwnerReferences(append(agent.GetOwnerReferences(), ownerOf(env, false)))
-	_, err = h.store.create(ctx, objects.KindAgent, agent)
+	err = h.store.create(ctx, agent)
 	if err == nil {
 		h.logf("host %s has an Agent", host.ID)
 		h.queue.add(key{objects.KindAgent, at.space, host.ID})
@@ -147,7 +144,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 
 // annotate keeps a copy of the host's state in the Agent, from which the service
 // could make the host anew.
-func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) (*objects.Object, error) {
+func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) error {
 	notes := agent.GetAnnotations()
 	changed := false
 	for _, note := range []struct{ name, text string }{
@@ -160,10 +157,10 @@ func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assiste
 		changed = changed || moved
 	}
 	if !changed {
-		return agent, nil
+		return nil
 	}
 	agent.SetAnnotations(notes)
-	return h.store.update(ctx, objects.KindAgent, agent)
+	return h.store.update(ctx, agent)
 }
 
 // reportAgent writes the status of an Agent, where it differs.
@@ -194,7 +191,7 @@ func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assi
 	if err := setInventory(status, host.Inventory); err != nil {
 		return err
 	}
-	return h.writeStatus(ctx, objects.KindAgent, agent, status)
+	return h.writeStatus(ctx, agent, status)
 }
 
 func agentKind(host *assisted.Host) string {

@@ -15,10 +15,10 @@ import (
 // inherit gives an Agent the node labels that its InfraEnv passes on, and takes
 // away those that it passed on before. Which they are is remembered in an
 // annotation, so that the Agent's own stay.
-func (h *hub) inherit(ctx context.Context, agent *objects.Object) (*objects.Object, error) {
+func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
 	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
-		return agent, nil
+		return nil
 	}
 	given := map[string]string{}
 	for _, name := range words(env.GetAnnotations()[hubapi.AnnotationPropagateNodeLabels]) {
@@ -39,16 +39,16 @@ func (h *hub) inherit(ctx context.Context, agent *objects.Object) (*objects.Obje
 		notes, noted = objects.SetMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
 	}
 	if !noted && maps.Equal(labels, before) {
-		return agent, nil
+		return nil
 	}
 	agent.SetAnnotations(notes)
 	unstructured.RemoveNestedField(agent.Object, "spec", "nodeLabels")
 	if len(labels) > 0 {
 		if err := unstructured.SetNestedStringMap(agent.Object, labels, "spec", "nodeLabels"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return h.store.update(ctx, objects.KindAgent, agent)
+	return h.store.update(ctx, agent)
 }
 
 // words are those of a list with commas.

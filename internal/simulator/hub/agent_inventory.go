@@ -111,8 +111,7 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *
 	}
 	agent.SetAnnotations(notes)
 	agent.SetLabels(labels)
-	_, err = h.store.update(ctx, objects.KindAgent, agent)
-	return err
+	return h.store.update(ctx, agent)
 }
 
 // inventoryLabels are the labels of a machine.

@@ -33,8 +33,7 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		if !objects.DropFinalizer(host, hubapi.FinalizerBMAC) {
 			return nil
 		}
-		_, err := h.store.update(ctx, objects.KindBareMetal, host)
-		return err
+		return h.store.update(ctx, host)
 	}
 	env := h.store.get(objects.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
@@ -100,11 +99,7 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 	if objects.ToJSON(host.Object) == before {
 		return nil
 	}
-	made, err := h.store.update(ctx, objects.KindBareMetal, host)
-	if err == nil {
-		*host = *made
-	}
-	return err
+	return h.store.update(ctx, host)
 }
 
 // leaves tells the stages from which on a machine does not need its image.
@@ -173,8 +168,7 @@ func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *m
 	if objects.ToJSON(agent.Object) == before {
 		return nil
 	}
-	_, err := h.store.update(ctx, objects.KindAgent, agent)
-	return err
+	return h.store.update(ctx, agent)
 }
 
 // noDisk is what an Agent is told where no disk fits the hints; it then says that

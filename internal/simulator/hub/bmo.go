@@ -33,5 +33,5 @@ func (h *hub) power(ctx context.Context, host *objects.Object) error {
 		status["operationalStatus"] = "detached"
 	}
 	status["provisioning"] = provisioning
-	return h.writeStatus(ctx, objects.KindBareMetal, host, status)
+	return h.writeStatus(ctx, host, status)
 }

@@ -106,22 +106,18 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 // claim puts finalizers and the owner onto a pair.
 func (h *hub) claim(ctx context.Context, p *pair) error {
 	if objects.AddFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
-		made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
-		if err != nil {
+		if err := h.store.updatePrinted(ctx, p.aci); err != nil {
 			return err
 		}
-		p.aci = made
 	}
 	added := objects.AddFinalizer(p.cd, hubapi.FinalizerClusterDeployment)
 	if h.config.Hive {
 		added = objects.AddFinalizer(p.cd, hubapi.FinalizerHive) || added
 	}
 	if added {
-		made, err := h.store.update(ctx, objects.KindCluster, objects.AsPrinted(objects.KindCluster, p.cd))
-		if err != nil {
+		if err := h.store.updatePrinted(ctx, p.cd); err != nil {
 			return err
 		}
-		p.cd = made
 	}
 	return h.own(ctx, p)
 }
@@ -135,11 +131,7 @@ func (h *hub) own(ctx context.Context, p *pair) error {
 		}
 	}
 	p.aci.SetOwnerReferences(append(p.aci.GetOwnerReferences(), ownerOf(p.cd, false)))
-	made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
-	if err == nil {
-		p.aci = made
-	}
-	return err
+	return h.store.updatePrinted(ctx, p.aci)
 }
 
 // reconcileInstall reports on an AgentClusterInstall that has no cluster, and
@@ -162,7 +154,7 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 		return nil
 	}
 	if objects.AddFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
-		if aci, err = h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, aci)); err != nil {
+		if err := h.store.updatePrinted(ctx, aci); err != nil {
 			return err
 		}
 	}

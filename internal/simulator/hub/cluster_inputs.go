@@ -74,7 +74,7 @@ func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte
 	if err := convert(o, &secret); err != nil {
 		return nil, err
 	}
-	return secret.Data, h.stamp(ctx, objects.KindSecret, o)
+	return secret.Data, h.stamp(ctx, o)
 }
 
 // configMap reads a key of a ConfigMap; without a key, it reads all of them.
@@ -90,7 +90,7 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 	if err := convert(o, &config); err != nil {
 		return nil, err
 	}
-	if err := h.stamp(ctx, objects.KindConfigMap, o); err != nil {
+	if err := h.stamp(ctx, o); err != nil {
 		return nil, err
 	}
 	if field != "" {
@@ -109,18 +109,16 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 
 // stamp marks an object that the service reads, in two writes as the service
 // does: to be backed up, and to be watched.
-func (h *hub) stamp(ctx context.Context, k objects.Kind, o *objects.Object) error {
+func (h *hub) stamp(ctx context.Context, o *objects.Object) error {
 	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
 		labels, changed := objects.SetMark(o.GetLabels(), label, yesText)
 		if !changed {
 			continue
 		}
 		o.SetLabels(labels)
-		made, err := h.store.update(ctx, k, o)
-		if err != nil {
+		if err := h.store.update(ctx, o); err != nil {
 			return err
 		}
-		*o = *made
 	}
 	return nil
 }

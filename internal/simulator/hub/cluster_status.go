@@ -33,7 +33,7 @@ func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, faul
 		h.describeCluster(status, m, view)
 	}
 	status["conditions"] = conditions
-	return h.writeStatus(ctx, objects.KindInstall, p.aci, status)
+	return h.writeStatus(ctx, p.aci, status)
 }
 
 // reportMissing writes the status of an AgentClusterInstall that has no
@@ -46,7 +46,7 @@ func (h *hub) reportMissing(ctx context.Context, aci *objects.Object, fault erro
 	status["conditions"] = condition.Set(conditions, condition.NoCluster(), now, true)
 	status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
 	status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
-	return h.writeStatus(ctx, objects.KindInstall, aci, status)
+	return h.writeStatus(ctx, aci, status)
 }
 
 func orMap(have any, other map[string]any) any {
@@ -148,13 +148,12 @@ func statusOf(o *objects.Object) map[string]any {
 }
 
 // writeStatus writes a status if it is another one.
-func (h *hub) writeStatus(ctx context.Context, k objects.Kind, o *objects.Object, status map[string]any) error {
+func (h *hub) writeStatus(ctx context.Context, o *objects.Object, status map[string]any) error {
 	old, _, _ := unstructured.NestedMap(o.Object, "status")
 	if reflect.DeepEqual(plain(old), plain(status)) {
 		return nil
 	}
 	o = o.DeepCopy()
 	o.Object["status"] = runtime.DeepCopyJSONValue(status)
-	_, err := h.store.updateStatus(ctx, k, o)
-	return err
+	return h.store.updateStatus(ctx, o)
 }

@@ -38,11 +38,7 @@ func (h *hub) publish(ctx context.Context, m *clusterMemory, p *pair, done bool)
 	if err := unstructured.SetNestedMap(p.aci.Object, merged, "spec", "clusterMetadata"); err != nil {
 		return err
 	}
-	made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
-	if err == nil {
-		p.aci = made
-	}
-	return err
+	return h.store.updatePrinted(ctx, p.aci)
 }
 
 func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, name string) error {
@@ -53,8 +49,7 @@ func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, na
 	if err := h.backend.Do(ctx, "GET", "/v2/clusters/"+m.id+"/credentials", nil, &said); err != nil {
 		return err
 	}
-	_, err := h.store.create(ctx, objects.KindSecret, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}))
-	return err
+	return h.store.create(ctx, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}))
 }
 
 func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name string, done bool) error {
@@ -71,10 +66,9 @@ func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name
 		return err
 	}
 	if secret == nil {
-		_, err := h.store.create(ctx, objects.KindSecret, secretOf(p, name, "kubeconfig", map[string]string{"kubeconfig": string(data)}))
-		return err
+		return h.store.create(ctx, secretOf(p, name, "kubeconfig", map[string]string{"kubeconfig": string(data)}))
 	}
-	if err := h.stamp(ctx, objects.KindSecret, secret); err != nil {
+	if err := h.stamp(ctx, secret); err != nil {
 		return err
 	}
 	if objects.Nested(secret, "data", "kubeconfig") == base64.StdEncoding.EncodeToString(data) {
@@ -83,8 +77,7 @@ func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name
 	if err := unstructured.SetNestedField(secret.Object, base64.StdEncoding.EncodeToString(data), "data", "kubeconfig"); err != nil {
 		return err
 	}
-	_, err = h.store.update(ctx, objects.KindSecret, secret)
-	return err
+	return h.store.update(ctx, secret)
 }
 
 // secretOf is a Secret of a cluster, as Hive's contract has it.

@@ -39,7 +39,7 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	spec, _, _ := unstructured.NestedMap(cd.Object, "spec")
 	spec["clusterMetadata"], spec["installed"] = meta, true
 	cd.Object["spec"] = spec
-	if _, err := h.store.update(ctx, objects.KindCluster, cd); err != nil {
+	if err := h.store.update(ctx, cd); err != nil {
 		return err
 	}
 	h.logf("%s is recorded as installed", p.key)
@@ -75,7 +75,7 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 	if statusOfCondition(aci, hubapi.ConditionCompleted) == condition.True && status["installedTimestamp"] == nil {
 		status["installedTimestamp"] = now.UTC().Format(time.RFC3339)
 	}
-	return h.writeStatus(ctx, objects.KindCluster, cd, status)
+	return h.writeStatus(ctx, cd, status)
 }
 
 func copied(aci *objects.Object, kind string) (condition.Condition, bool) {

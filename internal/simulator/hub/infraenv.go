@@ -61,11 +61,9 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 		return h.releaseInfraEnv(ctx, env)
 	}
 	if objects.AddFinalizer(env, hubapi.FinalizerInfraEnv) {
-		made, err := h.store.update(ctx, objects.KindInfraEnv, objects.AsPrinted(objects.KindInfraEnv, env))
-		if err != nil {
+		if err := h.store.updatePrinted(ctx, env); err != nil {
 			return err
 		}
-		env = made
 	}
 	spec, err := objects.Spec[objects.InfraEnvSpec](env)
 	if err != nil {
@@ -212,7 +210,7 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 		status["bootArtifacts"] = map[string]any{"discoveryIgnitionURL": "", "initrd": "", "ipxeScript": "", "kernel": "", "rootfs": ""}
 		status["debugInfo"] = map[string]any{"eventsURL": ""}
 	}
-	return h.writeStatus(ctx, objects.KindInfraEnv, env, status)
+	return h.writeStatus(ctx, env, status)
 }
 
 func (h *hub) debugOf(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {

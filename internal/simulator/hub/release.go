@@ -41,8 +41,7 @@ func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
 		return nil
 	}
 	delete(h.clusters, k)
-	_, err = h.store.update(ctx, objects.KindCluster, cd)
-	return err
+	return h.store.update(ctx, cd)
 }
 
 // releaseInstall undoes an AgentClusterInstall that is being deleted: a running
@@ -65,7 +64,7 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object
 		return nil
 	}
 	objects.DropFinalizer(aci, hubapi.FinalizerAgentClusterInstall)
-	_, err := h.store.update(ctx, objects.KindInstall, aci)
+	err := h.store.update(ctx, aci)
 	delete(h.clusters, owner)
 	h.queue.add(owner)
 	h.wakeInfraEnvs(owner)
@@ -119,7 +118,7 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 			continue
 		}
 		unstructured.RemoveNestedField(agent.Object, "spec", "clusterDeploymentName")
-		if _, err := h.store.update(ctx, objects.KindAgent, agent); err != nil {
+		if err := h.store.update(ctx, agent); err != nil {
 			return err
 		}
 		// The service would unbind it in a moment, if the cluster is still there then.
@@ -204,8 +203,7 @@ func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
 	}
 	delete(h.infraEnvs, k)
 	objects.DropFinalizer(env, hubapi.FinalizerInfraEnv)
-	_, err := h.store.update(ctx, objects.KindInfraEnv, env)
-	return err
+	return h.store.update(ctx, env)
 }
 
 // dropInfraEnv deletes an infra-env of the service. It is refused as long as
@@ -257,8 +255,7 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 		delete(h.hosts, agent.GetName())
 	}
 	objects.DropFinalizer(agent, hubapi.FinalizerAgent)
-	_, err := h.store.update(ctx, objects.KindAgent, agent)
-	return err
+	return h.store.update(ctx, agent)
 }
 
 // removeNode takes the node of an Agent that is being deleted out of its cluster, unless
@@ -275,7 +272,7 @@ func (h *hub) removeNode(ctx context.Context, agent *objects.Object) error {
 		status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
 			Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
 		h.later(keyOf(objects.KindAgent, agent), retryAfter)
-		return errors.Join(err, h.writeStatus(ctx, objects.KindAgent, agent, status))
+		return errors.Join(err, h.writeStatus(ctx, agent, status))
 	}
 	h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
 	return nil

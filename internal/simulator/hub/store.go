@@ -251,20 +251,22 @@ func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*ob
 	return s.live(ctx, k, space, id)
 }
 
-// keep remembers a version that the server gave back for a write.
-func (s *store) keep(k objects.Kind, o *objects.Object, err error) (*objects.Object, error) {
+// keep remembers a version that the server gave back for a write, and makes it the
+// writer's own.
+func (s *store) keep(o, made *objects.Object, err error) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := keyOf(k, o)
-	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
+	at := keyOf(objects.Kind(made.GetKind()), made)
+	if made.GetDeletionTimestamp() != nil && len(made.GetFinalizers()) == 0 {
 		delete(s.written, at) // that was its last version
-		return o, nil
+	} else {
+		s.written[at] = made
 	}
-	s.written[at] = o
-	return o.DeepCopy(), nil
+	*o = *made.DeepCopy()
+	return nil
 }
 
 func (s *store) at(k objects.Kind, space string) dynamic.ResourceInterface {
@@ -279,22 +281,37 @@ func (s *store) live(ctx context.Context, k objects.Kind, space, id string) (*ob
 	return s.at(k, space).Get(ctx, id, metav1.GetOptions{})
 }
 
+// resource is where an object is written.
+func (s *store) resource(o *objects.Object) dynamic.ResourceInterface {
+	return s.at(objects.Kind(o.GetKind()), o.GetNamespace())
+}
+
 // create makes an object.
-func (s *store) create(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
-	made, err := s.at(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
-	return s.keep(k, made, err)
+func (s *store) create(ctx context.Context, o *objects.Object) error {
+	made, err := s.resource(o).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
+	return s.keep(o, made, err)
 }
 
 // update writes everything but the status, if the object is still what it was.
-func (s *store) update(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
-	made, err := s.at(k, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
-	return s.keep(k, made, err)
+func (s *store) update(ctx context.Context, o *objects.Object) error {
+	made, err := s.resource(o).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	return s.keep(o, made, err)
+}
+
+// updatePrinted is update in the form in which the service writes an object.
+func (s *store) updatePrinted(ctx context.Context, o *objects.Object) error {
+	printed := objects.AsPrinted(objects.Kind(o.GetKind()), o)
+	err := s.update(ctx, printed)
+	if err == nil {
+		*o = *printed
+	}
+	return err
 }
 
 // updateStatus writes the status, likewise.
-func (s *store) updateStatus(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
-	made, err := s.at(k, o.GetNamespace()).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
-	return s.keep(k, made, err)
+func (s *store) updateStatus(ctx context.Context, o *objects.Object) error {
+	made, err := s.resource(o).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	return s.keep(o, made, err)
 }
 
 // delete asks for the removal of an object. One that is not there is no error.
