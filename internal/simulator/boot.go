@@ -208,7 +208,6 @@ type waiting struct {
 // soon is how long somebody at a terminal does not wonder, in real time.
 const soon = 3 * time.Second
 
-// look takes what is waited for now.
 func (w *waiting) look(what string) {
 	w.stood += w.pause
 	if what != w.before {
@@ -220,7 +219,6 @@ func (w *waiting) look(what string) {
 	}
 }
 
-// missing says what has to come before the machines can boot.
 func (c *BootConfig) missing(list []infraEnv, machines []host.Machine, err error) string {
 	if err != nil {
 		var request *url.Error
@@ -258,7 +256,6 @@ func named(list []infraEnv) string {
 	return strings.Join(names, ", ")
 }
 
-// assign says whether every machine has found its image.
 func (c *BootConfig) assign(list []infraEnv, machines []host.Machine) bool {
 	for i := range machines {
 		if c.findsImage(&machines[i]) {
@@ -323,7 +320,6 @@ func (c *BootConfig) get(ctx context.Context, path, op, token string, into any) 
 	return c.fetch(request, op, into)
 }
 
-// fetch sends a request and reads what is answered, which is JSON.
 func (c *BootConfig) fetch(request *http.Request, op string, into any) error {
 	client := c.HTTPClient
 	if client == nil {

@@ -27,7 +27,6 @@ func (c *BootConfig) booted(ctx context.Context) ([]infraEnv, error) {
 	return list, nil
 }
 
-// bootedFrom is the InfraEnv of a discovery Ignition.
 func (c *BootConfig) bootedFrom(ctx context.Context, address string) (infraEnv, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -140,7 +140,6 @@ func New(config Config) (*Service, error) {
 	return s, s.fillAccounts()
 }
 
-// fillAccounts makes the login server's credentials where none were given.
 func (s *Service) fillAccounts() error {
 	if s.account == "" {
 		s.account = "simulator-service-account"

@@ -12,7 +12,6 @@ const TokenPath = "/auth/realms/redhat-external/protocol/openid-connect/token"
 // offlineClient is the client id that users' tools log in as.
 const offlineClient = "cloud-services"
 
-// tokenAnswer is the login server's 200 (RFC 6749, 5.1).
 type tokenAnswer struct {
 	AccessToken      string `json:"access_token"`
 	ExpiresIn        int64  `json:"expires_in"` // seconds
@@ -23,7 +22,6 @@ type tokenAnswer struct {
 	Scope            string `json:"scope"`
 }
 
-// tokenError is the login server's refusal (RFC 6749, 5.2).
 type tokenError struct {
 	Code        string `json:"error"`
 	Description string `json:"error_description"`

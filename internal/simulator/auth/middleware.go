@@ -54,7 +54,6 @@ func (s *Service) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// refusal is an answer instead of the service's.
 type refusal struct {
 	code    int
 	message string
@@ -95,7 +94,6 @@ func (s *Service) identify(r *http.Request, allowed []Scheme) (Identity, error) 
 	return Identity{}, refused
 }
 
-// credentialOf is what a request carries for a scheme.
 func credentialOf(r *http.Request, scheme Scheme) string {
 	switch scheme {
 	case UserAuth:
@@ -134,7 +132,6 @@ func (s *Service) check(r *http.Request, scheme Scheme, credential string) (Iden
 	return Identity{}, unauthorized("%s is not allowed for rhsso auth", scheme)
 }
 
-// checkBearer knows a user by an access token.
 func (s *Service) checkBearer(credential string) (Identity, error) {
 	token, ok := strings.CutPrefix(credential, "Bearer ")
 	if !ok {
@@ -150,7 +147,6 @@ func (s *Service) checkBearer(credential string) (Identity, error) {
 	return Identity{Scheme: UserAuth, Username: c.Username}, nil
 }
 
-// checkAgentSecret knows an agent by the pull secret that its media carry.
 func (s *Service) checkAgentSecret(secret string) (Identity, error) {
 	plain, err := base64.StdEncoding.DecodeString(secret)
 	user, password, ok := strings.Cut(string(plain), ":")

@@ -95,7 +95,6 @@ func target(r *http.Request) (infraEnvID, clusterID string) {
 	return query.Get("infra_env_id"), query.Get("cluster_id")
 }
 
-// hostsOf are the hosts whose events a request is about.
 func hostsOf(r *http.Request) []string {
 	if r.URL.Path != basePath+"events" {
 		return nil

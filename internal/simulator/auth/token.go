@@ -83,7 +83,6 @@ func (s *Service) Mint(grant Grant) (string, error) {
 // errExpired is a token whose time has passed, or that ExpireAll reached.
 var errExpired = errors.New("token is expired")
 
-// read checks a token's signature and times.
 func (s *Service) read(token string, key jwt.Key) (claims, error) {
 	var c claims
 	if err := jwt.Verify(token, key, &c); err != nil {

@@ -26,7 +26,6 @@ func (c *controller) resetSystem(w http.ResponseWriter, r *http.Request, s *Syst
 	}
 }
 
-// setSystem changes the boot override.
 func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct {
 		Boot *struct{ BootSourceOverrideTarget, BootSourceOverrideEnabled, BootSourceOverrideMode string }

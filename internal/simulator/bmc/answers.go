@@ -8,10 +8,8 @@ import (
 	"net/http"
 )
 
-// object is a resource as JSON has it.
 type object = map[string]any
 
-// ref is a link to a resource (odata.idRef).
 func ref(path string) object { return object{"@odata.id": path} }
 
 func refs(paths ...string) []object {
@@ -24,7 +22,6 @@ func refs(paths ...string) []object {
 
 const contentType = "Content-Type"
 
-// collection is a resource that lists others.
 func collection(kind, path, name string, members ...string) object {
 	return object{
 		"@odata.type": "#" + kind + "Collection." + kind + "Collection", "@odata.id": path, "Name": name,
@@ -58,7 +55,6 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusNotFound, "ResourceMissingAtURI", "The resource at the URI %s was not found.", r.URL.Path)
 }
 
-// done answers to an action that did what it should.
 func (c *controller) done(w http.ResponseWriter) { c.succeeded(w, c.dialect.done) }
 
 func (c *controller) succeeded(w http.ResponseWriter, status int) {

@@ -30,7 +30,6 @@ func newController(e endpoint, m Machine, t *troubles) *controller {
 	return c
 }
 
-// add puts a system under the controller.
 func (c *controller) add(s *System, id string) error {
 	s.dialect = &c.dialect
 	s.boot = c.dialect.noOverride()
@@ -153,5 +152,4 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// offers says whether a word is among those that the controller allows.
 func offers(words []string, word string) bool { return slices.Contains(words, word) }

@@ -28,7 +28,6 @@ func newDoors(ctx context.Context, l net.Listener, c *certificates) *doors {
 	return &doors{listener: l, certificates: c, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut}
 }
 
-// accept takes connections until the listener is closed.
 func (d *doors) accept() {
 	for {
 		connection, err := d.listener.Accept()
@@ -81,7 +80,6 @@ func nameIn(hello *tls.ClientHelloInfo, target string, connection net.Conn) stri
 	return target
 }
 
-// Accept implements net.Listener.
 func (d *doors) Accept() (net.Conn, error) {
 	select {
 	case connection := <-d.came:
@@ -93,7 +91,6 @@ func (d *doors) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener.
 func (d *doors) Close() error {
 	d.shut()
 	if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -102,7 +99,6 @@ func (d *doors) Close() error {
 	return nil
 }
 
-// Addr implements net.Listener.
 func (d *doors) Addr() net.Addr { return d.listener.Addr() }
 
 // entered is a connection whose first bytes have been read ahead.
@@ -112,7 +108,6 @@ type entered struct {
 	target string
 }
 
-// Read implements net.Conn.
 func (e *entered) Read(p []byte) (int, error) { return e.ahead.Read(p) }
 
 type targetKey struct{}

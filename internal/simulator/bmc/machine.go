@@ -38,7 +38,6 @@ type endpoint struct {
 	flavour    Flavour
 }
 
-// endpoint reads the machine's address.
 func (m *Machine) endpoint() (endpoint, error) {
 	text, scheme := m.Address, ""
 	if !strings.Contains(text, "://") {

@@ -19,7 +19,6 @@ type proxy struct {
 // quiet drops what the HTTP server would say about clients that hang up.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// ServeHTTP implements http.Handler.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
 		p.connect(w, r)
@@ -40,7 +39,6 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reach(w, r, c, r.Host)
 }
 
-// reach hands a request to a controller, if there is one and it can be reached.
 func (p *proxy) reach(w http.ResponseWriter, r *http.Request, c *controller, target string) {
 	switch {
 	case c == nil:

@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// serviceRoot is what everybody may read.
 func (c *controller) serviceRoot() object {
 	out := object{
 		"@odata.type": "#ServiceRoot.v1_11_0.ServiceRoot", "@odata.id": root + "/", "Id": "RootService", "Name": "Root Service",
@@ -51,7 +50,6 @@ func (c *controller) listManagers(w http.ResponseWriter, _ *http.Request) {
 func (s *System) path() string        { return root + "/Systems/" + s.id }
 func (s *System) managerPath() string { return root + "/Managers/" + s.manager }
 
-// mediaPath is where the machine's virtual drives are.
 func (s *System) mediaPath() string {
 	if s.dialect.mediaInSystem {
 		return s.path() + "/VirtualMedia"
@@ -116,7 +114,6 @@ func (o override) etag() string {
 	return fmt.Sprintf(`W/"%08x"`, sum.Sum32())
 }
 
-// matches says whether an If-Match header allows a change.
 func (o override) matches(header string) bool {
 	bare := func(tag string) string { return strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`) }
 	return header == "" || header == "*" || bare(header) == bare(o.etag())

@@ -17,7 +17,6 @@ const (
 	sessionsPath       = sessionServicePath + "/Sessions"
 )
 
-// sessions are those that are open at a controller.
 type sessions struct {
 	most int
 
@@ -100,7 +99,6 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// opens says whether user and password are right.
 func (c *controller) opens(user, password string) bool {
 	return same(user, c.user) && same(password, c.password) && c.troubled(scenario.DoBMCWrongCredentials) == nil
 }

@@ -233,7 +233,6 @@ func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System)
 	}
 }
 
-// keep puts a downloaded image into a slot.
 func (s *System) keep(slot, url string, copied []byte) {
 	s.insert(slot, url)
 	s.mu.Lock()
@@ -241,7 +240,6 @@ func (s *System) keep(slot, url string, copied []byte) {
 	s.copies[slot] = copied
 }
 
-// statusError is a server that answers with something else than the image.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the server answers %d", e.status) }

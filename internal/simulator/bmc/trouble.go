@@ -16,7 +16,6 @@ type troubles struct {
 	rules []scenario.Rule
 }
 
-// standing is a trouble that stands at the moment.
 type standing struct{ args scenario.Args }
 
 func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {

@@ -25,7 +25,6 @@ func (a *agenda) add(at time.Time, do func(context.Context)) {
 	*a = slices.Insert(*a, i, entry{at, do})
 }
 
-// next takes the earliest entry off the agenda.
 func (a *agenda) next() (entry, bool) {
 	if len(*a) == 0 {
 		return entry{}, false

@@ -29,7 +29,6 @@ type liveImage struct {
 	infraEnv string
 }
 
-// infraEnv is the infra-env that the machine's agent registers with.
 func (l *life) infraEnv() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,6 @@ func (l *life) follow() (switched <-chan struct{}) {
 	return switched
 }
 
-// setPower is the machine going off or on by itself; its controller sees it.
 func (l *life) setPower(on bool) {
 	if l.spec.Chassis != nil {
 		l.spec.Chassis.SetPower(on)
@@ -103,7 +101,6 @@ func (l *life) await(ctx context.Context, e entry, switched <-chan struct{}) (du
 	return false, context.Cause(ctx)
 }
 
-// until is a context that ends with ctx, or once the machine is switched.
 func until(ctx context.Context, switched <-chan struct{}) (context.Context, context.CancelFunc) {
 	if switched == nil {
 		return ctx, func() {}
@@ -206,7 +203,6 @@ func (f *Fleet) fetchRoot(ctx context.Context, url string) error {
 	return nil
 }
 
-// rootHead is how much of a root file system is fetched.
 const rootHead = 64 << 10
 
 // archiveMagic begins a root file system, which is an archive with the file system

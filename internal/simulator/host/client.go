@@ -17,10 +17,8 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// apiPath is where assisted-service keeps its API.
 const apiPath = "/api/assisted-install"
 
-// agentAuthHeader carries a machine's token (the agentAuth security scheme).
 const agentAuthHeader = "X-Secret-Key"
 
 // client is the machines' side of the REST API. It does not repeat requests:
@@ -40,7 +38,6 @@ type client struct {
 	answered *atomic.Int64
 }
 
-// statusError is an answer that is no success.
 type statusError struct {
 	Status int
 	Reason string
@@ -48,7 +45,6 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d: %s", e.Status, e.Reason) }
 
-// status is the HTTP status that an error tells of, or 0.
 func status(err error) int {
 	if e, ok := errors.AsType[*statusError](err); ok {
 		return e.Status

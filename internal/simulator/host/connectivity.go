@@ -8,7 +8,6 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// peer is another host in the argument of connectivity-check.
 type peer struct {
 	HostID string `json:"host_id"`
 	NICs   []struct {
@@ -43,7 +42,6 @@ func (l *life) checkConnectivity(s step) (any, error) {
 	return models.ConnectivityReport{RemoteHosts: remotes}, nil
 }
 
-// parseAddress reads an address with or without the length of its network.
 func parseAddress(text string) (netip.Addr, error) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Addr(), nil
@@ -51,7 +49,6 @@ func parseAddress(text string) (netip.Addr, error) {
 	return netip.ParseAddr(text)
 }
 
-// reach adds the ways from the machine to a remote address.
 func (m Machine) reach(r *models.ConnectivityRemoteHost, remote netip.Addr, mac string) {
 	for _, n := range m.NICs {
 		for _, a := range n.Addresses {

@@ -17,7 +17,6 @@ type spokes struct {
 
 func newSpokes() *spokes { return &spokes{running: map[string]bool{}} }
 
-// start runs the controller of a cluster, unless it runs already.
 func (s *spokes) start(cluster string, run func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +53,6 @@ type controller struct {
 	olm       bool
 }
 
-// startController starts the controller of the cluster that args install.
 func (f *Fleet) startController(ctx context.Context, args installArgs) {
 	c := &controller{
 		fleet: f, cluster: args.ClusterID, version: args.OpenshiftVersion,
@@ -68,7 +66,6 @@ func (c *controller) logf(format string, args ...any) {
 	c.fleet.logf("controller: "+format, args...)
 }
 
-// run follows the cluster until its installation has ended in some way.
 func (c *controller) run(ctx context.Context) {
 	c.logf("starts")
 	for {

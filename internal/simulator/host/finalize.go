@@ -98,7 +98,6 @@ func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
 	}
 }
 
-// operatorState is how an operator is doing, as the scenario has it.
 func (c *controller) operatorState(o operatorView, spent, due time.Duration) (state, text string) {
 	if trouble, says := c.fleet.operatorTrouble(o.Name, spent); trouble {
 		if o.Type != "builtin" && spent >= olmOperatorsTime*5 {
@@ -130,7 +129,6 @@ func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool,
 	return false, ""
 }
 
-// reportOperator tells the service about an operator when that has changed.
 func (c *controller) reportOperator(ctx context.Context, o operatorView, state, text string) error {
 	if c.operators[o.Name].Status == state {
 		return nil
@@ -159,7 +157,6 @@ func (c *controller) cutShort(ctx context.Context) {
 
 func byName(a, b operatorReport) int { return strings.Compare(a.Name, b.Name) }
 
-// awaitOLM waits for the operators that the cluster has on top, if any.
 func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 	if !c.olm {
 		var all []operatorView
@@ -180,7 +177,6 @@ func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 	return c.awaitOperators("olm", olmOperatorsTime)(ctx)
 }
 
-// complete tells the service that the controller's work is over.
 func (c *controller) complete(verdict completion) chapter {
 	return func(ctx context.Context) (bool, error) {
 		err := c.fleet.api.send(ctx, http.MethodPost, clusterPath(c.cluster)+"/actions/complete-installation", verdict, nil)
@@ -203,7 +199,6 @@ func (c *controller) uploadIngressCert(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// newIngressCert makes the certificate of a router's CA, as PEM.
 func newIngressCert(now time.Time) (string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

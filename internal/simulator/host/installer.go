@@ -18,7 +18,6 @@ type op func(ctx context.Context) (wait time.Duration, done bool)
 // parked is the wait of an op after which nothing follows by itself.
 const parked = -1
 
-// installation is one run of the installer.
 type installation struct {
 	step  step
 	args  installArgs
@@ -85,7 +84,6 @@ func (l *life) proceed(inst *installation) func(context.Context) {
 	}
 }
 
-// plan is what the installer does, by role.
 func (l *life) plan(inst *installation) []op {
 	role := inst.args.Role
 	begin := []op{
@@ -135,7 +133,6 @@ func (l *life) stageOp(inst *installation, stage, info string, hold time.Duratio
 	}
 }
 
-// held looks for a trouble that keeps an installation from going on.
 func (l *life) held(ctx context.Context, inst *installation) (time.Duration, bool) {
 	if t := l.trouble(scenario.DoFail); t != nil {
 		return l.fail(ctx, inst, t)
@@ -154,7 +151,6 @@ func (l *life) held(ctx context.Context, inst *installation) (time.Duration, boo
 	return 0, false
 }
 
-// fail ends the installation with the reason that the trouble gives.
 func (l *life) fail(ctx context.Context, inst *installation, t *trouble) (time.Duration, bool) {
 	reason := t.rule.Args.String("reason", "failed after 3 attempts, last error: exit status 1")
 	return l.failWith(ctx, inst, reason, func() { l.finish(t) })
@@ -184,7 +180,6 @@ func putProgress(ctx context.Context, api *client, infraEnv, host, stage, info s
 		progressReport{Stage: stage, Info: info}, nil)
 }
 
-// writeImage reports the stage, and then the percentage as it grows.
 func (l *life) writeImage(inst *installation) []op {
 	pace := l.jitter.of(writingTime) * percentStep / 100
 	ops := []op{l.stageOp(inst, stageWritingImage, "", pace)}
@@ -201,7 +196,6 @@ func (l *life) writeImage(inst *installation) []op {
 	return ops
 }
 
-// fetch downloads something that the installer cannot do without.
 func (l *life) fetch(inst *installation, path string) op {
 	const tries = 10
 	attempt := 0
@@ -265,7 +259,6 @@ func controlPlane(role string) bool {
 	return role == "master" || role == "bootstrap" || role == "arbiter"
 }
 
-// sendLogs uploads the machine's logs; failing to is no reason to stop.
 func (l *life) sendLogs(inst *installation) op {
 	return func(ctx context.Context) (time.Duration, bool) {
 		l.uploadLogs(ctx, inst.args.ClusterID, inst.args.InfraEnvID)
@@ -273,7 +266,6 @@ func (l *life) sendLogs(inst *installation) op {
 	}
 }
 
-// rebootOp reports the last stage that the installer itself sees, and reboots.
 func (l *life) rebootOp(inst *installation) op {
 	enter := l.stageOp(inst, stageRebooting, "", 0)
 	shutdown := l.jitter.of(shutdownTime)

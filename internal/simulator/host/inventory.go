@@ -17,7 +17,6 @@ const (
 	familyIPv6 = 10
 )
 
-// inventory is what the machine's agent would find.
 func (m Machine) inventory() *models.Inventory {
 	inv := &models.Inventory{
 		Hostname:     m.Hostname,
@@ -125,7 +124,6 @@ func (m Machine) routes() []*models.Route {
 	return routes
 }
 
-// encodeInventory is the inventory as the agent sends it at a time, with a patch merged in.
 func encodeInventory(inv *models.Inventory, at time.Time, patch map[string]any) (string, error) {
 	raw, err := json.Marshal(inv)
 	if err != nil {

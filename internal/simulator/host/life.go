@@ -110,7 +110,6 @@ func (l *life) after(d time.Duration, do func(context.Context)) {
 	})
 }
 
-// end is for machines from which nothing more will come.
 func (l *life) end(why string) {
 	l.logf("%s", why)
 	l.ended = true
@@ -236,7 +235,6 @@ func (l *life) watch() {
 	}
 }
 
-// poll asks for instructions and carries them out.
 func (l *life) poll(ctx context.Context) {
 	l.refreshStatus(ctx)
 	l.notice()
@@ -342,7 +340,6 @@ func (l *life) lookedAfter(ctx context.Context) {
 	l.after(personTick, l.lookedAfter)
 }
 
-// know takes over what the service says about the host.
 func (l *life) know(h hostView) {
 	role := h.Role
 	if h.Bootstrap {

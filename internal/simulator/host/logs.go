@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// gatherLogs uploads logs because the service has asked for them.
 func (l *life) gatherLogs(ctx context.Context, s step) {
 	var want struct {
 		ClusterID  string `json:"cluster_id"`
@@ -27,7 +26,6 @@ func (l *life) gatherLogs(ctx context.Context, s step) {
 	l.uploadLogs(ctx, want.ClusterID, want.InfraEnvID)
 }
 
-// uploadLogs sends the machine's logs. Whatever goes wrong is only noted.
 func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
 	progress := hostPath(infraEnv, l.spec.UUID) + "/logs-progress"
 	query := url.Values{"logs_type": {"host"}, "infra_env_id": {infraEnv}, "host_id": {l.spec.UUID}}
@@ -40,7 +38,6 @@ func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
 	}
 }
 
-// uploadLogs sends the logs of the controller.
 func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
 	err := c.fleet.sendLogs(ctx, c.fleet.api, clusterPath(c.cluster)+"/logs-progress", clusterPath(c.cluster)+"/logs?logs_type=controller",
 		"controller", map[string]string{"assisted-installer-controller.logs": "controller of " + c.cluster + "\n"})
@@ -65,7 +62,6 @@ func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, nam
 	return api.send(ctx, http.MethodPut, progress, logsReport{State: "completed"}, nil)
 }
 
-// pack makes a compressed tar archive.
 func pack(files map[string]string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)

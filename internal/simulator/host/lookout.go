@@ -18,7 +18,6 @@ type lookout struct {
 	seen map[string]*look
 }
 
-// look is one resource as it was last read.
 type look struct {
 	mu       sync.Mutex
 	at       time.Time
@@ -72,7 +71,6 @@ func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Durati
 	return hostView{}, &statusError{Status: 404, Reason: "the service no longer lists host " + id}
 }
 
-// infraEnvAt is the infra-env, at most age old.
 func (l *lookout) infraEnvAt(ctx context.Context, id string, age time.Duration) (infraEnvView, error) {
 	k := l.read(ctx, infraEnvPath(id), age, func(k *look) any { return &k.infraEnv })
 	return k.infraEnv, k.err

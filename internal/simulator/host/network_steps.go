@@ -78,7 +78,6 @@ func (l *life) lookUp(name string) []netip.Addr {
 	return found
 }
 
-// subnets is the networks that the machine is in.
 func (m Machine) subnets() []netip.Prefix {
 	var subnets []netip.Prefix
 	for _, n := range m.NICs {
@@ -95,7 +94,6 @@ type vip struct {
 	Verification string `json:"verification"`
 }
 
-// verifyVIPs answers for each virtual address whether it is still free.
 func (l *life) verifyVIPs(s step) (any, error) {
 	vips := []vip{}
 	if err := argument(s, &vips); err != nil {
@@ -111,7 +109,6 @@ func (l *life) verifyVIPs(s step) (any, error) {
 	return vips, nil
 }
 
-// addresses are those that the machines of the fleet have.
 func (f *Fleet) addresses() map[netip.Addr]bool {
 	taken := map[netip.Addr]bool{}
 	for _, l := range f.lives {
@@ -124,7 +121,6 @@ func (f *Fleet) addresses() map[netip.Addr]bool {
 	return taken
 }
 
-// leaseVIPs answers the addresses that DHCP would give to the virtual ones.
 func (l *life) leaseVIPs() (any, error) {
 	reply := map[string]string{}
 	for _, subnet := range l.spec.subnets() {
@@ -161,7 +157,6 @@ type tangResponse struct {
 	Signatures []any  `json:"signatures"`
 }
 
-// reachTang answers that every Tang server has given its keys.
 func reachTang(s step) (any, error) {
 	var want struct {
 		Servers string `json:"tang_servers"`

@@ -16,7 +16,6 @@ type nodes struct {
 	byHost map[string]node
 }
 
-// node holds when a machine reaches each stage after its reboot.
 type node struct {
 	ignition, configuring, joined, ready time.Time
 }
@@ -48,7 +47,6 @@ func (n *nodes) get(host string) (node, bool) {
 	return x, ok
 }
 
-// reached tells whether a node is in a stage, or past it, at a time.
 func (x node) reached(stage string, at time.Time) bool {
 	var due time.Time
 	switch stage {
@@ -121,7 +119,6 @@ func (l *life) lost(ctx context.Context) bool {
 	return l.trouble(scenario.DoStall, scenario.DoPowerOff) != nil
 }
 
-// lifeOf is the life of the machine with that host id, or nil.
 func (f *Fleet) lifeOf(host string) *life {
 	for _, l := range f.lives {
 		if l.spec.UUID == host {

@@ -16,7 +16,6 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// replied is the last reply of a step type that the service has taken.
 type replied struct {
 	// to stands for all that the reply depends on.
 	to uint64
@@ -26,14 +25,12 @@ type replied struct {
 // replyLife is how long an agent keeps itself from repeating a reply.
 const replyLife = time.Hour
 
-// answer is what comes out of a step.
 type answer struct {
 	exitCode int
 	output   string
 	errText  string
 }
 
-// said is the answer whose output is v as JSON.
 func said(v any, err error) answer {
 	if err != nil {
 		return failed(err)
@@ -55,7 +52,6 @@ func (l *life) instructionsPath(poll bool) string {
 	return p
 }
 
-// clock is the time that the machine believes it is.
 func (l *life) clock() time.Time {
 	now := l.fleet.serviceTime()
 	if t := l.trouble(scenario.DoUnreachableNTP); t != nil {
@@ -167,7 +163,6 @@ func (l *life) afterReply(s step) {
 	}
 }
 
-// argument decodes the first argument of a step.
 func argument(s step, into any) error {
 	if len(s.Args) == 0 {
 		return fmt.Errorf("step %s has no argument", s.Type)
@@ -178,7 +173,6 @@ func argument(s step, into any) error {
 	return nil
 }
 
-// answer carries out a step.
 func (l *life) answer(s step) answer {
 	switch s.Type {
 	case stepInventory:
@@ -218,7 +212,6 @@ func (l *life) answer(s step) answer {
 	return answer{}
 }
 
-// measureDisk answers how long a synchronous write takes, in milliseconds.
 func (l *life) measureDisk(s step) (any, error) {
 	var want struct {
 		Path string `json:"path"`

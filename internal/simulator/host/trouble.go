@@ -42,7 +42,6 @@ func (t *trouble) standing(now time.Time) bool {
 	return !ends || left > 0
 }
 
-// notice lets the troubles begin whose time has come.
 func (l *life) notice() {
 	if len(l.troubles) == 0 {
 		return
@@ -71,7 +70,6 @@ func (l *life) knownRole() string {
 	return l.role
 }
 
-// trouble is the first standing trouble of one of the kinds, or nil.
 func (l *life) trouble(do ...string) *trouble {
 	now := l.fleet.now()
 	l.mu.Lock()
@@ -84,13 +82,11 @@ func (l *life) trouble(do ...string) *trouble {
 	return nil
 }
 
-// enter notes that the machine has reached a stage, and what begins there.
 func (l *life) enter(stage string) {
 	l.setStage(stage)
 	l.notice()
 }
 
-// finish marks a trouble that has had its effect.
 func (l *life) finish(t *trouble) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +107,6 @@ func (l *life) settleTroubles() {
 	}
 }
 
-// waitsForStatus tells whether a trouble needs to know the host's status.
 func (l *life) waitsForStatus() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +154,6 @@ func (l *life) present() (Machine, map[string]any) {
 	return m, patch
 }
 
-// move puts the machine's first card into another subnet.
 func (m *Machine) move(subnet netip.Prefix, index int) {
 	m.NICs[0].Addresses = nil
 	m.Gateways = nil
@@ -170,7 +164,6 @@ func (m *Machine) move(subnet netip.Prefix, index int) {
 	}
 }
 
-// roleIndex is the machine's place among those of its role.
 func (f *Fleet) roleIndex(l *life) int {
 	role := l.lockedRole()
 	n := 0

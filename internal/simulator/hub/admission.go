@@ -22,7 +22,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
 )
 
-// admitter answers the API server's questions whether it may write something.
 type admitter struct {
 	deny      []Denial
 	hive      bool
@@ -65,7 +64,6 @@ const (
 	mutatePath   = "/mutate/"
 )
 
-// ServeHTTP answers an AdmissionReview.
 func (a *admitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const most = 16 << 20
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
@@ -169,7 +167,6 @@ func (h *hub) serveAdmission(ctx context.Context) (func(), error) {
 	return closing, nil
 }
 
-// installed tells whether a ClusterDeployment is recorded as installed.
 func (h *hub) installed(ref *hubapi.Reference) bool {
 	k := referred(ref)
 	cd := h.store.get(objects.KindCluster, k.space, k.id)

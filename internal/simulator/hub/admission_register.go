@@ -24,7 +24,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// hook is a webhook of the service or of Hive.
 type hook struct {
 	kind       objects.Kind
 	name       string
@@ -62,7 +61,6 @@ func mutatingHooks() schema.GroupVersionResource {
 	return registration.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 }
 
-// register has the API server ask the webhooks.
 func (h *hub) register(ctx context.Context, url string, ca []byte) error {
 	fail, none, exact := registration.Fail, registration.SideEffectClassNone, registration.Equivalent
 	spaces := &metav1.LabelSelector{}

@@ -14,16 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// path is where the service has the host.
 func path(h *assisted.Host) string { return "/v2/infra-envs/" + h.InfraEnvID + "/hosts/" + h.ID }
 
-// agentOf finds the Agent of a host; nil where there is none.
 func (h *hub) agentOf(host *assisted.Host) *objects.Object {
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
 	return h.store.get(objects.KindAgent, k.space, host.ID)
 }
 
-// infraEnvBehind finds the InfraEnv of the service's infra-env.
 func (h *hub) infraEnvBehind(id string) (key, bool) {
 	for k, m := range h.infraEnvs {
 		if m.id == id {
@@ -105,7 +102,6 @@ func (h *hub) lookedAt(agent *objects.Object) bool {
 	return m != nil && m.id != "" && m.hosts != ""
 }
 
-// createAgent makes the Agent of a host that has registered.
 func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	at, found := h.infraEnvBehind(host.InfraEnvID)
 	if !found {
@@ -163,7 +159,6 @@ func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assiste
 	return h.store.update(ctx, agent)
 }
 
-// reportAgent writes the status of an Agent, where it differs.
 func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *objects.AgentSpec, fault error) error {
 	status := statusOf(agent)
 	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
@@ -217,7 +212,6 @@ func setProgress(status map[string]any, host *assisted.Host) {
 	status["progress"] = progress
 }
 
-// setSources writes the time servers that the host has found.
 func setSources(status map[string]any, text string) {
 	var sources []models.NtpSource
 	_ = json.Unmarshal([]byte(text), &sources) // the service's own text, or none

@@ -51,7 +51,6 @@ func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
 	return h.store.update(ctx, agent)
 }
 
-// words are those of a list with commas.
 func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

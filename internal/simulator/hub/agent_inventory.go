@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// readInventory reads what an agent reported; nil where it has not.
 func readInventory(text string) (*models.Inventory, error) {
 	if text == "" {
 		return nil, nil
@@ -26,7 +25,6 @@ func readInventory(text string) (*models.Inventory, error) {
 	return inv, json.Unmarshal([]byte(text), inv)
 }
 
-// printedInventory is an inventory in the words of an Agent's status.
 func printedInventory(inv *models.Inventory) agentinstall.HostInventory {
 	out := agentinstall.HostInventory{Hostname: inv.Hostname, BMCAddress: inv.BmcAddress, BMCV6Address: inv.BmcV6address}
 	out.CPU = agentinstall.HostCPU{
@@ -68,7 +66,6 @@ func some(list []string) []string {
 	return list
 }
 
-// setInventory writes the inventory into an Agent's status.
 func setInventory(status map[string]any, text string) error {
 	inv, err := readInventory(text)
 	if err != nil || inv == nil {
@@ -114,7 +111,6 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *
 	return h.store.update(ctx, agent)
 }
 
-// inventoryLabels are the labels of a machine.
 func inventoryLabels(inv *models.Inventory) map[string]string {
 	solid := slices.ContainsFunc(inv.Disks, func(d *models.Disk) bool { return d.DriveType == models.DriveTypeSSD })
 	virt := slices.Contains(inv.CPU.Flags, "vmx") || slices.Contains(inv.CPU.Flags, "svm")

@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// changeable tells the states in which a host takes what its Agent says.
 func changeable(state string) bool {
 	return slices.Contains([]string{"discovering", "known", "disconnected", "insufficient", "pending-for-input", "binding",
 		"known-unbound", "disconnected-unbound", "discovering-unbound", "insufficient-unbound"}, state)
@@ -71,7 +70,6 @@ func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects
 	return h.readHost(ctx, host)
 }
 
-// readHost reads a host of the service as it is now.
 func (h *hub) readHost(ctx context.Context, host *assisted.Host) error {
 	data, err := h.backend.Raw(ctx, "GET", path(host), nil)
 	if assisted.IsGone(err) {
@@ -123,7 +121,6 @@ func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, e
 	return change, nil
 }
 
-// diskOf finds the disk that an Agent asks for among those of the host.
 func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
 	if spec.InstallationDiskID == "" && spec.InstallationDiskPath == "" {
 		return "", nil
@@ -142,7 +139,6 @@ func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
 	return "", assisted.InputFault("Requested installation disk is not part of the host's valid disks")
 }
 
-// addFencing adds the credentials that fence a host.
 func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
 	secret := spec.FencingCredentialsSecretRef
 	if secret == "" {
@@ -232,7 +228,6 @@ func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Obje
 	return true, h.readHost(ctx, host)
 }
 
-// farewell says which cluster a host leaves, and which node it was there.
 func (h *hub) farewell(host *assisted.Host) map[string]any {
 	k := h.deploymentBehind(host.ClusterID)
 	if k.id == "" {

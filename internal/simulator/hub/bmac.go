@@ -102,7 +102,6 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 	return h.store.update(ctx, host)
 }
 
-// leaves tells the stages from which on a machine does not need its image.
 func leaves(stage string) bool {
 	return slices.Contains([]string{"Rebooting", "Joined", "Done", "Failed"}, stage)
 }

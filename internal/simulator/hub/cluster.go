@@ -32,7 +32,6 @@ func (h *hub) cluster(k key) *clusterMemory {
 	return m
 }
 
-// pair is a ClusterDeployment with its AgentClusterInstall.
 type pair struct {
 	key     key
 	cd, aci *objects.Object
@@ -103,7 +102,6 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	return nil
 }
 
-// claim puts finalizers and the owner onto a pair.
 func (h *hub) claim(ctx context.Context, p *pair) error {
 	if objects.AddFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
 		if err := h.store.updatePrinted(ctx, p.aci); err != nil {
@@ -198,7 +196,6 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 	return h.sendManifests(ctx, m, p)
 }
 
-// draft tells the states in which a cluster can be changed.
 func draft(state string) bool {
 	return slices.Contains([]string{"insufficient", "pending-for-input", "ready"}, state)
 }
@@ -230,7 +227,6 @@ func (h *hub) adopt(ctx context.Context, m *clusterMemory, p *pair) error {
 	return err
 }
 
-// readCluster reads a cluster of the service as it is now.
 func (h *hub) readCluster(ctx context.Context, m *clusterMemory) error {
 	data, err := h.backend.Raw(ctx, "GET", "/v2/clusters/"+m.id+"?exclude-hosts=true", nil)
 	if err != nil {
@@ -259,5 +255,4 @@ func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 	return h.readCluster(ctx, m)
 }
 
-// isConflict tells whether somebody else changed the object in the meantime.
 func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -39,7 +39,6 @@ func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error)
 	return nil
 }
 
-// view is what the conditions of a pair are derived from.
 func (h *hub) view(m *clusterMemory, p *pair) *condition.ClusterView {
 	v := &condition.ClusterView{
 		State: m.rest.Status, Info: m.rest.StatusInfo, Checks: assisted.ChecksOf(m.rest.ValidationsInfo),
@@ -94,7 +93,6 @@ type stall struct {
 	over  bool
 }
 
-// stands tells whether the cluster stalls now.
 func (s *stall) stands(wanted bool, v *condition.ClusterView, p *pair) bool {
 	if !wanted || s.over || v.Held || !v.Startable() {
 		return false
@@ -151,7 +149,6 @@ func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 	return found, nil
 }
 
-// takeHosts makes an installed cluster one that hosts are added to.
 func (h *hub) takeHosts(ctx context.Context, m *clusterMemory, p *pair) error {
 	if err := h.backend.Do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/allow-add-hosts", nil, nil); err != nil {
 		return err

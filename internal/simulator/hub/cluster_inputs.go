@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// gather reads everything that a cluster is made from.
 func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 	in := &clusterInputs{name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer]}
 	var err error
@@ -48,7 +47,6 @@ func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error
 	return h.secretText(ctx, space, name, hubapi.KeyPullSecret)
 }
 
-// secretText reads a key of a Secret.
 func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
 	all, err := h.secret(ctx, space, name)
 	if apierrors.IsNotFound(err) {
@@ -64,7 +62,6 @@ func (h *hub) secretText(ctx context.Context, space, name, field string) (string
 	return string(data), nil
 }
 
-// secret reads a Secret.
 func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte, error) {
 	o, err := h.store.read(ctx, objects.KindSecret, space, name)
 	if err != nil {
@@ -125,7 +122,6 @@ func (h *hub) stamp(ctx context.Context, o *objects.Object) error {
 
 const yesText = "true"
 
-// release finds the release of the ClusterImageSet.
 func (h *hub) release(p *pair) (versions.Release, error) {
 	ref := p.install.ImageSetRef
 	if ref == nil || ref.Name == "" {
@@ -220,7 +216,6 @@ func ignoredList(notes map[string]string, name string) string {
 
 func sameList(a, b string) bool { return a == b || (a == "" || a == "[]") && (b == "" || b == "[]") }
 
-// queryOf reads a parameter of a URL.
 func queryOf(address, name string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -229,7 +224,6 @@ func queryOf(address, name string) string {
 	return parsed.Query().Get(name)
 }
 
-// ownerOf refers to an object as the owner of another.
 func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 	ref := metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID()}
 	if block {

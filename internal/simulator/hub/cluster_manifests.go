@@ -16,10 +16,8 @@ import (
 // manifestFolder is where the manifests of ConfigMaps go.
 const manifestFolder = "openshift"
 
-// manifestRetry is when missing ConfigMaps are looked for again.
 const manifestRetry = time.Minute
 
-// sendManifests makes the manifests of a cluster those of its ConfigMaps.
 func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) error {
 	files, err := h.readManifests(ctx, p)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// clusterInputs is everything that a cluster of the service is made from.
 type clusterInputs struct {
 	name, domain string
 	spec         objects.InstallSpec
@@ -23,7 +22,6 @@ type clusterInputs struct {
 	consumer     string // label that becomes the cluster's tags
 }
 
-// params are the parameters of a cluster, as the service takes them.
 func (in *clusterInputs) params() map[string]any {
 	s := &in.spec
 	p := map[string]any{
@@ -126,7 +124,6 @@ func networks(list []string) []any {
 	return out
 }
 
-// create are the parameters of a cluster that is not there yet.
 func (in *clusterInputs) create() map[string]any {
 	p := in.params()
 	p["pull_secret"], p["openshift_version"], p["cpu_architecture"] = in.pullSecret, in.release.Version, in.release.CPUArchitecture
@@ -169,7 +166,6 @@ func (in *clusterInputs) update(now map[string]any) map[string]any {
 	return changed
 }
 
-// plain is a value as JSON has it: maps, lists, texts and numbers.
 func plain(value any) any {
 	var out any
 	if json.Unmarshal([]byte(objects.ToJSON(value)), &out) != nil {

@@ -80,7 +80,6 @@ func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name
 	return h.store.update(ctx, secret)
 }
 
-// secretOf is a Secret of a cluster, as Hive's contract has it.
 func secretOf(p *pair, name, kind string, data map[string]string) *objects.Object {
 	encoded := map[string]any{}
 	for field, text := range data {

@@ -51,7 +51,6 @@ func statusOfCondition(o *objects.Object, kind string) string {
 	return status
 }
 
-// copyConditions writes the status of a ClusterDeployment, where it differs.
 func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error {
 	var all []condition.Condition
 	for _, pair := range []struct{ from, to string }{

@@ -136,7 +136,6 @@ const (
 	refreshShare = 8
 )
 
-// loop reconciles what has changed, forever.
 func (h *hub) loop(ctx context.Context) error {
 	ticks := make(chan struct{})
 	h.running.Go(func() { h.tick(ctx, ticks) })
@@ -158,7 +157,6 @@ func (h *hub) timely(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// tick makes a tick whenever the service's log is to be read.
 func (h *hub) tick(ctx context.Context, ticks chan<- struct{}) {
 	pause := h.atLeast(lookEvery, lookSoon)
 	for h.clock.Sleep(ctx, pause) == nil {
@@ -178,7 +176,6 @@ func (h *hub) atLeast(virtual, wall time.Duration) time.Duration {
 	return virtual
 }
 
-// round reconciles every object whose turn it is.
 func (h *hub) round(ctx context.Context) {
 	if h.config.Trouble.ServiceDown {
 		return
@@ -209,7 +206,6 @@ func (h *hub) again(k key, err error) {
 	h.queue.after(k, h.clock.Now().Add(retryAfter))
 }
 
-// reconcile brings one object, and what follows from it, up to date.
 func (h *hub) reconcile(ctx context.Context, k key) error {
 	switch k.kind {
 	case objects.KindCluster:

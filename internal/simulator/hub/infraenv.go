@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// infraEnvMemory is what is known of the infra-env behind an InfraEnv.
 type infraEnvMemory struct {
 	id    string // of the service's infra-env; "" until there is one
 	sent  string // fingerprint of what was last sent
@@ -35,7 +34,6 @@ func (h *hub) infraEnv(k key) *infraEnvMemory {
 	return m
 }
 
-// wakeInfraEnvs has the InfraEnvs of a cluster looked at again.
 func (h *hub) wakeInfraEnvs(owner key) {
 	for _, env := range h.store.list(objects.KindInfraEnv, "") {
 		if objects.Nested(env, "spec", "clusterRef", "name") == owner.id && objects.Nested(env, "spec", "clusterRef", "namespace") == owner.space {
@@ -119,7 +117,6 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.
 	return nil
 }
 
-// clusterBehind finds the service's cluster of a reference.
 func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	owner := referred(ref)
 	cd := h.store.get(objects.KindCluster, owner.space, owner.id)
@@ -136,7 +133,6 @@ func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	return m.id, nil
 }
 
-// gatherInfraEnv reads what an infra-env is made from.
 func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) error {
 	s := &in.spec
 	if s.PullSecretRef.Name == "" {
@@ -184,7 +180,6 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 	return nil
 }
 
-// reportInfraEnv writes the status of an InfraEnv, where it differs.
 func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec, fault error) error {
 	status := statusOf(env)
 	conditions, _, _ := unstructured.NestedSlice(env.Object, "status", "conditions")
@@ -229,7 +224,6 @@ func (h *hub) fileURL(id, name string, more url.Values) string {
 	return h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/infra-envs/"+id+"/downloads/files?"+query.Encode(), id)
 }
 
-// artifacts are the addresses of what a machine boots over the network.
 func (h *hub) artifacts(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
 	query := "?arch=" + url.QueryEscape(m.rest.Arch) + "&version=" + url.QueryEscape(m.rest.Version)
 	boot := h.backend.Url + "/boot-artifacts/"

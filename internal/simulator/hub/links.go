@@ -12,7 +12,6 @@ func (h *hub) openInfraEnv(address, id string) string {
 	return h.open(address, auth.Grant{Scheme: auth.URLAuth, InfraEnvID: id})
 }
 
-// openCluster is such a link below a cluster.
 func (h *hub) openCluster(address, id string) string {
 	return h.open(address, auth.Grant{Scheme: auth.URLAuth, ClusterID: id})
 }

@@ -99,7 +99,6 @@ func (h *hub) lookAtCluster(ctx context.Context, k key, m *clusterMemory) {
 	}
 }
 
-// readLog gives the ids of what new events are about.
 func (h *hub) readLog(ctx context.Context) (map[string]bool, error) {
 	const most = 500
 	named := map[string]bool{}

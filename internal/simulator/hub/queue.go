@@ -19,7 +19,6 @@ func newQueue() *queue {
 	return &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
-// add names an object that may have to be reconciled.
 func (q *queue) add(k key) {
 	q.mu.Lock()
 	if !q.in[k] {

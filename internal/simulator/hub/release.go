@@ -75,7 +75,6 @@ func hasFinalizer(o *objects.Object, name string) bool {
 	return !objects.AddFinalizer(o.DeepCopy(), name)
 }
 
-// dissolve takes a cluster of the service apart.
 func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *objects.Object) error {
 	switch m.rest.Status {
 	case "preparing-for-installation", "installing", "installing-pending-user-action", "finalizing", "error":
@@ -131,7 +130,6 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	return nil
 }
 
-// goesWith tells whether an Agent is deleted with its cluster.
 func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
 	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
@@ -164,7 +162,6 @@ func (h *hub) kubeconfigOf(ctx context.Context, owner key) error {
 	return err
 }
 
-// agentsOf are the Agents that are bound to a ClusterDeployment.
 func (h *hub) agentsOf(owner key) []*objects.Object {
 	var bound []*objects.Object
 	for _, agent := range h.store.list(objects.KindAgent, "") {
@@ -240,7 +237,6 @@ func (h *hub) dropHost(ctx context.Context, path string) error {
 	return err
 }
 
-// releaseAgent deletes the service's host and lets go of the Agent.
 func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 	if !hasFinalizer(agent, hubapi.FinalizerAgent) {
 		return nil

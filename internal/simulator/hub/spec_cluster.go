@@ -5,5 +5,4 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// referred is the ClusterDeployment that a reference names.
 func referred(ref *hubapi.Reference) key { return key{objects.KindCluster, ref.Namespace, ref.Name} }

@@ -24,7 +24,6 @@ import (
 // manager is the field manager that the service writes as.
 const manager = "assisted-service"
 
-// key names an object.
 type key struct {
 	kind      objects.Kind
 	space, id string
@@ -83,7 +82,6 @@ func of(client dynamic.Interface, k objects.Kind, namespace string) dynamic.Reso
 	return client.Resource(k.Resource()).Namespace(namespace)
 }
 
-// listWatch lists and watches a kind.
 func (s *store) listWatch(k objects.Kind, namespace string) cache.ListerWatcher {
 	client := of(s.client, k, namespace)
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -129,7 +127,6 @@ func servedKinds(ctx context.Context, client dynamic.Interface, namespace string
 // is the API server's time, not the simulation's.
 const definitionPause = time.Second
 
-// follow keeps a copy of a kind and tells of changes.
 func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, logf func(string, ...any)) error {
 	err := informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { logf("watch %s: %v", k, err) })
 	if err != nil {
@@ -243,7 +240,6 @@ func (s *store) keys(k objects.Kind, space string) []key {
 	return all
 }
 
-// read gives an object from the copies, or else from the server.
 func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*objects.Object, error) {
 	if o := s.get(k, space, id); o != nil {
 		return o, nil
@@ -281,12 +277,10 @@ func (s *store) live(ctx context.Context, k objects.Kind, space, id string) (*ob
 	return s.at(k, space).Get(ctx, id, metav1.GetOptions{})
 }
 
-// resource is where an object is written.
 func (s *store) resource(o *objects.Object) dynamic.ResourceInterface {
 	return s.at(objects.Kind(o.GetKind()), o.GetNamespace())
 }
 
-// create makes an object.
 func (s *store) create(ctx context.Context, o *objects.Object) error {
 	made, err := s.resource(o).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
 	return s.keep(o, made, err)
@@ -308,7 +302,6 @@ func (s *store) updatePrinted(ctx context.Context, o *objects.Object) error {
 	return err
 }
 
-// updateStatus writes the status, likewise.
 func (s *store) updateStatus(ctx context.Context, o *objects.Object) error {
 	made, err := s.resource(o).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	return s.keep(o, made, err)

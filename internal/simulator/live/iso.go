@@ -63,7 +63,6 @@ func primaryName(name string) string {
 	return base + "." + extension[:min(len(extension), 3)]
 }
 
-// lookUp finds a name in one directory.
 func lookUp(image io.ReaderAt, size int64, dir place, name string) (place, error) {
 	if dir.size > mostDirectory {
 		return place{}, fmt.Errorf("a directory of %d bytes is too large", dir.size)
@@ -95,7 +94,6 @@ func lookUp(image io.ReaderAt, size int64, dir place, name string) (place, error
 	return place{}, fs.ErrNotExist
 }
 
-// readRecord reads a directory record's extent.
 func readRecord(record []byte, size int64) (place, error) {
 	p := place{
 		offset:    int64(binary.LittleEndian.Uint32(record[2:])) * sector,

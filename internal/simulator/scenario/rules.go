@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// rules reads spec.service or spec.hosts.
 func (r *reader) rules(node *yamltree.Node, h half) []Rule {
 	if node == nil || node.Kind == yamltree.Null {
 		return nil
@@ -168,7 +167,6 @@ func texts(raw any) (any, bool) {
 	return out, ok
 }
 
-// parseSize reads a number of bytes with a decimal (GB) or binary (GiB) unit.
 func parseSize(text string) (int, bool) {
 	units := []struct {
 		suffix string

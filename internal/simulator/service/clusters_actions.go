@@ -89,7 +89,6 @@ func (s *Service) refreshForInstall(c *model.Cluster) error {
 	return nil
 }
 
-// chooseBootstrap makes a control plane host the bootstrap, if none is yet.
 func (s *Service) chooseBootstrap(c *model.Cluster) {
 	var masters []*model.Host
 	for _, h := range c.Hosts {
@@ -193,7 +192,6 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 	return wire.Accepted(before)
 }
 
-// allowAddHosts makes an installed cluster one that takes further hosts.
 func (s *Service) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status != model.ClusterInstalled {
 		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
@@ -209,12 +207,10 @@ func (s *Service) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 	return wire.Accepted(w)
 }
 
-// finalizingReport is what the controller says of its stage.
 type finalizingReport struct {
 	FinalizingStage string `json:"finalizing_stage"`
 }
 
-// reportFinalizing takes the controller's stage.
 func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[finalizingReport](c)
 	at := model.FinalizingIndex(p.FinalizingStage)
@@ -251,7 +247,6 @@ func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Re
 	return wire.Accepted(s.stale(cl))
 }
 
-// failedOperators names those of a report that failed.
 func failedOperators(report any) ([]string, error) {
 	text, err := json.Marshal(report)
 	if err != nil {

@@ -27,7 +27,6 @@ func (s *Service) readOperators(c *wire.Call) (wire.Reply, error) {
 	return wire.Reply{}, wire.NotFound("operator %s not found", name)
 }
 
-// reportOperator takes what the controller sees of an operator.
 func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[models.OperatorMonitorReport](c)
 	if p.Name == "" {

@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// clusterDetail says how a cluster is printed.
 type clusterDetail struct {
 	// plain is the cluster as stored: without what the service works out on the
 	// way out.
@@ -103,7 +102,6 @@ func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-// goneInOrder are the clusters that were deleted, as they were last.
 func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
 	var list []model.PrintedCluster
 	for _, last := range s.gone {

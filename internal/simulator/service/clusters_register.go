@@ -25,7 +25,6 @@ func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(w)
 }
 
-// newCluster is a cluster that nothing is known of yet.
 func (s *Service) newCluster(owner string) *model.Cluster {
 	now := s.now()
 	c := &model.Cluster{Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{}, Deleted: map[string]*model.Host{}}

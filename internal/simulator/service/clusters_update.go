@@ -33,7 +33,6 @@ func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	return wire.Created(s.printCluster(cl, clusterDetail{hosts: true}))
 }
 
-// updatableStates are those in which a cluster takes changes.
 func updatableStates() []string {
 	return []string{model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts}
 }

@@ -26,13 +26,11 @@ func (s *Service) newPassword() string {
 	return string(b)
 }
 
-// downloadStates are the states in which files of a cluster can be fetched.
 func downloadStates() []string {
 	return []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterError,
 		model.ClusterAddingHosts, model.ClusterCancelled, model.ClusterPendingUser}
 }
 
-// downloadable refuses files of a cluster that is not that far.
 func downloadable(c *model.Cluster) error {
 	if !model.OneOf(c.Status, downloadStates()...) {
 		return wire.Conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())

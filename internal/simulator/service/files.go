@@ -7,7 +7,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// ignite makes the files that the installation starts from.
 func (s *Service) ignite(c *model.Cluster) {
 	text, err := installfiles.Config(c)
 	if err != nil {
@@ -61,7 +60,6 @@ func (s *Service) downloadFile(c *wire.Call, cl *model.Cluster) (wire.Reply, err
 	return wire.File(name, content)
 }
 
-// clusterFiles are the files of an installation that can be downloaded.
 func clusterFiles() []string {
 	return []string{"bootstrap.ign", "master.ign", "metadata.json", "worker.ign", "install-config.yaml",
 		"custom_manifests.json", "custom_manifests.yaml", "arbiter.ign"}

@@ -19,7 +19,6 @@ import (
 // the discovery media any more.
 const mediaUnreadable = 256
 
-// stepReply takes an agent's answer to a step.
 func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.StepReply](c)
 	if p.ExitCode != 0 {
@@ -38,7 +37,6 @@ func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	return wire.NoContent()
 }
 
-// stepFailed reacts to a step that did not succeed.
 func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	if p.ExitCode == mediaUnreadable && h.MediaStatus != "disconnected" {
 		h.MediaStatus = "disconnected"
@@ -72,7 +70,6 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	return nil
 }
 
-// takeReply keeps what a successful step found out.
 func (s *Service) takeReply(h *model.Host, kind, output string) error {
 	switch kind {
 	case steps.StepInventory:
@@ -123,7 +120,6 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 	return nil
 }
 
-// read decodes the output of a step for whoever takes it.
 func read[T any](kind, output string, take func(T)) error {
 	var r T
 	if err := json.Unmarshal([]byte(output), &r); err != nil {
@@ -165,12 +161,10 @@ func (s *Service) countInterfaces(h *model.Host, inv *model.Inventory) {
 	s.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
 }
 
-// inventoryStates are the states in which an inventory is taken.
 func inventoryStates() []string {
 	return append(model.HostChangeableStates(), model.HostPreparationFailed)
 }
 
-// chooseDisk keeps the user's disk or takes the best of the eligible ones.
 func (s *Service) chooseDisk(h *model.Host) {
 	if h.Inv == nil {
 		return
@@ -231,7 +225,6 @@ func (s *Service) takeImages(h *model.Host, images []model.ImageResult) {
 	h.ImagesStatus = model.InString(h.ImageResults)
 }
 
-// takeVips keeps whether the virtual addresses are free.
 func takeVips(c *model.Cluster, replies []model.VipReply) {
 	if c == nil {
 		return

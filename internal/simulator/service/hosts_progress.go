@@ -8,13 +8,11 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// stageReport is what a host says of its stage.
 type stageReport struct {
 	CurrentStage string `json:"current_stage"`
 	ProgressInfo string `json:"progress_info"`
 }
 
-// reportProgress takes a stage that a host has reached.
 func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[stageReport](c)
 	stage := p.CurrentStage
@@ -58,7 +56,6 @@ func (s *Service) sameStage(h *model.Host, info string) {
 	s.noteStage(h)
 }
 
-// noteStage writes an event of how far the host is.
 func (s *Service) noteStage(h *model.Host) {
 	text := "reached installation stage " + h.Progress.CurrentStage
 	if h.Progress.ProgressInfo != "" {
@@ -67,7 +64,6 @@ func (s *Service) noteStage(h *model.Host) {
 	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.Name(), text)
 }
 
-// advance moves a host to a stage.
 func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	now := model.Millis(s.now())
 	*h.Progress = model.HostProgress{CurrentStage: stage, ProgressInfo: info, Percentage: percent, StageStartedAt: now, StageUpdatedAt: now}

@@ -5,7 +5,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// detail says how a host is printed.
 type detail struct {
 	// plain is the host as stored: without what the service works out on the
 	// way out.
@@ -17,7 +16,6 @@ type detail struct {
 	keepAddresses bool
 }
 
-// printHost makes the printed form of a host.
 func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
 	w := h.PrintedHost
 	w.Status, w.StatusInfo = new(h.State), new(h.Info)
@@ -50,7 +48,6 @@ func (s *Service) listHosts(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error)
 	return wire.OK(list)
 }
 
-// listClusterHosts answers GET /v2/clusters/{id}/hosts.
 func (s *Service) listClusterHosts(c *wire.Call) (wire.Reply, error) {
 	cl := s.clusters[c.PathValue("cluster_id")]
 	if cl == nil {

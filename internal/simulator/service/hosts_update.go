@@ -86,7 +86,6 @@ func (s *Service) readHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, err
 	return wire.OK(models.HostIgnitionParams{Config: text})
 }
 
-// downloadHostIgnition serves the pointer ignition that is written to the disk.
 func (s *Service) downloadHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	text, err := s.hostIgnition(h)
 	if err != nil {

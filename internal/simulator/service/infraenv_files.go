@@ -74,7 +74,6 @@ func (s *Service) ipxeScript(e *model.InfraEnv, q url.Values) (string, error) {
 		server, e.ID, query, server, query, server, query, kargs), nil
 }
 
-// infraEnvPresigned gives an address that needs no header.
 func (s *Service) infraEnvPresigned(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	asked, carried, expires := c.URL.Query(), url.Values{}, time.Time{}
 	if asked.Has("ipxe_script_type") && asked.Get("file_name") != "ipxe-script" {

@@ -82,7 +82,6 @@ func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	return wire.BadRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
 }
 
-// bindInfraEnv ties the infra-env to its cluster and settles its architecture.
 func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) error {
 	arch := p.CPUArchitecture
 	if arch == "aarch64" {
@@ -111,7 +110,6 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) err
 	return nil
 }
 
-// renewImage gives the infra-env the address of its present image.
 func (s *Service) renewImage(e *model.InfraEnv) {
 	url, expires := s.cfg.ImageURL(imageOf(e))
 	e.DownloadURL, e.ExpiresAt = url, model.Millis(expires)
@@ -213,7 +211,6 @@ func (s *Service) deleteInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, e
 	return wire.NoContent()
 }
 
-// imageURL gives a fresh address of the image.
 func (s *Service) imageURL(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	url, expires := s.cfg.ImageURL(imageOf(e))
 	// Keeping it is a change of the record, though not of the image.
@@ -226,7 +223,6 @@ type presignedURL struct {
 	URL       string       `json:"url"`
 }
 
-// regenerateSigningKey makes the addresses given out so far invalid.
 func (s *Service) regenerateSigningKey(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	e.SigningKey = s.newSecret()
 	return wire.NoContent()

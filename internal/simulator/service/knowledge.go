@@ -34,7 +34,6 @@ func (s *Service) openshiftVersions(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-// featureQuery reads what support levels are asked for.
 func featureQuery(c *wire.Call) versions.Query {
 	q := c.URL.Query()
 	return versions.Query{OpenshiftVersion: q.Get("openshift_version"), CPUArchitecture: q.Get("cpu_architecture"),
@@ -107,7 +106,6 @@ type operatorNeeds struct {
 	Requirements map[string]roleNeeds `json:"requirements"`
 }
 
-// preflight tells what machines the cluster needs.
 func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	master := versions.Master
 	if cl.IsSingle() {

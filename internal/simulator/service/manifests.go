@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// wireManifest is how a manifest is listed.
 type wireManifest struct {
 	FileName string `json:"file_name"`
 	Folder   string `json:"folder"`
@@ -100,7 +99,6 @@ func (s *Service) readManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, err
 	return wire.File(path.Base(key), m.Content)
 }
 
-// manifestKey is the manifest that the query names.
 func manifestKey(c *wire.Call) string {
 	q := c.URL.Query()
 	return cmp.Or(q.Get("folder"), "manifests") + "/" + q.Get("file_name")

@@ -51,7 +51,6 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt)}, true
 }
 
-// ignitionOf is the discovery Ignition of an infra-env.
 func (s *Service) ignitionOf(e *model.InfraEnv, isoType string) (string, error) {
 	agent := discovery.Agent{Service: s.cfg.PublicURL()}
 	if s.cfg.AgentToken != nil {

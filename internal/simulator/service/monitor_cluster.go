@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
-// tickCluster judges a cluster anew and moves it on.
 func (s *Service) tickCluster(c *model.Cluster) {
 	if model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady, model.ClusterPreparing) {
 		s.judgeCluster(c)
@@ -30,7 +29,6 @@ func (s *Service) tickCluster(c *model.Cluster) {
 	}
 }
 
-// judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *model.Cluster) {
 	broken, fixed := c.Checks.Set(s.made(validate.Cluster(c)))
 	for _, o := range broken {
@@ -118,7 +116,6 @@ const (
 	preparationFailed   = "failed"
 )
 
-// filesFailed says that the files of an installation could not be made.
 func (s *Service) filesFailed(c *model.Cluster, reason string) {
 	c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: reason}
 	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
@@ -187,7 +184,6 @@ func enough(o outcome, masters, arbiters, workers int) bool {
 // a boot order.
 const userLimit = 24 * time.Hour
 
-// moveInstallation looks at how many nodes stand, and for how many there is hope.
 func (s *Service) moveInstallation(c *model.Cluster) {
 	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })
 	switch {
@@ -251,7 +247,6 @@ func (s *Service) moveFinalizing(c *model.Cluster) {
 	}
 }
 
-// finishIfDone declares the cluster installed once nothing is missing.
 func (s *Service) finishIfDone(c *model.Cluster) {
 	for _, h := range c.Hosts {
 		if !model.OneOf(h.State, model.HostInstalled, model.HostError) {
@@ -275,7 +270,6 @@ func (s *Service) finishIfDone(c *model.Cluster) {
 	s.finish(c, broken)
 }
 
-// finish declares the cluster installed.
 func (s *Service) finish(c *model.Cluster, broken []string) {
 	info := model.InfoInstalled
 	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })

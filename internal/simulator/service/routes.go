@@ -17,7 +17,6 @@ import (
 // maxBody bounds what a client may send: log archives are the largest.
 const maxBody = 64 << 20
 
-// routes lists every operation of the API.
 func (s *Service) routes() http.Handler {
 	r := &router{s: s, mux: http.NewServeMux()}
 	for _, path := range []string{"/ready", "/health"} {
@@ -173,7 +172,6 @@ func (s *Service) visible(req *http.Request, answer func() (wire.Reply, error)) 
 	return answer()
 }
 
-// ServeHTTP implements http.Handler.
 func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if _, pattern := r.mux.Handler(req); pattern != "" {
 		r.mux.ServeHTTP(w, req)

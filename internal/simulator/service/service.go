@@ -157,7 +157,6 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.withFaults(http.HandlerFunc(s.answer)).ServeHTTP(w, r)
 }
 
-// answer is what the service does with a request unless there is trouble.
 func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
 	defer clock.Working(s.cfg.Clock)()
 	s.handler.ServeHTTP(w, r)

@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// instructions are the answer to an agent's poll.
 type instructions struct {
 	Instructions []steps.Step `json:"instructions"`
 	NextSeconds  int          `json:"next_instruction_seconds"`

@@ -7,7 +7,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// getCluster finds a cluster or says that it is not there.
 func (s *Service) getCluster(id string) (*model.Cluster, error) {
 	if c := s.clusters[id]; c != nil {
 		return c, nil

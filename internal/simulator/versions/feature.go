@@ -141,7 +141,6 @@ func FeatureUnavailable(id string, q Query) string {
 		f.Name, cmp.Or(q.CPUArchitecture, X86), q.OpenshiftVersion)
 }
 
-// feature is an entry of features.yaml.
 type feature struct {
 	ID                    string              `json:"id"`
 	Name                  string              `json:"name"` // as the service's messages call it

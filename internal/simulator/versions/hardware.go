@@ -32,7 +32,6 @@ const (
 	SingleNode = "sno"
 )
 
-// roleHardware is an entry of hardware.yaml.
 type roleHardware struct {
 	Role     string   `json:"role"`
 	Before   string   `json:"before"`

@@ -19,7 +19,6 @@ type Operator struct {
 	DependencyOnly bool
 }
 
-// operator is an entry of operators.yaml.
 type operator struct {
 	Name         string              `json:"name"`
 	Namespace    string              `json:"namespace"`

@@ -28,7 +28,6 @@ func ParseServiceRelease(text string) (ServiceRelease, error) {
 	return ServiceRelease(text), nil
 }
 
-// serviceTable is service.yaml.
 type serviceTable struct {
 	Features    map[string][]string `json:"features"` // by release
 	Fields      []Field             `json:"fields"`

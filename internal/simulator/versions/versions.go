@@ -18,7 +18,6 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// tables is what the YAML files hold.
 type tables struct {
 	minors    []minor
 	features  []feature

@@ -23,7 +23,6 @@ var (
 // well below it.
 const maxSize = 16 << 10
 
-// header is the part of a token's header that this package understands.
 type header struct {
 	Algorithm string   `json:"alg"`
 	KeyID     string   `json:"kid,omitempty"`

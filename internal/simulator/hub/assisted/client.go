@@ -120,7 +120,6 @@ func (b *Client) Raw(ctx context.Context, method, path string, send any) ([]byte
 	return data, nil
 }
 
-// refusal reads the service's two ways to say no.
 func refusal(status int, data []byte) error {
 	var said struct {
 		Reason  string `json:"reason"`

@@ -35,7 +35,6 @@ func inState(kind, state string, all ...outcome) Condition {
 	return Condition{kind, all[i].status, all[i].reason, all[i].message}
 }
 
-// unrecognised is how a condition is in any other state.
 func unrecognised(state string) outcome {
 	return outcome{"", Unknown, "UnknownStatus", "The installation status is currently not recognized: " + state}
 }

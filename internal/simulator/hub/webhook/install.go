@@ -129,7 +129,6 @@ func frozen(old, now *objects.Object) error {
 	return nil
 }
 
-// changedFields names the fields of spec that differ, but for some.
 func changedFields(old, now *objects.Object, free []string) []string {
 	before, after := specOf(old), specOf(now)
 	names := map[string]bool{}
@@ -149,14 +148,12 @@ func changedFields(old, now *objects.Object, free []string) []string {
 	return changed
 }
 
-// specOf is a spec without what is empty.
 func specOf(o *objects.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	prune(spec)
 	return spec
 }
 
-// prune removes empty values at any depth.
 func prune(fields map[string]any) {
 	objects.DropZero(fields)
 	for name, value := range fields {

@@ -20,7 +20,6 @@ import (
 // specVersion is the version of Ignition's format that the service writes.
 const specVersion = "3.1.0"
 
-// liveFile is a file of the live system.
 type liveFile struct {
 	Path      string         `json:"path"`
 	Mode      int            `json:"mode"`
@@ -29,12 +28,10 @@ type liveFile struct {
 	Contents  source         `json:"contents"`
 }
 
-// source is where the content of a file stands.
 type source struct {
 	Source string `json:"source"`
 }
 
-// liveUnit is a unit of the live system's service manager.
 type liveUnit struct {
 	Name     string `json:"name"`
 	Enabled  bool   `json:"enabled"`
@@ -75,7 +72,6 @@ func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
 	return mergeIgnition(text, e.IgnitionConfigOverride)
 }
 
-// liveUnits are the agent, and what it needs before.
 func liveUnits(e *model.InfraEnv, static bool, agent Agent) []liveUnit {
 	plain, secure, none := e.Proxy.Texts()
 	text := fmt.Sprintf(`[Service]

@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// networkFile is a file that carries hosts' static networks into the live system.
 type networkFile struct {
 	path string
 	mode int
@@ -46,7 +45,6 @@ func networkFiles(e *model.InfraEnv) []networkFile {
 	return files
 }
 
-// pairs lists the machine's cards and their names in the configuration.
 func pairs(h *model.StaticHost) string {
 	lines := make([]string, 0, len(h.Map))
 	for _, m := range h.Map {

@@ -47,7 +47,6 @@ func StaticProblems(hosts []model.StaticHost) []string {
 	return list
 }
 
-// mapProblem is what is wrong with the names of a machine's cards.
 func mapProblem(h *model.StaticHost, index int) string {
 	names, macs := map[string]bool{}, map[string]bool{}
 	for _, m := range h.Map {

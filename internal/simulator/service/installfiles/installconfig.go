@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
-// generatedConfig is the install-config before the user's changes.
 func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, error) {
 	masters, arbiters, workers, _ := validate.CountRoles(c)
 	pool := func(role string, n int) installcfg.Pool {
@@ -163,7 +162,6 @@ func clockSources(c *model.Cluster) []string {
 	return sources
 }
 
-// machineMAC is the address of the host's card in the machine network.
 func machineMAC(c *model.Cluster, h *model.Host) (string, error) {
 	if len(c.MachineNetworks) == 0 {
 		return "", fmt.Errorf("Failed to find machine networks for baremetal cluster %s", c.ID) //nolint:staticcheck // the service's wording

@@ -167,7 +167,6 @@ func serviceReasons() []string {
 	return []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path of unsupported type"}
 }
 
-// validDriveTypes are what a disk may be to be installed on.
 func validDriveTypes(arch string) []string {
 	types := []string{"HDD", "SSD", "Multipath", "iSCSI", "RAID"}
 	if arch == "x86_64" {

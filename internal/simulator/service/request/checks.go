@@ -144,7 +144,6 @@ func checkNtpSources(list string) error {
 	return nil
 }
 
-// problem is one error in the list that the service makes of several.
 func problem(format string, args ...any) error {
 	return wire.BadRequest("%s", wire.Problems(fmt.Sprintf(format, args...)))
 }
@@ -215,7 +214,6 @@ func checkFamilies(name string, vips []model.VIP) error {
 	return nil
 }
 
-// arbiterAllowed refuses arbiters where the version has none.
 func arbiterAllowed(c *model.Cluster) error {
 	if !versions.AtLeast(c.OpenshiftVersion, "4.19") {
 		return wire.BadRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)

@@ -24,7 +24,6 @@ type ClusterCreate struct {
 	OperatorBundles []bundleChoice    `json:"operator_bundles"`
 }
 
-// bundleChoice is a bundle of operators that a user wants.
 type bundleChoice struct {
 	ID        string   `json:"id"`
 	Operators []string `json:"operators,omitempty"`
@@ -62,7 +61,6 @@ func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
 	return nil
 }
 
-// roleChoice takes all, none, or a combination of roles.
 func roleChoice(name, value string) error {
 	all := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
 	return wire.BodyEnum(name, value, all...)

@@ -182,7 +182,6 @@ func changeMachineNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 	return nil
 }
 
-// vipsWanted are the virtual addresses that a cluster has after the change.
 func vipsWanted(c *model.Cluster, p *ClusterUpdate) (api, ingress []model.VIP) {
 	api, ingress = c.APIVips, c.IngressVips
 	if p.APIVips != nil {

@@ -21,7 +21,6 @@ type HostUpdate struct {
 	FencingCredentials *fencing `json:"fencing_credentials,omitempty"`
 }
 
-// fencing is how a machine can be switched off by its peer.
 type fencing struct {
 	Address                 *string `json:"address"`
 	Username                *string `json:"username"`
@@ -30,7 +29,6 @@ type fencing struct {
 	MACAddress              string  `json:"mac_address,omitempty"`
 }
 
-// check makes the framework's checks, of the newer fields too.
 func (p *HostUpdate) check() error {
 	f := p.FencingCredentials
 	if f == nil {

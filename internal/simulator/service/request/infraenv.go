@@ -143,7 +143,6 @@ func changeKernelArguments(e *model.InfraEnv, args models.KernelArguments) error
 	return nil
 }
 
-// changeStatic replaces the hosts' network configuration.
 func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) error {
 	hosts := make([]model.StaticHost, 0, len(list))
 	for i, l := range list {

@@ -9,7 +9,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// installRequest is the argument of the install step.
 type installRequest struct {
 	BootDevice        string        `json:"boot_device"`
 	CheckCvo          bool          `json:"check_cvo"`
@@ -177,7 +176,6 @@ type logsRequest struct {
 	MasterIPs       []string `json:"master_ips"`
 }
 
-// logsStep asks for logs; the bootstrap collects the other masters' as well.
 func (s Maker) logsStep(h *model.Host) Step {
 	r := logsRequest{Bootstrap: h.Bootstrap, ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerGather: true}
 	if h.Bootstrap && h.Cluster != nil {

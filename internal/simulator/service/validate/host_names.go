@@ -8,7 +8,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// domains judges the names that a cluster without its own load balancer needs.
 func (e *hostCheck) domains(add adder) {
 	base := e.c.Name + "." + e.c.BaseDNSDomain
 	for _, d := range []struct{ id, lookup, shown, target string }{

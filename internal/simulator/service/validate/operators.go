@@ -71,7 +71,6 @@ func storageMode(c *model.Cluster) string {
 	return ""
 }
 
-// storesData tells whether a host of the role keeps data in the mode.
 func storesData(mode, role string) bool {
 	if mode == "Standard" {
 		return role == model.RoleWorker
@@ -103,7 +102,6 @@ func storageVerdict(c *model.Cluster) (string, string) {
 	return model.Passed, fmt.Sprintf("ODF Requirements for %s Deployment are satisfied.", mode)
 }
 
-// spareDisks counts the disks that nothing is installed on.
 func spareDisks(h *model.Host, minimumGB int64) int {
 	n := 0
 	for _, d := range h.Inv.Disks {
@@ -114,7 +112,6 @@ func spareDisks(h *model.Host, minimumGB int64) int {
 	return n
 }
 
-// operator judges what one operator needs of the host.
 func (e *hostCheck) operator(o OperatorCheck) (string, string) {
 	if !e.c.HasOperator(o.Name) {
 		return model.Passed, o.Name + " is disabled"

@@ -11,7 +11,6 @@ const (
 	catOperators     = "operators"
 )
 
-// report collects outcomes during an evaluation.
 type report struct {
 	list []model.Check
 }
@@ -20,7 +19,6 @@ type report struct {
 // handed on as it is returned.
 type adder func(id string) func(status, message string)
 
-// in adds to one category.
 func (r *report) in(category string) adder {
 	return func(id string) func(status, message string) {
 		return func(status, message string) { r.add(category, id, status, message) }
