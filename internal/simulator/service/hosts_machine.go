@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 // mediaUnreadable is the exit code by which an agent says that it cannot read
@@ -63,7 +62,7 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 		h.DisksInfo = model.InString(map[string]any{h.InstallationDiskID: map[string]any{
 			"disk_speed": map[string]any{"exit_code": p.ExitCode, "tested": true}, "path": h.InstallationDiskID}})
 	case steps.StepTang:
-		h.Tang, h.TangConnectivity = &model.TangReply{}, p.Error
+		h.Tang, h.TangConnectivity = &models.TangConnectivityResponse{}, p.Error
 	case steps.StepUpgrade:
 		s.noteHost(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.Name(), "")
 	}
@@ -78,7 +77,7 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 		return read(kind+": reading the connectivity report", output, h.SetConnectivity)
 	case steps.StepNTP:
 		return read(kind, output, func(r struct {
-			Sources []model.NTPSource `json:"ntp_sources"`
+			Sources []models.NtpSource `json:"ntp_sources"`
 		}) {
 			h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
 		})
@@ -97,21 +96,21 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 			}
 		})
 	case steps.StepAPIVip:
-		return read(kind, output, func(r model.APICheckReply) { h.APICheck, h.APIVipConnectivity = &r, model.InString(r) })
+		return read(kind, output, func(r models.APIVipConnectivityResponse) { h.APICheck, h.APIVipConnectivity = &r, model.InString(r) })
 	case steps.StepTang:
-		return read(kind, output, func(r model.TangReply) { h.Tang, h.TangConnectivity = &r, output })
+		return read(kind, output, func(r models.TangConnectivityResponse) { h.Tang, h.TangConnectivity = &r, output })
 	case steps.StepDiskSpeed:
-		return read(kind, output, func(r model.DiskSpeedReply) { s.takeDiskSpeed(h, r) })
+		return read(kind, output, func(r models.DiskSpeedCheckResponse) { s.takeDiskSpeed(h, r) })
 	case steps.StepImages:
 		return read(kind, output, func(r struct {
-			Images []model.ImageResult `json:"images"`
+			Images []models.ContainerImageAvailability `json:"images"`
 		}) {
 			s.takeImages(h, r.Images)
 		})
 	case steps.StepVips:
 		return read(kind, output, func(r []model.VipReply) { takeVips(h.Cluster, r) })
 	case steps.StepUpgrade:
-		return read(kind, output, func(r model.UpgradeReply) {
+		return read(kind, output, func(r models.UpgradeAgentResponse) {
 			if r.Result == "success" {
 				s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
 			}
@@ -140,7 +139,6 @@ func (s *Service) takeInventory(h *model.Host, output string) error {
 	if err != nil {
 		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
 	}
-	inv.Timestamp = 0 // the time counts that it asks for its steps with
 	need := validate.Requirements(h.Cluster, h.EffectiveRole())
 	inv.JudgeDisks(need.DiskGB)
 	s.countInterfaces(h, inv)
@@ -170,8 +168,8 @@ func (s *Service) chooseDisk(h *model.Host) {
 		return
 	}
 	eligible := h.Inv.EligibleDisks()
-	find := func(id string) *model.Disk {
-		i := slices.IndexFunc(eligible, func(d *model.Disk) bool { return d.Identifier() == id })
+	find := func(id string) *models.Disk {
+		i := slices.IndexFunc(eligible, func(d *models.Disk) bool { return model.DiskID(d) == id })
 		if id == "" || i < 0 {
 			return nil
 		}
@@ -188,26 +186,26 @@ func (s *Service) chooseDisk(h *model.Host) {
 		h.InstallationDiskID, h.InstallationDiskPath = "", ""
 		return
 	}
-	h.InstallationDiskID, h.InstallationDiskPath = chosen.Identifier(), chosen.Path
+	h.InstallationDiskID, h.InstallationDiskPath = model.DiskID(chosen), chosen.Path
 }
 
 // takeDiskSpeed keeps a measurement. A slow disk is worth an event; only a
 // measurement that fails hinders the installation.
-func (s *Service) takeDiskSpeed(h *model.Host, r model.DiskSpeedReply) {
+func (s *Service) takeDiskSpeed(h *model.Host, r models.DiskSpeedCheckResponse) {
 	limit := validate.Requirements(h.Cluster, h.EffectiveRole()).DiskSpeedMs
-	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.SyncDuration
+	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.IoSyncDuration
 	h.DiskFailed = false
 	h.DisksInfo = model.InString(map[string]any{r.Path: map[string]any{
-		"disk_speed": map[string]any{"speed_ms": r.SyncDuration, "tested": true}, "path": r.Path}})
-	if limit > 0 && r.SyncDuration > limit {
+		"disk_speed": map[string]any{"speed_ms": r.IoSyncDuration, "tested": true}, "path": r.Path}})
+	if limit > 0 && r.IoSyncDuration > limit {
 		s.noteHost(h, "disk_speed_slower_than_supported", severityWarning,
-			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.SyncDuration)
+			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.IoSyncDuration)
 	}
 }
 
-func (s *Service) takeImages(h *model.Host, images []model.ImageResult) {
+func (s *Service) takeImages(h *model.Host, images []models.ContainerImageAvailability) {
 	if h.ImageResults == nil {
-		h.ImageResults = map[string]model.ImageResult{}
+		h.ImageResults = map[string]models.ContainerImageAvailability{}
 	}
 	for _, r := range images {
 		if old, known := h.ImageResults[r.Name]; known {

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 // registerHost lets an agent in: a new machine, or a known one that was booted
@@ -169,5 +168,5 @@ func wrongBoot(h *model.Host) string {
 			words = append(words, w)
 		}
 	}
-	return strings.Join(append(words, "("+d.Name+", "+d.Identifier()+")"), " ")
+	return strings.Join(append(words, "("+d.Name+", "+model.DiskID(d)+")"), " ")
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // Host is what the service keeps of a host.
@@ -24,13 +26,13 @@ type Host struct {
 	DiskTested   bool
 	DiskFailed   bool
 	DiskPath     string
-	ImageResults map[string]ImageResult
+	ImageResults map[string]models.ContainerImageAvailability
 	Peers        map[string]RemoteHost
 	Resolutions  []Resolution
-	NTP          []NTPSource
+	NTP          []models.NtpSource
 	FreeNetworks map[string][]string
-	APICheck     *APICheckReply
-	Tang         *TangReply
+	APICheck     *models.APIVipConnectivityResponse
+	Tang         *models.TangConnectivityResponse
 	Checks       Checks
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
 type installRequest struct {
@@ -97,9 +98,8 @@ func disksToFormat(h *model.Host) []string {
 	if h.Inv == nil {
 		return list
 	}
-	for i := range h.Inv.Disks {
-		d := &h.Inv.Disks[i]
-		id := d.Identifier()
+	for _, d := range h.Inv.Disks {
+		id := model.DiskID(d)
 		if d.Bootable && !d.Removable && !d.IsInstallationMedia && id != h.InstallationDiskID && !slices.Contains(h.SkipDisks, id) {
 			list = append(list, id)
 		}
@@ -151,7 +151,7 @@ func ipArgument(h *model.Host) string {
 		if r == nil {
 			return ""
 		}
-		i = slices.IndexFunc(h.Inv.Interfaces, func(n model.NIC) bool { return n.Name == r.Interface })
+		i = slices.IndexFunc(h.Inv.Interfaces, func(n *models.Interface) bool { return n.Name == r.Interface })
 	}
 	if i < 0 {
 		return ""

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/openshift/assisted-service/models"
 )
 
 func (e *hostCheck) network() {
@@ -187,7 +188,7 @@ func (e *hostCheck) platformNetwork() (string, string) {
 
 func (e *hostCheck) ntpSynced() (string, string) {
 	for _, source := range e.h.NTP {
-		if source.State == "synced" {
+		if source.SourceState == models.SourceStateSynced {
 			return model.Passed, "Host NTP is synced"
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func LightestFirst(hosts []*model.Host) []*model.Host {
 	sorted := slices.Clone(hosts)
 	slices.SortStableFunc(sorted, func(a, b *model.Host) int {
-		return cmp.Or(cmp.Compare(min(1, len(a.Inv.GPUs)), min(1, len(b.Inv.GPUs))), cmp.Compare(a.Inv.Weight(), b.Inv.Weight()))
+		return cmp.Or(cmp.Compare(min(1, len(a.Inv.Gpus)), min(1, len(b.Inv.Gpus))), cmp.Compare(a.Inv.Weight(), b.Inv.Weight()))
 	})
 	return sorted
 }
