@@ -87,6 +87,14 @@ func CheckDomain(name string) error {
 	return nil
 }
 
+// checkAnyDomain is CheckDomain for a domain that may be left out.
+func checkAnyDomain(name string) error {
+	if name == "" {
+		return nil
+	}
+	return CheckDomain(name)
+}
+
 func checkTags(tags string) error {
 	if tags != "" && !tagsShape.MatchString(tags) {
 		return wire.BadRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)

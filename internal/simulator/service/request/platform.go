@@ -1,10 +1,9 @@
 package request
 
 import (
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 func fillPlatform(c *model.Cluster, p *ClusterCreate) error {
