@@ -8,13 +8,13 @@ import (
 	"net/url"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 type infraEnvMemory struct {
@@ -275,4 +275,34 @@ func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
 		}
 	}
 	return nil
+}
+
+// openInfraEnv is an address below an InfraEnv, as a link that opens it where the
+// service wants to know its callers.
+func (h *hub) openInfraEnv(address, id string) string {
+	return h.open(address, auth.Grant{Scheme: auth.URLAuth, InfraEnvID: id})
+}
+
+func (h *hub) openCluster(address, id string) string {
+	return h.open(address, auth.Grant{Scheme: auth.URLAuth, ClusterID: id})
+}
+
+func (h *hub) open(address string, grant auth.Grant) string {
+	if h.config.Callers == nil || h.config.Callers.Mode() != auth.Local {
+		return address
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if h.keys[grant] == "" { // a status does not change by itself
+		if h.keys[grant], err = h.config.Callers.Mint(grant); err != nil {
+			h.logf("cannot sign %s: %v", parsed.Path, err)
+			return address
+		}
+	}
+	query := parsed.Query()
+	query.Set("api_key", h.keys[grant])
+	parsed.RawQuery = query.Encode()
+	return parsed.String()
 }

@@ -1,3 +1,5 @@
+// Package condition tells the conditions of a hub's objects from what the service
+// says of clusters and hosts.
 package condition
 
 import (
@@ -6,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // The values of a condition's status.

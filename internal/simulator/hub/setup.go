@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-
-	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // Missing names the resources of a hub ("infraenvs.agent-install.openshift.io")
@@ -70,4 +69,47 @@ func imageSetOf(r versions.Release) *objects.Object {
 		"metadata": map[string]any{"name": name, "labels": map[string]any{"visible": "true"}},
 		"spec":     map[string]any{"releaseImage": r.URL},
 	}}
+}
+
+// Earnest is the name of the AgentServiceConfig of an API server, by which somebody
+// has set up the assisted-service itself there; "" where there is none.
+func Earnest(ctx context.Context, config *rest.Config) (string, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("make a client for the hub: %w", err)
+	}
+	configs := hubapi.AgentServiceConfigs()
+	list, err := client.Resource(configs).List(ctx, metav1.ListOptions{Limit: 1})
+	switch {
+	case apierrors.IsNotFound(err): // the kind is not even known
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("ask whether it is a hub in earnest: %w", err)
+	case len(list.Items) == 0:
+		return "", nil
+	}
+	return list.Items[0].GetName(), nil
+}
+
+// Images gives the addresses of the discovery Ignition of the InfraEnvs of a hub, in a
+// namespace or, for "", in all of them. Those that have none yet are left out.
+func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		client, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for the hub: %w", err)
+		}
+		list, err := client.Resource(hubapi.InfraEnvs()).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		var addresses []string
+		for i := range list.Items {
+			env := &list.Items[i]
+			if address := objects.Nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" && env.GetDeletionTimestamp() == nil {
+				addresses = append(addresses, address)
+			}
+		}
+		return addresses, nil
+	}
 }
