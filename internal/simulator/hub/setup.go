@@ -71,9 +71,9 @@ func imageSetOf(r versions.Release) *objects.Object {
 	}}
 }
 
-// Earnest is the name of the AgentServiceConfig of an API server, by which somebody
+// AgentServiceConfig is the name of the AgentServiceConfig of an API server, by which somebody
 // has set up the assisted-service itself there; "" where there is none.
-func Earnest(ctx context.Context, config *rest.Config) (string, error) {
+func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return "", fmt.Errorf("make a client for the hub: %w", err)

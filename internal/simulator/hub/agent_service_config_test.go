@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestEarnest(t *testing.T) {
+func TestAgentServiceConfig(t *testing.T) {
 	const path = "/apis/agent-install.openshift.io/v1beta1/agentserviceconfigs"
 	const list = `{"apiVersion":"agent-install.openshift.io/v1beta1","kind":"AgentServiceConfigList","metadata":{},"items":[`
 	for _, tt := range []struct {
@@ -32,7 +32,7 @@ func TestEarnest(t *testing.T) {
 				_, _ = io.WriteString(w, tt.answer)
 			}))
 			defer server.Close()
-			got, err := Earnest(t.Context(), &rest.Config{Host: server.URL})
+			got, err := AgentServiceConfig(t.Context(), &rest.Config{Host: server.URL})
 			if got != tt.want || (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %q, %v; want %q and %q", got, err, tt.want, tt.says)
 			}
