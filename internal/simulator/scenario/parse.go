@@ -66,7 +66,7 @@ func (r *reader) document(docs []*yamltree.Node) *Scenario {
 	r.constant(body, top, "kind", Kind)
 	if node, ok := top["metadata"]; ok {
 		if name, ok := r.object(node, "metadata", "name")["name"]; ok {
-			s.Name, _ = r.value(name, "metadata.name", argText).(string)
+			s.Name, _ = r.value(name, "metadata.name", "text").(string)
 		}
 	}
 	node, ok := top["spec"]
@@ -75,8 +75,8 @@ func (r *reader) document(docs []*yamltree.Node) *Scenario {
 		return nil
 	}
 	spec := r.object(node, "spec", "service", "hosts")
-	s.Service = r.rules(spec["service"], serviceHalf())
-	s.Hosts = r.rules(spec["hosts"], hostsHalf())
+	s.Service = r.rules(spec["service"], "service", known().Service)
+	s.Hosts = r.rules(spec["hosts"], "hosts", known().Hosts)
 	return s
 }
 
@@ -86,7 +86,7 @@ func (r *reader) constant(parent *yamltree.Node, object map[string]*yamltree.Nod
 		r.complain(parent.At, "%s is missing; it must be %s", key, want)
 		return
 	}
-	if got, ok := r.value(node, key, argText).(string); ok && got != want {
+	if got, ok := r.value(node, key, "text").(string); ok && got != want {
 		r.complain(node.At, "%s is %q; it must be %s", key, got, want)
 	}
 }
@@ -128,26 +128,26 @@ func suggestion(word string, known []string) string {
 	return " (known: " + strings.Join(sorted, ", ") + ")"
 }
 
-func (r *reader) rules(node *yamltree.Node, h half) []Rule {
+func (r *reader) rules(node *yamltree.Node, half string, f fields) []Rule {
 	if node == nil || node.Kind == yamltree.Null {
 		return nil
 	}
 	if node.Kind != yamltree.List {
-		r.complain(node.At, "spec.%s must be a list of rules", h.name)
+		r.complain(node.At, "spec.%s must be a list of rules", half)
 		return nil
 	}
 	rules := make([]Rule, 0, len(node.Items))
 	for i, item := range node.Items {
-		rules = append(rules, r.rule(item, "spec."+h.name+"["+strconv.Itoa(i)+"]", h))
+		rules = append(rules, r.rule(item, half, "spec."+half+"["+strconv.Itoa(i)+"]", f))
 	}
 	return rules
 }
 
-func (r *reader) rule(node *yamltree.Node, what string, h half) Rule {
+func (r *reader) rule(node *yamltree.Node, half, what string, f fields) Rule {
 	fields := r.object(node, what, "match", "at", "do", "args")
 	rule := Rule{Line: node.At.Line, Column: node.At.Column}
-	match := r.typed(fields["match"], what+".match", h.match)
-	at := r.typed(fields["at"], what+".at", h.at)
+	match := r.typed(fields["match"], what+".match", f.Match)
+	at := r.typed(fields["at"], what+".at", f.At)
 	rule.Match = r.match(fields["match"], match)
 	rule.At = At{
 		State: Args(at).String("state", ""), Stage: Args(at).String("stage", ""),
@@ -159,10 +159,10 @@ func (r *reader) rule(node *yamltree.Node, what string, h half) Rule {
 		r.complain(node.At, "%s has no do", what)
 		return rule
 	}
-	rule.Do, _ = r.value(do, what+".do", argText).(string)
-	allowed, ok := h.verbs[rule.Do]
+	rule.Do, _ = r.value(do, what+".do", "text").(string)
+	allowed, ok := f.Verbs[rule.Do]
 	if !ok {
-		r.complain(do.At, "unknown do %q for %s%s", rule.Do, h.name, suggestion(rule.Do, slices.Collect(maps.Keys(h.verbs))))
+		r.complain(do.At, "unknown do %q for %s%s", rule.Do, half, suggestion(rule.Do, slices.Collect(maps.Keys(f.Verbs))))
 		return rule
 	}
 	rule.Args = r.typed(fields["args"], what+".args", allowed)
@@ -198,7 +198,7 @@ func (r *reader) match(node *yamltree.Node, fields map[string]any) Match {
 }
 
 // typed reads an object whose fields have the given types.
-func (r *reader) typed(node *yamltree.Node, what string, types map[string]argType) map[string]any {
+func (r *reader) typed(node *yamltree.Node, what string, types map[string]string) map[string]any {
 	if node == nil || node.Kind == yamltree.Null {
 		return nil
 	}
@@ -220,10 +220,11 @@ func (r *reader) typed(node *yamltree.Node, what string, types map[string]argTyp
 }
 
 // value is a node as the Go value of the type, or nil after a complaint.
-func (r *reader) value(node *yamltree.Node, what string, want argType) any {
+func (r *reader) value(node *yamltree.Node, what string, want string) any {
 	v, ok := convert(node.Plain(), want)
-	if known := words(want); ok && known != nil && !slices.Contains(known, v.(string)) {
-		r.complain(node.At, "%s is %q, which is not %s%s", what, v, want, suggestion(v.(string), known))
+	kind := known().Types[want]
+	if ok && kind.Words != nil && !slices.Contains(kind.Words, v.(string)) {
+		r.complain(node.At, "%s is %q, which is not %s%s", what, v, kind.Is, suggestion(v.(string), kind.Words))
 		return nil
 	}
 	if !ok {
@@ -231,38 +232,38 @@ func (r *reader) value(node *yamltree.Node, what string, want argType) any {
 		if node.Scalar() {
 			is = strconv.Quote(strings.TrimSpace(node.YAML()))
 		}
-		r.complain(node.At, "%s must be %s, not %s", what, want, is)
+		r.complain(node.At, "%s must be %s, not %s", what, kind.Is, is)
 		return nil
 	}
 	return v
 }
 
-func convert(raw any, want argType) (any, bool) {
+func convert(raw any, want string) (any, bool) {
 	text, isText := raw.(string)
 	switch want {
-	case argText, argStage, argInstruction, argPower, argKind:
+	case "text", "stage", "instruction", "power", "bmc":
 		return text, isText
-	case argBool:
+	case "boolean":
 		v, ok := raw.(bool)
 		return v, ok
-	case argInt:
+	case "integer":
 		v, ok := raw.(int64)
 		return int(v), ok && v >= 0 && v <= 1<<31
-	case argMap:
+	case "object":
 		v, ok := raw.(map[string]any)
 		return v, ok
-	case argDuration:
+	case "duration":
 		d, err := time.ParseDuration(text)
 		return d, isText && err == nil && d >= 0
-	case argTexts:
+	case "texts":
 		return texts(raw)
-	case argMAC:
+	case "mac":
 		mac, err := net.ParseMAC(text)
 		return mac.String(), err == nil && len(mac) == 6
-	case argCIDR:
+	case "network":
 		p, err := netip.ParsePrefix(text)
 		return p.Masked().String(), err == nil
-	case argSize:
+	case "size":
 		n, ok := parseSize(text)
 		return n, ok
 	}
