@@ -106,13 +106,10 @@ func (c *client) upload(ctx context.Context, path, fileName string, content []by
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("upfile", fileName)
-	if err != nil {
-		return fmt.Errorf("making the form for %s: %w", path, err)
+	if err == nil {
+		_, err = part.Write(content)
 	}
-	if _, err := part.Write(content); err != nil {
-		return fmt.Errorf("making the form for %s: %w", path, err)
-	}
-	if err := form.Close(); err != nil {
+	if err := errors.Join(err, form.Close()); err != nil {
 		return fmt.Errorf("making the form for %s: %w", path, err)
 	}
 	return c.do(ctx, http.MethodPost, path, form.FormDataContentType(), body.Bytes(), nil)
@@ -189,55 +186,51 @@ type lookout struct {
 	clock clock.Clock
 
 	mu   sync.Mutex
-	seen map[string]*look
+	seen map[string]any // a *look by path
 }
 
-type look struct {
-	mu       sync.Mutex
-	at       time.Time
-	cluster  clusterView
-	infraEnv infraEnvView
-	hosts    []hostView
-	err      error
+// look is a resource as it was last read.
+type look[T any] struct {
+	mu    sync.Mutex
+	at    time.Time
+	value T
+	err   error
 }
 
 func newLookout(api *client, c clock.Clock) *lookout {
-	return &lookout{api: api, clock: c, seen: map[string]*look{}}
+	return &lookout{api: api, clock: c, seen: map[string]any{}}
 }
 
 // read is the resource at path, at most age old.
-func (l *lookout) read(ctx context.Context, path string, age time.Duration, into func(*look) any) *look {
+func read[T any](ctx context.Context, l *lookout, path string, age time.Duration) (T, error) {
 	l.mu.Lock()
-	k := l.seen[path]
+	k, _ := l.seen[path].(*look[T])
 	if k == nil {
-		k = &look{}
+		k = &look[T]{}
 		l.seen[path] = k
 	}
 	l.mu.Unlock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.at.IsZero() || l.clock.Now().Sub(k.at) > age {
-		fresh := look{}
-		fresh.err = l.api.get(ctx, path, into(&fresh))
-		k.cluster, k.infraEnv, k.hosts, k.err = fresh.cluster, fresh.infraEnv, fresh.hosts, fresh.err
+		k.value = *new(T)
+		k.err = l.api.get(ctx, path, &k.value)
 		k.at = l.clock.Now()
 	}
-	return &look{cluster: k.cluster, infraEnv: k.infraEnv, hosts: k.hosts, err: k.err}
+	return k.value, k.err
 }
 
-// clusterAt is the cluster with its hosts, at most age old.
 func (l *lookout) clusterAt(ctx context.Context, id string, age time.Duration) (clusterView, error) {
-	k := l.read(ctx, clusterPath(id), age, func(k *look) any { return &k.cluster })
-	return k.cluster, k.err
+	return read[clusterView](ctx, l, clusterPath(id), age)
 }
 
 // host is one host of an infra-env, at most age old; an absent one is a 404.
 func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Duration) (hostView, error) {
-	k := l.read(ctx, infraEnvPath(infraEnv)+"/hosts", age, func(k *look) any { return &k.hosts })
-	if k.err != nil {
-		return hostView{}, k.err
+	hosts, err := read[[]hostView](ctx, l, infraEnvPath(infraEnv)+"/hosts", age)
+	if err != nil {
+		return hostView{}, err
 	}
-	for _, h := range k.hosts {
+	for _, h := range hosts {
 		if h.ID == id {
 			return h, nil
 		}
@@ -246,6 +239,5 @@ func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Durati
 }
 
 func (l *lookout) infraEnvAt(ctx context.Context, id string, age time.Duration) (infraEnvView, error) {
-	k := l.read(ctx, infraEnvPath(id), age, func(k *look) any { return &k.infraEnv })
-	return k.infraEnv, k.err
+	return read[infraEnvView](ctx, l, infraEnvPath(id), age)
 }

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -66,20 +68,14 @@ func pack(files map[string]string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zip)
+	var failed error
 	for name, content := range files {
-		header := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: at}
-		if err := archive.WriteHeader(header); err != nil {
-			return nil, err
+		err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: at})
+		if err == nil {
+			_, err = io.WriteString(archive, content)
 		}
-		if _, err := archive.Write([]byte(content)); err != nil {
-			return nil, err
-		}
+		failed = errors.Join(failed, err)
 	}
-	if err := archive.Close(); err != nil {
-		return nil, err
-	}
-	if err := zip.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	failed = errors.Join(failed, archive.Close(), zip.Close())
+	return out.Bytes(), failed
 }

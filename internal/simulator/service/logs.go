@@ -3,6 +3,7 @@ package service
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,10 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 // uploadLogs takes an archive from a host or from the controller, as the form
@@ -111,13 +111,6 @@ func (s *Service) allLogs(cl *model.Cluster) (wire.Reply, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	now := s.now()
-	add := func(name string, content []byte) error {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: now}); err != nil {
-			return fmt.Errorf("packing %s: %w", name, err)
-		}
-		_, err := w.Write(content)
-		return err
-	}
 	var events []event
 	for _, e := range s.events {
 		if e.ClusterID == cl.ID && !e.metrics {
@@ -132,12 +125,15 @@ func (s *Service) allLogs(cl *model.Cluster) (wire.Reply, error) {
 		name := strings.ReplaceAll(key, "/", "_")
 		entries[cl.Name+"_"+name+".tar.gz"] = content
 	}
+	var failed error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		if err := add(name, entries[name]); err != nil {
-			return wire.Reply{}, err
+		err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(entries[name])), ModTime: now})
+		if err == nil {
+			_, err = w.Write(entries[name])
 		}
+		failed = errors.Join(failed, err)
 	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(failed, w.Close()); err != nil {
 		return wire.Reply{}, fmt.Errorf("packing the logs: %w", err)
 	}
 	return wire.File("cluster_"+cl.ID+"_logs.tar", out.Bytes())

@@ -4,6 +4,7 @@ package objects
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -121,24 +122,13 @@ func DropZero(fields map[string]any) {
 			if len(v) == 0 {
 				delete(fields, name)
 			}
-		case string:
-			if v == "" && name != "clusterID" && name != "infraID" { // hive.ClusterMetadata always has both
-				delete(fields, name)
-			}
-		case bool:
-			if !v && name != "userManagedNetworking" {
-				delete(fields, name)
-			}
-		case int64:
-			if v == 0 {
-				delete(fields, name)
-			}
-		case float64:
-			if v == 0 {
-				delete(fields, name)
-			}
 		case nil:
 			delete(fields, name)
+		default:
+			always := []string{"clusterID", "infraID", "userManagedNetworking"} // hive.ClusterMetadata has both of the first
+			if reflect.ValueOf(v).IsZero() && !slices.Contains(always, name) {
+				delete(fields, name)
+			}
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -237,15 +239,15 @@ func KernelArguments(e *model.InfraEnv) []string {
 func StaticArchive(e *model.InfraEnv) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
+	var failed error
 	for _, f := range networkFiles(e) {
-		if err := w.WriteHeader(&tar.Header{Name: f.path, Mode: int64(f.mode), Size: int64(len(f.text))}); err != nil {
-			return nil, fmt.Errorf("packing the network configuration: %w", err)
+		err := w.WriteHeader(&tar.Header{Name: f.path, Mode: int64(f.mode), Size: int64(len(f.text))})
+		if err == nil {
+			_, err = io.WriteString(w, f.text)
 		}
-		if _, err := w.Write([]byte(f.text)); err != nil {
-			return nil, fmt.Errorf("packing the network configuration: %w", err)
-		}
+		failed = errors.Join(failed, err)
 	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(failed, w.Close()); err != nil {
 		return nil, fmt.Errorf("packing the network configuration: %w", err)
 	}
 	return out.Bytes(), nil
