@@ -27,15 +27,13 @@ type Mode string
 const (
 	// None asks for nothing.
 	None Mode = "none"
-	// RHSSO takes "Authorization: Bearer ACCESS-TOKEN" from users and the pull
-	// secret's cloud.openshift.com entry from agents, as the hosted service.
+	// RHSSO takes access tokens from users and cloud.openshift.com's pull secret from agents, as the hosted service.
 	RHSSO Mode = "rhsso"
 	// Local takes ES256 tokens that name an InfraEnv or a cluster, from agents and in
 	// links, as the service behind a hub. It knows no users. The hub's operator, which
 	// there is part of the service, has a token as one (Mint of UserAuth).
 	Local Mode = "local"
-	// AgentInstallerLocal takes ES256 tokens, raw in their headers, as the
-	// service inside agent-based media.
+	// AgentInstallerLocal takes ES256 tokens, raw in their headers, as the service inside agent-based media.
 	AgentInstallerLocal Mode = "agent-installer-local"
 )
 
@@ -53,8 +51,7 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("reading authentication mode %q: want one of %v", text, Modes())
 }
 
-// Scheme is one way for a caller to identify itself: the security schemes of the
-// service's API description.
+// Scheme is a security scheme of the service's API description.
 type Scheme string
 
 // The schemes, and where their credentials go.
@@ -71,21 +68,17 @@ const (
 type Config struct {
 	Mode  Mode
 	Clock clock.Clock
-	// OfflineToken is what the stand-in login server takes for a refresh token.
-	// Empty makes a fresh one; Service.OfflineToken tells it.
+	// OfflineToken is the login server's refresh token; empty makes one (Service.OfflineToken).
 	OfflineToken string
-	// ClientID and ClientSecret are the service account that the login server
-	// knows. Empty makes them; Service.ServiceAccount tells them.
+	// ClientID and ClientSecret are the login server's service account; empty makes them (Service.ServiceAccount).
 	ClientID, ClientSecret string
-	// PrivateKey signs and checks the tokens of Local and AgentInstallerLocal and the
-	// keys in links. Nil makes one.
+	// PrivateKey signs the tokens of Local and AgentInstallerLocal and the keys in links. Nil makes one.
 	PrivateKey *ecdsa.PrivateKey
 	// AgentSecret says whether an agent's X-Secret-Key is the cloud.openshift.com
 	// entry of a pull secret that the service was given (RHSSO only). Nil takes
 	// every well-formed entry.
 	AgentSecret func(secret string) bool
-	// HasHosts says whether hosts are all of an InfraEnv, for links to their events
-	// (Local only). Nil is no.
+	// HasHosts says whether hosts are all of an InfraEnv, for links to their events (Local only). Nil is no.
 	HasHosts func(infraEnvID string, hosts []string) bool
 }
 

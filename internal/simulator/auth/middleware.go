@@ -16,15 +16,13 @@ import (
 type Identity struct {
 	// Scheme is the way that the caller identified itself; empty under None.
 	Scheme Scheme
-	// Username owns what the caller creates. Where the mode has no users it is
-	// "admin", as in the real service.
+	// Username owns what the caller creates; "admin" where the mode has no users, as in the real service.
 	Username string
 }
 
 type identityKey struct{}
 
-// From is who makes the request of a context that Wrap passed on. Without one it
-// is the administrator.
+// From is who makes the request of a context that Wrap passed on. Without one it is the administrator.
 func From(ctx context.Context) Identity {
 	if identity, ok := ctx.Value(identityKey{}).(Identity); ok {
 		return identity
@@ -66,8 +64,7 @@ func unauthorized(format string, args ...any) error {
 	return &refusal{code: http.StatusUnauthorized, message: fmt.Sprintf(format, args...)}
 }
 
-// refuse writes an error in the shape of the service's framework, whose code is
-// a number.
+// refuse writes an error in the shape of the service's framework, whose code is a number.
 func refuse(w http.ResponseWriter, err error) {
 	answer := &refusal{code: http.StatusUnauthorized, message: err.Error()}
 	errors.As(err, &answer)
@@ -77,8 +74,7 @@ func refuse(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"code": answer.code, "message": answer.message})
 }
 
-// identify tries the allowed schemes whose credential the request carries. The
-// first good one wins; otherwise the last refusal is the answer.
+// identify tries the allowed schemes whose credential the request carries. The first good one wins.
 func (s *Service) identify(r *http.Request, allowed []Scheme) (Identity, error) {
 	refused := unauthorized("unauthenticated for invalid credentials")
 	for _, scheme := range allowed {
@@ -160,8 +156,7 @@ func (s *Service) checkAgentSecret(secret string) (Identity, error) {
 	return Identity{Scheme: AgentAuth, Username: defaultUsername}, nil
 }
 
-// checkLocal knows users, agents and watchers by the scheme that their token
-// names. The token stands raw in its header.
+// checkLocal knows callers by the scheme that their token names. The token stands raw in its header.
 func (s *Service) checkLocal(scheme Scheme, token string) (Identity, error) {
 	c, err := s.read(token, s.local)
 	if err != nil {
@@ -197,8 +192,7 @@ func (s *Service) checkBehindHub(r *http.Request, scheme Scheme, token string) (
 	return Identity{Scheme: scheme, Username: adminUsername}, nil
 }
 
-// checkLink knows the bearer of a link by the one object that it opens; any
-// other object does not exist for that bearer.
+// checkLink knows the bearer of a link by the one object that it opens; no other exists for that bearer.
 func (s *Service) checkLink(r *http.Request, scheme Scheme, token string) (Identity, error) {
 	c, err := s.read(token, s.local)
 	if err != nil {
@@ -225,8 +219,7 @@ func sameText(a, b string) bool {
 // basePath is where the API lives (the basePath of the service's description).
 const basePath = "/api/assisted-install/v2/"
 
-// operation is an API call that callers other than users may make. A * in the
-// path is any one segment.
+// operation is an API call that callers other than users may make. A * in the path is any one segment.
 type operation struct {
 	method  string
 	path    string
@@ -272,8 +265,7 @@ func operations() []operation {
 	}
 }
 
-// schemes says which callers may make a request. It is not ok for paths outside
-// the API, such as /ready, which anyone may ask for.
+// schemes says which callers may make a request; not ok for paths that anyone may ask for, such as /ready.
 func schemes(table []operation, method, path string) (allowed []Scheme, ok bool) {
 	rest, ok := strings.CutPrefix(path, basePath)
 	if !ok {

@@ -110,8 +110,7 @@ func (c *controller) setMedia(w http.ResponseWriter, r *http.Request, s *System)
 	c.showMedia(w, r, s)
 }
 
-// putIn inserts an image that the controller can reach; false once it has been
-// refused.
+// putIn inserts an image that the controller can reach; false once it has been refused.
 func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, asked mediaRequest) bool {
 	slot, _ := c.dialect.slotOf(r.PathValue("slot"))
 	image, err := url.Parse(asked.Image)

@@ -93,8 +93,7 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	answer(w, http.StatusOK, out)
 }
 
-// bootTargets are what a system allows in a boot mode: the emulator has no UefiHttp
-// without UEFI.
+// bootTargets are what a system allows in a boot mode: the emulator has no UefiHttp without UEFI.
 func (d *dialect) bootTargets(mode string) []string {
 	if !d.emulator || mode == "UEFI" {
 		return d.targets

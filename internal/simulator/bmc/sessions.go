@@ -66,8 +66,7 @@ func (s *sessions) ids() []string {
 	return ids
 }
 
-// known lets those through who say who they are, by a session's token or by user
-// and password.
+// known lets those through who say who they are, by a session's token or by user and password.
 func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	if c.open() {
 		return then

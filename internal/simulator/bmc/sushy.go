@@ -17,8 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// The emulator of sushy-tools (its fake driver) answers in its own way where that
-// is not Redfish: what is here was recorded, with and without an auth file.
+// Where sushy-tools (its fake driver) is not Redfish: recorded, with and without an auth file.
 
 // emulatorRealm is what it asks for user and password with.
 const emulatorRealm = `Basic realm="Baremetal API"`
@@ -146,8 +145,7 @@ func (c *controller) switchLater(w http.ResponseWriter, r *http.Request, s *Syst
 	}
 }
 
-// resetLater asks a machine to be switched. What shows already changes nothing, not
-// even what is still to come. False is a way of which the emulator knows nothing.
+// resetLater asks a machine to be switched; what shows already changes nothing. False is an unknown way.
 func (s *System) resetLater(kind string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,8 +197,7 @@ func (c *controller) refusePatch(w http.ResponseWriter, r *http.Request, _ *Syst
 	}
 }
 
-// download inserts an image, and answers when it has all of it. Until then the drive
-// shows what it did before. Who hangs up does not end it.
+// download inserts an image once it has all of it. Who hangs up does not end it.
 func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ Image *string }
 	if !emulatorBody(w, r, &asked) {
@@ -244,8 +241,7 @@ type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the server answers %d", e.status) }
 
-// fetchWhole reads an image from its first byte to its last, however long that
-// takes. One that is too large to keep is nil, and read again when it is booted.
+// fetchWhole reads an image in full, however long that takes. One too large to keep is nil.
 func (m *mediaReader) fetchWhole(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -271,8 +267,7 @@ func (m *mediaReader) fetchWhole(ctx context.Context, url string) ([]byte, error
 	return kept.Bytes(), nil
 }
 
-// serverEnds is the key of the context that ends with the server, in those of its
-// requests.
+// serverEnds is the key of the context that ends with the server, in those of its requests.
 type serverEnds struct{}
 
 // untilServerEnds is a context of a request that outlives it.

@@ -124,8 +124,7 @@ func (l *life) fingerprint(s step) uint64 {
 	return h.Sum64()
 }
 
-// reply posts an answer. One that the service does not take is given again at the
-// next poll that asks for it; an inventory is refused while a host prepares.
+// reply posts an answer. One that is refused is given again at the next poll that asks for it.
 func (l *life) reply(ctx context.Context, s step, a answer) {
 	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), stepReply{
 		StepID: s.ID, StepType: s.Type, ExitCode: a.exitCode, Output: a.output, Error: a.errText,
@@ -207,8 +206,7 @@ func (l *life) answer(s step) answer {
 		err := argument(s, &want)
 		return said(map[string]any{"agent_image": want["agent_image"], "result": "success"}, err)
 	}
-	// execute, next-step-runner, stop-installation, logs-gather and
-	// download-boot-artifacts answer by their exit code alone.
+	// These answer by their exit code alone.
 	return answer{}
 }
 

@@ -75,8 +75,7 @@ const (
 	stepRebootForReclaim = "reboot-for-reclaim"
 )
 
-// installArgs is what the machines need of the install step's argument
-// (models.InstallCmdRequest).
+// installArgs is what the machines need of the install step's argument (models.InstallCmdRequest).
 type installArgs struct {
 	ClusterID         string `json:"cluster_id"`
 	HostID            string `json:"host_id"`

@@ -17,8 +17,7 @@ type wireIgnored struct {
 	HostIDs    *string `json:"host-validation-ids,omitempty"`
 }
 
-// neverIgnoredHost and neverIgnoredCluster are validations without which an
-// installation makes no sense.
+// neverIgnoredHost and neverIgnoredCluster are validations without which an installation makes no sense.
 func neverIgnoredHost() []string {
 	return []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"}
 }

@@ -44,8 +44,7 @@ type liveUnit struct {
 	Contents string `json:"contents"`
 }
 
-// liveProxy is what Ignition itself fetches through. The format takes no empty
-// address.
+// liveProxy is what Ignition itself fetches through. The format takes no empty address.
 type liveProxy struct {
 	HTTP  string   `json:"httpProxy,omitempty"`
 	HTTPS string   `json:"httpsProxy,omitempty"`
@@ -58,8 +57,7 @@ type Agent struct {
 	Token   string // what the agent identifies itself with
 }
 
-// Ignition configures the live system: it runs the agent. isoType is that
-// of the image it is for, "" for the infra-env's own.
+// Ignition configures the live system to run the agent; isoType "" is the infra-env's own.
 func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
 	static := cmp.Or(isoType, e.Type) == FullISO && len(e.Static) > 0
 	about := map[string]any{"version": specVersion}
@@ -168,8 +166,7 @@ func splitLines(text string) []string {
 // format: lists are merged by name and path. The result has the higher of the two
 // versions.
 func mergeIgnition(base, over string) (string, error) {
-	// What was generated is not checked, nor translated from version to version: that
-	// takes seconds where thousands of hosts have their networks in it.
+	// What was generated is neither checked nor translated, which takes seconds for thousands of hosts.
 	var parent types.Config
 	if err := json.Unmarshal([]byte(base), &parent); err != nil {
 		return "", fmt.Errorf("reading the generated Ignition: %w", err)
@@ -253,8 +250,7 @@ func StaticArchive(e *model.InfraEnv) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// MinimalArchive packs the static configuration and the proxy; nil if there is
-// neither.
+// MinimalArchive packs the static configuration and the proxy; nil if there is neither.
 func MinimalArchive(e *model.InfraEnv) []byte {
 	if len(e.Static) == 0 && e.Proxy.None() {
 		return nil

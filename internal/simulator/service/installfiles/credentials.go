@@ -16,8 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// MakeCredentials makes what the installer would make for a new cluster. The
-// certificates are valid from the service's now.
+// MakeCredentials makes what the installer would; certificates are valid from now.
 func MakeCredentials(now time.Time, password string) (*model.Credentials, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -57,8 +56,7 @@ func MakeCredentials(now time.Time, password string) (*model.Credentials, error)
 	}, nil
 }
 
-// Kubeconfig is the administrator's access to the cluster; ingress is the
-// certificate of its routes, if it is known.
+// Kubeconfig is the administrator's access; ingress is the routes' certificate, if known.
 func Kubeconfig(k *model.Credentials, name, domain, ingress string) []byte {
 	ca := bytes.Clone(k.CA)
 	if ingress != "" {

@@ -18,8 +18,7 @@ type report struct {
 	list []model.Check
 }
 
-// adder takes a validation's id and then its outcome, so that a judgement can be
-// handed on as it is returned.
+// adder takes a validation's id and then its outcome, as judgements return it.
 type adder func(id string) func(status, message string)
 
 func (r *report) in(category string) adder {
