@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // defaultAgentVersion is the agent that the discovery image brings along.
@@ -32,8 +33,8 @@ type life struct {
 	known, watched bool
 
 	agentVersion string
-	replied      map[string]replied
-	inFlight     map[string]bool
+	replied      map[models.StepType]replied
+	inFlight     map[models.StepType]bool
 	logsGathered bool
 	install      *installation
 	// written is what was last installed on the disk; nil is an empty disk.
@@ -56,8 +57,8 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 		fleet: f, index: index, spec: spec,
 		jitter:       newJitter(f.cfg.Seed, index),
 		agentVersion: defaultAgentVersion,
-		replied:      map[string]replied{},
-		inFlight:     map[string]bool{},
+		replied:      map[models.StepType]replied{},
+		inFlight:     map[models.StepType]bool{},
 		image:        liveImage{api: f.api, infraEnv: spec.InfraEnvID},
 	}
 	for _, rule := range f.cfg.Scenario.HostRules() {
@@ -136,8 +137,8 @@ func (l *life) reset() {
 	l.session++
 	l.agenda = nil
 	l.install = nil
-	l.inFlight = map[string]bool{}
-	l.replied = map[string]replied{}
+	l.inFlight = map[models.StepType]bool{}
+	l.replied = map[models.StepType]replied{}
 	l.logsGathered = false
 	l.watched = false
 }
@@ -188,7 +189,7 @@ func (l *life) bootISO() {
 
 // register tells the service of the machine. Once refused, the agent gives up until the next boot.
 func (l *life) register(ctx context.Context) {
-	l.replied = map[string]replied{}
+	l.replied = map[models.StepType]replied{}
 	var h hostView
 	err := l.agentAPI().send(ctx, http.MethodPost, infraEnvPath(l.infraEnv())+"/hosts",
 		registration{HostID: l.spec.UUID, AgentVersion: l.agentVersion}, &h)
@@ -263,7 +264,7 @@ func (l *life) poll(ctx context.Context) {
 		l.logf("leaves and registers again")
 		l.session++
 		l.watched = false
-		l.inFlight = map[string]bool{}
+		l.inFlight = map[models.StepType]bool{}
 		l.after(agentRestartTime, l.register)
 		return
 	}
