@@ -19,6 +19,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/auth/jwt"
+	"sigs.k8s.io/yaml"
 )
 
 // Mode is how callers are known (the service's AUTH_TYPE).
@@ -91,6 +92,8 @@ type Service struct {
 	access  jwt.Key      // signs access tokens (RHSSO)
 	local   jwt.Key      // signs everything else
 	revoked atomic.Int64 // tokens of a lower generation are expired
+
+	operations []operation
 }
 
 // AccessTokenLifetime is how long an access token is good for.
@@ -119,6 +122,9 @@ func New(config Config) (*Service, error) {
 		}
 	}
 	s := &Service{config: config, account: config.ClientID, secret: config.ClientSecret, offline: config.OfflineToken}
+	if err := yaml.UnmarshalStrict(operations, &s.operations); err != nil {
+		return nil, fmt.Errorf("reading the table of operations: %w", err)
+	}
 	if s.local, err = jwt.ES256(config.PrivateKey); err != nil {
 		return nil, err
 	}

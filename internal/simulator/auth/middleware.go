@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"crypto/subtle"
+	_ "embed" // operations.yaml
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -37,9 +38,8 @@ func (s *Service) Wrap(next http.Handler) http.Handler {
 	if s.config.Mode == None {
 		return next
 	}
-	table := operations()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		allowed, ok := schemes(table, r.Method, r.URL.Path)
+		allowed, ok := s.schemes(r.Method, r.URL.Path)
 		if !ok {
 			next.ServeHTTP(w, r)
 			return
@@ -219,54 +219,17 @@ func sameText(a, b string) bool {
 // basePath is where the API lives (the basePath of the service's description).
 const basePath = "/api/assisted-install/v2/"
 
-// operation is an API call that callers other than users may make. A * in the path is any one segment.
-type operation struct {
-	method  string
-	path    string
-	schemes []Scheme
-}
+//go:embed operations.yaml
+var operations []byte
 
-// operations lists the calls whose schemes differ from the default, which is a
-// user. What is here is what agents, the in-cluster controller, watchers and
-// bearers of a link do; a client that is none of these needs a user's token.
-func operations() []operation {
-	agent := []Scheme{AgentAuth}
-	userOrAgent := []Scheme{UserAuth, AgentAuth}
-	file := []Scheme{UserAuth, AgentAuth, URLAuth}
-	media := []Scheme{UserAuth, AgentAuth, URLAuth, ImageAuth, ImageURLAuth}
-	return []operation{
-		{http.MethodPost, "infra-envs/*/hosts", agent},
-		{http.MethodGet, "infra-envs/*/hosts/*/instructions", agent},
-		{http.MethodPost, "infra-envs/*/hosts/*/instructions", agent},
-		{http.MethodPut, "infra-envs/*/hosts/*/progress", agent},
-		{http.MethodPut, "infra-envs/*/hosts/*/logs-progress", agent},
-		{http.MethodPut, "clusters/*/progress", agent},
-		{http.MethodPut, "clusters/*/logs-progress", agent},
-		{http.MethodPut, "clusters/*/monitored-operators", agent},
-		{http.MethodPost, "clusters/*/logs", agent},
-		{http.MethodPost, "clusters/*/uploads/ingress-cert", agent},
-		{http.MethodPost, "clusters/*/actions/complete-installation", agent},
-		{http.MethodGet, "infra-env/*/hosts/*/downloads/ignition", userOrAgent},
-		{http.MethodGet, "infra-envs/*/hosts", userOrAgent},
-		{http.MethodGet, "clusters/*/hosts", userOrAgent},
-		{http.MethodGet, "clusters/*/monitored-operators", userOrAgent},
-		{http.MethodGet, "clusters", []Scheme{UserAuth, WatcherAuth}},
-		{http.MethodGet, "infra-envs", []Scheme{UserAuth, WatcherAuth}},
-		{http.MethodGet, "clusters/*", []Scheme{UserAuth, AgentAuth, URLAuth, WatcherAuth}},
-		{http.MethodGet, "infra-envs/*", append(media, WatcherAuth)},
-		{http.MethodGet, "events", []Scheme{UserAuth, URLAuth, WatcherAuth}},
-		{http.MethodGet, "clusters/*/logs", []Scheme{UserAuth, URLAuth}},
-		{http.MethodGet, "clusters/*/downloads/files", file},
-		{http.MethodGet, "clusters/*/downloads/credentials", file},
-		{http.MethodGet, "clusters/*/manifests", userOrAgent},
-		{http.MethodGet, "clusters/*/manifests/files", userOrAgent},
-		{http.MethodGet, "infra-envs/*/downloads/files", media},
-		{http.MethodGet, "infra-envs/*/downloads/minimal-initrd", media},
-	}
+// operation is what callers other than users may call: "METHOD path", in which * is any one segment.
+type operation struct {
+	Schemes []Scheme `json:"schemes"`
+	Calls   []string `json:"calls"`
 }
 
 // schemes says which callers may make a request; not ok for paths that anyone may ask for, such as /ready.
-func schemes(table []operation, method, path string) (allowed []Scheme, ok bool) {
+func (s *Service) schemes(method, path string) (allowed []Scheme, ok bool) {
 	rest, ok := strings.CutPrefix(path, basePath)
 	if !ok {
 		return nil, false
@@ -274,10 +237,10 @@ func schemes(table []operation, method, path string) (allowed []Scheme, ok bool)
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	segments := strings.Split(strings.TrimSuffix(rest, "/"), "/")
-	for _, op := range table {
-		if op.method == method && fits(op.path, segments) {
-			return op.schemes, true
+	segments := strings.Split(method+" "+strings.TrimSuffix(rest, "/"), "/")
+	for _, op := range s.operations {
+		if slices.ContainsFunc(op.Calls, func(call string) bool { return fits(call, segments) }) {
+			return op.Schemes, true
 		}
 	}
 	return []Scheme{UserAuth}, true

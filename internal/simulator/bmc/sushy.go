@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -111,7 +110,7 @@ func (c *controller) named(w http.ResponseWriter, r *http.Request) (found bool) 
 // overrideBoot takes any target, and reads Continuous afterwards whatever was asked.
 func (c *controller) overrideBoot(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ Boot map[string]any }
-	if !emulatorBody(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	if len(asked.Boot) == 0 {
@@ -132,7 +131,7 @@ func (c *controller) overrideBoot(w http.ResponseWriter, r *http.Request, s *Sys
 // switchLater has the machine switched; what it reads follows seconds later.
 func (c *controller) switchLater(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ ResetType *string }
-	if !emulatorBody(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	switch {
@@ -189,7 +188,7 @@ func (s *System) powerDelay() time.Duration {
 func (c *controller) refusePatch(w http.ResponseWriter, r *http.Request, _ *System) {
 	var asked struct{ VerifyCertificate *bool }
 	switch {
-	case !emulatorBody(w, r, &asked):
+	case !c.body(w, r, &asked):
 	case asked.VerifyCertificate != nil:
 		answer(w, http.StatusNoContent, nil)
 	default:
@@ -200,7 +199,7 @@ func (c *controller) refusePatch(w http.ResponseWriter, r *http.Request, _ *Syst
 // download inserts an image once it has all of it. Who hangs up does not end it.
 func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ Image *string }
-	if !emulatorBody(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	image := "None"
@@ -277,20 +276,6 @@ func untilServerEnds(ctx context.Context) (context.Context, context.CancelFunc) 
 		context.AfterFunc(server, stop)
 	}
 	return own, stop
-}
-
-// emulatorBody reads a request's JSON; false once it has been refused.
-func emulatorBody(w http.ResponseWriter, r *http.Request, into any) bool {
-	const most = 64 << 10
-	err := json.NewDecoder(io.LimitReader(r.Body, most)).Decode(into)
-	if errors.Is(err, io.EOF) {
-		return true
-	}
-	if err != nil {
-		fault(w, http.StatusBadRequest, "400 Bad Request: The browser (or proxy) sent a request that this server could not understand.")
-		return false
-	}
-	return true
 }
 
 // emulatedDrive changes what a drive shows where the emulator has it otherwise.

@@ -169,26 +169,24 @@ func (s *System) reset(kind string) bool {
 	was := s.on
 	switch kind {
 	case "On", "ForceOn":
-		if was {
-			return false
-		}
-		s.switchLocked(true, powerOnTime)
-	case "ForceOff", "GracefulShutdown":
 		if !was {
-			return false
+			s.switchLocked(true, powerOnTime)
 		}
-		takes := time.Duration(0)
-		if kind == "GracefulShutdown" {
-			takes = shutdownTime
-		}
-		s.switchLocked(false, takes)
-	case "ForceRestart", "GracefulRestart", "PowerCycle":
-		if !was {
-			return false
-		}
+		return !was
+	case "ForceOff", "GracefulShutdown", "ForceRestart", "GracefulRestart", "PowerCycle":
+	default:
+		return true
+	}
+	switch {
+	case !was:
+	case kind == "ForceOff":
+		s.switchLocked(false, 0)
+	case kind == "GracefulShutdown":
+		s.switchLocked(false, shutdownTime)
+	default:
 		s.switchLocked(true, powerOnTime)
 	}
-	return true
+	return was
 }
 
 // switchLocked switches the machine. The caller holds mu.

@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
+	_ "embed" // agent.service
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -76,32 +77,12 @@ func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
 	return mergeIgnition(text, e.IgnitionConfigOverride)
 }
 
+//go:embed agent.service
+var agentUnit string
+
 func liveUnits(e *model.InfraEnv, static bool, agent Agent) []liveUnit {
 	plain, secure, none := e.Proxy.Texts()
-	text := fmt.Sprintf(`[Service]
-Type=simple
-Restart=always
-RestartSec=3
-StartLimitInterval=0
-Environment=HTTP_PROXY=%[1]s
-Environment=http_proxy=%[1]s
-Environment=HTTPS_PROXY=%[2]s
-Environment=https_proxy=%[2]s
-Environment=NO_PROXY=%[3]s
-Environment=no_proxy=%[3]s
-Environment=PULL_SECRET_TOKEN=%[4]s
-TimeoutStartSec=180
-ExecStartPre=/usr/local/bin/agent-fix-bz1964591 %[5]s
-ExecStartPre=podman run --privileged --rm -v /usr/local/bin:/hostbin %[5]s cp /usr/bin/agent /hostbin
-ExecStart=/usr/local/bin/agent --url %[6]s --infra-env-id %[7]s --agent-version %[5]s --insecure=false
-
-[Unit]
-Wants=network-online.target
-After=network-online.target
-
-[Install]
-WantedBy=multi-user.target
-`, plain, secure, none, agent.Token, versions.AgentImage, agent.Service, e.ID)
+	text := fmt.Sprintf(agentUnit, plain, secure, none, agent.Token, versions.AgentImage, agent.Service, e.ID)
 	units := []liveUnit{
 		{"agent.service", true, text},
 		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},

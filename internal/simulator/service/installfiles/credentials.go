@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	_ "embed" // kubeconfig.yaml
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -56,6 +57,9 @@ func MakeCredentials(now time.Time, password string) (*model.Credentials, error)
 	}, nil
 }
 
+//go:embed kubeconfig.yaml
+var kubeconfig string
+
 // Kubeconfig is the administrator's access; ingress is the routes' certificate, if known.
 func Kubeconfig(k *model.Credentials, name, domain, ingress string) []byte {
 	ca := bytes.Clone(k.CA)
@@ -63,24 +67,5 @@ func Kubeconfig(k *model.Credentials, name, domain, ingress string) []byte {
 		ca = append(ca, []byte(ingress)...)
 	}
 	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Appendf(nil, `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://api.%s.%s:6443
-  name: %s
-contexts:
-- context:
-    cluster: %s
-    user: admin
-  name: admin
-current-context: admin
-kind: Config
-preferences: {}
-users:
-- name: admin
-  user:
-    client-certificate-data: %s
-    client-key-data: %s
-`, b64(ca), name, domain, name, name, b64(k.Cert), b64(k.Key))
+	return fmt.Appendf(nil, kubeconfig, b64(ca), name, domain, name, name, b64(k.Cert), b64(k.Key))
 }
