@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -16,11 +15,11 @@ import (
 func OfCluster(c *spec.Cluster) Settings {
 	s, set := Settings{}, c.Spec
 	if set.Hub.Classifications != nil {
-		s[Classified] = ValueOf(classifications(set.Hub.Classifications))
+		s[Classified] = ValueOf(SortedClassifications(set.Hub.Classifications))
 	}
 	if c.Imported() {
-		putList(s, Tags, c.Metadata.Tags)
-		putEndpoint(s, set.IgnitionEndpoint)
+		putSlice(s, Tags, c.Metadata.Tags)
+		putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
 		return s // the rest says how a cluster is installed
 	}
 	put(s, Version, set.OpenShift.Version)
@@ -28,46 +27,34 @@ func OfCluster(c *spec.Cluster) Settings {
 	put(s, Arch, set.OpenShift.Arch)
 	putPointer(s, ControlPlane, set.Topology.ControlPlane)
 	put(s, SSHKeys, c.SSHKey())
-	putList(s, Tags, c.Metadata.Tags)
+	putSlice(s, Tags, c.Metadata.Tags)
 
 	net := set.Network
 	put(s, NetworkType, net.Type)
-	putList(s, MachineNet, net.Machine)
-	if net.Cluster != nil {
-		s[ClusterNet] = ValueOf(clusterNetworks(net.Cluster))
-	}
-	putList(s, ServiceNet, net.Service)
-	putList(s, APIVIPs, net.VIPs.API)
-	putList(s, IngressVIPs, net.VIPs.Ingress)
+	putSlice(s, MachineNet, net.Machine)
+	putSlice(s, ClusterNet, net.Cluster)
+	putSlice(s, ServiceNet, net.Service)
+	putSlice(s, APIVIPs, net.VIPs.API)
+	putSlice(s, IngressVIPs, net.VIPs.Ingress)
 	put(s, LoadBalancer, net.LoadBalancer)
 	putPointer(s, UserManaged, net.UserManaged)
-	putList(s, ExtraNTP, net.Defaults.NTP)
-	putList(s, NTP, net.NTP)
+	putSlice(s, ExtraNTP, net.Defaults.NTP)
+	putSlice(s, NTP, net.NTP)
 
 	if set.Platform.Type != "" && (c.Present("spec.platform") || !platformImplied(c)) {
-		platform := PlatformValue{Type: string(set.Platform.Type)}
-		if external := set.Platform.External; external != nil {
-			platform.ExternalName, platform.CloudControllerManager = external.Name, external.CloudControllerManager
-		}
-		s[Platform] = ValueOf(platform)
+		s[Platform] = ValueOf(set.Platform)
 	}
 	putProxy(s, set.Proxy)
-	put(s, Hyperthreads, set.Hyperthreading.ServiceWords())
-	putPointer(s, SchedulableCP, set.SchedulableControlPlane)
-	if set.DiskEncryption != nil {
-		s[DiskEncrypt] = ValueOf(diskEncryption(set.DiskEncryption))
+	if len(set.Hyperthreading) > 0 {
+		s[Hyperthreads] = ValueOf(set.Hyperthreading)
 	}
-	putEndpoint(s, set.IgnitionEndpoint)
+	putPointer(s, SchedulableCP, set.SchedulableControlPlane)
+	putPointer(s, DiskEncrypt, set.DiskEncryption)
+	putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
 	if set.Operators != nil {
 		s[Operators] = ValueOf(operatorChoices(set.Operators))
 	}
-	if set.Bundles != nil {
-		bundles := []BundleChoice{}
-		for _, bundle := range set.Bundles {
-			bundles = append(bundles, BundleChoice{ID: bundle.ID, Optional: bundle.Optional})
-		}
-		s[Bundles] = ValueOf(bundles)
-	}
+	putSlice(s, Bundles, set.Bundles)
 	return s
 }
 
@@ -78,7 +65,7 @@ func IgnoredOf(c *spec.Cluster) Settings {
 	if list.Cluster == nil && list.Hosts == nil {
 		return nil
 	}
-	return Settings{Ignored: ValueOf(IgnoredValidations{Cluster: list.Cluster, Hosts: list.Hosts})}
+	return Settings{Ignored: ValueOf(list)}
 }
 
 // platformImplied says whether the service comes to the same platform by
@@ -102,10 +89,10 @@ func OfInfraEnv(c *spec.Cluster, arch spec.Arch) (Settings, error) {
 	put(s, Arch, arch)
 	put(s, SSHKeys, c.SSHKey())
 	putProxy(s, set.Proxy)
-	putList(s, ExtraNTP, set.Network.Defaults.NTP)
-	putList(s, NTP, set.Network.NTP)
+	putSlice(s, ExtraNTP, set.Network.Defaults.NTP)
+	putSlice(s, NTP, set.Network.NTP)
 	put(s, TrustBundle, c.TrustBundle())
-	putList(s, KernelArgs, set.Discovery.KernelArgs)
+	putSlice(s, KernelArgs, set.Discovery.KernelArgs)
 	put(s, ImageType, set.Boot.Image)
 	ignition, err := c.DiscoveryIgnition()
 	if err != nil {
@@ -120,11 +107,7 @@ func OfInfraEnv(c *spec.Cluster, arch spec.Arch) (Settings, error) {
 	putMap(s, NodeLabels, set.Hub.NodeLabels)
 	put(s, IPXE, set.Hub.IPXE)
 	if i := set.Hub.Ironic; i.Agent || i.Image != "" || i.IPFamilies != nil {
-		ironic := IronicValue{Agent: i.Agent, Image: i.Image}
-		for _, family := range i.IPFamilies {
-			ironic.IPFamilies = append(ironic.IPFamilies, string(family))
-		}
-		s[Ironic] = ValueOf(ironic)
+		s[Ironic] = ValueOf(i)
 	}
 	return s, nil
 }
@@ -144,7 +127,7 @@ func OfHost(h *spec.Host, disk string, keep []string) Settings {
 		s[Labels] = ValueOf(h.Labels)
 	}
 	put(s, Pool, h.MachineConfigPool)
-	putList(s, Args, h.InstallerArgs)
+	putSlice(s, Args, h.InstallerArgs)
 	if h.Ignition != nil {
 		ignition, err := h.Ignition.JSON()
 		if err != nil {
@@ -161,7 +144,7 @@ func OfHost(h *spec.Host, disk string, keep []string) Settings {
 	}
 	if endpoint := h.IgnitionEndpoint; endpoint != nil {
 		if endpoint.Token != nil {
-			s[EndpointToken] = ValueOf(tokenSet)
+			s[EndpointToken] = ValueOf(TokenSet)
 		}
 		if endpoint.Headers != nil {
 			s[EndpointHeaders] = ValueOf(endpoint.Headers)
@@ -170,8 +153,8 @@ func OfHost(h *spec.Host, disk string, keep []string) Settings {
 	return s
 }
 
-// tokenSet is what can be said of a token: that there is one.
-const tokenSet = "set"
+// TokenSet is what can be said of a token: that there is one.
+const TokenSet = "set"
 
 // Secrets are those of a host's settings that the service does not give
 // back and that may have become others since they were sent.
@@ -197,7 +180,7 @@ func putPointer[T any](s Settings, key Name, value *T) {
 	}
 }
 
-func putList(s Settings, key Name, list []string) {
+func putSlice[T any](s Settings, key Name, list []T) {
 	if list != nil {
 		s[key] = ValueOf(list)
 	}
@@ -209,38 +192,10 @@ func putMap(s Settings, key Name, texts map[string]string) {
 	}
 }
 
-func putEndpoint(s Settings, endpoint *spec.IgnitionEndpoint) {
-	if endpoint == nil {
-		return
-	}
-	value := IgnitionEndpoint{URL: endpoint.URL}
-	if endpoint.CA != nil {
-		value.CA = endpoint.CA.Text()
-	}
-	s[IgnEndpoint] = ValueOf(value)
-}
-
-func classifications(list []spec.Classification) []Classification {
-	out := []Classification{}
-	for _, c := range list {
-		out = append(out, Classification{Label: c.Label, Value: c.Value, Query: c.Query})
-	}
-	SortClassifications(out)
-	return out
-}
-
 func putProxy(s Settings, proxy spec.Proxy) {
 	if proxy.HTTP != "" || proxy.HTTPS != "" || proxy.No != nil {
-		s[Proxy] = ValueOf(ProxyValue{HTTP: proxy.HTTP.Reveal(), HTTPS: proxy.HTTPS.Reveal(), No: strings.Join(proxy.No, ",")})
+		s[Proxy] = ValueOf(proxy)
 	}
-}
-
-func clusterNetworks(networks []spec.ClusterNetwork) []ClusterNetwork {
-	out := []ClusterNetwork{}
-	for _, n := range networks {
-		out = append(out, ClusterNetwork{CIDR: n.CIDR, HostPrefix: n.HostPrefix})
-	}
-	return out
 }
 
 func operatorChoices(operators []spec.Operator) []OperatorChoice {
@@ -253,16 +208,5 @@ func operatorChoices(operators []spec.Operator) []OperatorChoice {
 		out = append(out, choice)
 	}
 	slices.SortFunc(out, func(a, b OperatorChoice) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
-func diskEncryption(d *spec.DiskEncryption) DiskEncryption {
-	out := DiskEncryption{On: d.On.ServiceWords(), Mode: string(d.Mode)}
-	if d.Mode == spec.TPM {
-		out.Mode = "tpmv2"
-	}
-	for _, server := range d.Tang {
-		out.Tang = append(out.Tang, Tang{URL: server.URL, Thumbprint: server.Thumbprint})
-	}
 	return out
 }

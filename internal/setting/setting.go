@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Name is one thing that can be set on a cluster, an InfraEnv or a host
@@ -27,27 +29,27 @@ const (
 	SSHKeys       Name = "spec.sshKeys"                 // string, one key a line (image)
 	NetworkType   Name = "spec.network.type"            // string
 	MachineNet    Name = "spec.network.machine"         // []string of CIDRs
-	ClusterNet    Name = "spec.network.cluster"         // []ClusterNetwork
+	ClusterNet    Name = "spec.network.cluster"         // []spec.ClusterNetwork
 	ServiceNet    Name = "spec.network.service"         // []string of CIDRs
 	APIVIPs       Name = "spec.network.vips.api"        // []string of addresses
 	IngressVIPs   Name = "spec.network.vips.ingress"    // []string of addresses
 	LoadBalancer  Name = "spec.network.loadBalancer"    // cluster-managed | user-managed
 	UserManaged   Name = "spec.network.userManaged"     // bool
-	Platform      Name = "spec.platform"                // Platform
-	Proxy         Name = "spec.proxy"                   // Proxy (image)
+	Platform      Name = "spec.platform"                // spec.Platform
+	Proxy         Name = "spec.proxy"                   // spec.Proxy (image)
 	ExtraNTP      Name = "spec.network.defaults.ntp"    // []string, added to the defaults (image)
 	NTP           Name = "spec.network.ntp"             // []string, the only ones (image)
-	Hyperthreads  Name = "spec.hyperthreading"          // string
+	Hyperthreads  Name = "spec.hyperthreading"          // spec.RoleSet
 	SchedulableCP Name = "spec.schedulableControlPlane" // bool
-	DiskEncrypt   Name = "spec.diskEncryption"          // DiskEncryption
+	DiskEncrypt   Name = "spec.diskEncryption"          // spec.DiskEncryption
 	Operators     Name = "spec.operators"               // []OperatorChoice
-	Bundles       Name = "spec.bundles"                 // []BundleChoice
+	Bundles       Name = "spec.bundles"                 // []spec.Bundle
 	InstallConfig Name = "spec.overrides.installConfig" // JSON document in a string
 	PullSecret    Name = "spec.pullSecret"              // the word "resend"; the secret itself is the desired cluster's (image)
 	Tags          Name = "metadata.tags"                // []string, besides oaictl's own
-	IgnEndpoint   Name = "spec.ignitionEndpoint"        // IgnitionEndpoint
-	Ignored       Name = "spec.ignoreValidations"       // IgnoredValidations
-	Classified    Name = "spec.hub.classifications"     // []Classification, sorted; of a hub only
+	IgnEndpoint   Name = "spec.ignitionEndpoint"        // spec.IgnitionEndpoint
+	Ignored       Name = "spec.ignoreValidations"       // spec.IgnoreValidations
+	Classified    Name = "spec.hub.classifications"     // []spec.Classification, sorted; of a hub only
 )
 
 // Settings of an InfraEnv only.
@@ -61,7 +63,7 @@ const (
 	OSVersion      Name = "spec.discovery.osVersion"    // string; takes the place of Version
 	AgentLabels    Name = "spec.hub.agentLabels"        // map[string]string; of a hub only, as those below
 	NodeLabels     Name = "spec.hub.nodeLabels"         // map[string]string
-	Ironic         Name = "spec.hub.ironic"             // Ironic
+	Ironic         Name = "spec.hub.ironic"             // spec.Ironic
 	IPXE           Name = "spec.hub.ipxe"               // always | boot-order
 )
 
@@ -89,81 +91,29 @@ const (
 	Approved Name = "approved"
 )
 
-// The shapes of structured values.
+// The shapes of structured values that are not types of cluster.yaml.
 type (
-	// ClusterNetwork is one entry of spec.network.cluster.
-	ClusterNetwork struct {
-		CIDR       string `json:"cidr"`
-		HostPrefix int    `json:"hostPrefix"`
-	}
-	// PlatformValue is spec.platform.
-	PlatformValue struct {
-		Type                   string `json:"type"`
-		ExternalName           string `json:"externalName,omitempty"`
-		CloudControllerManager string `json:"cloudControllerManager,omitempty"`
-	}
-	// ProxyValue is spec.proxy.
-	ProxyValue struct {
-		HTTP  string `json:"http"`
-		HTTPS string `json:"https"`
-		No    string `json:"no"`
-	}
-	// DiskEncryption is spec.diskEncryption. On: none, all, masters, workers, arbiters and
-	// combinations, as the service spells them. Mode: tpmv2 or tang.
-	DiskEncryption struct {
-		On   string `json:"on"`
-		Mode string `json:"mode"`
-		Tang []Tang `json:"tang,omitempty"`
-	}
-	// Tang is a Tang server.
-	Tang struct {
-		URL        string `json:"url"`
-		Thumbprint string `json:"thumbprint"`
-	}
 	// OperatorChoice is an entry of spec.operators. Properties is a JSON
 	// object in a string, "" for none.
 	OperatorChoice struct {
 		Name       string `json:"name"`
 		Properties string `json:"properties,omitempty"`
 	}
-	// BundleChoice is an entry of spec.bundles. Optional are those of the
-	// bundle's optional operators that are wanted; the service gives back the
-	// bundle's id only.
-	BundleChoice struct {
-		ID       string   `json:"id"`
-		Optional []string `json:"optional,omitempty"`
-	}
 	// StaticNetwork is the network of one machine.
 	StaticNetwork struct {
-		YAML string         `json:"yaml"` // nmstate
-		MACs []MACInterface `json:"macs"`
+		YAML string     `json:"yaml"` // nmstate
+		MACs []spec.NIC `json:"macs"`
 	}
-	// MACInterface says which MAC carries an interface name of the nmstate document.
-	MACInterface struct {
-		MAC  string `json:"mac"`
-		Name string `json:"name"`
+	// proxyJSON is a proxy with its passwords.
+	proxyJSON struct {
+		HTTP  string `json:"http"`
+		HTTPS string `json:"https"`
+		No    string `json:"no"`
 	}
-	// IgnitionEndpoint is spec.ignitionEndpoint; CA is PEM.
-	IgnitionEndpoint struct {
+	// endpointJSON is an Ignition endpoint with the content of its certificate.
+	endpointJSON struct {
 		URL string `json:"url"`
 		CA  string `json:"ca,omitempty"`
-	}
-	// Classification is an entry of spec.hub.classifications.
-	Classification struct {
-		Label string `json:"label"`
-		Value string `json:"value"`
-		Query string `json:"query"`
-	}
-	// IronicValue is spec.hub.ironic. What is not said in it is left alone.
-	IronicValue struct {
-		Agent      bool     `json:"agent,omitempty"`
-		Image      string   `json:"image,omitempty"`
-		IPFamilies []string `json:"ipFamilies,omitempty"`
-	}
-	// IgnoredValidations are ids of checks that may fail.
-	IgnoredValidations struct {
-		Cluster []string `json:"cluster,omitempty"`
-		Hosts   []string `json:"hosts,omitempty"`
 	}
 )
 
@@ -194,8 +144,14 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// ValueOf encodes v, which must be encodable as JSON.
+// ValueOf encodes v, which must be encodable as JSON, with what of it is secret.
 func ValueOf(v any) Value {
+	switch typed := v.(type) {
+	case spec.Proxy:
+		v = proxyJSON{HTTP: typed.HTTP.Reveal(), HTTPS: typed.HTTPS.Reveal(), No: strings.Join(typed.No, ",")}
+	case spec.IgnitionEndpoint:
+		v = endpointJSON{URL: typed.URL, CA: typed.CA.Text()}
+	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("install: a setting of type %T cannot be JSON: %v", v, err))
@@ -205,10 +161,37 @@ func ValueOf(v any) Value {
 
 // Decode reads the value into the shape that the setting's constant names.
 func (v Value) Decode(into any) error {
-	if err := json.Unmarshal([]byte(v), into); err != nil {
+	var err error
+	switch typed := into.(type) {
+	case *spec.Proxy:
+		var proxy proxyJSON
+		err = json.Unmarshal([]byte(v), &proxy)
+		*typed = spec.Proxy{HTTP: spec.ProxyURL(proxy.HTTP), HTTPS: spec.ProxyURL(proxy.HTTPS), No: Commas(proxy.No)}
+	case *spec.IgnitionEndpoint:
+		var endpoint endpointJSON
+		err = json.Unmarshal([]byte(v), &endpoint)
+		*typed = spec.IgnitionEndpoint{URL: endpoint.URL}
+		if endpoint.CA != "" {
+			typed.CA = &spec.PublicSource{Inline: endpoint.CA}
+		}
+	default:
+		err = json.Unmarshal([]byte(v), into)
+	}
+	if err != nil {
 		return fmt.Errorf("read setting value: %w", err)
 	}
 	return nil
+}
+
+// Commas takes a text with commas apart. It is nil for a text without anything in it.
+func Commas(text string) []string {
+	var out []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // Text is the value of a string setting, or the JSON itself for another shape.

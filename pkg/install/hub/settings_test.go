@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	tables "github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -117,12 +117,12 @@ func TestSettingsAreReadBack(t *testing.T) {
 		if !said {
 			t.Errorf("%s is not read back; the file says %s", key, value)
 		}
-		if paths := installPaths(key); len(paths) > 0 {
+		if paths := tables.InstallTable().PathsOf(install.Settings{key: value}); len(paths) > 0 {
 			live := objectOf(objects.Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
 			for _, path := range paths {
 				unstructured.RemoveNestedField(live.Object, path...)
 			}
-			if other := settingsOf(t, live)[key]; other == got {
+			if other := tables.InstallTable().Settings(live.Object)[key]; other == got {
 				t.Errorf("%s is read from somewhere else than where it is written", key)
 			}
 		}
@@ -148,31 +148,6 @@ func TestAgentSettingsAreToldApart(t *testing.T) {
 		plan := install.Decide(&install.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, install.Memory{}, o.At)
 		if len(plan.Actions) != 1 || len(plan.Actions[0].Settings) != 1 || plan.Actions[0].Settings[key] == "" {
 			t.Errorf("%s: %+v", key, plan.Actions)
-		}
-	}
-}
-
-func settingsOf(t *testing.T, u *unstructured.Unstructured) install.Settings {
-	t.Helper()
-	wire, err := read[hive.AgentClusterInstall](u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return clusterSettings(wire, u.GetAnnotations(), u.GetLabels(), imageSetRecord{}, "")
-}
-
-func TestHyperthreads(t *testing.T) {
-	pool := func(word string) *hive.MachinePool { return &hive.MachinePool{Hyperthreading: word} }
-	for want, pools := range map[string][3]*hive.MachinePool{
-		"": {}, "all": {pool("Enabled"), nil, pool("Enabled")}, "none": {pool("Disabled"), pool("Disabled"), pool("Disabled")},
-		"masters": {pool("Enabled"), nil, pool("Disabled")}, "arbiters,workers": {pool("Disabled"), pool("Enabled"), pool("Enabled")},
-	} {
-		var compute []hive.MachinePool
-		if pools[2] != nil {
-			compute = append(compute, *pools[2])
-		}
-		if got := hyperthreads(pools[0], pools[1], compute); got != want {
-			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
