@@ -3,7 +3,6 @@ package objects
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -318,7 +317,7 @@ func encryption() form[spec.DiskEncryption] {
 				On: setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)), Mode: cmp.Or(setting.EncryptionModeOf(textAt(fields, "mode")), spec.TPM),
 			}
 			if servers := textAt(fields, "tangServers"); servers != "" && json.Unmarshal([]byte(servers), &out.Tang) != nil {
-				out.Tang, err = nil, errors.New("tangServers is not a JSON list of {url, thumbprint}")
+				out.Tang, err = nil, &insideError{"tangServers is not a JSON list of {url, thumbprint}"}
 			}
 			return out, err
 		},

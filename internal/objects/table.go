@@ -141,12 +141,21 @@ func field[T any](name setting.Name, f form[T], path ...string) Row {
 			return none, false, nil
 		}
 		value, err := f.read(content)
+		var inside *insideError
+		if errors.As(err, &inside) {
+			return value, true, fmt.Errorf("%s.%w", strings.Join(path, "."), err)
+		}
 		if err != nil {
 			return value, false, fmt.Errorf("%s %w", strings.Join(path, "."), err)
 		}
 		return value, true, nil
 	})
 }
+
+// insideError is about a part of a field that can be read but for it.
+type insideError struct{ text string }
+
+func (e *insideError) Error() string { return e.text }
 
 // meaning is the row with what an object means that has none of its fields.
 func (r Row) meaning(absent any) Row {
@@ -192,8 +201,6 @@ func at(object Fields, path ...string) (any, bool) {
 	case string:
 		found = typed != ""
 	case []any:
-		found = len(typed) > 0
-	case Fields:
 		found = len(typed) > 0
 	}
 	return content, found

@@ -135,12 +135,8 @@ func OfHost(h *spec.Host, disk string, keep []string) Settings {
 		}
 		put(s, Ignition, ignition)
 	}
-	if h.Fencing != nil {
-		address := h.Fencing.Address
-		if address == "" && h.BMC != nil {
-			address = h.BMC.Address
-		}
-		put(s, Fencing, address)
+	if f := h.FencedBy(); f != nil {
+		put(s, Fencing, f.Address)
 	}
 	if endpoint := h.IgnitionEndpoint; endpoint != nil {
 		if endpoint.Token != nil {

@@ -1,11 +1,15 @@
 package hub
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	tables "github.com/oaictl/oaictl/internal/objects"
@@ -166,6 +170,33 @@ func TestExpiry(t *testing.T) {
 		}
 		if strings.Contains(redact.Text(address), token) {
 			t.Errorf("the token stands in %s", redact.Text(address))
+		}
+	}
+}
+
+// TestWriteThatDidNotTake: what an admission webhook has put back is seen by the next
+// observation, and decided again.
+func TestWriteThatDidNotTake(t *testing.T) {
+	p, at := filledPlane(t, "lab")
+	live := objectOf(made(t, p, at, parseCluster(t, fullText)).Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
+	live.SetResourceVersion("9")
+	p.dynamic.(*fake.FakeDynamicClient).PrependReactor("patch", "agentclusterinstalls", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, live, nil
+	})
+	desired := &install.Desired{Spec: parseCluster(t, fullText)}
+	desired.Spec.Spec.Network.NTP = []string{"other.example.com"}
+	for look := range 2 {
+		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := install.Decide(desired, o, install.Memory{}, o.At)
+		i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == install.UpdateCluster })
+		if i < 0 || plan.Actions[i].Settings[setting.NTP] != setting.ValueOf(desired.Spec.Spec.Network.NTP) {
+			t.Fatalf("look %d: %+v", look+1, plan.Actions)
+		}
+		if err := p.Act(t.Context(), desired, plan.Actions[i]); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,35 +111,20 @@ func (p *Plane) keptNoMore(desired *install.Desired, hostID string, keep []strin
 	return slices.DeleteFunc(slices.Clone(w.kept[hostID]), func(id string) bool { return slices.Contains(keep, id) })
 }
 
-// fencing are the credentials by which a machine is powered off by its peer;
-// what the host says nothing of comes from its BMC.
+// fencing are the credentials by which a machine is powered off by its peer.
 func fencing(host *spec.Host, address string) (body, error) {
-	source, insecure := &spec.Credentials{}, (*bool)(nil)
-	if host.BMC != nil {
-		source, insecure = &host.BMC.Credentials, &host.BMC.Insecure
-		if address == "" {
-			address = host.BMC.Address
-		}
-	}
-	if f := host.Fencing; f != nil {
-		if !f.Credentials.IsZero() {
-			source = &f.Credentials
-		}
-		if f.Insecure != nil {
-			insecure = f.Insecure
-		}
-	}
-	user, password, ok := source.Login()
+	f := cmp.Or(host.FencedBy(), &spec.Fencing{})
+	user, password, ok := f.Credentials.Login()
 	if !ok {
 		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
 	}
-	if address == "" {
+	if address = cmp.Or(address, f.Address); address == "" {
 		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
 	}
 	out := body{"address": address, "username": user, "password": password.Reveal()}
 	switch {
-	case insecure == nil: // the service's own
-	case *insecure:
+	case f.Insecure == nil && host.BMC == nil: // the service's own
+	case f.Insecure != nil && *f.Insecure:
 		out["certificate_verification"] = "Disabled"
 	default:
 		out["certificate_verification"] = "Enabled"

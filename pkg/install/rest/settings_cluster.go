@@ -73,7 +73,7 @@ func clusterNetworkRows() table[clusterWire] {
 		row(setting.NetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
 			return value(c.NetworkType), value(c.NetworkType) != ""
 		}),
-		row(setting.MachineNet, func(l []string) body { return body{"machine_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.MachineNet, func(l []string) body { return body{"machine_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
 		}).kept(keepsMachineNetworks),
 		row(setting.ClusterNet, writeClusterNetworks, func(c *wire) ([]spec.ClusterNetwork, bool) {
@@ -81,13 +81,13 @@ func clusterNetworkRows() table[clusterWire] {
 				return spec.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
 			}), true
 		}),
-		row(setting.ServiceNet, func(l []string) body { return body{"service_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.ServiceNet, func(l []string) body { return body{"service_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.ServiceNetworks, func(n *models.ServiceNetwork) string { return string(n.Cidr) }), true
 		}),
-		row(setting.APIVIPs, func(l []string) body { return body{"api_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.APIVIPs, func(l []string) body { return body{"api_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
-		row(setting.IngressVIPs, func(l []string) body { return body{"ingress_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.IngressVIPs, func(l []string) body { return body{"ingress_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.IngressVips, func(v *models.IngressVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
 		row(setting.LoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
@@ -111,8 +111,8 @@ func clusterNetworkRows() table[clusterWire] {
 	}
 }
 
-// objects are one-field objects, never null: an empty list clears.
-func objects(field string, values []string) []body {
+// oneField are one-field objects, never null: an empty list clears.
+func oneField(field string, values []string) []body {
 	out := make([]body, 0, len(values))
 	for _, v := range values {
 		out = append(out, body{field: v})
