@@ -41,54 +41,14 @@ type Rule struct {
 	secret bool // never shown
 }
 
-// RuleOf is the drift table, field by field.
+// RuleOf is the drift table, field by field. What it does not name is compared as JSON.
 func RuleOf(setting Name) Rule {
-	switch setting {
-	case Version:
-		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: SameVersion}
-	case ReleaseImage, Arch, ControlPlane:
-		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: sameJSON}
-	case Bundles:
-		return Rule{Cluster: Frozen, same: sameBundles}
-	case SSHKeys, TrustBundle:
-		return Rule{same: sameLines}
-	case Tags, KeepDisks:
-		return Rule{same: sameSet}
-	case MachineNet, ServiceNet:
-		return Rule{same: samePrefixes}
-	case ClusterNet:
-		return Rule{same: sameClusterNetworks}
-	case APIVIPs, IngressVIPs:
-		return Rule{same: sameAddresses}
-	case ExtraNTP, NTP:
-		return Rule{same: sameSet}
-	case Proxy:
-		return Rule{same: sameProxy, secret: true}
-	case Operators:
-		return Rule{same: operatorsIncluded}
-	case InstallConfig, DiscIgnition, Ignition:
-		return Rule{same: sameDocument}
-	case StaticNetworks:
-		return Rule{same: sameStaticNetworks}
-	case OSVersion:
-		return Rule{same: SameVersion}
-	case Ironic:
-		return Rule{same: sameIronic}
-	case ImageType, KernelArgs, NetworkDelay, AgentLabels, IPXE:
-		return Rule{same: sameJSON}
-	case Hyperthreads:
-		return Rule{same: sameRoles}
-	case DiskEncrypt:
-		return Rule{same: sameEncryption}
-	case Fencing, EndpointHeaders, HostExtra:
-		return Rule{same: sameJSON, secret: true, Host: Hidden}
-	case Ignored:
-		return Rule{same: sameIgnored}
-	case Role:
-		return Rule{same: func(want, have Value) bool { return want == have || want.Text() == "auto" }}
-	default:
-		return Rule{same: sameJSON}
+	for _, of := range []func(Name) (Rule, bool){clusterRule, infraEnvRule, hostRule} {
+		if rule, special := of(setting); special {
+			return rule
+		}
 	}
+	return Rule{same: sameJSON}
 }
 
 // Difference is a setting that the file and the service do not agree on.
