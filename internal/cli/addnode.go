@@ -15,9 +15,8 @@ type addNodeOptions struct {
 	AcceptControlPlane bool
 }
 
-// addNodeCommand is `add-node`. run stands in for the work, in tests of the
-// flags.
-func (a *app) addNodeCommand(run func(context.Context, *addNodeOptions) error) *cobra.Command {
+// addNodeCommand is `add-node`.
+func (a *app) addNodeCommand() *cobra.Command {
 	o := &addNodeOptions{runOptions: runOptions{app: a}}
 	command := &cobra.Command{
 		Use:     "add-node -f FILE",
@@ -47,9 +46,6 @@ node, the cluster knows: its certificate requests may have to be approved there.
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check("add-node"); err != nil {
 				return err
-			}
-			if run != nil {
-				return run(command.Context(), o)
 			}
 			return o.run(command.Context())
 		},

@@ -39,7 +39,7 @@ type agentOptions struct {
 type agentStep func(*inmedia.Client, context.Context) (inmedia.Result, error)
 
 // agentText is how a step is called and explained.
-type agentText struct{ use, media, short, long, example string }
+type agentText struct{ use, short, long, example string }
 
 func (a *app) agentCommand() *cobra.Command {
 	o := &agentOptions{app: a}
@@ -79,12 +79,11 @@ func (a *app) mediaCommand() *cobra.Command {
 		root.PersistentFlags().Lookup(name).Hidden = true // no step speaks to a hub
 	}
 	for _, s := range agentSteps() {
-		if s.media == "" {
-			continue
+		if name := mediaStep(s.use); name != "" {
+			text := s.agentText
+			text.use, text.example = name, ""
+			root.AddCommand(o.command(text, s.step))
 		}
-		text := s.agentText
-		text.use, text.example = s.media, ""
-		root.AddCommand(o.command(text, s.step))
 	}
 	return root
 }

@@ -12,7 +12,7 @@ type agentStepEntry struct {
 func agentSteps() []agentStepEntry {
 	return []agentStepEntry{
 		{agentText{
-			use: "register-cluster", media: "registerCluster", short: "Register the cluster of the medium",
+			use: "register-cluster", short: "Register the cluster of the medium",
 			long: `Register the cluster that the manifests of the medium describe, if the service has
 none, set its install-config overrides and upload its extra manifests. A manifest
 that the cluster has with another content is not written over.
@@ -24,7 +24,7 @@ there is one.`,
   oaictl agent register-cluster --service-url http://127.0.0.1:8090 --registry-ca-file mirror-ca.pem`,
 		}, (*inmedia.Client).RegisterCluster},
 		{agentText{
-			use: "register-infraenv", media: "registerInfraEnv", short: "Register the InfraEnv of the medium",
+			use: "register-infraenv", short: "Register the InfraEnv of the medium",
 			long: `Register the InfraEnv that the manifests of the medium describe, if the service has
 none. It belongs to the service's cluster, or to none while there is none. The labels
 of each NMStateConfig have to be those that the InfraEnv selects by.`,
@@ -32,7 +32,7 @@ of each NMStateConfig have to be those that the InfraEnv selects by.`,
   oaictl agent register-infraenv --service-url http://127.0.0.1:8090 -o name`,
 		}, (*inmedia.Client).RegisterInfraEnv},
 		{agentText{
-			use: "configure-hosts", media: "configure", short: "Give hosts their roles, disks and fencing credentials",
+			use: "configure-hosts", short: "Give hosts their roles, disks and fencing credentials",
 			long: `Give the hosts the roles, installation disks and fencing credentials that the folder
 HOST_CONFIG_DIR has for them, until all of them have registered and are as it says.
 Hosts that cannot be configured stand in a file, a line each, for as long as they
@@ -42,7 +42,7 @@ configuration of this machine counts.`,
   oaictl agent configure-hosts --service-url http://127.0.0.1:8090 --failures-file failures.txt`,
 		}, (*inmedia.Client).Configure},
 		{agentText{
-			use: "import-cluster", media: "importCluster", short: "Import the installed cluster that nodes are added to",
+			use: "import-cluster", short: "Import the installed cluster that nodes are added to",
 			long: `Make a record of the installed cluster that CLUSTER_ID, CLUSTER_NAME and
 CLUSTER_API_VIP_DNS_NAME name, and configure it as the folder CLUSTER_CONFIG_DIR
 says. A record that is there already is found by the cluster's id, and completed.`,

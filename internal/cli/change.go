@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -66,22 +65,6 @@ func (o *changeOptions) flags(command *cobra.Command) {
 	o.declare(command.Flags())
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
 	o.ejecting.declare(command.Flags())
-}
-
-// changed prints what was done.
-func (a *app) changed(done ...document.Changed) error {
-	names := make([]string, 0, len(done))
-	for _, d := range done {
-		names = append(names, d.Kind+"/"+d.Name)
-	}
-	return a.print(printer.Result{Data: document.List(done), Names: names, Text: func(w io.Writer) error {
-		for _, d := range done {
-			if _, err := io.WriteString(w, escape.Sprintf("%s %s %s\n", d.Kind, d.Name, d.Done)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
 }
 
 func (a *app) cancelCommand() *cobra.Command {

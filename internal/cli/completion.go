@@ -119,10 +119,10 @@ func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
 		"discovery": a.flagValue(infraEnvNames),
 		"host":      a.flagValue(hostNames),
 		"adopt":     a.flagValue(foreignClusters),
-		"context":   a.contextNames,
-		"namespace": a.inAnyNamespace,
+		"context":   a.contextNames(),
+		"namespace": a.inAnyNamespace(),
 		"from":      words(formatsRead()...),
-		"to":        a.formatOrFile,
+		"to":        formatOrFile,
 		"report":    cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 }

@@ -50,15 +50,17 @@ func namespaceNames(ctx context.Context, service remote) []candidate {
 
 // contextNames completes the contexts of the kubeconfig, which nobody has to be
 // asked for.
-func (a *app) contextNames(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if err := a.prepare(command); err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (a *app) contextNames() cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if err := a.prepare(command); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return beginning(a.globals.kube.contexts(), begun), cobra.ShellCompDirectiveNoFileComp
 	}
-	return beginning(a.globals.kube.contexts(), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
 // formatOrFile completes --to, which is a format of convert and a file elsewhere.
-func (a *app) formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+func formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if command.Name() != "convert" {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -66,9 +68,11 @@ func (a *app) formatOrFile(command *cobra.Command, _ []string, begun string) ([]
 }
 
 // inAnyNamespace completes the value of --namespace, whatever it is set to.
-func (a *app) inAnyNamespace(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	a.globals.AllNamespaces = true
-	return a.offer(command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
+func (a *app) inAnyNamespace() cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		a.globals.AllNamespaces = true
+		return a.offer(command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // foreignClusters are those that --adopt takes, by their ids alone.

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -261,4 +262,32 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	}
 	defer file.Close()
 	return io.ReadAll(io.LimitReader(file, limit+1))
+}
+
+// connectHub reaches a hub through its API server. Nothing is sent yet.
+func connectHub(_ context.Context, to line) (remote, error) {
+	config, err := to.kube.config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	plane, err := hub.New(hub.Config{Kube: config, Namespace: to.kube.scope(), Clock: to.clock, HTTPClient: client, Log: callsAs(to.trace)})
+	if err != nil {
+		return nil, err
+	}
+	return hubRemote{plane}, nil
+}
+
+// callsAs tells calls of an API server as requests of a service are told. Nil for
+// nobody who listens.
+func callsAs(trace func(rest.Exchange)) func(hub.Call) {
+	if trace == nil {
+		return nil
+	}
+	return func(c hub.Call) {
+		trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
+	}
 }

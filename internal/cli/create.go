@@ -22,12 +22,11 @@ type createOptions struct {
 }
 
 func (a *app) createCommand() *cobra.Command {
-	return group("create", "Create a cluster, or the images that its machines boot", a.createClusterCommand(nil), a.createImagesCommand())
+	return group("create", "Create a cluster, or the images that its machines boot", a.createClusterCommand(), a.createImagesCommand())
 }
 
-// createClusterCommand is `create cluster`. run stands in for the work, in
-// tests of the flags.
-func (a *app) createClusterCommand(run func(context.Context, *createOptions) error) *cobra.Command {
+// createClusterCommand is `create cluster`.
+func (a *app) createClusterCommand() *cobra.Command {
 	o := &createOptions{runOptions: runOptions{app: a}}
 	command := &cobra.Command{
 		Use:     "cluster -f FILE",
@@ -51,9 +50,6 @@ fast as in life: nothing outside is touched, and nothing is left but the files.`
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check(command); err != nil {
 				return err
-			}
-			if run != nil {
-				return run(command.Context(), o)
 			}
 			return o.run(command.Context())
 		},

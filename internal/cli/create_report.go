@@ -181,30 +181,6 @@ func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
 	return &placed
 }
 
-// commandLine is how this command was called, for a shell.
-func (a *app) commandLine() string { return a.commandLineWithout("") }
-
-func (a *app) commandLineWithout(flag string) string {
-	words := []string{a.identity.name}
-	for _, arg := range a.identity.args {
-		if arg != flag {
-			words = append(words, quoted(arg))
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// quoted is a word as a POSIX shell reads it back.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // newRunID marks the clusters that this run registers.
 func newRunID() string {
 	var id [6]byte

@@ -7,17 +7,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// poolReturner gives the machines of a cluster back to a pool. Only a hub boots nodes into
-// the discovery image.
-type poolReturner interface {
-	ReturnCluster(ctx context.Context, clusterID string) error
-}
-
-// nodeTaker takes nodes out of clusters. Only a hub speaks to those that it installed.
-type nodeTaker interface {
-	RemoveHost(ctx context.Context, infraEnvID, hostID string) error
-}
-
 // fateOfNodes says what becomes of the machines of a cluster that is deleted.
 func (o *changeOptions) fateOfNodes(seen *observation) string {
 	on := phaseOf(seen.ref.Status)

@@ -95,22 +95,6 @@ func (a *app) clusterText(doc document.Cluster) string {
 	return text.String()
 }
 
-// facts writes names and values under each other, those without a value left
-// out.
-func facts(text *strings.Builder, indent string, list []fact) {
-	longest := 0
-	for _, f := range list {
-		if f.value != "" {
-			longest = max(longest, len(f.name))
-		}
-	}
-	for _, f := range list {
-		if f.value != "" {
-			escape.Fprintf(text, "%s%-*s  %s\n", indent, longest+1, f.name+":", f.value)
-		}
-	}
-}
-
 func failing(list []document.Validation) []document.Validation {
 	var out []document.Validation
 	for _, v := range list {

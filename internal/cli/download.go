@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -306,19 +305,4 @@ func (o *downloadOptions) manifest(ctx context.Context, service remote, cluster 
 	return o.saveTo(filepath.Join(dir, fileName(m.Name)), func(w io.Writer) error {
 		return service.DownloadManifest(ctx, cluster.ID, m.Folder, m.Name, w)
 	})
-}
-
-// fileName makes a name that a service gave into the name of one file: it must
-// not lead out of its folder.
-func fileName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if escape.Needed(string(r)) || strings.ContainsRune(`/\:`, r) {
-			return '_'
-		}
-		return r
-	}, name)
-	if strings.Trim(name, ".") == "" {
-		return "_" + name
-	}
-	return name
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +26,7 @@ type explainOptions struct {
 // kindField is what the file's own fields are called here.
 const kindField = "field"
 
-func (a *app) explainCommand(run func(context.Context, *explainOptions) error) *cobra.Command {
+func (a *app) explainCommand() *cobra.Command {
 	o := &explainOptions{app: a}
 	return &cobra.Command{
 		Use:   "explain FIELD | validation|state|stage|event [NAME]",
@@ -51,9 +50,6 @@ listed.`,
 				o.Kind, o.Name = kind, strings.Join(given[1:], " ")
 			} else if len(given) > 1 {
 				return usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0], kindList())
-			}
-			if run != nil {
-				return run(command.Context(), o)
 			}
 			return o.run()
 		},

@@ -9,9 +9,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 )
 
-// fact is a line of an explanation.
-type fact struct{ name, value string }
-
 // detailOf is all that the catalogue knows of an entry beside its explanation:
 // as data, and in words.
 func detailOf(entry catalogue.Entry) (detail any, facts []fact) {

@@ -3,9 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,15 +13,7 @@ import (
 
 func (a *app) getCommand() *cobra.Command {
 	return group("get", "List clusters, hosts, InfraEnvs, events or validations",
-		a.getClustersCommand(), a.getHostsCommand(), a.getInfraEnvsCommand(), a.getEventsCommand(nil), a.getValidationsCommand())
-}
-
-// when is a time for the table: how long ago on a terminal.
-func (a *app) when(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return printer.Moment(*at, a.clock.Now(), a.io.OutTTY)
+		a.getClustersCommand(), a.getHostsCommand(), a.getInfraEnvsCommand(), a.getEventsCommand(), a.getValidationsCommand())
 }
 
 func (a *app) getClustersCommand() *cobra.Command {
@@ -59,7 +48,7 @@ func (a *app) getClusters(ctx context.Context, t target, w watching) error {
 		read:  func(ctx context.Context) ([]document.Cluster, error) { return a.clustersOf(ctx, service, t, one) },
 		key:   func(c document.Cluster) string { return c.ID },
 		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
-		table: a.clusterTable,
+		table: func(items []document.Cluster) printer.Table { return a.clusterTable(items) },
 		gone:  func(c document.Cluster) document.Cluster { c.State = deleted; return c },
 	})
 }
@@ -183,48 +172,6 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 	return items, nil
 }
 
-// byName sorts hosts by their names, those of a cluster side by side.
-func byName(items []document.Host) {
-	slices.SortFunc(items, func(a, b document.Host) int {
-		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
-}
-
-// hostTable says whose a host is only where those of several clusters are listed.
-func (a *app) hostTable(items []document.Host, several bool) printer.Table {
-	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE"}, {Name: "%", Right: true}, {Name: "SINCE"},
-		{Name: "CLUSTER", Wide: !several}, {Name: "INFRAENV", Wide: !a.globals.AllNamespaces},
-		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
-	}}
-	for _, h := range items {
-		role := string(h.Role)
-		if h.Bootstrap {
-			role += " (bootstrap)"
-		}
-		table.Rows = append(table.Rows, []string{
-			h.Name, role, string(h.State), stageText(h), percentText(h.Percent), a.when(h.Since), h.ClusterID, h.InfraEnvID,
-			listText(h.Addresses), listText(h.MACs), h.Serial, h.BMC, h.ID, h.StatusInfo,
-		})
-	}
-	return table
-}
-
-func stageText(h document.Host) string {
-	text := h.Stage
-	switch {
-	case h.StageInfo == "", h.StageInfo == h.Stage:
-	case strings.HasSuffix(h.StageInfo, "%"):
-		text += " " + h.StageInfo
-	default:
-		text += ", " + h.StageInfo
-	}
-	if h.TimedOut {
-		text += " (too long)"
-	}
-	return text
-}
-
 func (a *app) getInfraEnvsCommand() *cobra.Command {
 	cluster, w := "", &watching{}
 	command := &cobra.Command{
@@ -263,7 +210,7 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching
 		},
 		key:   func(e document.InfraEnv) string { return e.ID },
 		name:  func(e document.InfraEnv) string { return "infraenv/" + e.Name },
-		table: a.infraEnvTable,
+		table: func(items []document.InfraEnv) printer.Table { return a.infraEnvTable(items) },
 		gone:  func(e document.InfraEnv) document.InfraEnv { e.Image = deleted; return e },
 		plain: func(e document.InfraEnv) document.InfraEnv { e.ImageExpires = nil; return e }, // new with every look
 	})

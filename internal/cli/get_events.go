@@ -24,7 +24,7 @@ type eventsOptions struct {
 	Every      time.Duration
 }
 
-func (a *app) getEventsCommand(run func(context.Context, *eventsOptions) error) *cobra.Command {
+func (a *app) getEventsCommand() *cobra.Command {
 	o := &eventsOptions{app: a}
 	command := &cobra.Command{
 		Use:     "events [CLUSTER|ID|-f FILE]",
@@ -48,9 +48,6 @@ func (a *app) getEventsCommand(run func(context.Context, *eventsOptions) error) 
 				if err := oneOf("--severity", severity, "info", "warning", "error", "critical"); err != nil {
 					return err
 				}
-			}
-			if run != nil {
-				return run(command.Context(), o)
 			}
 			return o.run(command.Context())
 		},

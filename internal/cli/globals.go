@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -9,8 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // The backends that --backend names.
@@ -117,41 +114,4 @@ func (a *app) prepare(command *cobra.Command) error {
 	}
 	a.globals.kube.surroundings(a.env)
 	return a.globals.check()
-}
-
-// print writes a result to standard output as -o says. That there is nothing in
-// a table is for people, and not for a pipe to count as a line.
-func (a *app) print(result printer.Result) error {
-	if !a.globals.format.Machine() && result.Text == nil {
-		if table := result.Table(); len(table.Rows) == 0 && table.Empty != "" {
-			a.say("%s", table.Empty)
-			return nil
-		}
-	}
-	out := a.io.Out
-	if a.io.OutTTY {
-		out = escape.Writer(out) // a template prints what it finds
-	}
-	return printed(a.globals.format.Print(out, result))
-}
-
-// printed makes a template that does not fit a mistake of the command line.
-func printed(err error) error {
-	var template *printer.TemplateError
-	if !errors.As(err, &template) {
-		return err
-	}
-	return &install.Fault{Code: install.CodeUsage, Err: template, Permanent: true, Next: "look with -o json at what there is, and name that in the template"}
-}
-
-// say writes a line for a person to standard error, unless --quiet.
-func (a *app) say(format string, args ...any) {
-	if !a.globals.Quiet {
-		escape.Fprintf(a.io.Err, format+"\n", args...)
-	}
-}
-
-// warn writes a line for a person to standard error, --quiet or not.
-func (a *app) warn(format string, args ...any) {
-	escape.Fprintf(a.io.Err, "warning: "+format+"\n", args...)
 }

@@ -2,21 +2,12 @@ package cli
 
 import (
 	"net/url"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// mediaListen is where the media server of a run listens: always the same, since
-// a BMC goes on reading at the address that it was told once.
-const mediaListen = ":8880"
-
-// mediaExpire is how long iso serve serves media that nobody asks for, as long as a run does.
-const mediaExpire = 24 * time.Hour
 
 // bootOptions are what the flags say of machines that boot through their BMCs.
 type bootOptions struct {
@@ -36,10 +27,6 @@ func (o *bootOptions) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.MediaURL, "media-url", "", "`URL` that BMCs are told for it (default: derived from the way to them)")
 	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "permit to reboot machines that are on and have not registered")
 	declareBMCProxy(flags, &o.BMCProxy)
-}
-
-func declareBMCProxy(flags *pflag.FlagSet, to *string) {
-	flags.StringVar(to, "bmc-proxy", "", "`URL` of the HTTP proxy through which BMCs are reached")
 }
 
 // check refuses values that mean nothing, and combinations of them.
@@ -86,20 +73,6 @@ func (o *bootOptions) fits(file string, hosts []*spec.Host, detach bool) error {
 	}
 	return nil
 }
-
-func proxyURL(text string) (*url.URL, error) {
-	if text == "" {
-		return nil, nil
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usagef("--bmc-proxy is not an http or https URL")
-	}
-	return u, nil
-}
-
-// mediaKeyFile holds the key of the URLs at which a cluster's images are found.
-func mediaKeyFile(clusterDir string) string { return filepath.Join(clusterDir, "media.key") }
 
 // stillReading are the hosts that end with the media server of a run.
 func stillReading(desired *install.Desired, result install.Result) []string {

@@ -3,16 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
@@ -131,38 +128,4 @@ func adviseRoute(err error) error {
 		return usagef("%w: say with --media-url where BMCs reach this machine", unclear)
 	}
 	return usagef("%w: say which with --media-url", unclear)
-}
-
-// severalArchs says what to do where one base is to be booted by hosts of several CPU
-// architectures.
-func severalArchs(err error) error {
-	var problem *boot.BaseError
-	if errors.As(err, &problem) && problem.Archs > 0 {
-		return usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", problem.Archs)
-	}
-	return err
-}
-
-// lookingOnly is a plane of machines that serves nothing: which image is a
-// cluster's own follows from the key in its folder.
-func (a *app) lookingOnly(clusterDir, proxy string) (*machine.Plane, error) {
-	through, err := proxyURL(proxy)
-	if err != nil {
-		return nil, err
-	}
-	return boot.Watch(mediaKeyFile(clusterDir), through, a.clock)
-}
-
-// accessText is a request for an image as the log has it: without the URL, which
-// nobody else is to know.
-func accessText(a serve.Access) string {
-	host := a.Host
-	if host == "" {
-		host = "nobody's"
-	}
-	text := fmt.Sprintf("media: %s %s %s for %s → %d, %d bytes (%d ms)", a.Method, host, a.Kind, a.Client, a.Status, a.Bytes, a.Took.Milliseconds())
-	if a.Err != nil {
-		text += ": " + a.Err.Error()
-	}
-	return strings.Join(strings.Fields(text), " ")
 }

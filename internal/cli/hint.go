@@ -68,10 +68,8 @@ func (a *app) hint(text string) string {
 // to be typed only the program itself has, under its own name.
 func (a *app) inMediaWords(text string) string {
 	typed := strings.Join(append([]string{""}, a.globals.typed...), " ")
-	for _, s := range agentSteps() {
-		if s.media != "" {
-			text = strings.ReplaceAll(text, programName+typed+" agent "+s.use, mediaName+typed+" "+s.media)
-		}
+	for _, step := range mediaSteps {
+		text = strings.ReplaceAll(text, programName+typed+" agent "+step[0], mediaName+typed+" "+step[1])
 	}
 	return text
 }

@@ -14,6 +14,22 @@ const programName = "oaictl"
 // mediaName is what the units of agent-based media call their client.
 const mediaName = "agent-installer-client"
 
+// mediaSteps are the names of the steps of agent-based media: as commands below agent,
+// and as the units of media call them.
+var mediaSteps = [...][2]string{
+	{"register-cluster", "registerCluster"}, {"register-infraenv", "registerInfraEnv"}, {"configure-hosts", "configure"}, {"import-cluster", "importCluster"},
+}
+
+// mediaStep is what the units of media call a step, "" where they do not have it.
+func mediaStep(use string) string {
+	for _, step := range mediaSteps {
+		if step[0] == use {
+			return step[1]
+		}
+	}
+	return ""
+}
+
 // identity is what the program was called as. The one binary answers to five
 // names: as a plugin of kubectl it speaks to a hub unless told otherwise, as
 // kubectl's completion helper it completes, as a plugin of clusterctl it is the
@@ -67,4 +83,28 @@ func (id identity) inOwnWords(command *cobra.Command) {
 	for _, sub := range command.Commands() {
 		id.inOwnWords(sub)
 	}
+}
+
+// commandLine is how this command was called, for a shell.
+func (a *app) commandLine() string { return a.commandLineWithout("") }
+
+func (a *app) commandLineWithout(flag string) string {
+	words := []string{a.identity.name}
+	for _, arg := range a.identity.args {
+		if arg != flag {
+			words = append(words, quoted(arg))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a POSIX shell reads it back.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -96,3 +96,12 @@ func (r *endingReader) Read(into []byte) (int, error) {
 		return 0, context.Cause(r.ctx)
 	}
 }
+
+// stopped is the end of something that plays until it is stopped: by whom, if
+// by a signal, with nothing that would have to be taken up again.
+func stopped(ctx context.Context, op string, err error) error {
+	if by := interruptOf(ctx); by != nil {
+		return &install.Fault{Code: by.Code, Op: op, Err: by}
+	}
+	return err
+}

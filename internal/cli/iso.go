@@ -155,8 +155,6 @@ func (o *imageOptions) openSource(ctx context.Context, source fetch.Source) (*li
 	return &liveImage{base, file}, nil
 }
 
-func isURL(location string) bool { return strings.Contains(location, "://") }
-
 // named calls what came from a URL by it, and not by its place in the cache, in what is
 // wrong with it.
 func named(location, path string, err error) error {
@@ -209,11 +207,6 @@ func contentFault(err error) error {
 		return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
 	}
 	return err
-}
-
-// verbOf is a command as messages name it, which begin with the program's name.
-func verbOf(command *cobra.Command) string {
-	return strings.TrimPrefix(command.CommandPath(), command.Root().DisplayName()+" ")
 }
 
 // oneImage takes the single argument of a verb on an image.

@@ -9,30 +9,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
-
-// checkSource refuses an image's location, or a digest, that can be none.
-func checkSource(location, digest string) error {
-	if err := (fetch.Source{Location: location, SHA256: digest}).Check(); err != nil {
-		return &usageError{err}
-	}
-	return nil
-}
-
-// checkListen refuses what is no address to listen on, so that it is not taken for
-// one that is in use.
-func checkListen(flag, address string) error {
-	_, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port) //nolint:noctx // a number, or a name of /etc/services
-	}
-	if err != nil {
-		return usagef("%s %q is not [HOST]:PORT, such as :8880 or 192.0.2.1:8880", flag, address)
-	}
-	return nil
-}
 
 func checkHostname(name string) error {
 	if name != "" && iso.CheckHostname(name) != nil {

@@ -82,7 +82,7 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	if err := checkListen("--listen", o.Listen); err != nil {
 		return err
 	}
-	certificate, err := o.certificate()
+	certificate, err := loadCertificate(o.Cert, o.Key)
 	if err != nil {
 		return err
 	}
@@ -113,20 +113,6 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 		}
 	}
 	return o.serve(ctx, cluster, key, certificate, listener)
-}
-
-func (o *isoServeOptions) certificate() (*tls.Certificate, error) {
-	if (o.Cert == "") != (o.Key == "") {
-		return nil, usagef("--tls-cert and --tls-key go together")
-	}
-	if o.Cert == "" {
-		return nil, nil
-	}
-	if err := (&serveOptions{Cert: o.Cert, Key: o.Key}).checkTLS(); err != nil {
-		return nil, err
-	}
-	certificate, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-	return &certificate, err
 }
 
 // derivedURL is where machines reach a listener: at its address, or, where it
@@ -346,3 +332,6 @@ func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
 	}
 	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
 }
+
+// mediaExpire is how long iso serve serves media that nobody asks for, as long as a run does.
+const mediaExpire = 24 * time.Hour

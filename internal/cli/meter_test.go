@@ -3,9 +3,11 @@ package cli
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 func TestMeter(t *testing.T) {
@@ -23,18 +25,19 @@ func TestMeter(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var problems strings.Builder
-			time0 := &frozen{now: noon()}
-			a := &app{io: streams.Streams{Err: &problems, ErrTTY: test.terminal}, env: streams.Env{}, clock: time0, globals: test.globals}
-			m := a.meter("writing x")
-			m.show(0, 4000) // within the first second nothing is said
-			_ = time0.Sleep(t.Context(), time.Second)
-			m.show(1000, 4000)
-			_ = time0.Sleep(t.Context(), time.Second)
-			m.show(2000, 4000)
-			m.show(2001, 4000)
-			_ = time0.Sleep(t.Context(), 5*time.Second)
-			m.show(3000, 4000)
-			m.end()
+			synctest.Test(t, func(t *testing.T) {
+				a := &app{io: streams.Streams{Err: &problems, ErrTTY: test.terminal}, env: streams.Env{}, clock: clock.Real(), globals: test.globals}
+				m := a.meter("writing x")
+				m.show(0, 4000) // within the first second nothing is said
+				time.Sleep(time.Second)
+				m.show(1000, 4000)
+				time.Sleep(time.Second)
+				m.show(2000, 4000)
+				m.show(2001, 4000)
+				time.Sleep(5 * time.Second)
+				m.show(3000, 4000)
+				m.end()
+			})
 			if got := problems.String(); got != test.want && (test.name != "json" || !strings.Contains(got, test.want)) {
 				t.Errorf("%q, not %q", got, test.want)
 			}

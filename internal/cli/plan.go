@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -37,7 +36,7 @@ type planOptions struct {
 	foreign       foreign
 }
 
-func (a *app) planCommand(run func(context.Context, *planOptions) error) *cobra.Command {
+func (a *app) planCommand() *cobra.Command {
 	o := &planOptions{app: a}
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
@@ -55,9 +54,6 @@ is something to do.`,
 			}
 			if err := (&bootOptions{BMCProxy: o.BMCProxy, MediaURL: o.MediaURL}).check(false); err != nil {
 				return err
-			}
-			if run != nil {
-				return run(command.Context(), o)
 			}
 			return o.run(command.Context())
 		},
@@ -230,17 +226,6 @@ func stepText(s install.Step) string {
 	return escape.Sprintf("  · %s\n", s.Message)
 }
 
-// section writes a heading and the things below it, nothing for none.
-func section[T any](text *strings.Builder, heading string, things []T, write func(T) string) {
-	if len(things) == 0 {
-		return
-	}
-	fmt.Fprintf(text, "\n%s:\n", heading)
-	for _, thing := range things {
-		text.WriteString(write(thing))
-	}
-}
-
 // actionText is an action and the fields that it changes. What is set for the
 // first time has a plus, what changes a tilde, what is cleared a minus.
 func actionText(a install.Action, wide bool) string {
@@ -284,16 +269,6 @@ func actionText(a install.Action, wide bool) string {
 	return text.String()
 }
 
-// shortened keeps a value on a line; -o wide shows all of it.
-func shortened(value string, wide bool) string {
-	const longest = 60
-	value = strings.Join(strings.Fields(value), " ")
-	if runes := []rune(value); !wide && len(runes) > longest {
-		return string(runes[:longest-1]) + "…"
-	}
-	return value
-}
-
 func wipeText(w install.Wipe) string {
 	what := "formatted"
 	if w.Install {
@@ -301,9 +276,6 @@ func wipeText(w install.Wipe) string {
 	}
 	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, sizeText(w.Size), what)
 }
-
-// sizeText is a size as disks are sold.
-func sizeText(bytes int64) string { return bytesize.Text(bytes) }
 
 // blockerText is a blocker, where it comes from in the file, and what to do.
 func blockerText(c *spec.Cluster, b install.Blocker) string {

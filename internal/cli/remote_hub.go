@@ -31,6 +31,17 @@ type leftFinder interface {
 	ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error)
 }
 
+// poolReturner gives the machines of a cluster back to a pool. Only a hub boots nodes into
+// the discovery image.
+type poolReturner interface {
+	ReturnCluster(ctx context.Context, clusterID string) error
+}
+
+// nodeTaker takes nodes out of clusters. Only a hub speaks to those that it installed.
+type nodeTaker interface {
+	RemoveHost(ctx context.Context, infraEnvID, hostID string) error
+}
+
 // Events is a page of the service's event log.
 func (h hubRemote) Events(ctx context.Context, filter rest.EventFilter, offset int) (rest.EventPage, error) {
 	if filter.HostID != "" && filter.InfraEnvID == "" {

@@ -70,11 +70,11 @@ func (a *app) commands() []*cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(nil), a.agentCommand(), a.planCommand(nil), a.waitCommand(nil)}},
+		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(), a.agentCommand(), a.planCommand(), a.waitCommand()}},
 		{groupLook, []*cobra.Command{a.whyCommand(), a.getCommand(), a.describeCommand(), a.logsCommand(), a.downloadCommand()}},
 		{groupChange, []*cobra.Command{a.cancelCommand(), a.resetCommand(), a.deleteCommand()}},
 		{groupOffline, []*cobra.Command{
-			a.validateCommand(nil), a.renderCommand(), a.convertCommand(), a.schemaCommand(), a.explainCommand(nil), a.isoCommand(), a.simulatorCommand(), a.versionCommand(), a.completionCommand(),
+			a.validateCommand(), a.renderCommand(), a.convertCommand(), a.schemaCommand(), a.explainCommand(), a.isoCommand(), a.simulatorCommand(), a.versionCommand(), a.completionCommand(),
 		}},
 	}
 	var all []*cobra.Command
@@ -85,11 +85,4 @@ func (a *app) commands() []*cobra.Command {
 		}
 	}
 	return all
-}
-
-// group is a command that only holds others.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: unknownSubcommand}
-	command.AddCommand(commands...)
-	return command
 }

@@ -2,15 +2,15 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -161,29 +161,6 @@ func notWritten(path string, err error) error {
 	}
 }
 
-// saved prints what was downloaded: the files, one a line.
-func (a *app) saved(files []document.Download) error {
-	kept := files[:0:0]
-	names := make([]string, 0, len(files))
-	for _, file := range files {
-		if file.File != "" { // not on standard output
-			kept = append(kept, file)
-			names = append(names, file.File)
-		}
-	}
-	if len(files) > 0 && len(kept) == 0 {
-		return nil
-	}
-	return a.print(printer.Result{Data: document.List(kept), Names: names, Text: func(w io.Writer) error {
-		for _, file := range kept {
-			if _, err := fmt.Fprintln(w, file.File); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-}
-
 // takesFiles is the fault that nothing can be written to a folder.
 func takesFiles(dir string) error {
 	probe, err := os.CreateTemp(dir, ".oaictl.*")
@@ -202,4 +179,19 @@ func folder(parts ...string) (string, error) {
 		return "", notWritten(dir, err)
 	}
 	return dir, nil
+}
+
+// fileName makes a name that a service gave into the name of one file: it must
+// not lead out of its folder.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if escape.Needed(string(r)) || strings.ContainsRune(`/\:`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if strings.Trim(name, ".") == "" {
+		return "_" + name
+	}
+	return name
 }

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -43,3 +46,24 @@ func startSimulator(ctx context.Context, s simulation) (simulated, error) {
 	}
 	return simulated{running.URL(), running.BMCProxy(), running.Close}, nil
 }
+
+func loadScenario(path string) (*scenario.Scenario, error) {
+	if path == "" {
+		return nil, nil
+	}
+	trouble, err := scenario.Load(path)
+	if err != nil {
+		if cause, is := errors.AsType[*fs.PathError](err); is {
+			err = cause.Err
+		}
+		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: scenarioError{err}}
+	}
+	return trouble, nil
+}
+
+// scenarioError is what is wrong with a scenario, a line for each mistake.
+type scenarioError struct{ error }
+
+func (scenarioError) lines() {}
+
+func (e scenarioError) Unwrap() error { return e.error }

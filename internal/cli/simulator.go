@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -48,27 +46,6 @@ func (o *simulatorOptions) trouble() (*scenario.Scenario, error) {
 	}
 	return loadScenario(o.Scenario)
 }
-
-func loadScenario(path string) (*scenario.Scenario, error) {
-	if path == "" {
-		return nil, nil
-	}
-	trouble, err := scenario.Load(path)
-	if err != nil {
-		if cause, is := errors.AsType[*fs.PathError](err); is {
-			err = cause.Err
-		}
-		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: scenarioError{err}}
-	}
-	return trouble, nil
-}
-
-// scenarioError is what is wrong with a scenario, a line for each mistake.
-type scenarioError struct{ error }
-
-func (scenarioError) lines() {}
-
-func (e scenarioError) Unwrap() error { return e.error }
 
 // note tells what happens, to whoever asked with -v.
 func (o *simulatorOptions) note(format string, args ...any) {
@@ -131,7 +108,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.checkTLS(); err != nil {
+	if _, err := loadCertificate(o.Cert, o.Key); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", o.Listen)
@@ -154,35 +131,6 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	fmt.Fprintln(o.io.Out, address)
 	return o.serve(ctx, listener, service)
-}
-
-// checkTLS reads the certificate and its key before anybody is told that the
-// service can be reached.
-func (o *serveOptions) checkTLS() error {
-	if o.Cert == "" {
-		return nil
-	}
-	_, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-	if err == nil {
-		return nil
-	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = fmt.Errorf("%s: %w", cause.Path, cause.Err)
-	}
-	return &install.Fault{
-		Code: install.CodeUsage, Op: "use --tls-cert and --tls-key", Permanent: true, Err: err,
-		Next: "give --tls-cert a file with a certificate (PEM), and --tls-key one with its key",
-	}
-}
-
-// stopped is the end of something that plays until it is stopped: by whom, if
-// by a signal, with nothing that would have to be taken up again.
-func stopped(ctx context.Context, op string, err error) error {
-	if by := interruptOf(ctx); by != nil {
-		return &install.Fault{Code: by.Code, Op: op, Err: by}
-	}
-	return err
 }
 
 // serve answers until ctx ends, which is how it is meant to end.

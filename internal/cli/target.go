@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -271,4 +272,11 @@ func pickHost(hosts []install.Host, name string) (install.Host, error) {
 	fault.Err = fmt.Errorf("there are several: %s", strings.Join(ids, ", "))
 	fault.Next = "use the id, or name the cluster with --cluster"
 	return install.Host{}, fault
+}
+
+// byName sorts hosts by their names, those of a cluster side by side.
+func byName(items []document.Host) {
+	slices.SortFunc(items, func(a, b document.Host) int {
+		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
 }

@@ -37,7 +37,7 @@ type problem struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-func (a *app) validateCommand(run func(context.Context, *validateOptions) error) *cobra.Command {
+func (a *app) validateCommand() *cobra.Command {
 	o := &validateOptions{app: a}
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
@@ -52,9 +52,6 @@ place in the file. Nothing is sent or written.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if o.File == "" {
 				return usagef("validate needs -f FILE")
-			}
-			if run != nil {
-				return run(command.Context(), o)
 			}
 			return o.run(command.Context())
 		},
@@ -97,12 +94,4 @@ func (o *validateOptions) run(ctx context.Context) error {
 		return &install.Fault{Code: install.CodeInput, Op: "validate", On: o.File, Err: fmt.Errorf("%s found", counted(len(doc.Problems), "problem"))}
 	}
 	return nil
-}
-
-// counted is a number of things in words: 1 host, 2 hosts.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -26,7 +26,7 @@ type waitOptions struct {
 	text  string // "to be installed", "to have 3 hosts"
 }
 
-func (a *app) waitCommand(run func(context.Context, *waitOptions) error) *cobra.Command {
+func (a *app) waitCommand() *cobra.Command {
 	o := &waitOptions{app: a}
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
@@ -45,9 +45,6 @@ create cluster.`,
 			var err error
 			if o.until, o.text, err = parseCondition(o.For); err != nil {
 				return err
-			}
-			if run != nil {
-				return run(command.Context(), o)
 			}
 			return o.run(command.Context())
 		},

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/spelling"
 )
 
 // unknownSubcommand answers a group that was called without one of its
@@ -252,4 +254,28 @@ func looksLikeFile(name string) bool {
 		return true
 	}
 	return false
+}
+
+// verbOf is a command as messages name it, which begin with the program's name.
+func verbOf(command *cobra.Command) string {
+	return strings.TrimPrefix(command.CommandPath(), command.Root().DisplayName()+" ")
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: unknownSubcommand}
+	command.AddCommand(commands...)
+	return command
+}
+
+// closest is the candidate that was most likely meant by text: at most a third
+// of its letters away. It is "" if none is near.
+func closest(text string, candidates []string) string {
+	best, at := "", max(1, len(text)/3)+1
+	for _, candidate := range candidates {
+		if d := spelling.Distance(text, candidate); d < at {
+			best, at = candidate, d
+		}
+	}
+	return best
 }
