@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -16,8 +17,8 @@ type addNodeOptions struct {
 }
 
 // addNodeCommand is `add-node`.
-func (a *app) addNodeCommand() *cobra.Command {
-	o := &addNodeOptions{runOptions: runOptions{app: a}}
+func addNodeCommand(a *base.App) *cobra.Command {
+	o := &addNodeOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:     "add-node -f FILE",
 		Aliases: []string{"add-nodes"},
@@ -41,7 +42,7 @@ node, the cluster knows: its certificate requests may have to be approved there.
 		Example: `  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com
   oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --dry-run
   oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --detach`,
-		Args: noArguments,
+		Args: base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check("add-node"); err != nil {
@@ -56,17 +57,17 @@ node, the cluster knows: its certificate requests may have to be approved there.
 }
 
 func (o *addNodeOptions) run(ctx context.Context) error {
-	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
+	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
 	}
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 	}}
-	o.say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
-	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
-		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
-		o.clusterClock = o.clock
+	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (base.Remote, func(), error) {
+		service, err := o.DialWith(ctx, base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
+		o.clusterClock = o.Clock
 		return service, func() {}, err
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -17,8 +18,8 @@ import (
 
 // changeOptions are what the verbs that undo something have in common.
 type changeOptions struct {
-	*app
-	target
+	*base.App
+	base.Target
 	Yes      bool
 	Orphan   bool
 	ejecting ejectOptions
@@ -29,10 +30,10 @@ type changeOptions struct {
 // read takes the target from the arguments, and refuses what a flag says before
 // anything is done.
 func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...string) error {
-	if _, err := proxyURL(o.ejecting.BMCProxy); err != nil {
+	if _, err := base.ProxyURL(o.ejecting.BMCProxy); err != nil {
 		return err
 	}
-	return o.target.read(command, given, kinds...)
+	return o.Target.Read(command, given, kinds...)
 }
 
 // confirm asks a person, and refuses where there is none to ask.
@@ -40,16 +41,16 @@ func (o *changeOptions) confirm(question string) error {
 	if o.Yes {
 		return nil
 	}
-	if !o.io.InTTY || !o.io.ErrTTY {
+	if !o.IO.InTTY || !o.IO.ErrTTY {
 		return &install.Fault{
 			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
-			Next: o.commandLine() + " --yes",
+			Next: o.CommandLine() + " --yes",
 		}
 	}
-	escape.Fprintf(o.io.Err, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(o.io.In).ReadString('\n')
+	escape.Fprintf(o.IO.Err, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(o.IO.In).ReadString('\n')
 	if err != nil {
-		fmt.Fprintln(o.io.Err)
+		fmt.Fprintln(o.IO.Err)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)
@@ -58,17 +59,17 @@ func (o *changeOptions) confirm(question string) error {
 	case "y", "yes":
 		return nil
 	}
-	return &install.Fault{Code: install.CodeFailure, Err: errNotConfirmed}
+	return &install.Fault{Code: install.CodeFailure, Err: base.ErrNotConfirmed}
 }
 
 func (o *changeOptions) flags(command *cobra.Command) {
-	o.declare(command.Flags())
+	o.Declare(command.Flags())
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
 	o.ejecting.declare(command.Flags())
 }
 
-func (a *app) cancelCommand() *cobra.Command {
-	o := &changeOptions{app: a}
+func cancelCommand(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:   "cancel [cluster] NAME|ID|-f FILE",
 		Short: "Stop an install; the machines stay as they are",
@@ -94,39 +95,39 @@ it. Any other cluster is cancelled, and needs a reset.`,
 }
 
 func (o *changeOptions) cancel(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	if o.globals.Backend == backendHub {
-		return service.CancelInstall(ctx, seen.ref.ID) // says why not, and nobody is asked before
+	if o.Globals.Backend == base.BackendHub {
+		return service.CancelInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
 	}
-	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
+	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.Name(), seen.Ref.ID)); err != nil {
 		return err
 	}
-	if err := service.CancelInstall(ctx, seen.ref.ID); err != nil {
+	if err := service.CancelInstall(ctx, seen.Ref.ID); err != nil {
 		return o.ejectIfIdle(ctx, seen, cancelRefused(err, seen))
 	}
 	_, ejected := o.eject(ctx, seen)
-	o.say("Next: %s", o.hint(o.afterCancel(ctx, service, seen)))
-	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"}), ejected)
+	o.Say("Next: %s", o.Hint(o.afterCancel(ctx, service, seen)))
+	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "cancelled"}), ejected)
 }
 
 // afterCancel is what can be done with a cluster whose install was cancelled: one
 // that was still being prepared is ready again, and there is nothing to reset.
-func (o *changeOptions) afterCancel(ctx context.Context, service remote, seen *observation) string {
-	if now, err := service.ClusterByNameOrID(ctx, seen.ref.ID); err == nil && phaseOf(now.Status) == beforeInstall {
-		return seen.goOnOrGiveUp()
+func (o *changeOptions) afterCancel(ctx context.Context, service base.Remote, seen *base.Observation) string {
+	if now, err := service.ClusterByNameOrID(ctx, seen.Ref.ID); err == nil && phaseOf(now.Status) == beforeInstall {
+		return goOnOrGiveUp(seen)
 	}
-	return "oaictl reset " + seen.ref.Name
+	return "oaictl reset " + seen.Ref.Name
 }
 
-func (a *app) resetCommand() *cobra.Command {
-	o := &changeOptions{app: a}
+func resetCommand(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:   "reset [cluster] NAME|ID|-f FILE",
 		Short: "Take a failed or cancelled install back to its beginning",
@@ -148,24 +149,24 @@ anew.`,
 }
 
 func (o *changeOptions) reset(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	if o.globals.Backend == backendHub {
-		return service.ResetInstall(ctx, seen.ref.ID) // says why not, and nobody is asked before
+	if o.Globals.Backend == base.BackendHub {
+		return service.ResetInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
 	}
-	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
+	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.Name(), seen.Ref.ID)); err != nil {
 		return err
 	}
-	if err := service.ResetInstall(ctx, seen.ref.ID); err != nil {
+	if err := service.ResetInstall(ctx, seen.Ref.ID); err != nil {
 		return o.ejectIfIdle(ctx, seen, resetRefused(err, seen))
 	}
 	_, ejected := o.eject(ctx, seen)
-	o.say("Next: %s", o.hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))
-	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "reset"}), ejected)
+	o.Say("Next: %s", o.Hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))
+	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "reset"}), ejected)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/escape"
 )
 
@@ -24,9 +26,9 @@ type candidate struct {
 
 // naming lists what there is of one kind. What it could read before it failed
 // is better than nothing.
-type naming func(context.Context, remote) []candidate
+type naming func(context.Context, base.Remote) []candidate
 
-func clusterNames(ctx context.Context, service remote) []candidate {
+func clusterNames(ctx context.Context, service base.Remote) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	all := make([]candidate, 0, len(clusters))
 	for _, c := range clusters {
@@ -37,7 +39,7 @@ func clusterNames(ctx context.Context, service remote) []candidate {
 
 // namespaceNames are the namespaces that clusters stand in: few may list all that a
 // hub has, and fewer still want the others.
-func namespaceNames(ctx context.Context, service remote) []candidate {
+func namespaceNames(ctx context.Context, service base.Remote) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -50,12 +52,12 @@ func namespaceNames(ctx context.Context, service remote) []candidate {
 
 // contextNames completes the contexts of the kubeconfig, which nobody has to be
 // asked for.
-func (a *app) contextNames() cobra.CompletionFunc {
+func contextNames(a *base.App) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if err := a.prepare(command); err != nil {
+		if err := a.Prepare(command); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return beginning(a.globals.kube.contexts(), begun), cobra.ShellCompDirectiveNoFileComp
+		return beginning(a.Globals.Kube.Contexts(), begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -64,19 +66,19 @@ func formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, c
 	if command.Name() != "convert" {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return beginning(formatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
+	return beginning(file.FormatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
 // inAnyNamespace completes the value of --namespace, whatever it is set to.
-func (a *app) inAnyNamespace() cobra.CompletionFunc {
+func inAnyNamespace(a *base.App) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		a.globals.AllNamespaces = true
-		return a.offer(command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
+		a.Globals.AllNamespaces = true
+		return offer(a, command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // foreignClusters are those that --adopt takes, by their ids alone.
-func foreignClusters(ctx context.Context, service remote) []candidate {
+func foreignClusters(ctx context.Context, service base.Remote) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -87,7 +89,7 @@ func foreignClusters(ctx context.Context, service remote) []candidate {
 	return all
 }
 
-func infraEnvNames(ctx context.Context, service remote) []candidate {
+func infraEnvNames(ctx context.Context, service base.Remote) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	all := make([]candidate, 0, len(infraEnvs))
 	for _, e := range infraEnvs {
@@ -96,7 +98,7 @@ func infraEnvNames(ctx context.Context, service remote) []candidate {
 	return all
 }
 
-func hostNames(ctx context.Context, service remote) []candidate {
+func hostNames(ctx context.Context, service base.Remote) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	var all []candidate
 	for _, env := range infraEnvs {
@@ -112,23 +114,23 @@ func hostNames(ctx context.Context, service remote) []candidate {
 }
 
 // argument completes the one name that a command takes, unless -f stands for it.
-func (a *app) argument(list naming) cobra.CompletionFunc {
+func argument(a *base.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 || command.Flags().Changed("file") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.offer(command, list, begun), cobra.ShellCompDirectiveNoFileComp
+		return offer(a, command, list, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // kindAndArgument completes [KIND] NAME, where the first kind may be left out.
-func (a *app) kindAndArgument(kinds ...string) cobra.CompletionFunc {
+func kindAndArgument(a *base.App, kinds ...string) cobra.CompletionFunc {
 	lists := map[string]naming{"cluster": clusterNames, "host": hostNames}
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(given) == 1 && slices.Contains(kinds, kindOf(given[0])) {
-			return a.argument(lists[kindOf(given[0])])(command, nil, begun)
+		if len(given) == 1 && slices.Contains(kinds, base.KindOf(given[0])) {
+			return argument(a, lists[base.KindOf(given[0])])(command, nil, begun)
 		}
-		names, directive := a.argument(lists[kinds[0]])(command, given, begun)
+		names, directive := argument(a, lists[kinds[0]])(command, given, begun)
 		if len(given) == 0 {
 			names = append(names, beginning(kinds, begun)...)
 		}
@@ -137,25 +139,25 @@ func (a *app) kindAndArgument(kinds ...string) cobra.CompletionFunc {
 }
 
 // flagValue completes the value of a flag that names something.
-func (a *app) flagValue(list naming) cobra.CompletionFunc {
+func flagValue(a *base.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return a.offer(command, list, begun), cobra.ShellCompDirectiveNoFileComp
+		return offer(a, command, list, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // offer asks the service what there is and offers what begins so. A TAB is no
 // command: whatever fails, it is silent and offers nothing.
-func (a *app) offer(command *cobra.Command, list naming, begun string) []string {
-	if err := a.prepare(command); err != nil {
+func offer(a *base.App, command *cobra.Command, list naming, begun string) []string {
+	if err := a.Prepare(command); err != nil {
 		return nil
 	}
-	to := line{connection: a.globals.connection, clock: a.clock}
-	if a.globals.suits(to.Backend) != nil || to.Backend == backendREST && to.ServiceURL == "" {
+	to := base.ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock}
+	if a.Globals.CheckFlags(to.Backend) != nil || to.Backend == base.BackendREST && to.ServiceURL == "" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(command.Context(), namesWithin)
 	defer stop()
-	service, err := a.reach(ctx, to)
+	service, err := a.Reach(ctx, to)
 	if err != nil {
 		return nil
 	}

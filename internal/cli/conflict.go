@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -42,59 +43,59 @@ type advice struct{ why, next string }
 // 409, into the state that the cluster is in and what suits it. Errors of other
 // kinds, and phases that there is no advice for, stay as they are, save for the
 // cluster's name.
-func outOfTurn(err error, op string, seen *observation, by map[phase]advice) error {
+func outOfTurn(err error, op string, seen *base.Observation, by map[phase]advice) error {
 	var fault *install.Fault
 	if !errors.As(err, &fault) || fault.Status != http.StatusConflict {
 		return err
 	}
 	out := *fault
-	out.Op, out.On, out.Next = op, seen.name(), "oaictl describe cluster "+seen.ref.Name
-	if a, found := by[phaseOf(seen.ref.Status)]; found {
-		out.Err, out.Next = fmt.Errorf("%s (the service calls it %s)", a.why, seen.ref.Status), a.next
+	out.Op, out.On, out.Next = op, seen.Name(), "oaictl describe cluster "+seen.Ref.Name
+	if a, found := by[phaseOf(seen.Ref.Status)]; found {
+		out.Err, out.Next = fmt.Errorf("%s (the service calls it %s)", a.why, seen.Ref.Status), a.next
 	} else {
-		out.Err = fmt.Errorf("it is %s: %w", seen.ref.Status, fault.Err)
+		out.Err = fmt.Errorf("it is %s: %w", seen.Ref.Status, fault.Err)
 	}
 	return &out
 }
 
 // goOnOrGiveUp is what can be done with a cluster whose install has not begun.
-func (s *observation) goOnOrGiveUp() string {
-	return "to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster " + s.ref.Name
+func goOnOrGiveUp(s *base.Observation) string {
+	return "to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster " + s.Ref.Name
 }
 
-func cancelRefused(err error, seen *observation) error {
+func cancelRefused(err error, seen *base.Observation) error {
 	return outOfTurn(err, "cancel the install of", seen, map[phase]advice{
-		beforeInstall: {"its install has not begun, so there is nothing to cancel", seen.goOnOrGiveUp()},
-		brokenInstall: {"the install has ended, so there is nothing to cancel", "oaictl reset " + seen.ref.Name},
-		afterInstall:  {"the install is done, so there is nothing to cancel", "oaictl download kubeconfig " + seen.ref.Name},
+		beforeInstall: {"its install has not begun, so there is nothing to cancel", goOnOrGiveUp(seen)},
+		brokenInstall: {"the install has ended, so there is nothing to cancel", "oaictl reset " + seen.Ref.Name},
+		afterInstall:  {"the install is done, so there is nothing to cancel", "oaictl download kubeconfig " + seen.Ref.Name},
 	})
 }
 
-func resetRefused(err error, seen *observation) error {
+func resetRefused(err error, seen *base.Observation) error {
 	return outOfTurn(err, "reset the install of", seen, map[phase]advice{
-		beforeInstall: {"its install has not begun, so there is nothing to reset", seen.goOnOrGiveUp()},
-		duringInstall: {"the install runs", "oaictl cancel " + seen.ref.Name},
-		afterInstall:  {"an installed cluster cannot be reset", "oaictl describe cluster " + seen.ref.Name},
+		beforeInstall: {"its install has not begun, so there is nothing to reset", goOnOrGiveUp(seen)},
+		duringInstall: {"the install runs", "oaictl cancel " + seen.Ref.Name},
+		afterInstall:  {"an installed cluster cannot be reset", "oaictl describe cluster " + seen.Ref.Name},
 	})
 }
 
-func deleteRefused(err error, seen *observation) error {
+func deleteRefused(err error, seen *base.Observation) error {
 	return outOfTurn(err, "delete cluster", seen, map[phase]advice{
-		duringInstall: {"the service keeps a cluster while it is being installed", "oaictl cancel " + seen.ref.Name},
+		duringInstall: {"the service keeps a cluster while it is being installed", "oaictl cancel " + seen.Ref.Name},
 	})
 }
 
 // notThereYet is for the files that an install makes.
-func notThereYet(err error, file string, seen *observation) error {
-	wait := "oaictl wait cluster " + seen.ref.Name + " --for installed"
+func notThereYet(err error, file string, seen *base.Observation) error {
+	wait := "oaictl wait cluster " + seen.Ref.Name + " --for installed"
 	during := wait
 	if file == "kubeconfig" {
-		during += ", or take the one without the ingress certificate: oaictl download kubeconfig " + seen.ref.Name + " --no-ingress"
+		during += ", or take the one without the ingress certificate: oaictl download kubeconfig " + seen.Ref.Name + " --no-ingress"
 	}
 	return outOfTurn(err, "download "+file+" of", seen, map[phase]advice{
 		beforeInstall: {"the install, which makes it, has not begun", wait},
 		duringInstall: {"the install has not made it yet", during},
-		brokenInstall: {"the install ended before it was made", "oaictl why " + seen.ref.Name},
+		brokenInstall: {"the install ended before it was made", "oaictl why " + seen.Ref.Name},
 	})
 }
 

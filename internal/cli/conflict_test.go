@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -29,7 +30,7 @@ func TestOutOfTurnByState(t *testing.T) {
 	conflict := &install.Fault{Code: install.CodeFailure, Op: "x cluster", On: "c1", Status: 409, Err: errors.New("no condition found (409)")}
 	for _, tt := range []struct {
 		status string
-		refuse func(error, *observation) error
+		refuse func(error, *base.Observation) error
 		says   string
 		next   string
 	}{
@@ -38,10 +39,10 @@ func TestOutOfTurnByState(t *testing.T) {
 		{"installed", resetRefused, "an installed cluster cannot be reset", "oaictl describe cluster lab"},
 		{"finalizing", deleteRefused, "while it is being installed (the service calls it finalizing)", "oaictl cancel lab"},
 		{"strange", cancelRefused, "it is strange: no condition found (409)", "oaictl describe cluster lab"},
-		{"installing", func(err error, s *observation) error { return notThereYet(err, "kubeconfig", s) }, "has not made it yet", "--no-ingress"},
-		{"cancelled", func(err error, s *observation) error { return notThereYet(err, "kubeconfig", s) }, "ended before it was made", "oaictl why lab"},
+		{"installing", func(err error, s *base.Observation) error { return notThereYet(err, "kubeconfig", s) }, "has not made it yet", "--no-ingress"},
+		{"cancelled", func(err error, s *base.Observation) error { return notThereYet(err, "kubeconfig", s) }, "ended before it was made", "oaictl why lab"},
 	} {
-		seen := &observation{ref: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: tt.status}}
+		seen := &base.Observation{Ref: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: tt.status}}
 		err := tt.refuse(conflict, seen)
 		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(install.NextOf(err), tt.next) || strings.Contains(err.Error(), "c1") {
 			t.Errorf("%s: %v\nnext %s", tt.status, err, install.NextOf(err))

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/iso"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -21,13 +23,13 @@ type createOptions struct {
 	ResendSecrets bool
 }
 
-func (a *app) createCommand() *cobra.Command {
-	return group("create", "Create a cluster, or the images that its machines boot", a.createClusterCommand(), a.createImagesCommand())
+func createCommand(a *base.App) *cobra.Command {
+	return base.Group("create", "Create a cluster, or the images that its machines boot", createClusterCommand(a), iso.NewCreateImages(a))
 }
 
 // createClusterCommand is `create cluster`.
-func (a *app) createClusterCommand() *cobra.Command {
-	o := &createOptions{runOptions: runOptions{app: a}}
+func createClusterCommand(a *base.App) *cobra.Command {
+	o := &createOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:     "cluster -f FILE",
 		Aliases: []string{"clusters"},
@@ -45,7 +47,7 @@ fast as in life: nothing outside is touched, and nothing is left but the files.`
   oaictl create cluster -f cluster.yaml --backend hub
   oaictl create cluster -f cluster.yaml --simulate
   oaictl create cluster -f cluster.yaml --dry-run --service-url https://assisted.example.com`,
-		Args: noArguments,
+		Args: base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check(command); err != nil {
@@ -57,7 +59,7 @@ fast as in life: nothing outside is touched, and nothing is left but the files.`
 	flags := command.Flags()
 	o.declare(flags)
 	flags.BoolVar(&o.Simulate, "simulate", false, "install on a simulated service and simulated machines")
-	flags.Float64Var(&o.Speed, "speed", simulateSpeed, "`N` times as fast as in life, with --simulate")
+	flags.Float64Var(&o.Speed, "speed", base.SimulateSpeed, "`N` times as fast as in life, with --simulate")
 	flags.Int64Var(&o.Seed, "seed", 1, "`N` that decides chance, with --simulate")
 	flags.StringVar(&o.Scenario, "scenario", "", "`FILE` with trouble to make, with --simulate")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "send the pull secret and BMC passwords again")
@@ -71,65 +73,65 @@ func (o *createOptions) check(command *cobra.Command) error {
 	}
 	switch {
 	case o.Simulate && o.Detach:
-		return usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
+		return base.Usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
 	case o.Simulate && command.Flags().Changed("service-url"):
-		return usagef("--simulate and --service-url exclude each other")
-	case o.Simulate && o.globals.Backend == backendHub:
-		return usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
+		return base.Usagef("--simulate and --service-url exclude each other")
+	case o.Simulate && o.Globals.Backend == base.BackendHub:
+		return base.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
 	case o.Simulate && command.Flags().Changed("bmc-proxy"):
-		return usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
+		return base.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
 	case o.Simulate && o.Speed <= 0:
-		return usagef("--speed has to be above zero")
+		return base.Usagef("--speed has to be above zero")
 	}
 	for _, flag := range []string{"speed", "seed", "scenario"} {
 		if !o.Simulate && command.Flags().Changed(flag) {
-			return usagef("--%s goes with --simulate", flag)
+			return base.Usagef("--%s goes with --simulate", flag)
 		}
 	}
 	return nil
 }
 
 func (o *createOptions) run(ctx context.Context) error {
-	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
+	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
 	}
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning, Run: newRunID(),
 	}}
-	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (base.Remote, func(), error) {
 		return o.service(ctx, cluster, log)
 	})
 }
 
 // service is the one that the flags name, or a simulated one.
-func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (remote, func(), error) {
-	to := line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)}
-	o.clusterClock = o.clock
-	o.globals.vanishes = o.Simulate
+func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (base.Remote, func(), error) {
+	to := base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)}
+	o.clusterClock = o.Clock
+	o.Globals.Simulated = o.Simulate
 	if !o.Simulate {
-		service, err := o.dialWith(ctx, to)
+		service, err := o.DialWith(ctx, to)
 		return service, func() {}, err
 	}
-	trouble, err := loadScenario(o.Scenario)
+	trouble, err := base.LoadScenario(o.Scenario)
 	if err != nil {
 		return nil, nil, err
 	}
 	o.clusterClock = clock.Scaled(o.Speed)
-	running, err := o.simulate(ctx, simulation{clock: o.clusterClock, seed: o.Seed, scenario: trouble, cluster: cluster, log: log.Printf})
+	running, err := o.StartSimulator(ctx, base.Simulation{Clock: o.clusterClock, Seed: o.Seed, Scenario: trouble, Cluster: cluster, Log: log.Printf})
 	if err != nil {
 		return nil, nil, err
 	}
-	o.boot.BMCProxy = running.bmcProxy
+	o.boot.BMCProxy = running.BmcProxy
 	if !o.boot.given("media-listen") {
-		o.boot.MediaListen = simulatedMedia
+		o.boot.MediaListen = base.SimulatedMedia
 	}
-	to.connection = connection{Backend: backendREST, ServiceURL: running.url}
-	to.clock = o.clusterClock
-	service, err := o.dialWith(ctx, to)
+	to.Connection = base.Connection{Backend: base.BackendREST, ServiceURL: running.Url}
+	to.Clock = o.clusterClock
+	service, err := o.DialWith(ctx, to)
 	return service, func() {
-		if err := running.stop(); err != nil {
-			o.warn("the simulator: %v", err)
+		if err := running.Stop(); err != nil {
+			o.Warn("the simulator: %v", err)
 			log.Printf("the simulator: %v", err)
 		}
 	}, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/progress"
@@ -18,30 +19,30 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// progress is how the run is shown, as --progress and --quiet say.
-func (a *app) progress(ctx context.Context, of clock.Clock) progress.Sink {
-	return hintedSink{Sink: a.sink(ctx, of), hint: a.hint}
+// newProgress is how the run is shown, as --progress and --quiet say.
+func newProgress(a *base.App, ctx context.Context, of clock.Clock) progress.Sink {
+	return base.HintedSink{Sink: sink(a, ctx, of), Hint: a.Hint}
 }
 
-func (a *app) sink(ctx context.Context, of clock.Clock) progress.Sink {
-	kind := a.globals.Progress
-	if kind == progressAuto {
-		kind = progressPlain
-		if a.io.Live(a.env) && a.globals.Verbose < 2 {
-			kind = progressTTY
+func sink(a *base.App, ctx context.Context, of clock.Clock) progress.Sink {
+	kind := a.Globals.Progress
+	if kind == base.ProgressAuto {
+		kind = base.ProgressPlain
+		if a.IO.Live(a.Env) && a.Globals.Verbose < 2 {
+			kind = base.ProgressTTY
 		}
 	}
 	switch {
-	case kind == progressJSON:
-		return progress.JSON(a.io.Out)
-	case a.globals.Quiet:
+	case kind == base.ProgressJSON:
+		return progress.JSON(a.IO.Out)
+	case a.Globals.Quiet:
 		return progress.None()
-	case kind == progressTTY:
+	case kind == base.ProgressTTY:
 		return progress.Once(progress.Live(ctx, progress.Screen{
-			W: a.io.Err, Size: a.io.Size, Color: a.io.Color(a.env), Zone: time.Local, Clock: of, Wall: clock.Real(),
+			W: a.IO.Err, Size: a.IO.Size, Color: a.IO.Color(a.Env), Zone: time.Local, Clock: of, Wall: clock.Real(),
 		}))
 	default:
-		return progress.Once(progress.Plain(a.io.Err, time.Local, a.globals.Verbose > 0))
+		return progress.Once(progress.Plain(a.IO.Err, time.Local, a.Globals.Verbose > 0))
 	}
 }
 
@@ -50,8 +51,8 @@ func (a *app) sink(ctx context.Context, of clock.Clock) progress.Sink {
 func (o *runOptions) report(result install.Result, log string, desired *install.Desired, boot *handsFree, failed error) error {
 	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
-	if o.globals.Progress != progressJSON && (result.Observed != nil || o.globals.format.Machine()) {
-		if err := o.print(resultOf(doc)); err != nil {
+	if o.Globals.Progress != base.ProgressJSON && (result.Observed != nil || o.Globals.Format.Machine()) {
+		if err := o.Print(resultOf(doc)); err != nil {
 			return errors.Join(failed, err)
 		}
 	}
@@ -60,24 +61,24 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 	}
 	switch {
 	case result.Verdict == install.VerdictInstalled:
-		o.say("%s", escape.Text(installedText(desired, result.Plan)))
+		o.Say("%s", escape.Text(installedText(desired, result.Plan)))
 		if !desired.Options.AddNodes {
 			o.sayWays(cluster, result.Observed, doc)
 		}
 		for _, missing := range result.Plan.Missing {
-			o.say("%s has not come; it was not required.", missing)
+			o.Say("%s has not come; it was not required.", missing)
 		}
 		if next := o.placed(result.Plan.Next, cluster); next != "" {
-			o.say("Next: %s", o.hint(next))
+			o.Say("Next: %s", o.Hint(next))
 		}
 	case o.Detach:
 		for _, wait := range result.Plan.Waits {
-			o.say("waiting for %s", wait.For)
+			o.Say("waiting for %s", wait.For)
 		}
 		for _, blocker := range result.Plan.Blockers {
-			o.say("blocked: %s", blocker.Message)
+			o.Say("blocked: %s", blocker.Message)
 		}
-		o.say("Next: %s", escape.Text(o.nextDetached(result, desired, boot)))
+		o.Say("Next: %s", escape.Text(o.nextDetached(result, desired, boot)))
 	}
 	return nil
 }
@@ -94,10 +95,10 @@ func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, 
 		}
 	}
 	var text strings.Builder
-	facts(&text, "  ", []fact{
+	base.Facts(&text, "  ", [][2]string{
 		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login}, {"Took", took},
 	})
-	o.say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
+	o.Say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
 }
 
 // installedText is the good end of a run. What the service cannot see of nodes
@@ -117,11 +118,11 @@ wait for approval in the cluster, two for each node, one after the other.`, stri
 
 func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
 	doc := document.Result{
-		Cluster: cluster.Metadata.Name, State: string(install.ClusterUnknown), ExitCode: int(codeOf(failed)),
+		Cluster: cluster.Metadata.Name, State: string(install.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
 		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
 	}
 	if failed != nil {
-		doc.Message, doc.Next = plainError(failed), install.NextOf(failed)
+		doc.Message, doc.Next = base.PlainError(failed), install.NextOf(failed)
 	}
 	if result.Observed != nil {
 		doc.State = string(install.HostAbsent)
@@ -141,7 +142,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 			doc.Password = filepath.Join(auth, "kubeadmin-password")
 		}
 	}
-	doc.Next = o.hint(o.placed(doc.Next, cluster))
+	doc.Next = o.Hint(o.placed(doc.Next, cluster))
 	return doc
 }
 
@@ -168,8 +169,8 @@ func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
 	switch fault.Code {
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
 		again := *fault
-		again.Next = o.commandLine()
-		if o.globals.vanishes {
+		again.Next = o.CommandLine()
+		if o.Globals.Simulated {
 			again.Next += " (the simulated service ended with this command; it begins anew)"
 		}
 		return &again

@@ -9,17 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func (a *app) deleteCommand() *cobra.Command {
-	return group("delete", "Delete a cluster, an InfraEnv or a host from the service",
-		a.deleteClusterCommand(), a.deleteInfraEnvCommand(), a.deleteHostCommand())
+func deleteCommand(a *base.App) *cobra.Command {
+	return base.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
+		deleteClusterCommand(a), deleteInfraEnvCommand(a), deleteHostCommand(a))
 }
 
-func (a *app) deleteClusterCommand() *cobra.Command {
-	o := &changeOptions{app: a}
+func deleteClusterCommand(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:     "cluster NAME|ID|-f FILE",
 		Aliases: []string{"clusters"},
@@ -52,11 +53,11 @@ being oaictl's, for whoever takes them over.`,
 			}
 			switch {
 			case o.ReturnToPool && o.Orphan:
-				return usagef("--return-to-pool and --orphan exclude each other: one deletes, the other lets go")
-			case o.ReturnToPool && o.globals.Backend != backendHub:
-				return usagef("--return-to-pool goes with --backend %s: a REST service leaves machines as they are", backendHub)
-			case o.Orphan && o.globals.Backend != backendHub:
-				return usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", backendHub)
+				return base.Usagef("--return-to-pool and --orphan exclude each other: one deletes, the other lets go")
+			case o.ReturnToPool && o.Globals.Backend != base.BackendHub:
+				return base.Usagef("--return-to-pool goes with --backend %s: a REST service leaves machines as they are", base.BackendHub)
+			case o.Orphan && o.Globals.Backend != base.BackendHub:
+				return base.Usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", base.BackendHub)
 			case o.Orphan:
 				return o.orphanCluster(command.Context())
 			}
@@ -70,62 +71,62 @@ being oaictl's, for whoever takes them over.`,
 }
 
 func (o *changeOptions) deleteCluster(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
 	// Only an observation says which InfraEnvs are the cluster's own.
 	seen, err := o.lookToDelete(ctx, service)
-	if errors.Is(err, errGone) && o.File != "" {
+	if errors.Is(err, base.ErrGone) && o.File != "" {
 		return o.deleteGone(ctx, service, err)
 	}
 	if err != nil {
 		return err
 	}
 	var ours []install.InfraEnv
-	for _, env := range seen.observed.InfraEnvs {
-		if env.Owned && !seen.refersTo(env) {
+	for _, env := range seen.Observed.InfraEnvs {
+		if env.Owned && !seen.RefersTo(env) {
 			ours = append(ours, env)
 		}
 	}
-	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.name(), seen.ref.ID, seen.ref.Status)
+	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.Name(), seen.Ref.ID, seen.Ref.Status)
 	if len(ours) > 0 {
 		question += " and " + infraEnvList(ours)
 	}
 	if text := o.fateOfNodes(seen); text != "" {
-		o.say("%s", text)
+		o.Say("%s", text)
 	}
 	if err := o.confirm(question + "?"); err != nil {
 		return err
 	}
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
-	installing := phaseOf(seen.ref.Status) == duringInstall
+	installing := phaseOf(seen.Ref.Status) == duringInstall
 	if !installing {
 		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
 			return err
 		}
 	}
-	ctx = o.telling(ctx, seen.ref.ID)
-	if err := o.deleteRecord(ctx, service, seen.ref.ID); err != nil {
+	ctx = o.telling(ctx, seen.Ref.ID)
+	if err := o.deleteRecord(ctx, service, seen.Ref.ID); err != nil {
 		return deleteRefused(err, seen)
 	}
 	var ejected error
 	if installing {
 		_, ejected = o.eject(ctx, seen)
 	}
-	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
-	o.forgetImages(ctx, seen.observed.InfraEnvs)
+	done := []document.Changed{{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "deleted"}}
+	o.ForgetImages(ctx, seen.Observed.InfraEnvs)
 	gone, err := deleteInfraEnvs(ctx, service, ours)
 	if err != nil {
-		_ = o.changed(append(done, gone...)...) // the error says what is left
+		_ = o.Changed(append(done, gone...)...) // the error says what is left
 		return err
 	}
-	return errors.Join(o.changed(append(done, gone...)...), ejected)
+	return errors.Join(o.Changed(append(done, gone...)...), ejected)
 }
 
 // deleteInfraEnvs deletes one after the other and says which are gone.
-func deleteInfraEnvs(ctx context.Context, service remote, list []install.InfraEnv) (gone []document.Changed, err error) {
+func deleteInfraEnvs(ctx context.Context, service base.Remote, list []install.InfraEnv) (gone []document.Changed, err error) {
 	for _, env := range list {
 		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil && !wentAlong(err) {
 			return gone, stillInUse(ctx, service, env, err)
@@ -150,14 +151,14 @@ func infraEnvList(list []install.InfraEnv) string {
 	return "InfraEnv " + strings.Join(names, ", ")
 }
 
-func (a *app) deleteInfraEnvCommand() *cobra.Command {
-	o := &changeOptions{app: a}
+func deleteInfraEnvCommand(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:     "infraenv NAME|ID",
 		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
 		Short:   "Delete an InfraEnv that has no hosts",
 		Example: "  oaictl delete infraenv pool --yes\n  oaictl delete infraenv 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
-		Args:    oneArgument("the NAME or ID of an InfraEnv"),
+		Args:    base.OneArgument("the NAME or ID of an InfraEnv"),
 		RunE: func(command *cobra.Command, given []string) error {
 			o.Name = given[0]
 			return o.deleteInfraEnv(command.Context())
@@ -168,7 +169,7 @@ func (a *app) deleteInfraEnvCommand() *cobra.Command {
 }
 
 func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,13 +183,13 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	if err := service.DeleteInfraEnv(o.withNotes(ctx), env.ID); err != nil {
 		return stillInUse(ctx, service, env, err)
 	}
-	o.forgetImages(ctx, []install.InfraEnv{env})
-	return o.changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+	o.ForgetImages(ctx, []install.InfraEnv{env})
+	return o.Changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 }
 
 // stillInUse names the hosts for which the service kept an InfraEnv; any other
 // error stays as it is.
-func stillInUse(ctx context.Context, service remote, env install.InfraEnv, err error) error {
+func stillInUse(ctx context.Context, service base.Remote, env install.InfraEnv, err error) error {
 	var fault *install.Fault
 	if !errors.As(err, &fault) || fault.Status != http.StatusBadRequest {
 		return err
@@ -204,7 +205,7 @@ func stillInUse(ctx context.Context, service remote, env install.InfraEnv, err e
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: fault.Status, Permanent: true,
-		Err:  fmt.Errorf("it still has %s: %s", counted(len(hosts), "host"), strings.Join(names, ", ")),
+		Err:  fmt.Errorf("it still has %s: %s", base.Counted(len(hosts), "host"), strings.Join(names, ", ")),
 		Next: strings.Join(commands, "; "),
 	}
 }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func (a *app) deleteHostCommand() *cobra.Command {
-	o := &changeOptions{app: a}
+func deleteHostCommand(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:     "host NAME|ID",
 		Aliases: []string{"hosts"},
@@ -25,36 +26,36 @@ plane, too. What stands in its way is named.`,
 		Example: `  oaictl delete host worker-3 --yes
   oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes
   oaictl delete host worker-3 --backend hub --remove-node --yes`,
-		Args: oneArgument("the NAME or ID of a host"),
+		Args: base.OneArgument("the NAME or ID of a host"),
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.target.read(command, given, "host"); err != nil {
+			if err := o.Target.Read(command, given, "host"); err != nil {
 				return err
 			}
-			if o.RemoveNode && o.globals.Backend != backendHub {
-				return usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", backendHub)
+			if o.RemoveNode && o.Globals.Backend != base.BackendHub {
+				return base.Usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", base.BackendHub)
 			}
 			return o.deleteHost(command.Context())
 		},
 	}
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
 	command.Flags().BoolVar(&o.RemoveNode, "remove-node", false, "have a hub take the node out of its cluster, too")
-	o.target.declare(command.Flags())
-	o.declareOfHost(command.Flags())
+	o.Target.Declare(command.Flags())
+	o.DeclareOfHost(command.Flags())
 	return command
 }
 
 func (o *changeOptions) deleteHost(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := o.findHostIn(ctx, service, o.target)
+	host, err := o.FindHostIn(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
 	name := document.OfHost(host, "").Name
 	if text := o.fateOfNode(host, name); text != "" {
-		o.say("%s", text)
+		o.Say("%s", text)
 	}
 	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
 		return err
@@ -62,16 +63,16 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 	if err := o.deleteHostRecord(o.withNotes(ctx), service, host); err != nil {
 		return err
 	}
-	return o.changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
+	return o.Changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
 }
 
-func (o *changeOptions) deleteHostRecord(ctx context.Context, service remote, host install.Host) error {
-	takes, able := service.(nodeTaker)
+func (o *changeOptions) deleteHostRecord(ctx context.Context, service base.Remote, host install.Host) error {
+	takes, able := service.(base.NodeTaker)
 	switch {
 	case !o.RemoveNode:
 		return service.DeleteHost(ctx, host.InfraEnvID, host.ID)
 	case !able:
-		return usagef("--remove-node goes with --backend %s", backendHub)
+		return base.Usagef("--remove-node goes with --backend %s", base.BackendHub)
 	}
 	return takes.RemoveHost(ctx, host.InfraEnvID, host.ID)
 }

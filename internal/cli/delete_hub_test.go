@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
@@ -97,7 +98,7 @@ type leaving struct {
 func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
 	ref, found := l.left[text]
 	if !found {
-		return ref, notFound("find cluster", text, "the hub has none", "oaictl get clusters")
+		return ref, base.NotFound("find cluster", text, "the hub has none", "oaictl get clusters")
 	}
 	return ref, nil
 }

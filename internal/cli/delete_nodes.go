@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // fateOfNodes says what becomes of the machines of a cluster that is deleted.
-func (o *changeOptions) fateOfNodes(seen *observation) string {
-	on := phaseOf(seen.ref.Status)
+func (o *changeOptions) fateOfNodes(seen *base.Observation) string {
+	on := phaseOf(seen.Ref.Status)
 	switch {
 	case o.ReturnToPool:
-		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.name())
+		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.Name())
 	case on == afterInstall:
-		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.name(), o.keeper())
+		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.Name(), o.keeper())
 	case on == duringInstall:
-		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.name())
+		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.Name())
 	}
 	return ""
 }
@@ -36,20 +37,20 @@ func (o *changeOptions) fateOfNode(host install.Host, name string) string {
 
 // keeper is who keeps the records that are deleted.
 func (o *changeOptions) keeper() string {
-	if o.globals.Backend == backendHub {
+	if o.Globals.Backend == base.BackendHub {
 		return "hub"
 	}
 	return "service"
 }
 
 // deleteRecord deletes a cluster, with the fate of its machines that was asked for.
-func (o *changeOptions) deleteRecord(ctx context.Context, service remote, id string) error {
-	returns, able := service.(poolReturner)
+func (o *changeOptions) deleteRecord(ctx context.Context, service base.Remote, id string) error {
+	returns, able := service.(base.PoolReturner)
 	switch {
 	case !o.ReturnToPool:
 		return service.DeleteCluster(ctx, id)
 	case !able:
-		return usagef("--return-to-pool goes with --backend %s", backendHub)
+		return base.Usagef("--return-to-pool goes with --backend %s", base.BackendHub)
 	}
 	return returns.ReturnCluster(ctx, id)
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 )
 
-func (a *app) describeCommand() *cobra.Command {
-	t := &target{}
+func describeCommand(a *base.App) *cobra.Command {
+	t := &base.Target{}
 	command := &cobra.Command{
 		Use:   "describe [cluster|host] NAME|ID|-f FILE",
 		Short: "Show all there is to know of a cluster or a host",
@@ -25,48 +26,48 @@ its hardware, stages and failing checks.`,
   oaictl describe -f cluster.yaml -o yaml
   oaictl describe host cp-0 --cluster lab`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := t.read(command, given, "cluster", "host"); err != nil {
+			if err := t.Read(command, given, "cluster", "host"); err != nil {
 				return err
 			}
 			if t.Kind == "host" {
-				return a.describeHost(command.Context(), *t)
+				return describeHost(a, command.Context(), *t)
 			}
-			return a.describeCluster(command.Context(), *t)
+			return describeCluster(a, command.Context(), *t)
 		},
 	}
-	t.declare(command.Flags())
-	t.declareOfHost(command.Flags())
+	t.Declare(command.Flags())
+	t.DeclareOfHost(command.Flags())
 	return command
 }
 
-func (a *app) describeCluster(ctx context.Context, t target) error {
-	service, err := a.dial(ctx)
+func describeCluster(a *base.App, ctx context.Context, t base.Target) error {
+	service, err := a.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := a.look(ctx, service, t)
+	seen, err := a.ObserveCluster(ctx, service, t)
 	if err != nil {
 		return err
 	}
 	doc := describedCluster(seen)
-	return a.print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func(w io.Writer) error {
-		_, err := io.WriteString(w, a.clusterText(doc))
+	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func(w io.Writer) error {
+		_, err := io.WriteString(w, clusterText(a, doc))
 		return err
 	}})
 }
 
 // describedCluster is the form of a cluster with everything in it.
-func describedCluster(seen *observation) document.Cluster {
-	doc := document.OfCluster(*seen.observed.Cluster)
-	doc.Hosts = len(seen.observed.Hosts)
+func describedCluster(seen *base.Observation) document.Cluster {
+	doc := document.OfCluster(*seen.Observed.Cluster)
+	doc.Hosts = len(seen.Observed.Hosts)
 	detail := &document.ClusterDetail{
-		InfraEnvs: []document.InfraEnv{}, Hosts: seen.hosts(), Operators: document.OfOperators(seen.observed.Cluster.Operators),
-		Validations: document.OfValidations("", seen.observed.Cluster.Validations), Manifests: []string{},
+		InfraEnvs: []document.InfraEnv{}, Hosts: seen.Hosts(), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		Validations: document.OfValidations("", seen.Observed.Cluster.Validations), Manifests: []string{},
 	}
-	for _, env := range seen.observed.InfraEnvs {
+	for _, env := range seen.Observed.InfraEnvs {
 		detail.InfraEnvs = append(detail.InfraEnvs, document.OfInfraEnv(env))
 	}
-	for name := range seen.observed.Cluster.Manifests {
+	for name := range seen.Observed.Cluster.Manifests {
 		detail.Manifests = append(detail.Manifests, name)
 	}
 	slices.Sort(detail.Manifests)
@@ -74,24 +75,24 @@ func describedCluster(seen *observation) document.Cluster {
 	return doc
 }
 
-func (a *app) clusterText(doc document.Cluster) string {
+func clusterText(a *base.App, doc document.Cluster) string {
 	var text strings.Builder
-	facts(&text, "", []fact{
+	base.Facts(&text, "", [][2]string{
 		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
-		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", percentText(doc.Percent)}, {"Created", a.when(doc.Created)},
-		{"Install begun", a.when(doc.Started)}, {"Install ended", a.when(doc.Completed)},
+		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", base.PercentText(doc.Percent)}, {"Created", a.When(doc.Created)},
+		{"Install begun", a.When(doc.Started)}, {"Install ended", a.When(doc.Completed)},
 	})
-	section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
+	base.Section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
 		return escape.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
 	})
-	section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
-		return escape.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, stageText(h))
+	base.Section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
+		return escape.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, base.StageText(h))
 	})
-	section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
+	base.Section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
 		return strings.TrimRight(escape.Sprintf("  %s  %s  %s %s", o.Name, o.Status, o.Version, o.Info), " ") + "\n"
 	})
-	section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
-	section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	base.Section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
+	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
 	return text.String()
 }
 
@@ -109,23 +110,23 @@ func validationText(v document.Validation) string {
 	return escape.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
 }
 
-func (a *app) describeHost(ctx context.Context, t target) error {
-	service, err := a.dial(ctx)
+func describeHost(a *base.App, ctx context.Context, t base.Target) error {
+	service, err := a.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := a.findHostIn(ctx, service, t)
+	host, err := a.FindHostIn(ctx, service, t)
 	if err != nil {
 		return err
 	}
 	doc := document.OfHostDetail(host, "")
-	return a.print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func(w io.Writer) error {
-		_, err := io.WriteString(w, a.hostText(doc))
+	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func(w io.Writer) error {
+		_, err := io.WriteString(w, hostText(a, doc))
 		return err
 	}})
 }
 
-func (a *app) hostText(doc document.Host) string {
+func hostText(a *base.App, doc document.Host) string {
 	var text strings.Builder
 	role := string(doc.Role)
 	if doc.Bootstrap {
@@ -139,27 +140,27 @@ func (a *app) hostText(doc document.Host) string {
 	if doc.CPUs > 0 {
 		cpus = fmt.Sprintf("%d %s", doc.CPUs, doc.Detail.Arch)
 	}
-	facts(&text, "", []fact{
+	base.Facts(&text, "", [][2]string{
 		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", role}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
-		{"Stage", stageText(doc)}, {"Done", percentText(doc.Percent)}, {"Since", a.when(doc.Since)}, {"Last heard of", a.when(doc.CheckedIn)},
-		{"Registered", a.when(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
+		{"Stage", base.StageText(doc)}, {"Done", base.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
+		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
 		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory},
 	})
-	section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
+	base.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
 		link := "up"
 		if !i.Up {
 			link = "down"
 		}
-		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, listText(i.Addresses))
+		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, base.ListText(i.Addresses))
 	})
-	section(&text, "Disks", doc.Detail.Disks, diskText)
-	section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	base.Section(&text, "Disks", doc.Detail.Disks, diskText)
+	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
 	return text.String()
 }
 
 // diskText is a disk and what becomes of it.
 func diskText(d document.Disk) string {
-	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, sizeText(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
+	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, base.SizeText(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
 	var notes []string
 	if d.Install {
 		notes = append(notes, "installed on")

@@ -11,20 +11,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
-func (a *app) downloadCommand() *cobra.Command {
-	return group("download", "Download images, credentials, Ignition or manifests",
-		a.downloadISOCommand(), a.downloadKubeconfigCommand(), a.downloadIgnitionCommand(), a.downloadManifestsCommand())
+func downloadCommand(a *base.App) *cobra.Command {
+	return base.Group("download", "Download images, credentials, Ignition or manifests",
+		downloadISOCommand(a), downloadKubeconfigCommand(a), downloadIgnitionCommand(a), downloadManifestsCommand(a))
 }
 
 // downloadOptions are what the downloads have in common.
 type downloadOptions struct {
-	*app
-	target
+	*base.App
+	base.Target
 	Dir string
 	To  string
 }
@@ -32,13 +33,13 @@ type downloadOptions struct {
 // clusterDir is where the results of a cluster go, as create cluster has it.
 func (o *downloadOptions) clusterDir(name string, parts ...string) (string, error) {
 	if strings.ContainsAny(name, `/\`) || name == "." || name == ".." || name == "" {
-		return "", notFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
+		return "", base.NotFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
 	}
-	return folder(append([]string{o.Dir, name}, parts...)...)
+	return base.Folder(append([]string{o.Dir, name}, parts...)...)
 }
 
-func (a *app) downloadKubeconfigCommand() *cobra.Command {
-	o := &downloadOptions{app: a}
+func downloadKubeconfigCommand(a *base.App) *cobra.Command {
+	o := &downloadOptions{App: a}
 	noIngress := false
 	command := &cobra.Command{
 		Use:   "kubeconfig NAME|ID|-f FILE",
@@ -46,14 +47,14 @@ func (a *app) downloadKubeconfigCommand() *cobra.Command {
 		Example: `  oaictl download kubeconfig lab
   oaictl download kubeconfig lab --to - > kubeconfig`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given, "cluster"); err != nil {
+			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
 			}
 			return o.kubeconfig(command.Context(), noIngress)
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which it is written, as DIR/CLUSTER/auth/kubeconfig")
 	flags.StringVar(&o.To, "to", "", "`FILE` to write to instead, - for standard output")
 	flags.BoolVar(&noIngress, "no-ingress", false, "the one that exists from the beginning of the install, without the ingress certificate")
@@ -61,11 +62,11 @@ func (a *app) downloadKubeconfigCommand() *cobra.Command {
 }
 
 func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
@@ -73,26 +74,26 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if noIngress {
 		name = "kubeconfig-noingress"
 	}
-	content, err := service.Credential(ctx, seen.ref.ID, name)
+	content, err := service.Credential(ctx, seen.Ref.ID, name)
 	if err != nil {
 		return notThereYet(err, name, seen)
 	}
 	if o.To == "" {
-		return o.keepResult(ctx, service, seen.ref, name, content)
+		return o.keepResult(ctx, service, seen.Ref, name, content)
 	}
-	file, err := o.saveTo(o.To, func(w io.Writer) error {
+	file, err := o.SaveTo(o.To, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return o.saved([]document.Download{file})
+	return o.Saved([]document.Download{file})
 }
 
 // keepResult writes a result where create cluster has it. Another cluster's are
 // put aside, as they are there.
-func (o *downloadOptions) keepResult(ctx context.Context, service remote, cluster install.ClusterRef, name string, content []byte) error {
+func (o *downloadOptions) keepResult(ctx context.Context, service base.Remote, cluster install.ClusterRef, name string, content []byte) error {
 	dir, err := o.clusterDir(cluster.Name)
 	if err != nil {
 		return err
@@ -106,23 +107,23 @@ func (o *downloadOptions) keepResult(ctx context.Context, service remote, cluste
 		return data, err
 	})
 	if aside != "" {
-		o.say("The credentials of another cluster of this name are kept in %s.", aside)
+		o.Say("The credentials of another cluster of this name are kept in %s.", aside)
 	}
 	if err != nil {
 		return err
 	}
 	aside, err = files.Save(ctx, cluster, name, content)
 	if aside != "" {
-		o.say("What lay where %s belongs is kept in %s.", name, aside)
+		o.Say("What lay where %s belongs is kept in %s.", name, aside)
 	}
 	if err != nil {
 		return err
 	}
-	return o.saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}})
+	return o.Saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}})
 }
 
-func (a *app) downloadIgnitionCommand() *cobra.Command {
-	o := &downloadOptions{app: a}
+func downloadIgnitionCommand(a *base.App) *cobra.Command {
+	o := &downloadOptions{App: a}
 	host, discovery := "", ""
 	command := &cobra.Command{
 		Use:   "ignition NAME|ID|-f FILE",
@@ -133,20 +134,20 @@ func (a *app) downloadIgnitionCommand() *cobra.Command {
 		RunE: func(command *cobra.Command, given []string) error {
 			switch {
 			case host != "" && discovery != "", (host != "" || discovery != "") && (len(given) > 0 || o.File != ""):
-				return usagef("--host, --discovery and a cluster exclude each other")
+				return base.Usagef("--host, --discovery and a cluster exclude each other")
 			case host != "":
 				return o.hostIgnition(command.Context(), host)
 			case discovery != "":
 				return o.discoveryIgnition(command.Context(), discovery)
 			}
-			if err := o.read(command, given, "cluster"); err != nil {
+			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
 			}
 			return o.clusterIgnition(command.Context())
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which they are written, as DIR/CLUSTER/ignition")
 	flags.StringVar(&o.To, "to", "", "`FILE` to write one file to, - for standard output")
 	flags.StringVar(&host, "host", "", "what the host `NAME` or ID boots with, once the install runs")
@@ -164,24 +165,24 @@ func clusterFiles() []string {
 
 func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if o.To != "" {
-		return usagef("--to takes one file; a cluster has one for each role: use --dir")
+		return base.Usagef("--to takes one file; a cluster has one for each role: use --dir")
 	}
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	dir, err := o.clusterDir(seen.ref.Name, "ignition")
+	dir, err := o.clusterDir(seen.Ref.Name, "ignition")
 	if err != nil {
 		return err
 	}
 	var files []document.Download
 	for _, name := range clusterFiles() {
-		file, err := o.saveTo(filepath.Join(dir, name), func(w io.Writer) error {
-			return service.DownloadIgnition(ctx, seen.ref.ID, name, w)
+		file, err := o.SaveTo(filepath.Join(dir, name), func(w io.Writer) error {
+			return service.DownloadIgnition(ctx, seen.Ref.ID, name, w)
 		})
 		if name == arbiterFile && missing(err) {
 			continue
@@ -191,7 +192,7 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 		}
 		files = append(files, file)
 	}
-	return o.saved(files)
+	return o.Saved(files)
 }
 
 // missing says whether the service has no such file, or is older than the name.
@@ -208,11 +209,11 @@ func missing(err error) bool {
 }
 
 func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := o.findHost(ctx, service, name)
+	host, err := o.FindHost(ctx, service, name)
 	if err != nil {
 		return err
 	}
@@ -220,18 +221,18 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	if err != nil {
 		return hostNotThatFar(err, host)
 	}
-	file, err := o.saveTo(cmp.Or(o.To, fileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
+	file, err := o.SaveTo(cmp.Or(o.To, base.FileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return o.saved([]document.Download{file})
+	return o.Saved([]document.Download{file})
 }
 
 func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -239,17 +240,17 @@ func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) er
 	if err != nil {
 		return err
 	}
-	file, err := o.saveTo(cmp.Or(o.To, fileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
+	file, err := o.SaveTo(cmp.Or(o.To, base.FileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
 		return service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", w)
 	})
 	if err != nil {
 		return err
 	}
-	return o.saved([]document.Download{file})
+	return o.Saved([]document.Download{file})
 }
 
-func (a *app) downloadManifestsCommand() *cobra.Command {
-	o := &downloadOptions{app: a}
+func downloadManifestsCommand(a *base.App) *cobra.Command {
+	o := &downloadOptions{App: a}
 	system := false
 	command := &cobra.Command{
 		Use:   "manifests NAME|ID|-f FILE",
@@ -257,52 +258,52 @@ func (a *app) downloadManifestsCommand() *cobra.Command {
 		Example: `  oaictl download manifests lab
   oaictl download manifests lab --system --dir /tmp`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given, "cluster"); err != nil {
+			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
 			}
 			return o.manifests(command.Context(), system)
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which they are written, as DIR/CLUSTER/manifests/FOLDER")
 	flags.BoolVar(&system, "system", false, "those that the service made itself, too")
 	return command
 }
 
 func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	list, err := service.Manifests(ctx, seen.ref.ID, system)
+	list, err := service.Manifests(ctx, seen.Ref.ID, system)
 	if err != nil {
 		return err
 	}
 	files := []document.Download{}
 	for _, manifest := range list {
-		file, err := o.manifest(ctx, service, seen.ref, manifest)
+		file, err := o.manifest(ctx, service, seen.Ref, manifest)
 		if err != nil {
 			return err
 		}
 		files = append(files, file)
 	}
 	if len(files) == 0 {
-		o.say("%s has no manifests of its own.", seen.name())
+		o.Say("%s has no manifests of its own.", seen.Name())
 	}
-	return o.saved(files)
+	return o.Saved(files)
 }
 
-func (o *downloadOptions) manifest(ctx context.Context, service remote, cluster install.ClusterRef, m rest.Manifest) (document.Download, error) {
-	dir, err := o.clusterDir(cluster.Name, "manifests", fileName(m.Folder))
+func (o *downloadOptions) manifest(ctx context.Context, service base.Remote, cluster install.ClusterRef, m rest.Manifest) (document.Download, error) {
+	dir, err := o.clusterDir(cluster.Name, "manifests", base.FileName(m.Folder))
 	if err != nil {
 		return document.Download{}, err
 	}
-	return o.saveTo(filepath.Join(dir, fileName(m.Name)), func(w io.Writer) error {
+	return o.SaveTo(filepath.Join(dir, base.FileName(m.Name)), func(w io.Writer) error {
 		return service.DownloadManifest(ctx, cluster.ID, m.Folder, m.Name, w)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -22,8 +23,8 @@ type isoOptions struct {
 	URL      bool
 }
 
-func (a *app) downloadISOCommand() *cobra.Command {
-	o := &isoOptions{downloadOptions: downloadOptions{app: a}}
+func downloadISOCommand(a *base.App) *cobra.Command {
+	o := &isoOptions{downloadOptions: downloadOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "iso NAME|ID|-f FILE",
 		Short: "Download the discovery image that machines boot",
@@ -35,10 +36,10 @@ address instead, which may hold a token.`,
   oaictl download iso lab --url`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.InfraEnv != "" && (len(given) > 0 || o.File != "") {
-				return usagef("--infra-env and a cluster exclude each other")
+				return base.Usagef("--infra-env and a cluster exclude each other")
 			}
 			if o.InfraEnv == "" {
-				if err := o.read(command, given, "cluster"); err != nil {
+				if err := o.Read(command, given, "cluster"); err != nil {
 					return err
 				}
 			}
@@ -46,7 +47,7 @@ address instead, which may hold a token.`,
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVar(&o.InfraEnv, "infra-env", "", "the image of the InfraEnv `NAME` or ID")
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` in which it is written, as DIR/INFRAENV.iso")
 	flags.StringVar(&o.To, "to", "", "`FILE` to write one image to, - for standard output")
@@ -55,7 +56,7 @@ address instead, which may hold a token.`,
 }
 
 func (o *isoOptions) run(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,9 +66,9 @@ func (o *isoOptions) run(ctx context.Context) error {
 	}
 	switch {
 	case len(infraEnvs) == 0:
-		return notFound("download image of", o.Name+o.File, "the cluster has no InfraEnv", "oaictl get infraenvs")
+		return base.NotFound("download image of", o.Name+o.File, "the cluster has no InfraEnv", "oaictl get infraenvs")
 	case o.To != "" && len(infraEnvs) > 1:
-		return usagef("--to takes one image, and the cluster has %d InfraEnvs; use --infra-env or --dir", len(infraEnvs))
+		return base.Usagef("--to takes one image, and the cluster has %d InfraEnvs; use --infra-env or --dir", len(infraEnvs))
 	case o.URL:
 		return o.printURLs(ctx, service, infraEnvs)
 	}
@@ -75,34 +76,34 @@ func (o *isoOptions) run(ctx context.Context) error {
 	for _, env := range infraEnvs {
 		to := o.To
 		if to == "" {
-			dir, err := folder(o.Dir)
+			dir, err := base.Folder(o.Dir)
 			if err != nil {
 				return err
 			}
-			to = filepath.Join(dir, fileName(env.Name)+".iso")
+			to = filepath.Join(dir, base.FileName(env.Name)+".iso")
 		}
-		file, err := o.saveTo(to, func(w io.Writer) error { return o.fetch(ctx, service, env, w) })
+		file, err := o.SaveTo(to, func(w io.Writer) error { return o.fetch(ctx, service, env, w) })
 		if err != nil {
 			return err
 		}
 		files = append(files, file)
 	}
-	return o.saved(files)
+	return o.Saved(files)
 }
 
-func (o *isoOptions) infraEnvs(ctx context.Context, service remote) ([]install.InfraEnv, error) {
+func (o *isoOptions) infraEnvs(ctx context.Context, service base.Remote) ([]install.InfraEnv, error) {
 	if o.InfraEnv != "" {
 		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)
 		return []install.InfraEnv{env}, err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
 		return nil, err
 	}
-	if seen.observed != nil { // a file may name an InfraEnv that belongs to no cluster yet
-		return seen.observed.InfraEnvs, nil
+	if seen.Observed != nil { // a file may name an InfraEnv that belongs to no cluster yet
+		return seen.Observed.InfraEnvs, nil
 	}
-	return service.ListInfraEnvs(ctx, seen.ref.ID)
+	return service.ListInfraEnvs(ctx, seen.Ref.ID)
 }
 
 // imageURL is `download iso --url -o json`.
@@ -112,7 +113,7 @@ type imageURL struct {
 	Expires  *time.Time `json:"expires,omitempty"`
 }
 
-func (o *isoOptions) printURLs(ctx context.Context, service remote, infraEnvs []install.InfraEnv) error {
+func (o *isoOptions) printURLs(ctx context.Context, service base.Remote, infraEnvs []install.InfraEnv) error {
 	var items []imageURL
 	var urls []string
 	for _, env := range infraEnvs {
@@ -126,7 +127,7 @@ func (o *isoOptions) printURLs(ctx context.Context, service remote, infraEnvs []
 		}
 		items, urls = append(items, item), append(urls, url)
 	}
-	return o.print(printer.Result{Data: document.List(items), Names: urls, Text: func(w io.Writer) error {
+	return o.Print(printer.Result{Data: document.List(items), Names: urls, Text: func(w io.Writer) error {
 		for _, url := range urls {
 			if _, err := fmt.Fprintln(w, url); err != nil {
 				return err
@@ -142,7 +143,7 @@ const isoTries = 5
 
 // fetch writes an image to w. A connection that breaks is taken up again where
 // it broke, with a fresh address.
-func (o *isoOptions) fetch(ctx context.Context, service remote, env install.InfraEnv, w io.Writer) error {
+func (o *isoOptions) fetch(ctx context.Context, service base.Remote, env install.InfraEnv, w io.Writer) error {
 	var done int64
 	for idle := 0; ; idle++ {
 		n, whole, err := o.part(ctx, service, env, done, w)
@@ -160,8 +161,8 @@ func (o *isoOptions) fetch(ctx context.Context, service remote, env install.Infr
 		if ctx.Err() != nil || idle >= isoTries || (errors.As(err, &fault) && fault.Permanent) {
 			return err
 		}
-		o.say("the download of %s broke after %s: %v; going on", env.Name, sizeText(done), err)
-		if err := o.clock.Sleep(ctx, time.Duration(idle+1)*time.Second); err != nil {
+		o.Say("the download of %s broke after %s: %v; going on", env.Name, base.SizeText(done), err)
+		if err := o.Clock.Sleep(ctx, time.Duration(idle+1)*time.Second); err != nil {
 			return err
 		}
 	}
@@ -169,7 +170,7 @@ func (o *isoOptions) fetch(ctx context.Context, service remote, env install.Infr
 
 // part copies the image from an offset on. whole says whether its end was
 // reached.
-func (o *isoOptions) part(ctx context.Context, service remote, env install.InfraEnv, offset int64, w io.Writer) (n int64, whole bool, err error) {
+func (o *isoOptions) part(ctx context.Context, service base.Remote, env install.InfraEnv, offset int64, w io.Writer) (n int64, whole bool, err error) {
 	url, _, err := service.DownloadISOURL(ctx, env.ID)
 	if err != nil {
 		return 0, false, err

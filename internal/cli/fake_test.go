@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -113,7 +114,7 @@ func (f *fake) ClusterByNameOrID(_ context.Context, text string) (install.Cluste
 			return c.ClusterRef, nil
 		}
 	}
-	return install.ClusterRef{}, notFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
+	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
 }
 
 func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
@@ -122,7 +123,7 @@ func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.Infra
 			return env, nil
 		}
 	}
-	return install.InfraEnv{}, notFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
+	return install.InfraEnv{}, base.NotFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
 }
 
 // Events gives two a page, so that paging is needed.
@@ -302,18 +303,18 @@ type outcome struct {
 }
 
 // run runs a command line against a service, in process.
-func run(t *testing.T, service remote, input string, arguments ...string) outcome {
+func run(t *testing.T, service base.Remote, input string, arguments ...string) outcome {
 	t.Helper()
 	return runIn(t.Context(), t, service, input, false, arguments...)
 }
 
-func runIn(ctx context.Context, t *testing.T, service remote, input string, terminal bool, arguments ...string) outcome {
+func runIn(ctx context.Context, t *testing.T, service base.Remote, input string, terminal bool, arguments ...string) outcome {
 	t.Helper()
 	var out, problems strings.Builder
 	io := streams.Streams{In: strings.NewReader(input), Out: &out, Err: &problems, InTTY: terminal, ErrTTY: terminal}
-	a := newApp(identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
-	a.clock = &frozen{now: noon()}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
-	code := a.main(ctx)
+	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a.Clock = &frozen{now: noon()}
+	a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
+	code := execute(a, ctx)
 	return outcome{code, out.String(), problems.String()}
 }

@@ -6,18 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func (a *app) getCommand() *cobra.Command {
-	return group("get", "List clusters, hosts, InfraEnvs, events or validations",
-		a.getClustersCommand(), a.getHostsCommand(), a.getInfraEnvsCommand(), a.getEventsCommand(), a.getValidationsCommand())
+func getCommand(a *base.App) *cobra.Command {
+	return base.Group("get", "List clusters, hosts, InfraEnvs, events or validations",
+		getClustersCommand(a), getHostsCommand(a), getInfraEnvsCommand(a), getEventsCommand(a), getValidationsCommand(a))
 }
 
-func (a *app) getClustersCommand() *cobra.Command {
-	t, w := &target{}, &watching{}
+func getClustersCommand(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watching{}
 	command := &cobra.Command{
 		Use:     "clusters [NAME|ID|-f FILE]",
 		Aliases: []string{"cluster"},
@@ -26,43 +27,43 @@ func (a *app) getClustersCommand() *cobra.Command {
   oaictl get cluster lab -o jsonpath={.state}
   oaictl get clusters -w`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := t.optional(command, given); err != nil {
+			if err := t.Optional(command, given); err != nil {
 				return err
 			}
-			return a.getClusters(command.Context(), *t, *w)
+			return getClusters(a, command.Context(), *t, *w)
 		},
 	}
-	t.declare(command.Flags())
+	t.Declare(command.Flags())
 	w.declare(command.Flags())
 	return command
 }
 
-func (a *app) getClusters(ctx context.Context, t target, w watching) error {
-	service, err := a.dialToList(ctx, w)
+func getClusters(a *base.App, ctx context.Context, t base.Target, w watching) error {
+	service, err := dialToList(a, ctx, w)
 	if err != nil {
 		return err
 	}
 	one := &pin{name: t.Name}
 	return show(ctx, a, w, listing[document.Cluster]{
 		named: t.Name != "" || t.File != "",
-		read:  func(ctx context.Context) ([]document.Cluster, error) { return a.clustersOf(ctx, service, t, one) },
+		read:  func(ctx context.Context) ([]document.Cluster, error) { return clustersOf(a, ctx, service, t, one) },
 		key:   func(c document.Cluster) string { return c.ID },
 		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
-		table: func(items []document.Cluster) printer.Table { return a.clusterTable(items) },
+		table: func(items []document.Cluster) printer.Table { return clusterTable(a, items) },
 		gone:  func(c document.Cluster) document.Cluster { c.State = deleted; return c },
 	})
 }
 
 // clustersOf are the target's cluster, or all.
-func (a *app) clustersOf(ctx context.Context, service remote, t target, one *pin) ([]document.Cluster, error) {
+func clustersOf(a *base.App, ctx context.Context, service base.Remote, t base.Target, one *pin) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
-		seen, err := a.lookAgain(ctx, service, t, one)
+		seen, err := lookAgain(a, ctx, service, t, one)
 		if err != nil || seen == nil {
 			return nil, err
 		}
-		cluster := *seen.observed.Cluster
-		cluster.Hosts = len(seen.observed.Hosts)
+		cluster := *seen.Observed.Cluster
+		cluster.Hosts = len(seen.Observed.Hosts)
 		found = append(found, cluster)
 	} else {
 		var err error
@@ -77,7 +78,7 @@ func (a *app) clustersOf(ctx context.Context, service remote, t target, one *pin
 	return items, nil
 }
 
-func (a *app) clusterTable(items []document.Cluster) printer.Table {
+func clusterTable(a *base.App, items []document.Cluster) printer.Table {
 	table := printer.Table{Empty: "no clusters", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "ID"},
 		{Name: "OURS", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
@@ -88,14 +89,14 @@ func (a *app) clusterTable(items []document.Cluster) printer.Table {
 			ours = "yes"
 		}
 		table.Rows = append(table.Rows, []string{
-			c.Name, c.BaseDomain, string(c.State), percentText(c.Percent), number(c.Hosts), c.Version, a.when(c.Created), c.ID, ours, c.Status, c.StatusInfo,
+			c.Name, c.BaseDomain, string(c.State), base.PercentText(c.Percent), base.Number(c.Hosts), c.Version, a.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
 		})
 	}
 	return table
 }
 
-func (a *app) getHostsCommand() *cobra.Command {
-	t, w := &target{}, &watching{}
+func getHostsCommand(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watching{}
 	infraEnv := ""
 	command := &cobra.Command{
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
@@ -108,32 +109,32 @@ names of the file, and those of the file that have not come are Absent.`,
   oaictl get hosts lab -w
   oaictl get hosts --infra-env pool -o name`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := t.optional(command, given); err != nil {
+			if err := t.Optional(command, given); err != nil {
 				return err
 			}
 			if infraEnv != "" && (t.Name != "" || t.File != "") {
-				return usagef("--infra-env and a cluster exclude each other")
+				return base.Usagef("--infra-env and a cluster exclude each other")
 			}
-			return a.getHosts(command.Context(), *t, infraEnv, *w)
+			return getHosts(a, command.Context(), *t, infraEnv, *w)
 		},
 	}
-	t.declare(command.Flags())
+	t.Declare(command.Flags())
 	w.declare(command.Flags())
 	command.Flags().StringVar(&infraEnv, "infra-env", "", "hosts of the InfraEnv `NAME` or ID, bound or not")
 	return command
 }
 
-func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watching) error {
-	service, err := a.dialToList(ctx, w)
+func getHosts(a *base.App, ctx context.Context, t base.Target, infraEnv string, w watching) error {
+	service, err := dialToList(a, ctx, w)
 	if err != nil {
 		return err
 	}
 	of, one := &pin{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
 	return show(ctx, a, w, listing[document.Host]{
-		read:  func(ctx context.Context) ([]document.Host, error) { return a.hostsOf(ctx, service, t, infraEnv, of) },
+		read:  func(ctx context.Context) ([]document.Host, error) { return hostsOf(a, ctx, service, t, infraEnv, of) },
 		key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
 		name:  func(h document.Host) string { return "host/" + h.Name },
-		table: func(items []document.Host) printer.Table { return a.hostTable(items, !one) },
+		table: func(items []document.Host) printer.Table { return a.HostTable(items, !one) },
 		gone:  func(h document.Host) document.Host { h.State = deleted; return h },
 		// a host of the file has no id until it registers
 		standsFor: func(absent, h document.Host) bool { return absent.ID == "" && h.ID != "" && absent.Name == h.Name },
@@ -142,7 +143,7 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watchin
 }
 
 // hostsOf are the hosts of a cluster, of an InfraEnv, or all.
-func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv string, of *pin) ([]document.Host, error) {
+func hostsOf(a *base.App, ctx context.Context, service base.Remote, t base.Target, infraEnv string, of *pin) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
 	switch {
@@ -153,13 +154,13 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 		}
 		hosts, err = service.ListHosts(ctx, env.ID)
 	case t.Name == "" && t.File == "":
-		hosts, err = allHosts(ctx, service)
+		hosts, err = base.AllHosts(ctx, service)
 	default:
-		seen, failed := a.lookAgain(ctx, service, t, of)
+		seen, failed := lookAgain(a, ctx, service, t, of)
 		if failed != nil || seen == nil {
 			return nil, failed
 		}
-		return seen.hosts(), nil
+		return seen.Hosts(), nil
 	}
 	if err != nil {
 		return nil, err
@@ -168,11 +169,11 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 	for _, host := range hosts {
 		items = append(items, document.OfHost(host, ""))
 	}
-	byName(items)
+	base.ByName(items)
 	return items, nil
 }
 
-func (a *app) getInfraEnvsCommand() *cobra.Command {
+func getInfraEnvsCommand(a *base.App) *cobra.Command {
 	cluster, w := "", &watching{}
 	command := &cobra.Command{
 		Use:     "infraenvs [NAME|ID]",
@@ -180,16 +181,16 @@ func (a *app) getInfraEnvsCommand() *cobra.Command {
 		Short:   "List InfraEnvs and their discovery images",
 		Example: `  oaictl get infraenvs
   oaictl get infraenvs --cluster lab -o wide`,
-		Args: oneArgumentAtMost,
+		Args: base.OneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			name := ""
 			if len(given) == 1 {
 				name = given[0]
 			}
 			if name != "" && cluster != "" {
-				return usagef("--cluster and a name exclude each other")
+				return base.Usagef("--cluster and a name exclude each other")
 			}
-			return a.getInfraEnvs(command.Context(), name, cluster, *w)
+			return getInfraEnvs(a, command.Context(), name, cluster, *w)
 		},
 	}
 	command.Flags().StringVar(&cluster, "cluster", "", "those of the cluster `NAME` or ID")
@@ -197,8 +198,8 @@ func (a *app) getInfraEnvsCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching) error {
-	service, err := a.dialToList(ctx, w)
+func getInfraEnvs(a *base.App, ctx context.Context, name, cluster string, w watching) error {
+	service, err := dialToList(a, ctx, w)
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching
 		},
 		key:   func(e document.InfraEnv) string { return e.ID },
 		name:  func(e document.InfraEnv) string { return "infraenv/" + e.Name },
-		table: func(items []document.InfraEnv) printer.Table { return a.infraEnvTable(items) },
+		table: func(items []document.InfraEnv) printer.Table { return infraEnvTable(a, items) },
 		gone:  func(e document.InfraEnv) document.InfraEnv { e.Image = deleted; return e },
 		plain: func(e document.InfraEnv) document.InfraEnv { e.ImageExpires = nil; return e }, // new with every look
 	})
@@ -218,7 +219,7 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching
 
 // infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
 // cluster.
-func infraEnvsOf(ctx context.Context, service remote, name, cluster string, by *pin) ([]document.InfraEnv, error) {
+func infraEnvsOf(ctx context.Context, service base.Remote, name, cluster string, by *pin) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
 	case name != "":
@@ -248,12 +249,12 @@ func infraEnvsOf(ctx context.Context, service remote, name, cluster string, by *
 	return items, nil
 }
 
-func (a *app) infraEnvTable(items []document.InfraEnv) printer.Table {
+func infraEnvTable(a *base.App, items []document.InfraEnv) printer.Table {
 	table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !a.globals.AllNamespaces},
+		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !a.Globals.AllNamespaces},
 	}}
 	for _, e := range items {
-		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.when(e.ImageCreated), a.when(e.ImageExpires), e.ClusterID, e.ID})
+		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.When(e.ImageCreated), a.When(e.ImageExpires), e.ClusterID, e.ID})
 	}
 	return table
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -14,8 +15,8 @@ import (
 
 // eventsOptions are what `get events` needs and what its flags say.
 type eventsOptions struct {
-	*app
-	target
+	*base.App
+	base.Target
 	Host       string
 	InfraEnv   string
 	Severities []string
@@ -24,8 +25,8 @@ type eventsOptions struct {
 	Every      time.Duration
 }
 
-func (a *app) getEventsCommand() *cobra.Command {
-	o := &eventsOptions{app: a}
+func getEventsCommand(a *base.App) *cobra.Command {
+	o := &eventsOptions{App: a}
 	command := &cobra.Command{
 		Use:     "events [CLUSTER|ID|-f FILE]",
 		Aliases: []string{"event"},
@@ -35,17 +36,17 @@ func (a *app) getEventsCommand() *cobra.Command {
   oaictl get events --host cp-0 -o json`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.Host+o.InfraEnv+o.File == "" && len(given) == 0 {
-				return usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")
+				return base.Usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")
 			}
 			if o.Host == "" && o.InfraEnv == "" {
-				if err := o.read(command, given, "cluster"); err != nil {
+				if err := o.Read(command, given, "cluster"); err != nil {
 					return err
 				}
 			} else if len(given) > 0 || o.File != "" {
-				return usagef("--host, --infra-env and a cluster exclude each other")
+				return base.Usagef("--host, --infra-env and a cluster exclude each other")
 			}
 			for _, severity := range o.Severities {
-				if err := oneOf("--severity", severity, "info", "warning", "error", "critical"); err != nil {
+				if err := base.OneOf("--severity", severity, "info", "warning", "error", "critical"); err != nil {
 					return err
 				}
 			}
@@ -53,7 +54,7 @@ func (a *app) getEventsCommand() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVar(&o.Host, "host", "", "events of the host `NAME` or ID")
 	flags.StringVar(&o.InfraEnv, "infra-env", "", "events of the InfraEnv `NAME` or ID")
 	flags.StringSliceVar(&o.Severities, "severity", nil, "only these: `info|warning|error|critical`")
@@ -64,7 +65,7 @@ func (a *app) getEventsCommand() *cobra.Command {
 }
 
 func (o *eventsOptions) run(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,10 +82,10 @@ func (o *eventsOptions) run(ctx context.Context) error {
 		if o.Watch {
 			gone, failed := of.note("", err)
 			if gone && seen > 0 {
-				o.say("%v", err)
+				o.Say("%v", err)
 				seen = 0 // what comes under that id is another one, with events of its own
 			}
-			err = lasting.bear(ctx, o.app, failed)
+			err = lasting.bear(ctx, o.App, failed)
 		}
 		if err != nil {
 			return err
@@ -96,8 +97,8 @@ func (o *eventsOptions) run(ctx context.Context) error {
 				all = append(all, item)
 				continue
 			}
-			if err := o.globals.format.PrintLine(o.io.Out, o.result([]document.Event{item}, item), first); err != nil {
-				return printed(err)
+			if err := o.Globals.Format.PrintLine(o.IO.Out, o.result([]document.Event{item}, item), first); err != nil {
+				return base.Printed(err)
 			}
 			first = false
 		}
@@ -105,9 +106,9 @@ func (o *eventsOptions) run(ctx context.Context) error {
 			continue
 		}
 		if !o.Watch {
-			return o.print(o.result(all, document.List(all)))
+			return o.Print(o.result(all, document.List(all)))
 		}
-		if err := o.clock.Sleep(ctx, max(o.Every, time.Second)); err != nil {
+		if err := o.Clock.Sleep(ctx, max(o.Every, time.Second)); err != nil {
 			return watchEnded(ctx, err)
 		}
 	}
@@ -116,19 +117,19 @@ func (o *eventsOptions) run(ctx context.Context) error {
 // watchEnded is how a watch that has no end of its own ends: by the signal
 // that somebody stopped it with.
 func watchEnded(ctx context.Context, err error) error {
-	if by := interruptOf(ctx); by != nil {
+	if by := base.InterruptOf(ctx); by != nil {
 		return &install.Fault{Code: by.Code, Op: "watch", Err: by}
 	}
 	return err
 }
 
-func (o *eventsOptions) filter(ctx context.Context, service remote) (rest.EventFilter, error) {
+func (o *eventsOptions) filter(ctx context.Context, service base.Remote) (rest.EventFilter, error) {
 	filter := rest.EventFilter{Severities: o.Severities, Message: o.Message}
 	switch {
 	case o.Host != "":
-		host, err := o.findHost(ctx, service, o.Host)
+		host, err := o.FindHost(ctx, service, o.Host)
 		filter.HostID = host.ID
-		if o.globals.Backend == backendHub {
+		if o.Globals.Backend == base.BackendHub {
 			filter.InfraEnvID = host.InfraEnvID // which says where its object is
 		}
 		return filter, err
@@ -137,11 +138,11 @@ func (o *eventsOptions) filter(ctx context.Context, service remote) (rest.EventF
 		filter.InfraEnvID = env.ID
 		return filter, err
 	}
-	seen, err := o.find(ctx, service, o.target)
+	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
 		return filter, err
 	}
-	filter.ClusterID = seen.ref.ID
+	filter.ClusterID = seen.Ref.ID
 	return filter, nil
 }
 

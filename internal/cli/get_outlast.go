@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
@@ -21,7 +22,7 @@ type outlast struct {
 // bear is nil for a failed look that a watch goes on after: at what is being deleted,
 // however long that takes, and at a service that is silent, for a while. It tells of
 // either once.
-func (o *outlast) bear(ctx context.Context, a *app, err error) error {
+func (o *outlast) bear(ctx context.Context, a *base.App, err error) error {
 	var fault *install.Fault
 	switch {
 	case err == nil:
@@ -33,13 +34,13 @@ func (o *outlast) bear(ctx context.Context, a *app, err error) error {
 		return err
 	case errors.Is(err, hub.ErrDeleting):
 		if o.silent.IsZero() {
-			a.say("%v", err)
+			a.Say("%v", err)
 		}
-		o.silent = a.clock.Now()
+		o.silent = a.Clock.Now()
 	case o.silent.IsZero():
-		o.silent = a.clock.Now()
-		a.warn("the service does not answer: %v", err)
-	case a.clock.Now().Sub(o.silent) >= patience:
+		o.silent = a.Clock.Now()
+		a.Warn("the service does not answer: %v", err)
+	case a.Clock.Now().Sub(o.silent) >= patience:
 		return err
 	}
 	return nil
@@ -69,15 +70,15 @@ func (p *pin) note(id string, err error) (gone bool, _ error) {
 
 // lookAgain is look for one whose looks repeat: nil, without an error, where what was
 // seen before is gone.
-func (a *app) lookAgain(ctx context.Context, service remote, t target, p *pin) (*observation, error) {
+func lookAgain(a *base.App, ctx context.Context, service base.Remote, t base.Target, p *pin) (*base.Observation, error) {
 	if t.File == "" {
 		t.Name = p.text()
 	}
-	seen, err := a.look(ctx, service, t)
+	seen, err := a.ObserveCluster(ctx, service, t)
 	if err != nil {
 		_, err = p.note("", err)
 		return nil, err
 	}
-	_, err = p.note(seen.ref.ID, nil)
+	_, err = p.note(seen.Ref.ID, nil)
 	return seen, err
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func (a *app) getValidationsCommand() *cobra.Command {
-	t, w := &target{}, &watching{}
+func getValidationsCommand(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watching{}
 	all := false
 	command := &cobra.Command{
 		Use:     "validations CLUSTER|ID|-f FILE",
@@ -23,26 +24,26 @@ func (a *app) getValidationsCommand() *cobra.Command {
   oaictl get validations -f cluster.yaml --all -o wide
   oaictl get validations lab -w`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := t.read(command, given, "cluster"); err != nil {
+			if err := t.Read(command, given, "cluster"); err != nil {
 				return err
 			}
-			return a.getValidations(command.Context(), *t, all, *w)
+			return getValidations(a, command.Context(), *t, all, *w)
 		},
 	}
-	t.declare(command.Flags())
+	t.Declare(command.Flags())
 	w.declare(command.Flags())
 	command.Flags().BoolVar(&all, "all", false, "those that pass, too")
 	return command
 }
 
-func (a *app) getValidations(ctx context.Context, t target, all bool, w watching) error {
-	service, err := a.dial(ctx)
+func getValidations(a *base.App, ctx context.Context, t base.Target, all bool, w watching) error {
+	service, err := a.Dial(ctx)
 	if err != nil {
 		return err
 	}
 	of := &pin{name: t.Name}
 	return show(ctx, a, w, listing[document.Validation]{
-		read:  func(ctx context.Context) ([]document.Validation, error) { return a.validationsOf(ctx, service, t, of) },
+		read:  func(ctx context.Context) ([]document.Validation, error) { return validationsOf(a, ctx, service, t, of) },
 		key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
 		name:  func(v document.Validation) string { return "validation/" + v.ID },
 		shown: func(v document.Validation) bool { return all || fails(v) },
@@ -52,13 +53,13 @@ func (a *app) getValidations(ctx context.Context, t target, all bool, w watching
 }
 
 // validationsOf are the checks of a cluster, and behind them those of its hosts.
-func (a *app) validationsOf(ctx context.Context, service remote, t target, of *pin) ([]document.Validation, error) {
-	seen, err := a.lookAgain(ctx, service, t, of)
+func validationsOf(a *base.App, ctx context.Context, service base.Remote, t base.Target, of *pin) ([]document.Validation, error) {
+	seen, err := lookAgain(a, ctx, service, t, of)
 	if err != nil || seen == nil {
 		return nil, err
 	}
-	items := document.OfValidations("", seen.observed.Cluster.Validations)
-	for _, m := range install.NewSnapshot(seen.desired(), seen.observed).Hosts() {
+	items := document.OfValidations("", seen.Observed.Cluster.Validations)
+	for _, m := range install.NewSnapshot(seen.Desired(), seen.Observed).Hosts() {
 		if m.Host != nil {
 			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 )
@@ -28,8 +29,8 @@ func (w *watching) declare(flags *pflag.FlagSet) {
 
 // dialToList reaches the service that is asked for lists: where they are watched,
 // and the service itself tells what changes, it is not asked again and again.
-func (a *app) dialToList(ctx context.Context, w watching) (remote, error) {
-	service, err := a.dial(ctx)
+func dialToList(a *base.App, ctx context.Context, w watching) (base.Remote, error) {
+	service, err := a.Dial(ctx)
 	if tells, is := service.(interface{ Follow() }); err == nil && is && w.Watch {
 		tells.Follow()
 	}
@@ -52,9 +53,9 @@ type listing[T any] struct {
 }
 
 // show prints a list, and with -w whatever changes in it.
-func show[T any](ctx context.Context, a *app, w watching, l listing[T]) error {
+func show[T any](ctx context.Context, a *base.App, w watching, l listing[T]) error {
 	if w.Watch {
-		return (&follower[T]{app: a, watching: w, listing: l}).run(ctx)
+		return (&follower[T]{App: a, watching: w, listing: l}).run(ctx)
 	}
 	items, err := l.read(ctx)
 	if err != nil {
@@ -65,7 +66,7 @@ func show[T any](ctx context.Context, a *app, w watching, l listing[T]) error {
 	if l.named && len(items) == 1 {
 		result.Data = items[0]
 	}
-	return a.print(result)
+	return a.Print(result)
 }
 
 func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
@@ -80,7 +81,7 @@ func (l *listing[T]) result(items []T) printer.Result {
 
 // follower prints a list as it changes.
 type follower[T any] struct {
-	*app
+	*base.App
 	watching
 	listing[T]
 
@@ -93,19 +94,19 @@ type follower[T any] struct {
 func (f *follower[T]) run(ctx context.Context) error {
 	for first := true; ; first = false {
 		items, err := f.read(ctx)
-		if err = f.bear(ctx, f.app, err); err != nil {
+		if err = f.bear(ctx, f.App, err); err != nil {
 			return err
 		}
 		if f.silent.IsZero() {
 			if err := f.print(f.changed(items)); err != nil {
-				return printed(err)
+				return base.Printed(err)
 			}
-			if empty := f.table(nil).Empty; first && !f.begun && empty != "" && !f.globals.format.Machine() {
-				f.say("%s", empty)
+			if empty := f.table(nil).Empty; first && !f.begun && empty != "" && !f.Globals.Format.Machine() {
+				f.Say("%s", empty)
 			}
 			f.before = items
 		}
-		if err := f.clock.Sleep(ctx, max(f.Every, 100*time.Millisecond)); err != nil {
+		if err := f.Clock.Sleep(ctx, max(f.Every, 100*time.Millisecond)); err != nil {
 			return watchEnded(ctx, err)
 		}
 	}
@@ -153,18 +154,18 @@ func (f *follower[T]) print(items []T) error {
 	if len(items) == 0 {
 		return nil
 	}
-	if !f.globals.format.Machine() {
+	if !f.Globals.Format.Machine() {
 		table := f.table(items)
 		table.Least = f.widths
 		f.widths = table.Widths()
 		first := !f.begun
 		f.begun = true
-		return f.globals.format.PrintLine(f.io.Out, printer.Result{Table: func() printer.Table { return table }}, first)
+		return f.Globals.Format.PrintLine(f.IO.Out, printer.Result{Table: func() printer.Table { return table }}, first)
 	}
 	for _, item := range items {
 		result := f.result([]T{item})
 		result.Data = item
-		if err := f.globals.format.PrintLine(f.io.Out, result, !f.begun); err != nil {
+		if err := f.Globals.Format.PrintLine(f.IO.Out, result, !f.begun); err != nil {
 			return err
 		}
 		f.begun = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -12,11 +13,11 @@ import (
 // checkBase opens a base that lies on this machine before anything is registered:
 // what is wrong with it no machine and no service can cure.
 func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error {
-	if o.boot.Base == "" || isURL(o.boot.Base) {
+	if o.boot.Base == "" || base.IsURL(o.boot.Base) {
 		return nil
 	}
 	carried, err := boot.CheckBase(ctx, cluster, o.boot.Base, o.adviseBase)
-	o.tellCarried(carried, o.boot.Base)
+	o.WarnCarried(carried, o.boot.Base)
 	return err
 }
 
@@ -25,5 +26,5 @@ func (o *runOptions) adviseBase(problem *boot.BaseError) string {
 	if problem.Unreached {
 		return fmt.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
-	return nextBase(problem)
+	return base.BaseAdvice(problem)
 }

@@ -4,13 +4,14 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // tellReading names the hosts that lose their images with this run, and what
 // keeps them alive.
 func (o *runOptions) tellReading(result install.Result, desired *install.Desired, boot *handsFree, failed error) {
-	if boot == nil || failed == nil || o.globals.vanishes || o.Detach {
+	if boot == nil || failed == nil || o.Globals.Simulated || o.Detach {
 		return
 	}
 	names := stillReading(desired, result)
@@ -21,7 +22,7 @@ func (o *runOptions) tellReading(result install.Result, desired *install.Desired
 	if len(names) == 1 {
 		which = "This machine still reads"
 	}
-	o.warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(boot))
+	o.Warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(boot))
 }
 
 // serveLine is the command that serves the images of a run at the addresses that
@@ -38,11 +39,11 @@ func (o *runOptions) serveLine(boot *handsFree) string {
 	if o.Detach && strings.HasPrefix(boot.URL(), "https:") {
 		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
 	}
-	line := o.identity.name
+	line := o.Identity.Name
 	for _, word := range words {
-		line += " " + quoted(word)
+		line += " " + base.Quoted(word)
 	}
-	return o.hint(line)
+	return o.Hint(line)
 }
 
 // listenFor is the address at which iso serve listens for what the BMCs were told: this
@@ -53,7 +54,7 @@ func (o *runOptions) listenFor(boot *handsFree) string {
 	}
 	told, err := url.Parse(boot.URL())
 	if err != nil {
-		return mediaListen
+		return base.MediaListen
 	}
 	port := told.Port()
 	switch {
@@ -71,9 +72,9 @@ func (o *runOptions) listenFor(boot *handsFree) string {
 func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, boot *handsFree) string {
 	switch {
 	case boot == nil:
-		return o.commandLineWithout("--detach")
+		return o.CommandLineWithout("--detach")
 	case !boot.Needed(result.Observed): // without --detach it would serve, too
-		return o.commandLine()
+		return o.CommandLine()
 	}
-	return o.serveLine(boot) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.commandLine()
+	return o.serveLine(boot) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.CommandLine()
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
@@ -43,29 +44,29 @@ func (h *handsFree) close() error { return errors.Join(h.Close(), h.forget()) }
 
 // bootHandsFree starts what boots the machines of the file that have BMCs; it is
 // nil where none has.
-func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired *install.Desired, log *runlog.Log) (*handsFree, error) {
+func (o *runOptions) bootHandsFree(ctx context.Context, service base.Remote, desired *install.Desired, log *runlog.Log) (*handsFree, error) {
 	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
 	}
-	proxy, err := proxyURL(o.boot.BMCProxy)
+	proxy, err := base.ProxyURL(o.boot.BMCProxy)
 	if err != nil {
 		return nil, err
 	}
-	client, err := rest.HTTPClient(o.globals.CAFile, o.globals.Insecure)
+	client, err := rest.HTTPClient(o.Globals.CAFile, o.Globals.Insecure)
 	if err != nil {
 		return nil, err
 	}
 	h := &handsFree{forget: func() error { return nil }}
 	config := boot.Config{
-		Service: service, Desired: desired, URL: o.boot.MediaURL, KeyFile: mediaKeyFile(o.clusterDir(desired.Spec)),
-		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.clock,
-		Access: func(a serve.Access) { log.Printf("%s", accessText(a)) },
+		Service: service, Desired: desired, URL: o.boot.MediaURL, KeyFile: base.MediaKeyFile(o.clusterDir(desired.Spec)),
+		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.Clock,
+		Access: func(a serve.Access) { log.Printf("%s", base.AccessText(a)) },
 		Events: func(e install.Event) {
 			if h.tell != nil {
 				h.tell(e)
 			}
 		},
-		Stopped: func(err error) { o.warn("the machines' images are not served any more: %v", err) },
+		Stopped: func(err error) { o.Warn("the machines' images are not served any more: %v", err) },
 	}
 	if !o.Detach {
 		if config.Listener, err = o.listenForBMCs(); err != nil {
@@ -75,11 +76,11 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service remote, desired 
 			return nil, errors.Join(err, config.Listener.Close())
 		}
 	}
-	if isURL(o.boot.Base) { // of a file it was told before
-		h.carried = func(names []string) { o.tellCarried(names, o.boot.Base) }
+	if base.IsURL(o.boot.Base) { // of a file it was told before
+		h.carried = func(names []string) { o.WarnCarried(names, o.boot.Base) }
 	}
 	if h.Machines, err = boot.Start(ctx, config); err != nil {
-		return nil, errors.Join(adviseRoute(severalArchs(err)), h.forget())
+		return nil, errors.Join(adviseRoute(base.SeveralArchs(err)), h.forget())
 	}
 	return h, nil
 }
@@ -89,7 +90,7 @@ func (o *runOptions) listenForBMCs() (net.Listener, error) {
 	if err != nil {
 		return nil, &install.Fault{
 			Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
-			Next: nextListen(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
+			Next: base.ListenAdvice(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
 		}
 	}
 	return listener, nil
@@ -98,8 +99,8 @@ func (o *runOptions) listenForBMCs() (net.Listener, error) {
 // imageDir is where base images are kept: for a simulated service, whose images
 // are nobody's, only until forget is called.
 func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
-	if !o.globals.vanishes {
-		dir, err = o.imageCacheDir()
+	if !o.Globals.Simulated {
+		dir, err = o.ImageCacheDir()
 		return dir, func() error { return nil }, err
 	}
 	dir, err = os.MkdirTemp("", "oaictl-images-")
@@ -123,9 +124,9 @@ func adviseRoute(err error) error {
 	case !errors.As(err, &unclear):
 		return err
 	case unclear.Proxied:
-		return usagef("--media-url is needed with --bmc-proxy: %w", unclear)
+		return base.Usagef("--media-url is needed with --bmc-proxy: %w", unclear)
 	case len(unclear.Ways) == 0:
-		return usagef("%w: say with --media-url where BMCs reach this machine", unclear)
+		return base.Usagef("%w: say with --media-url where BMCs reach this machine", unclear)
 	}
-	return usagef("%w: say which with --media-url", unclear)
+	return base.Usagef("%w: say which with --media-url", unclear)
 }

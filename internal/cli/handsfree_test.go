@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -44,7 +45,7 @@ func TestMediaURL(t *testing.T) {
 		"behind a proxy":         {bootOptions{BMCProxy: "http://proxy:3128"}, "[::]:8880", []string{"192.0.2.1", "192.0.2.1"}, "--media-url is needed with --bmc-proxy"},
 	} {
 		got, err := c.options.mediaURL(t.Context(), netip.MustParseAddrPort(c.listen), hosts, routes(c.routes...))
-		var usage *usageError
+		var usage *base.UsageError
 		switch {
 		case err != nil && (!errors.As(err, &usage) || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, not %q", name, err, c.want)
@@ -84,12 +85,12 @@ func TestBootFlags(t *testing.T) {
 		if err == nil {
 			err = o.fits("f.yaml", c.hosts, c.detach)
 		}
-		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || codeOf(err) != install.CodeUsage) {
+		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || base.CodeOf(err) != install.CodeUsage) {
 			t.Errorf("%q: %v, not %q", text, err, c.want)
 		}
 	}
 	var o bootOptions
-	if err := o.fits("f.yaml", host, true); codeOf(err) != install.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
+	if err := o.fits("f.yaml", host, true); base.CodeOf(err) != install.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
 		t.Errorf("--detach without a media server: %v", err)
 	}
 }

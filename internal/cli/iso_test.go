@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
@@ -37,9 +38,9 @@ func runISO(t *testing.T, terminal bool, line string) outcome {
 		t.Fatal(err)
 	}
 	io := streams.Streams{Out: &out, Err: &problems, OutTTY: terminal, ErrTTY: terminal}
-	a := newApp(identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
-	a.clock = &frozen{now: noon()}
-	code := a.main(t.Context())
+	a := base.New(base.Identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
+	a.Clock = &frozen{now: noon()}
+	code := execute(a, t.Context())
 	return outcome{code, out.String(), problems.String()}
 }
 

@@ -6,18 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 )
 
 // logsOptions are what `logs` needs and what its flags say.
 type logsOptions struct {
-	*app
-	target
+	*base.App
+	base.Target
 	To string
 }
 
-func (a *app) logsCommand() *cobra.Command {
-	o := &logsOptions{app: a}
+func logsCommand(a *base.App) *cobra.Command {
+	o := &logsOptions{App: a}
 	command := &cobra.Command{
 		Use:   "logs [cluster|host] NAME|ID|-f FILE",
 		Short: "Download the logs of an install, or of one host",
@@ -29,47 +30,47 @@ hosts' own logs once an install has failed or ended.`,
   oaictl logs host cp-0 --cluster lab
   oaictl logs lab --to - | tar t`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given, "cluster", "host"); err != nil {
+			if err := o.Read(command, given, "cluster", "host"); err != nil {
 				return err
 			}
 			return o.run(command.Context())
 		},
 	}
-	o.declare(command.Flags())
-	o.declareOfHost(command.Flags())
+	o.Declare(command.Flags())
+	o.DeclareOfHost(command.Flags())
 	command.Flags().StringVar(&o.To, "to", "", "`FILE` to write to, - for standard output (default: NAME-logs.tar)")
 	return command
 }
 
 func (o *logsOptions) run(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
 	cluster, host, name := "", "", ""
 	if o.Kind == "host" {
-		found, err := o.findHostIn(ctx, service, o.target)
+		found, err := o.FindHostIn(ctx, service, o.Target)
 		if err != nil {
 			return err
 		}
 		cluster, host, name = found.ClusterID, found.ID, document.OfHost(found, "").Name
 		if cluster == "" {
-			return notFound("download logs of host", name, "it belongs to no cluster", "oaictl get hosts")
+			return base.NotFound("download logs of host", name, "it belongs to no cluster", "oaictl get hosts")
 		}
 	} else {
-		seen, err := o.find(ctx, service, o.target)
+		seen, err := o.FindCluster(ctx, service, o.Target)
 		if err != nil {
 			return err
 		}
-		cluster, name = seen.ref.ID, seen.ref.Name
+		cluster, name = seen.Ref.ID, seen.Ref.Name
 	}
 	to := o.To
 	if to == "" {
-		to = fileName(name) + "-logs.tar"
+		to = base.FileName(name) + "-logs.tar"
 	}
-	file, err := o.saveTo(to, func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
+	file, err := o.SaveTo(to, func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
 	if err != nil {
 		return err
 	}
-	return o.saved([]document.Download{file})
+	return o.Saved([]document.Download{file})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -20,44 +21,44 @@ import (
 // folders and what the command is asked to change, so that tests can run it in
 // process.
 func Main(ctx context.Context, argv []string, io streams.Streams, environ []string) int {
-	return newApp(identify(argv), io, streams.EnvOf(environ)).main(ctx)
+	return execute(base.New(base.Identify(argv), io, streams.EnvOf(environ)), ctx)
 }
 
-func (a *app) main(ctx context.Context) int {
-	a.io.In = untilDone(ctx, a.io.In)
-	root := a.rootCommand()
-	root.SetArgs(a.identity.args)
-	root.SetIn(a.io.In)
-	help := &sink{path: "standard output", w: a.io.Out} // cobra tells nobody that it could not be written
+func execute(a *base.App, ctx context.Context) int {
+	a.IO.In = base.UntilDone(ctx, a.IO.In)
+	root := rootCommand(a)
+	root.SetArgs(a.Identity.Args)
+	root.SetIn(a.IO.In)
+	help := &base.Sink{Path: "standard output", W: a.IO.Out} // cobra tells nobody that it could not be written
 	root.SetOut(help)
-	root.SetErr(a.io.Err)
+	root.SetErr(a.IO.Err)
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = help.failed
+		err = help.Failed
 	}
-	a.hangUp()
-	return a.exit(ctx, command, err)
+	a.Close()
+	return exit(a, ctx, command, err)
 }
 
 // exit tells a person what went wrong, once, and returns the exit code. An
 // interrupt outranks the error that it caused.
-func (a *app) exit(ctx context.Context, command *cobra.Command, err error) int {
+func exit(a *base.App, ctx context.Context, command *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}
-	if by := interruptOf(ctx); by != nil && codeOf(err) != by.Code {
-		err = &install.Fault{Code: by.Code, Err: by, Next: a.commandLine()}
+	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
+		err = &install.Fault{Code: by.Code, Err: by, Next: a.CommandLine()}
 	}
-	code := codeOf(err)
-	fmt.Fprintf(a.io.Err, "%s: %s\n", a.identity.name, shownError(err))
-	var usage *usageError
-	next := a.hint(nextOf(err))
+	code := base.CodeOf(err)
+	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
+	var usage *base.UsageError
+	next := a.Hint(nextOf(err))
 	if errors.As(err, &usage) {
-		fmt.Fprintf(a.io.Err, "Usage: %s\n", useLine(command))
+		fmt.Fprintf(a.IO.Err, "Usage: %s\n", useLine(command))
 		next = command.CommandPath() + " --help"
 	}
 	if next != "" {
-		escape.Fprintf(a.io.Err, "Next: %s\n", next)
+		escape.Fprintf(a.IO.Err, "Next: %s\n", next)
 	}
 	return int(code)
 }
@@ -85,7 +86,7 @@ func useLine(command *cobra.Command) string {
 	switch {
 	case !command.HasAvailableSubCommands():
 	case command.HasParent():
-		return command.CommandPath() + " " + strings.Join(subcommandNames(command), "|")
+		return command.CommandPath() + " " + strings.Join(base.SubcommandNames(command), "|")
 	default:
 		return command.CommandPath() + " COMMAND"
 	}
@@ -98,9 +99,9 @@ func useLine(command *cobra.Command) string {
 func shownError(err error) string {
 	var problems *spec.Problems
 	var fault *install.Fault
-	var listed interface{ lines() }
+	var listed interface{ MultiLine() }
 	if errors.As(err, &fault) && !errors.As(err, &problems) && !errors.As(err, &listed) {
-		return escape.Word(plainError(err))
+		return escape.Word(base.PlainError(err))
 	}
-	return escape.Lines(plainError(err))
+	return escape.Lines(base.PlainError(err))
 }

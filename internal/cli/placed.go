@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -21,16 +22,16 @@ func (p place) complete(next string, cluster *spec.Cluster) string {
 	name := cluster.Metadata.Name
 	auth := filepath.Join(p.dir, name, "auth")
 	if kubeconfig := firstThere(filepath.Join(auth, "kubeconfig"), filepath.Join(auth, "kubeconfig-noingress")); kubeconfig != "" {
-		next = strings.ReplaceAll(next, "--kubeconfig "+name+"/auth/kubeconfig", "--kubeconfig "+quoted(kubeconfig))
+		next = strings.ReplaceAll(next, "--kubeconfig "+name+"/auth/kubeconfig", "--kubeconfig "+base.Quoted(kubeconfig))
 	}
 	if p.file == "" {
 		return next
 	}
-	addNode := "oaictl add-node -f " + quoted(p.file)
+	addNode := "oaictl add-node -f " + base.Quoted(p.file)
 	if p.dir != "." {
-		addNode += " --dir " + quoted(p.dir)
+		addNode += " --dir " + base.Quoted(p.dir)
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+quoted(p.file))
+	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+base.Quoted(p.file))
 }
 
 // firstThere is the first of the files that exists, "" if none does.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -23,7 +24,7 @@ import (
 
 // planOptions are what `plan` needs and what its flags say.
 type planOptions struct {
-	*app
+	*base.App
 	File          string
 	Dir           string
 	Reimage       bool
@@ -33,11 +34,11 @@ type planOptions struct {
 	BMCProxy      string
 	MediaURL      string
 	MediaListen   string
-	foreign       foreign
+	foreign       base.Foreign
 }
 
-func (a *app) planCommand() *cobra.Command {
-	o := &planOptions{app: a}
+func planCommand(a *base.App) *cobra.Command {
+	o := &planOptions{App: a}
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what create cluster would do, and do nothing",
@@ -47,10 +48,10 @@ looked at. Nothing is written, neither to the service nor to disk, and the exit 
 is something to do.`,
 		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
   oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
-		Args: noArguments,
+		Args: base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if o.File == "" {
-				return usagef("plan needs -f FILE")
+				return base.Usagef("plan needs -f FILE")
 			}
 			if err := (&bootOptions{BMCProxy: o.BMCProxy, MediaURL: o.MediaURL}).check(false); err != nil {
 				return err
@@ -66,20 +67,20 @@ is something to do.`,
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
 	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
 	flags.StringVar(&o.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
-	o.foreign.declare(flags)
-	declareBMCProxy(flags, &o.BMCProxy)
+	o.foreign.Declare(flags)
+	base.DeclareBMCProxy(flags, &o.BMCProxy)
 	return command
 }
 
 func (o *planOptions) run(ctx context.Context) error {
-	cluster, err := o.loadToInstall(ctx, o.File, o.foreign)
+	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
 	}
-	if err := o.fitsBackend(cluster); err != nil {
+	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,11 +90,11 @@ func (o *planOptions) run(ctx context.Context) error {
 }
 
 // show decides once and prints the decision.
-func (o *planOptions) show(ctx context.Context, service remote, desired *install.Desired) error {
+func (o *planOptions) show(ctx context.Context, service base.Remote, desired *install.Desired) error {
 	options := []install.Option{install.WithFiles(install.NewFiles(o.Dir))}
 	booted := install.BootedByBMC(boot.ToBoot(desired))
 	if len(booted) > 0 {
-		machines, err := o.lookingOnly(filepath.Join(o.Dir, desired.Spec.Metadata.Name), o.BMCProxy)
+		machines, err := o.WatchMachines(filepath.Join(o.Dir, desired.Spec.Metadata.Name), o.BMCProxy)
 		if err != nil {
 			return err
 		}
@@ -111,16 +112,16 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
-	plan = o.hinted(place{o.File, o.Dir}.placed(plan, desired.Spec))
+	plan = o.Hinted(place{o.File, o.Dir}.placed(plan, desired.Spec))
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)
 	}
-	return o.print(printer.Result{
+	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
 		Text: func(w io.Writer) error {
-			_, err := io.WriteString(w, planText(desired, plan, then, o.globals.format.Is("wide")))
+			_, err := io.WriteString(w, planText(desired, plan, then, o.Globals.Format.Is("wide")))
 			return err
 		},
 	})
@@ -128,7 +129,7 @@ func (o *planOptions) show(ctx context.Context, service remote, desired *install
 
 // unreleased adds what registering a cluster would end with: that a hub has no release
 // for it. Nothing else of the hub's is needed to decide.
-func unreleased(ctx context.Context, service remote, desired *install.Desired, plan *install.Plan) error {
+func unreleased(ctx context.Context, service base.Remote, desired *install.Desired, plan *install.Plan) error {
 	releases, has := service.(interface {
 		CheckRelease(ctx context.Context, c *spec.Cluster) error
 	})
@@ -159,7 +160,7 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 	}
 	listen := o.MediaListen
 	if listen == "" {
-		listen = mediaListen
+		listen = base.MediaListen
 	}
 	// A name or a missing host stands for any address, as with net.Listen.
 	at, err := netip.ParseAddrPort(listen)
@@ -183,25 +184,25 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	says := plan.Message
 	switch verdict := string(plan.Verdict); {
 	case len(plan.Actions) > 0:
-		says = counted(len(plan.Actions), "change") + " to make"
+		says = base.Counted(len(plan.Actions), "change") + " to make"
 	case says == "":
 		says = verdict
 	case !strings.HasPrefix(says, verdict): // the message may well begin with that word
 		says = verdict + ", " + says
 	}
 	escape.Fprintf(&text, "%s: %s\n", name, says)
-	section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
-	section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
-	section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
-	section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
+	base.Section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
+	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
+	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
 		line := escape.Sprintf("  … %s (%s)\n", w.For, w.Who)
 		if w.Who == install.WhoUser && w.Next != "" {
 			line += escape.Sprintf("    Next: %s\n", w.Next)
 		}
 		return line
 	})
-	section(&text, "Then", then, stepText)
-	section(&text, "To know", plan.Warnings, func(w install.Warning) string {
+	base.Section(&text, "Then", then, stepText)
+	base.Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)
 		if w.Next != "" {
 			line += escape.Sprintf("    Next: %s\n", w.Next)
@@ -259,11 +260,11 @@ func actionText(a install.Action, wide bool) string {
 		pad := strings.Repeat(" ", longest-len(c.Field))
 		switch {
 		case c.From == "":
-			escape.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, shortened(c.To, wide))
+			escape.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, base.Shortened(c.To, wide))
 		case c.To == "":
-			escape.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, shortened(c.From, wide))
+			escape.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, base.Shortened(c.From, wide))
 		default:
-			escape.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, shortened(c.From, wide), shortened(c.To, wide))
+			escape.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, base.Shortened(c.From, wide), base.Shortened(c.To, wide))
 		}
 	}
 	return text.String()
@@ -274,7 +275,7 @@ func wipeText(w install.Wipe) string {
 	if w.Install {
 		what = "installed on"
 	}
-	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, sizeText(w.Size), what)
+	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, base.SizeText(w.Size), what)
 }
 
 // blockerText is a blocker, where it comes from in the file, and what to do.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -18,7 +19,7 @@ import (
 // runOptions are what commands need that work on a cluster until it is as a
 // file says, and what their flags say.
 type runOptions struct {
-	*app
+	*base.App
 	File         string
 	Dir          string
 	Detach       bool
@@ -28,7 +29,7 @@ type runOptions struct {
 	PollInterval time.Duration
 	Reimage      bool
 	Adopt        string
-	foreign      foreign
+	foreign      base.Foreign
 	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
@@ -45,7 +46,7 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
 	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
 	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
-	o.foreign.declare(flags)
+	o.foreign.Declare(flags)
 	o.boot.declare(flags)
 }
 
@@ -53,22 +54,22 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 func (o *runOptions) check(name string) error {
 	switch {
 	case o.File == "":
-		return usagef("%s needs -f FILE", name)
+		return base.Usagef("%s needs -f FILE", name)
 	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
-		return usagef("a time is never negative")
+		return base.Usagef("a time is never negative")
 	case o.Detach && o.DryRun:
-		return usagef("--detach and --dry-run exclude each other")
-	case o.explicit && o.globals.Progress == progressJSON:
-		return usagef("-o and --progress json exclude each other: the last event carries the result")
+		return base.Usagef("--detach and --dry-run exclude each other")
+	case o.explicit && o.Globals.Progress == base.ProgressJSON:
+		return base.Usagef("-o and --progress json exclude each other: the last event carries the result")
 	}
 	return o.boot.check(o.Detach)
 }
 
 // carryOut shows what would be done to a cluster, or does it and tells how it
 // ended. service reaches the service, with a log where there is one.
-func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (remote, func(), error)) error {
+func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (base.Remote, func(), error)) error {
 	cluster := desired.Spec
-	if err := o.fitsBackend(cluster); err != nil {
+	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
 	if err := o.boot.fits(o.File, install.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
@@ -83,14 +84,14 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 			return err
 		}
 		defer stop()
-		return (&planOptions{app: o.app, File: o.File, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
+		return (&planOptions{App: o.App, File: o.File, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
 	}
 	log, err := o.openLog(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	log.Printf("%s, %s", readBuildInfo(), o.commandLine())
+	log.Printf("%s, %s", base.ReadBuildInfo(), o.CommandLine())
 
 	to, stop, err := service(ctx, log)
 	if err != nil {
@@ -105,7 +106,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	o.tellReading(result, desired, boot, err)
 	if boot != nil {
 		if err := boot.close(); err != nil {
-			o.warn("%v", err)
+			o.Warn("%v", err)
 		}
 	}
 	return o.report(result, log.Path(), desired, boot, err)
@@ -115,16 +116,16 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 // kubeconfig either, and ends the run before it begins; a log alone that cannot
 // be written is no reason to install nothing: it is told once.
 func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
-	dir, err := folder(o.clusterDir(cluster))
+	dir, err := base.Folder(o.clusterDir(cluster))
 	if err != nil {
 		return nil, err
 	}
 	failed := func(err error) {
-		o.warn("the log of this run cannot be written: %v", err)
+		o.Warn("the log of this run cannot be written: %v", err)
 	}
-	log, err := runlog.Open(ctx, dir, o.clock.Now, secretsOf(cluster)...)
+	log, err := runlog.Open(ctx, dir, o.Clock.Now, secretsOf(cluster)...)
 	if err != nil {
-		if err := takesFiles(dir); err != nil {
+		if err := base.TakesFiles(dir); err != nil {
 			return nil, err
 		}
 		failed(err)
@@ -135,8 +136,8 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 }
 
 // install runs the loop and shows it.
-func (o *runOptions) install(ctx context.Context, service remote, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
-	shown := o.progress(ctx, o.clusterClock)
+func (o *runOptions) install(ctx context.Context, service base.Remote, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
+	shown := newProgress(o.App, ctx, o.clusterClock)
 	defer shown.Close()
 	var telling sync.Mutex
 	tell := func(e install.Event) {

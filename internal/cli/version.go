@@ -6,19 +6,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Print the version of oaictl",
 		Example:     "  oaictl version\n  oaictl version -o json",
-		Args:        noArguments,
-		Annotations: map[string]string{bare: "true"},
+		Args:        base.NoArguments,
+		Annotations: map[string]string{base.NoConfig: "true"},
 		RunE: func(*cobra.Command, []string) error {
-			info := readBuildInfo()
-			return a.print(printer.Result{
+			info := base.ReadBuildInfo()
+			return a.Print(printer.Result{
 				Data:  info,
 				Names: []string{info.Version},
 				Text: func(w io.Writer) error {

@@ -9,14 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // waitOptions are what `wait` needs and what its flags say.
 type waitOptions struct {
-	*app
-	target
+	*base.App
+	base.Target
 	For         string
 	Timeout     time.Duration
 	UserTimeout time.Duration
@@ -26,8 +27,8 @@ type waitOptions struct {
 	text  string // "to be installed", "to have 3 hosts"
 }
 
-func (a *app) waitCommand() *cobra.Command {
-	o := &waitOptions{app: a}
+func waitCommand(a *base.App) *cobra.Command {
+	o := &waitOptions{App: a}
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
 		Short: "Wait until a cluster is installed, ready, or has enough hosts",
@@ -39,7 +40,7 @@ create cluster.`,
   oaictl wait lab --for hosts=3 --timeout 30m
   oaictl wait -f cluster.yaml --for ready`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given, "cluster"); err != nil {
+			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
 			}
 			var err error
@@ -50,7 +51,7 @@ create cluster.`,
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVar(&o.For, "for", "", "what to wait for: `installed|ready|hosts=N`")
 	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up after this `TIME`")
 	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up when a person has been needed for this `TIME`")
@@ -62,7 +63,7 @@ create cluster.`,
 func parseCondition(word string) (until install.Condition, text string, err error) {
 	switch word {
 	case "":
-		return until, "", usagef("wait needs --for installed, ready or hosts=N")
+		return until, "", base.Usagef("wait needs --for installed, ready or hosts=N")
 	case "installed":
 		return install.Condition{Name: word, Whole: true, Met: func(o *install.Observed) bool {
 			return o.Cluster.State == install.ClusterInstalled || o.Cluster.State == install.ClusterAddingHosts
@@ -73,9 +74,9 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
 	if !found || err != nil || n < 1 {
-		return until, "", usagef("--for %q is none of installed, ready, hosts=N", word)
+		return until, "", base.Usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
-	hosts := counted(n, "host")
+	hosts := base.Counted(n, "host")
 	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
 }
 
@@ -101,32 +102,32 @@ func connected(hosts []install.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := o.look(ctx, service, o.target)
+	seen, err := o.ObserveCluster(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	shown := o.progress(ctx, o.clock)
-	installer := install.New(service, install.WithClock(o.clock), install.WithEvents(shown.Event),
+	shown := newProgress(o.App, ctx, o.Clock)
+	installer := install.New(service, install.WithClock(o.Clock), install.WithEvents(shown.Event),
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
-	result, failed := installer.Wait(ctx, seen.observed, o.until)
+	result, failed := installer.Wait(ctx, seen.Observed, o.until)
 	shown.Close()
 	if fault, is := errors.AsType[*install.Fault](failed); is {
 		ended := *fault
-		ended.Op, ended.On = "wait for", seen.name()+" "+o.text
+		ended.Op, ended.On = "wait for", seen.Name()+" "+o.text
 		switch {
 		case result.Verdict == install.VerdictFailed:
-			ended.Next = "oaictl why " + seen.ref.Name
+			ended.Next = "oaictl why " + seen.Ref.Name
 		case ended.Code == install.CodeTimeout:
-			ended.Next = o.commandLine()
+			ended.Next = o.CommandLine()
 		}
 		failed = &ended
 	}
-	if o.globals.Progress != progressJSON {
-		if err := o.print(resultOf(o.result(seen, result, failed))); err != nil {
+	if o.Globals.Progress != base.ProgressJSON {
+		if err := o.Print(resultOf(o.result(seen, result, failed))); err != nil {
 			return errors.Join(failed, err)
 		}
 	}
@@ -134,14 +135,14 @@ func (o *waitOptions) run(ctx context.Context) error {
 }
 
 // result is what is printed at the end.
-func (o *waitOptions) result(seen *observation, result install.Result, failed error) document.Result {
-	observed := seen.observed
+func (o *waitOptions) result(seen *base.Observation, result install.Result, failed error) document.Result {
+	observed := seen.Observed
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		observed = result.Observed
 	}
-	doc := document.Result{Cluster: seen.ref.Name, ID: seen.ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
+	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
 	if failed != nil {
-		doc.Message, doc.Next = plainError(failed), o.hint(install.NextOf(failed))
+		doc.Message, doc.Next = base.PlainError(failed), o.Hint(install.NextOf(failed))
 	}
 	return doc
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -17,13 +18,13 @@ import (
 
 // whyOptions are what `why` needs and what its flags say.
 type whyOptions struct {
-	*app
-	target
+	*base.App
+	base.Target
 	BMCProxy string
 }
 
-func (a *app) whyCommand() *cobra.Command {
-	o := &whyOptions{app: a}
+func whyCommand(a *base.App) *cobra.Command {
+	o := &whyOptions{App: a}
 	command := &cobra.Command{
 		Use:   "why [cluster|host] NAME|ID|-f FILE",
 		Short: "Say what stands in the way, by its root causes, and what to do",
@@ -36,7 +37,7 @@ machines with a bmc are looked at.`,
   oaictl why -f cluster.yaml
   oaictl why host cp-0 -o json`,
 		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given, "cluster", "host"); err != nil {
+			if err := o.Read(command, given, "cluster", "host"); err != nil {
 				return err
 			}
 			if err := (&bootOptions{BMCProxy: o.BMCProxy}).check(false); err != nil {
@@ -48,18 +49,18 @@ machines with a bmc are looked at.`,
 			return o.cluster(command.Context())
 		},
 	}
-	o.declare(command.Flags())
-	o.declareOfHost(command.Flags())
-	declareBMCProxy(command.Flags(), &o.BMCProxy)
+	o.Declare(command.Flags())
+	o.DeclareOfHost(command.Flags())
+	base.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
 	return command
 }
 
 func (o *whyOptions) cluster(ctx context.Context) error {
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := o.look(ctx, service, o.target)
+	seen, err := o.ObserveCluster(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
@@ -67,26 +68,26 @@ func (o *whyOptions) cluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, seen.name(), string(seen.observed.Cluster.State))
+	return o.show(seen, plan, seen.Name(), string(seen.Observed.Cluster.State))
 }
 
 // host tells of one host alone: what stands in its way is what concerns it of what stands
 // in its cluster's.
 func (o *whyOptions) host(ctx context.Context) error {
 	if o.Name == "" {
-		return usagef("why host needs a NAME or ID")
+		return base.Usagef("why host needs a NAME or ID")
 	}
-	service, err := o.dial(ctx)
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := o.findHostIn(ctx, service, o.target)
+	host, err := o.FindHostIn(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	seen := &observation{ref: install.ClusterRef{ID: host.ClusterID}, observed: &install.Observed{At: o.clock.Now(), Hosts: []install.Host{host}}}
+	seen := &base.Observation{Ref: install.ClusterRef{ID: host.ClusterID}, Observed: &install.Observed{At: o.Clock.Now(), Hosts: []install.Host{host}}}
 	if host.ClusterID != "" {
-		switch of, err := o.look(ctx, service, target{Kind: "cluster", Name: cmp.Or(o.Cluster, host.ClusterID), File: o.File}); {
+		switch of, err := o.ObserveCluster(ctx, service, base.Target{Kind: "cluster", Name: cmp.Or(o.Cluster, host.ClusterID), File: o.File}); {
 		case err == nil:
 			seen = of
 		case install.CodeOf(err) != install.CodeNotFound: // a host may outlive its cluster
@@ -101,34 +102,34 @@ func (o *whyOptions) host(ctx context.Context) error {
 }
 
 // explain decides on what was seen, as a single look does, about one host or all.
-func (o *whyOptions) explain(ctx context.Context, seen *observation, host string) (install.Plan, error) {
+func (o *whyOptions) explain(ctx context.Context, seen *base.Observation, host string) (install.Plan, error) {
 	var options []install.Option
-	if seen.spec != nil && len(install.BootedByBMC(seen.spec)) > 0 {
-		machines, err := o.lookingOnly(seen.spec.Metadata.Name, o.BMCProxy)
+	if seen.Spec != nil && len(install.BootedByBMC(seen.Spec)) > 0 {
+		machines, err := o.WatchMachines(seen.Spec.Metadata.Name, o.BMCProxy)
 		if err != nil {
 			return install.Plan{}, err
 		}
 		options = append(options, install.WithMachines(machines))
 	}
-	plan, observed, err := install.New(nil, options...).Explain(ctx, seen.desired(), seen.observed, host)
+	plan, observed, err := install.New(nil, options...).Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
 		return install.Plan{}, err
 	}
-	seen.observed = observed
-	if seen.spec != nil {
-		plan = place{o.File, "."}.placed(plan, seen.spec)
+	seen.Observed = observed
+	if seen.Spec != nil {
+		plan = place{o.File, "."}.placed(plan, seen.Spec)
 	}
-	return o.hinted(plan), nil
+	return o.Hinted(plan), nil
 }
 
 // show prints what stands in the way.
-func (o *whyOptions) show(seen *observation, plan install.Plan, name, state string) error {
+func (o *whyOptions) show(seen *base.Observation, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
 	names := make([]string, 0, len(doc.Blockers))
 	for _, blocker := range doc.Blockers {
 		names = append(names, blocker.Reason)
 	}
-	return o.print(printer.Result{Data: doc, Names: names, Text: func(w io.Writer) error {
+	return o.Print(printer.Result{Data: doc, Names: names, Text: func(w io.Writer) error {
 		_, err := io.WriteString(w, whyText(seen, doc, plan))
 		return err
 	}})
@@ -136,12 +137,12 @@ func (o *whyOptions) show(seen *observation, plan install.Plan, name, state stri
 
 // whyText tells each cause with the hosts that it concerns, what the service
 // says of them, how to be sure, and what to do.
-func whyText(seen *observation, doc document.Why, plan install.Plan) string {
+func whyText(seen *base.Observation, doc document.Why, plan install.Plan) string {
 	var text strings.Builder
 	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
 	switch {
 	case len(plan.Blockers) > 0:
-		escape.Fprintf(&text, "%s in the way.\n", counted(len(plan.Blockers), "thing"))
+		escape.Fprintf(&text, "%s in the way.\n", base.Counted(len(plan.Blockers), "thing"))
 	case len(plan.Waits) > 0:
 		escape.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(plan.Waits[0].For, "."))
 	default:
@@ -153,8 +154,8 @@ func whyText(seen *observation, doc document.Why, plan install.Plan) string {
 			escape.Fprintf(&text, "   %s\n", line)
 		}
 		field := b.Field
-		if field != "" && seen.spec != nil {
-			if file, line, column := seen.spec.Position(field); line > 0 {
+		if field != "" && seen.Spec != nil {
+			if file, line, column := seen.Spec.Position(field); line > 0 {
 				field = fmt.Sprintf("%s:%d:%d: %s", file, line, column, field)
 			}
 		}
@@ -166,8 +167,8 @@ func whyText(seen *observation, doc document.Why, plan install.Plan) string {
 			}
 		}
 	}
-	section(&text, "To wait for", plan.Waits, waitText)
-	section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
+	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
 		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
 	return text.String()
