@@ -146,7 +146,7 @@ func TestCompletionIsSilent(t *testing.T) {
 				}
 				return tt.connect(ctx, to)
 			}
-			if code := execute(a, t.Context()); code != 0 || out.String() != ":4\n" {
+			if code := execute(t.Context(), a); code != 0 || out.String() != ":4\n" {
 				t.Errorf("code %d, %q", code, out.String())
 			}
 			if told := problems.String(); told != "Completion ended with directive: ShellCompDirectiveNoFileComp\n" {

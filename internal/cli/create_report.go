@@ -20,11 +20,11 @@ import (
 )
 
 // newProgress is how the run is shown, as --progress and --quiet say.
-func newProgress(a *base.App, ctx context.Context, of clock.Clock) progress.Sink {
-	return base.HintedSink{Sink: sink(a, ctx, of), Hint: a.Hint}
+func newProgress(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
+	return base.HintedSink{Sink: sink(ctx, a, of), Hint: a.Hint}
 }
 
-func sink(a *base.App, ctx context.Context, of clock.Clock) progress.Sink {
+func sink(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
 	kind := a.Globals.Progress
 	if kind == base.ProgressAuto {
 		kind = base.ProgressPlain

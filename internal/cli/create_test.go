@@ -290,7 +290,7 @@ func TestSimulate(t *testing.T) {
 		reached = to
 		return service, nil
 	}
-	if code := execute(a, t.Context()); code != 0 {
+	if code := execute(t.Context(), a); code != 0 {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}
 	var none *scenario.Scenario

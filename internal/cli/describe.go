@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -30,9 +29,9 @@ its hardware, stages and failing checks.`,
 				return err
 			}
 			if t.Kind == "host" {
-				return describeHost(a, command.Context(), *t)
+				return describeHost(command.Context(), a, *t)
 			}
-			return describeCluster(a, command.Context(), *t)
+			return describeCluster(command.Context(), a, *t)
 		},
 	}
 	t.Declare(command.Flags())
@@ -40,7 +39,7 @@ its hardware, stages and failing checks.`,
 	return command
 }
 
-func describeCluster(a *base.App, ctx context.Context, t base.Target) error {
+func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
 	service, err := a.Dial(ctx)
 	if err != nil {
 		return err
@@ -50,10 +49,7 @@ func describeCluster(a *base.App, ctx context.Context, t base.Target) error {
 		return err
 	}
 	doc := describedCluster(seen)
-	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func(w io.Writer) error {
-		_, err := io.WriteString(w, clusterText(a, doc))
-		return err
-	}})
+	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func() string { return clusterText(a, doc) }})
 }
 
 // describedCluster is the form of a cluster with everything in it.
@@ -110,7 +106,7 @@ func validationText(v document.Validation) string {
 	return escape.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
 }
 
-func describeHost(a *base.App, ctx context.Context, t base.Target) error {
+func describeHost(ctx context.Context, a *base.App, t base.Target) error {
 	service, err := a.Dial(ctx)
 	if err != nil {
 		return err
@@ -120,10 +116,7 @@ func describeHost(a *base.App, ctx context.Context, t base.Target) error {
 		return err
 	}
 	doc := document.OfHostDetail(host, "")
-	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func(w io.Writer) error {
-		_, err := io.WriteString(w, hostText(a, doc))
-		return err
-	}})
+	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func() string { return hostText(a, doc) }})
 }
 
 func hostText(a *base.App, doc document.Host) string {

@@ -88,7 +88,7 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if err != nil {
 		return err
 	}
-	return o.Saved([]document.Download{file})
+	return o.Saved([]document.Download{file}, nil)
 }
 
 // keepResult writes a result where create cluster has it. Another cluster's are
@@ -119,7 +119,7 @@ func (o *downloadOptions) keepResult(ctx context.Context, service base.Remote, c
 	if err != nil {
 		return err
 	}
-	return o.Saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}})
+	return o.Saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}}, nil)
 }
 
 func downloadIgnitionCommand(a *base.App) *cobra.Command {
@@ -192,7 +192,7 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 		}
 		files = append(files, file)
 	}
-	return o.Saved(files)
+	return o.Saved(files, nil)
 }
 
 // missing says whether the service has no such file, or is older than the name.
@@ -228,7 +228,7 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return o.Saved([]document.Download{file})
+	return o.Saved([]document.Download{file}, nil)
 }
 
 func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {
@@ -246,7 +246,7 @@ func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) er
 	if err != nil {
 		return err
 	}
-	return o.Saved([]document.Download{file})
+	return o.Saved([]document.Download{file}, nil)
 }
 
 func downloadManifestsCommand(a *base.App) *cobra.Command {
@@ -295,7 +295,7 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 	if len(files) == 0 {
 		o.Say("%s has no manifests of its own.", seen.Name())
 	}
-	return o.Saved(files)
+	return o.Saved(files, nil)
 }
 
 func (o *downloadOptions) manifest(ctx context.Context, service base.Remote, cluster install.ClusterRef, m rest.Manifest) (document.Download, error) {

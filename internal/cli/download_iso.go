@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"time"
@@ -88,7 +87,7 @@ func (o *isoOptions) run(ctx context.Context) error {
 		}
 		files = append(files, file)
 	}
-	return o.Saved(files)
+	return o.Saved(files, nil)
 }
 
 func (o *isoOptions) infraEnvs(ctx context.Context, service base.Remote) ([]install.InfraEnv, error) {
@@ -127,14 +126,7 @@ func (o *isoOptions) printURLs(ctx context.Context, service base.Remote, infraEn
 		}
 		items, urls = append(items, item), append(urls, url)
 	}
-	return o.Print(printer.Result{Data: document.List(items), Names: urls, Text: func(w io.Writer) error {
-		for _, url := range urls {
-			if _, err := fmt.Fprintln(w, url); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
+	return o.Print(printer.Result{Data: document.List(items), Names: urls, Text: func() string { return base.Lines(urls) }})
 }
 
 // isoTries is how often a download is taken up again without a byte of

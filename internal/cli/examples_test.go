@@ -101,7 +101,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
 		return base.Simulated{Url: "http://fake", Stop: func() error { return nil }}, nil
 	}
-	if code := execute(a, ctx); code != want {
+	if code := execute(ctx, a); code != want {
 		t.Errorf("ends with %d, not %d:\n%s", code, want, problems.String())
 	}
 	if want == 0 && out.Len() == 0 && !strings.Contains(text, "--to") {
@@ -149,7 +149,7 @@ func TestHelpIsQuick(t *testing.T) {
 			return nil, context.Canceled
 		}
 		began := time.Now()
-		if code := execute(a, t.Context()); code != 0 || out.Len() == 0 {
+		if code := execute(t.Context(), a); code != 0 || out.Len() == 0 {
 			t.Errorf("%s ends with %d:\n%s", text, code, problems.String())
 		}
 		if took := time.Since(began); took > time.Second {

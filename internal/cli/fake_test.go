@@ -315,6 +315,6 @@ func runIn(ctx context.Context, t *testing.T, service base.Remote, input string,
 	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
 	a.Clock = &frozen{now: noon()}
 	a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
-	code := execute(a, ctx)
+	code := execute(ctx, a)
 	return outcome{code, out.String(), problems.String()}
 }

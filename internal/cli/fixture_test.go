@@ -73,7 +73,7 @@ func exampleImages(t *testing.T) {
 	} {
 		var problems bytes.Buffer
 		a := base.New(base.Identify(strings.Fields(line)), streams.Streams{Out: &bytes.Buffer{}, Err: &problems}, streams.Env{})
-		if code := execute(a, t.Context()); code != 0 {
+		if code := execute(t.Context(), a); code != 0 {
 			t.Fatalf("%s ends with %d:\n%s", line, code, problems.String())
 		}
 	}

@@ -30,7 +30,7 @@ func getClustersCommand(a *base.App) *cobra.Command {
 			if err := t.Optional(command, given); err != nil {
 				return err
 			}
-			return getClusters(a, command.Context(), *t, *w)
+			return getClusters(command.Context(), a, *t, *w)
 		},
 	}
 	t.Declare(command.Flags())
@@ -38,15 +38,15 @@ func getClustersCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-func getClusters(a *base.App, ctx context.Context, t base.Target, w watching) error {
-	service, err := dialToList(a, ctx, w)
+func getClusters(ctx context.Context, a *base.App, t base.Target, w watching) error {
+	service, err := dialToList(ctx, a, w)
 	if err != nil {
 		return err
 	}
 	one := &pin{name: t.Name}
 	return show(ctx, a, w, listing[document.Cluster]{
 		named: t.Name != "" || t.File != "",
-		read:  func(ctx context.Context) ([]document.Cluster, error) { return clustersOf(a, ctx, service, t, one) },
+		read:  func(ctx context.Context) ([]document.Cluster, error) { return clustersOf(ctx, a, service, t, one) },
 		key:   func(c document.Cluster) string { return c.ID },
 		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
 		table: func(items []document.Cluster) printer.Table { return clusterTable(a, items) },
@@ -55,10 +55,10 @@ func getClusters(a *base.App, ctx context.Context, t base.Target, w watching) er
 }
 
 // clustersOf are the target's cluster, or all.
-func clustersOf(a *base.App, ctx context.Context, service base.Remote, t base.Target, one *pin) ([]document.Cluster, error) {
+func clustersOf(ctx context.Context, a *base.App, service base.Remote, t base.Target, one *pin) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
-		seen, err := lookAgain(a, ctx, service, t, one)
+		seen, err := lookAgain(ctx, a, service, t, one)
 		if err != nil || seen == nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ names of the file, and those of the file that have not come are Absent.`,
 			if infraEnv != "" && (t.Name != "" || t.File != "") {
 				return base.Usagef("--infra-env and a cluster exclude each other")
 			}
-			return getHosts(a, command.Context(), *t, infraEnv, *w)
+			return getHosts(command.Context(), a, *t, infraEnv, *w)
 		},
 	}
 	t.Declare(command.Flags())
@@ -124,14 +124,14 @@ names of the file, and those of the file that have not come are Absent.`,
 	return command
 }
 
-func getHosts(a *base.App, ctx context.Context, t base.Target, infraEnv string, w watching) error {
-	service, err := dialToList(a, ctx, w)
+func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, w watching) error {
+	service, err := dialToList(ctx, a, w)
 	if err != nil {
 		return err
 	}
 	of, one := &pin{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
 	return show(ctx, a, w, listing[document.Host]{
-		read:  func(ctx context.Context) ([]document.Host, error) { return hostsOf(a, ctx, service, t, infraEnv, of) },
+		read:  func(ctx context.Context) ([]document.Host, error) { return hostsOf(ctx, a, service, t, infraEnv, of) },
 		key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
 		name:  func(h document.Host) string { return "host/" + h.Name },
 		table: func(items []document.Host) printer.Table { return a.HostTable(items, !one) },
@@ -143,7 +143,7 @@ func getHosts(a *base.App, ctx context.Context, t base.Target, infraEnv string, 
 }
 
 // hostsOf are the hosts of a cluster, of an InfraEnv, or all.
-func hostsOf(a *base.App, ctx context.Context, service base.Remote, t base.Target, infraEnv string, of *pin) ([]document.Host, error) {
+func hostsOf(ctx context.Context, a *base.App, service base.Remote, t base.Target, infraEnv string, of *pin) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
 	switch {
@@ -156,7 +156,7 @@ func hostsOf(a *base.App, ctx context.Context, service base.Remote, t base.Targe
 	case t.Name == "" && t.File == "":
 		hosts, err = base.AllHosts(ctx, service)
 	default:
-		seen, failed := lookAgain(a, ctx, service, t, of)
+		seen, failed := lookAgain(ctx, a, service, t, of)
 		if failed != nil || seen == nil {
 			return nil, failed
 		}
@@ -190,7 +190,7 @@ func getInfraEnvsCommand(a *base.App) *cobra.Command {
 			if name != "" && cluster != "" {
 				return base.Usagef("--cluster and a name exclude each other")
 			}
-			return getInfraEnvs(a, command.Context(), name, cluster, *w)
+			return getInfraEnvs(command.Context(), a, name, cluster, *w)
 		},
 	}
 	command.Flags().StringVar(&cluster, "cluster", "", "those of the cluster `NAME` or ID")
@@ -198,8 +198,8 @@ func getInfraEnvsCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-func getInfraEnvs(a *base.App, ctx context.Context, name, cluster string, w watching) error {
-	service, err := dialToList(a, ctx, w)
+func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watching) error {
+	service, err := dialToList(ctx, a, w)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (p *pin) note(id string, err error) (gone bool, _ error) {
 
 // lookAgain is look for one whose looks repeat: nil, without an error, where what was
 // seen before is gone.
-func lookAgain(a *base.App, ctx context.Context, service base.Remote, t base.Target, p *pin) (*base.Observation, error) {
+func lookAgain(ctx context.Context, a *base.App, service base.Remote, t base.Target, p *pin) (*base.Observation, error) {
 	if t.File == "" {
 		t.Name = p.text()
 	}

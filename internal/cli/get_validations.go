@@ -27,7 +27,7 @@ func getValidationsCommand(a *base.App) *cobra.Command {
 			if err := t.Read(command, given, "cluster"); err != nil {
 				return err
 			}
-			return getValidations(a, command.Context(), *t, all, *w)
+			return getValidations(command.Context(), a, *t, all, *w)
 		},
 	}
 	t.Declare(command.Flags())
@@ -36,14 +36,14 @@ func getValidationsCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-func getValidations(a *base.App, ctx context.Context, t base.Target, all bool, w watching) error {
+func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w watching) error {
 	service, err := a.Dial(ctx)
 	if err != nil {
 		return err
 	}
 	of := &pin{name: t.Name}
 	return show(ctx, a, w, listing[document.Validation]{
-		read:  func(ctx context.Context) ([]document.Validation, error) { return validationsOf(a, ctx, service, t, of) },
+		read:  func(ctx context.Context) ([]document.Validation, error) { return validationsOf(ctx, a, service, t, of) },
 		key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
 		name:  func(v document.Validation) string { return "validation/" + v.ID },
 		shown: func(v document.Validation) bool { return all || fails(v) },
@@ -53,8 +53,8 @@ func getValidations(a *base.App, ctx context.Context, t base.Target, all bool, w
 }
 
 // validationsOf are the checks of a cluster, and behind them those of its hosts.
-func validationsOf(a *base.App, ctx context.Context, service base.Remote, t base.Target, of *pin) ([]document.Validation, error) {
-	seen, err := lookAgain(a, ctx, service, t, of)
+func validationsOf(ctx context.Context, a *base.App, service base.Remote, t base.Target, of *pin) ([]document.Validation, error) {
+	seen, err := lookAgain(ctx, a, service, t, of)
 	if err != nil || seen == nil {
 		return nil, err
 	}

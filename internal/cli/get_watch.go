@@ -29,7 +29,7 @@ func (w *watching) declare(flags *pflag.FlagSet) {
 
 // dialToList reaches the service that is asked for lists: where they are watched,
 // and the service itself tells what changes, it is not asked again and again.
-func dialToList(a *base.App, ctx context.Context, w watching) (base.Remote, error) {
+func dialToList(ctx context.Context, a *base.App, w watching) (base.Remote, error) {
 	service, err := a.Dial(ctx)
 	if tells, is := service.(interface{ Follow() }); err == nil && is && w.Watch {
 		tells.Follow()

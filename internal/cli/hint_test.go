@@ -107,7 +107,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 		return base.Simulated{Url: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 	}
 	a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
-	if code := execute(a, t.Context()); code != 7 {
+	if code := execute(t.Context(), a); code != 7 {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}
 	var result struct{ Next string }

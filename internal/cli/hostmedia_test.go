@@ -319,7 +319,7 @@ func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, argu
 	a := base.New(base.Identify(append([]string{"oaictl", "iso", "serve", "-o", "json"}, arguments...)), streams.Streams{Out: out, Err: io.MultiWriter(&problems, along)}, streams.Env{"OAICTL_SERVICE_URL": service.URL})
 	a.Clock = at
 	ended := make(chan int, 1)
-	go func() { ended <- execute(a, ctx) }()
+	go func() { ended <- execute(ctx, a) }()
 	select {
 	case text := <-out.full:
 		var list document.Items[document.Media]

@@ -40,7 +40,7 @@ func runISO(t *testing.T, terminal bool, line string) outcome {
 	io := streams.Streams{Out: &out, Err: &problems, OutTTY: terminal, ErrTTY: terminal}
 	a := base.New(base.Identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
 	a.Clock = &frozen{now: noon()}
-	code := execute(a, t.Context())
+	code := execute(t.Context(), a)
 	return outcome{code, out.String(), problems.String()}
 }
 

@@ -55,7 +55,7 @@ func runLive(t *testing.T, url, input string, terminal bool, arguments ...string
 	var out, problems strings.Builder
 	io := streams.Streams{In: strings.NewReader(input), Out: &out, Err: &problems, InTTY: terminal, ErrTTY: terminal}
 	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": url, "TERM": "dumb"})
-	code := execute(a, t.Context())
+	code := execute(t.Context(), a)
 	return outcome{code, out.String(), problems.String()}
 }
 

@@ -72,5 +72,5 @@ func (o *logsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.Saved([]document.Download{file})
+	return o.Saved([]document.Download{file}, nil)
 }

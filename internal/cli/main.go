@@ -21,10 +21,10 @@ import (
 // folders and what the command is asked to change, so that tests can run it in
 // process.
 func Main(ctx context.Context, argv []string, io streams.Streams, environ []string) int {
-	return execute(base.New(base.Identify(argv), io, streams.EnvOf(environ)), ctx)
+	return execute(ctx, base.New(base.Identify(argv), io, streams.EnvOf(environ)))
 }
 
-func execute(a *base.App, ctx context.Context) int {
+func execute(ctx context.Context, a *base.App) int {
 	a.IO.In = base.UntilDone(ctx, a.IO.In)
 	root := rootCommand(a)
 	root.SetArgs(a.Identity.Args)
@@ -37,12 +37,12 @@ func execute(a *base.App, ctx context.Context) int {
 		err = help.Failed
 	}
 	a.Close()
-	return exit(a, ctx, command, err)
+	return exit(ctx, a, command, err)
 }
 
 // exit tells a person what went wrong, once, and returns the exit code. An
 // interrupt outranks the error that it caused.
-func exit(a *base.App, ctx context.Context, command *cobra.Command, err error) int {
+func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}

@@ -80,7 +80,7 @@ func typed(t *testing.T, command string) string {
 	t.Helper()
 	var shown bytes.Buffer
 	a := base.New(base.Identify(strings.Fields(command)), streams.Streams{Out: &shown, Err: &shown}, streams.Env{})
-	execute(a, t.Context())
+	execute(t.Context(), a)
 	return shown.String()
 }
 

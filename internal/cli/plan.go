@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -120,10 +119,7 @@ func (o *planOptions) show(ctx context.Context, service base.Remote, desired *in
 	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
-		Text: func(w io.Writer) error {
-			_, err := io.WriteString(w, planText(desired, plan, then, o.Globals.Format.Is("wide")))
-			return err
-		},
+		Text:  func() string { return planText(desired, plan, then, o.Globals.Format.Is("wide")) },
 	})
 }
 

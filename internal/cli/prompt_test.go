@@ -37,7 +37,7 @@ func TestInterruptAtAPrompt(t *testing.T) {
 		a.Clock = &frozen{now: noon()}
 		a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
 		ended := make(chan int, 1)
-		go func() { ended <- execute(a, ctx) }()
+		go func() { ended <- execute(ctx, a) }()
 		select {
 		case code := <-ended:
 			if code != 130 || len(service.calls) != 0 {

@@ -137,7 +137,7 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 
 // install runs the loop and shows it.
 func (o *runOptions) install(ctx context.Context, service base.Remote, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
-	shown := newProgress(o.App, ctx, o.clusterClock)
+	shown := newProgress(ctx, o.App, o.clusterClock)
 	defer shown.Close()
 	var telling sync.Mutex
 	tell := func(e install.Event) {

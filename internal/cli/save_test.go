@@ -157,7 +157,7 @@ func TestHelpThatCannotBeWritten(t *testing.T) {
 	for _, line := range []string{"help environment", "create cluster --help", "version"} {
 		var problems strings.Builder
 		io := streams.Streams{In: strings.NewReader(""), Out: fullDisk{}, Err: &problems}
-		code := execute(base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), io, streams.Env{}), t.Context())
+		code := execute(t.Context(), base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), io, streams.Env{}))
 		if code != 1 || !strings.Contains(problems.String(), "no space left on device") {
 			t.Errorf("%s: %d, %s", line, code, problems.String())
 		}

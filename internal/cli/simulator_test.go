@@ -52,7 +52,7 @@ func begin(t *testing.T, arguments ...string) (out, problems *spoken, end func()
 	ctx, stop := context.WithCancelCause(t.Context())
 	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{"TERM": "dumb"})
 	ended := make(chan int, 1)
-	go func() { ended <- execute(a, ctx) }()
+	go func() { ended <- execute(ctx, a) }()
 	end = sync.OnceValue(func() int {
 		stop(&install.Interrupt{Signal: "terminated", Code: install.CodeTerminated})
 		return <-ended
@@ -120,7 +120,7 @@ func TestServeChecksItsCertificate(t *testing.T) {
 	var out, problems strings.Builder
 	arguments := []string{"oaictl", "simulator", "serve", "--listen", taken.Addr().String(), "--tls-cert", "nowhere.pem", "--tls-key", "nowhere.key"}
 	a := base.New(base.Identify(arguments), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{})
-	if code := execute(a, t.Context()); code != 2 || !strings.Contains(problems.String(), "nowhere.pem: no such file") || out.String() != "" {
+	if code := execute(t.Context(), a); code != 2 || !strings.Contains(problems.String(), "nowhere.pem: no such file") || out.String() != "" {
 		t.Errorf("code %d, said %q and %q", code, out.String(), problems.String())
 	}
 }

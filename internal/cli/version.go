@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -22,10 +21,7 @@ func versionCommand(a *base.App) *cobra.Command {
 			return a.Print(printer.Result{
 				Data:  info,
 				Names: []string{info.Version},
-				Text: func(w io.Writer) error {
-					_, err := fmt.Fprintln(w, info)
-					return err
-				},
+				Text:  func() string { return fmt.Sprintln(info) },
 			})
 		},
 	}

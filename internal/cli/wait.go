@@ -110,7 +110,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shown := newProgress(o.App, ctx, o.Clock)
+	shown := newProgress(ctx, o.App, o.Clock)
 	installer := install.New(service, install.WithClock(o.Clock), install.WithEvents(shown.Event),
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
 	result, failed := installer.Wait(ctx, seen.Observed, o.until)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -129,10 +128,7 @@ func (o *whyOptions) show(seen *base.Observation, plan install.Plan, name, state
 	for _, blocker := range doc.Blockers {
 		names = append(names, blocker.Reason)
 	}
-	return o.Print(printer.Result{Data: doc, Names: names, Text: func(w io.Writer) error {
-		_, err := io.WriteString(w, whyText(seen, doc, plan))
-		return err
-	}})
+	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
 }
 
 // whyText tells each cause with the hosts that it concerns, what the service

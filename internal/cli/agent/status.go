@@ -2,7 +2,7 @@ package agent
 
 import (
 	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,10 +68,10 @@ func (o *agentOptions) showStatus(s inmedia.Status) error {
 		shown.Hosts = append(shown.Hosts, item)
 		names = append(names, "host/"+item.Name)
 	}
-	return o.Print(printer.Result{Data: shown, Names: names, Text: func(w io.Writer) error { return o.writeStatus(w, shown) }})
+	return o.Print(printer.Result{Data: shown, Names: names, Text: func() string { return o.statusText(shown) }})
 }
 
-func (o *agentOptions) writeStatus(w io.Writer, s mediaStatus) error {
+func (o *agentOptions) statusText(s mediaStatus) string {
 	cluster, env := "none", "none"
 	if c := s.Cluster; c != nil {
 		cluster = fmt.Sprintf("%s %s (%s)", c.Name, c.State, c.Status)
@@ -79,24 +79,16 @@ func (o *agentOptions) writeStatus(w io.Writer, s mediaStatus) error {
 	if e := s.InfraEnv; e != nil {
 		env = e.Name
 	}
-	if _, err := io.WriteString(w, escape.Sprintf("Cluster:  %s\nInfraEnv: %s\n", cluster, env)); err != nil {
-		return err
-	}
+	var text strings.Builder
+	escape.Fprintf(&text, "Cluster:  %s\nInfraEnv: %s\n", cluster, env)
 	for _, line := range s.Failures {
-		if _, err := io.WriteString(w, escape.Sprintf("Failure:  %s\n", line)); err != nil {
-			return err
-		}
+		escape.Fprintf(&text, "Failure:  %s\n", line)
 	}
 	if len(s.Hosts) == 0 {
-		_, err := fmt.Fprintln(w, "Hosts:    none")
-		return err
+		return text.String() + "Hosts:    none\n"
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	format, err := printer.Parse(o.Globals.Output)
-	if err != nil {
-		return err
-	}
-	return format.Print(w, printer.Result{Table: func() printer.Table { return o.HostTable(s.Hosts, false) }})
+	text.WriteByte('\n')
+	hosts := printer.Result{Table: func() printer.Table { return o.HostTable(s.Hosts, false) }}
+	_ = o.Globals.Format.Print(&text, hosts) // into memory, which takes everything
+	return text.String()
 }

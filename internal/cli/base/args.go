@@ -1,6 +1,7 @@
 package base
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -203,6 +204,11 @@ func example(flag *pflag.Flag) string {
 		return ", such as 90s, 15m or 1h30m"
 	}
 	return ""
+}
+
+// Run is what a command does that takes no arguments.
+func Run(run func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, _ []string) error { return run(command.Context()) }
 }
 
 // NoArguments refuses whatever is no flag. What is probably the file gets its flag.

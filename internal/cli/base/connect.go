@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -240,12 +239,8 @@ func ReadSecret(flag, path string) (spec.Secret, error) {
 	default:
 		return spec.NewSecret(text), nil
 	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
-	}
 	return spec.Secret{}, &install.Fault{
-		Code: install.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: err,
+		Code: install.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: WithoutPath(err),
 		Next: "give " + flag + " a file with one line that is the secret",
 	}
 }

@@ -21,19 +21,30 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Errorf(format, args...)}
 }
 
+// Is says whether an error is of a type, or has one of it in it.
+func Is[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
+}
+
+// WithoutPath is an error of a file without its name, which is told beside it.
+func WithoutPath(err error) error {
+	if cause, is := errors.AsType[*fs.PathError](err); is {
+		return cause.Err
+	}
+	return err
+}
+
 // CodeOf is the exit code of an error: the only place where one is chosen.
 func CodeOf(err error) install.Code {
-	var usage *UsageError
-	var problems *spec.Problems
-	var fault *install.Fault
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage):
+	case Is[*UsageError](err):
 		return install.CodeUsage
-	case errors.As(err, &fault):
+	case Is[*install.Fault](err):
 		return install.CodeOf(err)
-	case errors.As(err, &problems):
+	case Is[*spec.Problems](err):
 		return install.CodeInput
 	default:
 		return install.CodeFailure
@@ -43,8 +54,7 @@ func CodeOf(err error) install.Code {
 // PlainError is the text of an error without the last full stop and the empty
 // lines that other people's errors end with.
 func PlainError(err error) string {
-	var problems *spec.Problems
-	if errors.As(err, &problems) && len(problems.List) > 1 {
+	if problems, is := errors.AsType[*spec.Problems](err); is && len(problems.List) > 1 {
 		return fmt.Sprintf("%d problems:\n%s", len(problems.List), problems.Error())
 	}
 	text := strings.TrimSpace(err.Error())
@@ -56,11 +66,7 @@ func PlainError(err error) string {
 
 // FileFault is a file of the user's that cannot be read or written.
 func FileFault(op, path string, err error) error {
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
-	}
-	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: err}
+	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: WithoutPath(err)}
 }
 
 // ErrNotConfirmed is the answer no.

@@ -52,11 +52,11 @@ func interruptBy(sig os.Signal) *install.Interrupt {
 
 // InterruptOf is the signal by which ctx ended, nil if it did not end by one.
 func InterruptOf(ctx context.Context) *install.Interrupt {
-	var by *install.Interrupt
-	if ctx.Err() != nil && errors.As(context.Cause(ctx), &by) {
-		return by
+	if ctx.Err() == nil {
+		return nil
 	}
-	return nil
+	by, _ := errors.AsType[*install.Interrupt](context.Cause(ctx))
+	return by
 }
 
 // UntilDone is r, whose reads end when ctx does: a person at a prompt, or a pipe

@@ -63,8 +63,7 @@ func (a *App) WarnCarried(names []string, location string) {
 // SeveralArchs says what to do where one base is to be booted by hosts of several CPU
 // architectures.
 func SeveralArchs(err error) error {
-	var problem *boot.BaseError
-	if errors.As(err, &problem) && problem.Archs > 0 {
+	if problem, is := errors.AsType[*boot.BaseError](err); is && problem.Archs > 0 {
 		return Usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", problem.Archs)
 	}
 	return err
@@ -158,7 +157,6 @@ func CheckListen(flag, address string) error {
 // ListenAdvice is what helps where an address cannot be listened on that a flag gives. free
 // is what to do, beside choosing another one, if somebody else listens there.
 func ListenAdvice(err error, flag, free string) string {
-	var unknown *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return free + "give another address with " + flag
@@ -166,7 +164,7 @@ func ListenAdvice(err error, flag, free string) string {
 		return "give " + flag + " an address that this machine has, or only :PORT, which is all of them"
 	case errors.Is(err, fs.ErrPermission):
 		return "give " + flag + " a port from 1024 on: those below are the system's"
-	case errors.As(err, &unknown):
+	case Is[*net.DNSError](err):
 		return "give " + flag + " an IP address of this machine, or only :PORT, which is all of them"
 	}
 	return "give another address with " + flag

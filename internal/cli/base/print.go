@@ -2,8 +2,8 @@ package base
 
 import (
 	"errors"
-	"fmt"
-	"io"
+	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -17,13 +17,12 @@ func (a *App) Changed(done ...document.Changed) error {
 	for _, d := range done {
 		names = append(names, d.Kind+"/"+d.Name)
 	}
-	return a.Print(printer.Result{Data: document.List(done), Names: names, Text: func(w io.Writer) error {
+	return a.Print(printer.Result{Data: document.List(done), Names: names, Text: func() string {
+		text := ""
 		for _, d := range done {
-			if _, err := io.WriteString(w, escape.Sprintf("%s %s %s\n", d.Kind, d.Name, d.Done)); err != nil {
-				return err
-			}
+			text += escape.Sprintf("%s %s %s\n", d.Kind, d.Name, d.Done)
 		}
-		return nil
+		return text
 	}})
 }
 
@@ -45,8 +44,8 @@ func (a *App) Print(result printer.Result) error {
 
 // Printed makes a template that does not fit a mistake of the command line.
 func Printed(err error) error {
-	var template *printer.TemplateError
-	if !errors.As(err, &template) {
+	template, is := errors.AsType[*printer.TemplateError](err)
+	if !is {
 		return err
 	}
 	return &install.Fault{Code: install.CodeUsage, Err: template, Permanent: true, Next: "look with -o json at what there is, and name that in the template"}
@@ -64,8 +63,14 @@ func (a *App) Warn(format string, args ...any) {
 	escape.Fprintf(a.IO.Err, "warning: "+format+"\n", args...)
 }
 
-// Saved prints what was downloaded: the files, one a line.
-func (a *App) Saved(files []document.Download) error {
+// Lines is a text of so many lines, "" for none.
+func Lines(list []string) string { return strings.Join(append(slices.Clip(list), ""), "\n") }
+
+// Saved prints which files were written, one a line, unless it failed.
+func (a *App) Saved(files []document.Download, err error) error {
+	if err != nil {
+		return err
+	}
 	kept := files[:0:0]
 	names := make([]string, 0, len(files))
 	for _, file := range files {
@@ -77,12 +82,5 @@ func (a *App) Saved(files []document.Download) error {
 	if len(files) > 0 && len(kept) == 0 {
 		return nil
 	}
-	return a.Print(printer.Result{Data: document.List(kept), Names: names, Text: func(w io.Writer) error {
-		for _, file := range kept {
-			if _, err := fmt.Fprintln(w, file.File); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
+	return a.Print(printer.Result{Data: document.List(kept), Names: names, Text: func() string { return Lines(names) }})
 }

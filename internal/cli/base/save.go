@@ -151,10 +151,7 @@ func PlaceNext(err error) string {
 
 // NotWritten is the fault that a file of the user's cannot be written.
 func NotWritten(path string, err error) error {
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
-	}
+	err = WithoutPath(err)
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true,
 		Next: PlaceNext(err),

@@ -2,8 +2,6 @@ package base
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -53,10 +51,7 @@ func LoadScenario(path string) (*scenario.Scenario, error) {
 	}
 	trouble, err := scenario.Load(path)
 	if err != nil {
-		if cause, is := errors.AsType[*fs.PathError](err); is {
-			err = cause.Err
-		}
-		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: scenarioError{err}}
+		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: scenarioError{WithoutPath(err)}}
 	}
 	return trouble, nil
 }

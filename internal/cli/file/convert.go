@@ -56,12 +56,7 @@ files that it refers to.`,
   oaictl convert -f cluster.yaml --to ztp -o manifests
   oaictl convert -f cluster.yaml --to clusterinstance --report losses.json`,
 		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE: base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` or folder to convert, - for standard input")
@@ -114,6 +109,9 @@ func (o *convertOptions) check() error {
 }
 
 func (o *convertOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	how := o.foreign.Options()
 	how.Format = convert.Format(o.From)
 	from, err := o.Open(ctx, o.File, how)
@@ -221,7 +219,7 @@ func (o *convertOptions) writeFiles(files []convert.File) error {
 	if o.Report == base.StdoutName {
 		return nil
 	}
-	return o.Saved(written)
+	return o.Saved(written, nil)
 }
 
 // reported is an entry of --report.

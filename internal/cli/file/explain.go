@@ -3,7 +3,6 @@ package file
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -105,10 +104,7 @@ func (o *explainOptions) field() error {
 	for _, field := range doc.Fields {
 		names = append(names, field.Path)
 	}
-	return o.Print(printer.Result{Data: doc, Names: names, Text: func(w io.Writer) error {
-		_, err := io.WriteString(w, fieldText(doc))
-		return err
-	}})
+	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return fieldText(doc) }})
 }
 
 func fieldText(doc schema.Doc) string {
@@ -180,8 +176,5 @@ func (o *explainOptions) word() error {
 		details = append(details, detail)
 		texts = append(texts, entryText(entry, facts))
 	}
-	return o.Print(printer.Result{Data: document.List(details), Names: names, Text: func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(texts, "\n"))
-		return err
-	}})
+	return o.Print(printer.Result{Data: document.List(details), Names: names, Text: func() string { return strings.Join(texts, "\n") }})
 }

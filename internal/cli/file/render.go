@@ -48,12 +48,7 @@ when hosts come and go, and an earlier rendering is written over.`,
   oaictl render -f cluster.yaml -n clusters --image-set openshift-v4.20.3
   oaictl render -f cluster.yaml -o rendered --with-secrets`,
 		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if o.File == "" {
-				return base.Usagef("render needs -f FILE")
-			}
-			return o.run(command.Context())
-		},
+		RunE: base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
@@ -65,6 +60,9 @@ when hosts come and go, and an earlier rendering is written over.`,
 }
 
 func (o *renderOptions) run(ctx context.Context) error {
+	if o.File == "" {
+		return base.Usagef("render needs -f FILE")
+	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
@@ -118,7 +116,7 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	if len(others) > 0 {
 		o.Warn("%s holds what this file does not make, and who applies the folder applies it as well: %s", dir, strings.Join(others, ", "))
 	}
-	return o.Saved(written)
+	return o.Saved(written, nil)
 }
 
 // applied says whether a file is one that is applied with its folder.

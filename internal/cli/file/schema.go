@@ -2,7 +2,6 @@ package file
 
 import (
 	"encoding/json"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -29,10 +28,7 @@ and check as you type. With the YAML language server, write as the first line:
 					return err
 				}
 			}
-			return a.Print(printer.Result{Data: data, Names: []string{"cluster"}, Text: func(w io.Writer) error {
-				_, err := w.Write(schema.JSON())
-				return err
-			}})
+			return a.Print(printer.Result{Data: data, Names: []string{"cluster"}, Text: func() string { return string(schema.JSON()) }})
 		},
 	}
 }

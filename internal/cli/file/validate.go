@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -51,12 +50,7 @@ place in the file. Nothing is sent or written.`,
   oaictl validate -f - < cluster.yaml
   oaictl validate -f cluster.yaml -o json`,
 		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if o.File == "" {
-				return base.Usagef("validate needs -f FILE")
-			}
-			return o.run(command.Context())
-		},
+		RunE: base.Run(o.run),
 	}
 	command.Flags().StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
 	o.foreign.Declare(command.Flags())
@@ -64,6 +58,9 @@ place in the file. Nothing is sent or written.`,
 }
 
 func (o *validateOptions) run(ctx context.Context) error {
+	if o.File == "" {
+		return base.Usagef("validate needs -f FILE")
+	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err == nil {
 		err = checkNetworks(o.App, cluster)
@@ -85,9 +82,8 @@ func (o *validateOptions) run(ctx context.Context) error {
 			doc.Problems = append(doc.Problems, problem(p))
 		}
 	}
-	printed := o.Print(printer.Result{Data: doc, Names: names, Text: func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s is valid: cluster %s, %s\n", o.File, doc.Cluster, base.Counted(len(cluster.Spec.Hosts), "host"))
-		return err
+	printed := o.Print(printer.Result{Data: doc, Names: names, Text: func() string {
+		return fmt.Sprintf("%s is valid: cluster %s, %s\n", o.File, doc.Cluster, base.Counted(len(cluster.Spec.Hosts), "host"))
 	}})
 	switch {
 	case printed != nil:

@@ -38,15 +38,7 @@ script finds the others by its own address, or below --url.`,
   oaictl create images -f cluster.yaml --base rhcos-live.iso -d images
   oaictl create images -f cluster.yaml --base rhcos-live.iso -d /srv/http/lab --netboot --url http://192.0.2.1/lab`,
 		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if err := o.check("create images"); err != nil {
-				return err
-			}
-			if o.URL != "" && !o.Netboot {
-				return base.Usagef("--url goes with --netboot")
-			}
-			return o.run(command.Context())
-		},
+		RunE: base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
@@ -58,6 +50,12 @@ script finds the others by its own address, or below --url.`,
 }
 
 func (o *createImagesOptions) run(ctx context.Context) error {
+	if err := o.check("create images"); err != nil {
+		return err
+	}
+	if o.URL != "" && !o.Netboot {
+		return base.Usagef("--url goes with --netboot")
+	}
 	where, err := folderURL(o.URL)
 	if err != nil {
 		return err
@@ -99,7 +97,7 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 		}
 		written = append(written, files...)
 	}
-	return o.Saved(written)
+	return o.Saved(written, nil)
 }
 
 func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
@@ -110,7 +108,7 @@ func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *b
 	for _, w := range result.Warnings {
 		o.note("%s: %s", host.Name, w)
 	}
-	return writeImage(o.App, ctx, image, imageOutput{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
+	return writeImage(ctx, o.App, image, imageOutput{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
 }
 
 // note says what only somebody wants to know who asked with -v.
@@ -137,7 +135,7 @@ func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where strin
 	if err != nil {
 		return nil, err
 	}
-	return writeFiles(o.App, ctx, filepath.Join(dir, name), true, files)
+	return writeFiles(ctx, o.App, filepath.Join(dir, name), true, files)
 }
 
 // writeRootfs writes the root filesystem that all hosts of an architecture share.
@@ -151,7 +149,7 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 		if n.Rootfs == nil {
 			continue
 		}
-		files, err := writeFiles(o.App, ctx, dir, true, []smallFile{{name: rootfsOf(media, part.Hosts[0].Name), image: n.Rootfs}})
+		files, err := writeFiles(ctx, o.App, dir, true, []smallFile{{name: rootfsOf(media, part.Hosts[0].Name), image: n.Rootfs}})
 		if err != nil {
 			return nil, err
 		}

@@ -3,10 +3,8 @@ package iso
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,9 +109,9 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 	}
 	image, result, err := live.Customize(wanted)
 	if err != nil {
-		return imageFault(named(location, live.file.Path, err))
+		return live.fault(err)
 	}
-	files, err := writeImage(o.App, ctx, image, o.Out)
+	files, err := writeImage(ctx, o.App, image, o.Out)
 	if err != nil {
 		return err
 	}
@@ -123,7 +121,7 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 	if result.Grown {
 		o.Say("The Ignition area was made larger, to %s, at the end of the image.", base.SizeText(result.AreaBytes))
 	}
-	return o.Saved(files)
+	return o.Saved(files, nil)
 }
 
 func (o *customizeOptions) check(location string) error {
@@ -336,11 +334,7 @@ func (o *customizeOptions) input(op, path string) ([]byte, error) {
 // unreadable is a file for an image that cannot be read: bad input, as one with wrong
 // content is.
 func unreadable(op, path string, err error) error {
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
-	}
-	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: err, Next: "name a file that can be read"}
+	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read"}
 }
 
 func inputName(path string) string {

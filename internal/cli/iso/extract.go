@@ -3,26 +3,14 @@ package iso
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
-
-// lacks is the fault that an image does not have what is asked of it.
-func lacks(location, what string) error {
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "extract from", On: fetch.Redact(location), Permanent: true, Err: errors.New("it carries no " + what),
-		Next: "oaictl iso show " + base.Quoted(fetch.Redact(location)),
-	}
-}
 
 // reading opens an image for as long as use lasts.
 func (o *imageOptions) reading(ctx context.Context, location string, use func(*liveImage) error) error {
@@ -49,14 +37,11 @@ hold secrets, such as a pull secret.`,
 				config, err := live.Ignition()
 				switch {
 				case err != nil:
-					return imageFault(named(given[0], live.file.Path, err))
+					return live.fault(err)
 				case config == nil:
-					return lacks(given[0], "Ignition config")
+					return live.lacks("Ignition config")
 				}
-				return a.Print(printer.Result{Data: jsonText(config), Names: []string{"config.ign"}, Text: func(w io.Writer) error {
-					_, err := w.Write(config)
-					return err
-				}})
+				return a.Print(printer.Result{Data: jsonText(config), Names: []string{"config.ign"}, Text: func() string { return string(config) }})
 			})
 		},
 	}
@@ -89,12 +74,9 @@ func newExtractKargs(a *base.App) *cobra.Command {
 		RunE: func(command *cobra.Command, given []string) error {
 			return o.reading(command.Context(), given[0], func(live *liveImage) error {
 				if live.Info().KargsLimit == 0 {
-					return lacks(given[0], "kernel arguments that can be changed")
+					return live.lacks("kernel arguments that can be changed")
 				}
-				return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func(w io.Writer) error {
-					_, err := fmt.Fprintln(w, live.Kargs())
-					return err
-				}})
+				return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func() string { return fmt.Sprintln(live.Kargs()) }})
 			})
 		},
 	}
@@ -137,22 +119,20 @@ system, each as a file that its owner alone may read.`,
 			if err := o.check(command); err != nil {
 				return err
 			}
-			return o.reading(command.Context(), given[0], func(live *liveImage) error {
-				return o.network(command.Context(), given[0], live)
-			})
+			return o.reading(command.Context(), given[0], func(live *liveImage) error { return o.network(command.Context(), live) })
 		},
 	}
 	o.declare(command, "the files")
 	return command
 }
 
-func (o *extractOptions) network(ctx context.Context, location string, live *liveImage) error {
+func (o *extractOptions) network(ctx context.Context, live *liveImage) error {
 	keyfiles, err := live.Keyfiles()
 	switch {
 	case err != nil:
-		return imageFault(named(location, live.file.Path, err))
+		return live.fault(err)
 	case len(keyfiles) == 0:
-		return lacks(location, "network profiles")
+		return live.lacks("network profiles")
 	}
 	var files []smallFile
 	for _, k := range keyfiles {
@@ -163,9 +143,5 @@ func (o *extractOptions) network(ctx context.Context, location string, live *liv
 		}
 		files = append(files, smallFile{name: name, content: k.Content})
 	}
-	written, err := writeFiles(o.App, ctx, o.Dir, o.Force, files)
-	if err != nil {
-		return err
-	}
-	return o.Saved(written)
+	return o.Saved(writeFiles(ctx, o.App, o.Dir, o.Force, files))
 }

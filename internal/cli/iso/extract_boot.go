@@ -49,9 +49,7 @@ For s390x there are initrd.addrsize, generic.ins and generic.prm too.`,
 			if err != nil {
 				return err
 			}
-			return o.reading(command.Context(), given[0], func(live *liveImage) error {
-				return o.pxe(command.Context(), given[0], live, where)
-			})
+			return o.reading(command.Context(), given[0], func(live *liveImage) error { return o.pxe(command.Context(), live, where) })
 		},
 	}
 	o.declare(command, "the files")
@@ -59,10 +57,10 @@ For s390x there are initrd.addrsize, generic.ins and generic.prm too.`,
 	return command
 }
 
-func (o *extractOptions) pxe(ctx context.Context, location string, live *liveImage, where string) error {
+func (o *extractOptions) pxe(ctx context.Context, live *liveImage, where string) error {
 	n, err := live.Netboot(iso.Customization{Existing: iso.Merge})
 	if err != nil {
-		return imageFault(named(location, live.file.Path, err))
+		return live.fault(err)
 	}
 	rootfs := ""
 	if n.Rootfs != nil {
@@ -75,11 +73,7 @@ func (o *extractOptions) pxe(ctx context.Context, location string, live *liveIma
 	if n.Rootfs != nil {
 		files = append(files, smallFile{name: rootfsName, image: n.Rootfs})
 	}
-	written, err := writeFiles(o.App, ctx, o.Dir, o.Force, files)
-	if err != nil {
-		return err
-	}
-	return o.Saved(written)
+	return o.Saved(writeFiles(ctx, o.App, o.Dir, o.Force, files))
 }
 
 // folderURL is the URL of a folder without its last slash, "" for none.
@@ -186,12 +180,8 @@ func (o *minimalOptions) run(ctx context.Context, location string) error {
 		case errors.Is(err, iso.ErrCustomized):
 			return &install.Fault{Code: install.CodeInput, Permanent: true, Err: named(location, live.file.Path, err), Next: "make the minimal image first, and customise that"}
 		case err != nil:
-			return imageFault(named(location, live.file.Path, err))
+			return live.fault(err)
 		}
-		files, err := writeImage(o.App, ctx, minimal.Image(), o.Out)
-		if err != nil {
-			return err
-		}
-		return o.Saved(files)
+		return o.Saved(writeImage(ctx, o.App, minimal.Image(), o.Out))
 	})
 }

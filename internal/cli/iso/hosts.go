@@ -80,8 +80,8 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 // notRegistered says how a cluster comes into being that has no InfraEnv yet, and how
 // hosts are added to one that is installed.
 func (o *hostMediaOptions) notRegistered(err error) error {
-	var fault *install.Fault
-	if !errors.As(err, &fault) || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
 		return err
 	}
 	told := *fault

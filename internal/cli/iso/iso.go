@@ -44,13 +44,27 @@ func (o *imageOptions) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.SHA256, "sha256", "", "`DIGEST` that the image must have, in hexadecimal")
 }
 
-// liveImage is a live image that was read, and the file that it lies in.
+// liveImage is a live image that was read, where the user has it from, and the file that
+// it lies in.
 type liveImage struct {
 	*iso.Base
-	file *fetch.File
+	location string
+	file     *fetch.File
 }
 
 func (i *liveImage) close() error { return errors.Join(i.Base.Close(), i.file.Close()) }
+
+// fault gives an error about the image its exit code.
+func (i *liveImage) fault(err error) error { return imageFault(named(i.location, i.file.Path, err)) }
+
+// lacks is the fault that the image does not have what is asked of it.
+func (i *liveImage) lacks(what string) error {
+	name := fetch.Redact(i.location)
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
+		Next: "oaictl iso show " + base.Quoted(name),
+	}
+}
 
 // fetch brings the image at a path or URL to this machine.
 func (o *imageOptions) fetch(ctx context.Context, location string) (*fetch.File, error) {
@@ -93,18 +107,13 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 
 // notBrought says what to do about an image that did not come.
 func notBrought(location string, err error) error {
-	var (
-		unreached *net.OpError
-		status    *fetch.StatusError
-		checksum  *fetch.ChecksumError
-	)
 	var next string
 	switch {
-	case errors.As(err, &unreached):
+	case base.Is[*net.OpError](err):
 		next = "see that the server answers and run the same command again, or give the path of an image"
-	case errors.As(err, &status):
+	case base.Is[*fetch.StatusError](err):
 		next = "see that the URL is right and that this machine may fetch it, or give the path of an image"
-	case errors.As(err, &checksum):
+	case base.Is[*fetch.ChecksumError](err):
 		next = "see that the digest is that of this image, or get the image anew"
 	default:
 		return notHere(location, err)
@@ -155,7 +164,7 @@ func (o *imageOptions) openSource(ctx context.Context, source fetch.Source) (*li
 	if err != nil {
 		return nil, errors.Join(sourceFault(source.Location, notHere(source.Location, named(source.Location, file.Path, err))), file.Close())
 	}
-	return &liveImage{live, file}, nil
+	return &liveImage{live, source.Location, file}, nil
 }
 
 // named calls what came from a URL by it, and not by its place in the cache, in what is
@@ -184,9 +193,7 @@ func (e *cachedError) Unwrap() error { return e.err }
 // machine that fails.
 func imageFault(err error) error {
 	told := contentFault(err)
-	var fault *install.Fault
-	var system *fs.PathError
-	if err == nil || errors.As(told, &fault) || errors.As(err, &system) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || base.Is[*install.Fault](told) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return told
 	}
 	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
@@ -195,18 +202,12 @@ func imageFault(err error) error {
 // contentFault gives an error about what is to go into an image its exit code. Of
 // others it knows nothing.
 func contentFault(err error) error {
-	var (
-		fault    *install.Fault
-		config   *ignition.Invalid
-		network  nmstate.Problems
-		tooLarge *iso.TooLargeError
-	)
 	switch {
-	case err == nil, errors.As(err, &fault):
+	case err == nil, base.Is[*install.Fault](err):
 		return err
 	case errors.Is(err, iso.ErrCustomized):
 		return &install.Fault{Code: install.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
-	case errors.As(err, &config), errors.As(err, &network), errors.As(err, &tooLarge):
+	case base.Is[*ignition.Invalid](err), base.Is[nmstate.Problems](err), base.Is[*iso.TooLargeError](err):
 		return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
 	}
 	return err

@@ -29,7 +29,7 @@ type imageOutput struct {
 
 // writeImage writes an image to a file, whole or not at all, or into a stream. It
 // returns what there is to say of the file, nothing for a stream.
-func writeImage(a *base.App, ctx context.Context, image *extent.Image, to imageOutput) ([]document.Download, error) {
+func writeImage(ctx context.Context, a *base.App, image *extent.Image, to imageOutput) ([]document.Download, error) {
 	name := to.Path
 	if name == base.StdoutName {
 		name = "to standard output"
@@ -37,10 +37,10 @@ func writeImage(a *base.App, ctx context.Context, image *extent.Image, to imageO
 	shown := a.Meter("writing " + name)
 	defer shown.End()
 	if to.Path == base.StdoutName {
-		return nil, streamImage(a, ctx, image, "standard output", a.IO.Out, shown)
+		return nil, streamImage(ctx, a, image, "standard output", a.IO.Out, shown)
 	}
 	if info, err := os.Stat(to.Path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, pourImage(a, ctx, image, to.Path, shown)
+		return nil, pourImage(ctx, a, image, to.Path, shown)
 	}
 	_, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.Show})
 	if err != nil {
@@ -119,27 +119,26 @@ func outputFault(ctx context.Context, path string, err error) error {
 		return existsFault(path)
 	}
 	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: base.PlaceNext(err)}
-	var cause syscall.Errno
-	if errors.As(err, &cause) {
+	if cause, is := errors.AsType[syscall.Errno](err); is {
 		fault.Err = cause // the path stands before it
 	}
 	return fault
 }
 
 // pourImage writes into a device or a pipe.
-func pourImage(a *base.App, ctx context.Context, image *extent.Image, path string, shown *base.Meter) error {
+func pourImage(ctx context.Context, a *base.App, image *extent.Image, path string, shown *base.Meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return outputFault(ctx, path, err)
 	}
-	failed := streamImage(a, ctx, image, path, file, shown)
+	failed := streamImage(ctx, a, image, path, file, shown)
 	if err := file.Close(); failed == nil && err != nil {
 		failed = outputFault(ctx, path, err)
 	}
 	return failed
 }
 
-func streamImage(a *base.App, ctx context.Context, image *extent.Image, name string, w io.Writer, shown *base.Meter) error {
+func streamImage(ctx context.Context, a *base.App, image *extent.Image, name string, w io.Writer, shown *base.Meter) error {
 	for done := int64(0); done < image.Size(); {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -147,8 +146,7 @@ func streamImage(a *base.App, ctx context.Context, image *extent.Image, name str
 		n, err := image.WriteRange(w, done, min(streamStep, image.Size()-done))
 		done += n
 		if err != nil {
-			var system *fs.PathError
-			if errors.As(err, &system) && system.Op == "write" {
+			if system, is := errors.AsType[*fs.PathError](err); is && system.Op == "write" {
 				return outputFault(ctx, name, err)
 			}
 			return fmt.Errorf("write to %s: %w", name, err)
@@ -174,7 +172,7 @@ func (f smallFile) bytes() *extent.Image {
 
 // writeFiles writes files into a folder, which it makes; all of them, or, where
 // one cannot be written, none of those that were not there before.
-func writeFiles(a *base.App, ctx context.Context, dir string, force bool, files []smallFile) (written []document.Download, err error) {
+func writeFiles(ctx context.Context, a *base.App, dir string, force bool, files []smallFile) (written []document.Download, err error) {
 	if !force {
 		for _, f := range files {
 			if _, err := os.Lstat(filepath.Join(dir, f.name)); err == nil {
@@ -187,7 +185,7 @@ func writeFiles(a *base.App, ctx context.Context, dir string, force bool, files 
 	}
 	for _, f := range files {
 		path := filepath.Join(dir, f.name)
-		if err := writeNew(a, ctx, path, f.bytes(), force); err != nil {
+		if err := writeNew(ctx, a, path, f.bytes(), force); err != nil {
 			for _, w := range written {
 				if !force {
 					_ = os.Remove(w.File) // the error is worth more than what is left
@@ -200,7 +198,7 @@ func writeFiles(a *base.App, ctx context.Context, dir string, force bool, files 
 	return written, nil
 }
 
-func writeNew(a *base.App, ctx context.Context, path string, content *extent.Image, force bool) error {
+func writeNew(ctx context.Context, a *base.App, path string, content *extent.Image, force bool) error {
 	shown := a.Meter("writing " + path)
 	defer shown.End()
 	if _, err := content.WriteFile(ctx, path, extent.WriteOptions{Overwrite: force, Progress: shown.Show}); err != nil {

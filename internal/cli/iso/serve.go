@@ -58,12 +58,7 @@ hosts' names. What no machine asks for in --expire is not served any more.`,
   oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen 192.0.2.1:8880
   oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen :8443 --tls-cert tls.crt --tls-key tls.key --url https://media.example.com:8443`,
 		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if err := o.check("iso serve"); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE: base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
@@ -77,6 +72,9 @@ hosts' names. What no machine asks for in --expire is not served any more.`,
 }
 
 func (o *isoServeOptions) run(ctx context.Context) error {
+	if err := o.check("iso serve"); err != nil {
+		return err
+	}
 	if o.Expire < 0 {
 		return base.Usagef("--expire is a time, or 0")
 	}
@@ -184,8 +182,7 @@ func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key 
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	var cut *serve.CutOffError
-	if errors.As(served, &cut) {
+	if cut, is := errors.AsType[*serve.CutOffError](served); is {
 		o.Warn("%s", o.cutOff(cut))
 		served = nil
 	}

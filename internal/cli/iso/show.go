@@ -36,10 +36,7 @@ machine can boot from it. Secrets are named by their place and never shown.`,
 			if err != nil {
 				return err
 			}
-			return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func(w io.Writer) error {
-				_, err := io.WriteString(w, reportText(report))
-				return err
-			}})
+			return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func() string { return reportText(report) }})
 		},
 	}
 	o.declare(command.Flags())

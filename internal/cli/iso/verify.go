@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -60,10 +59,8 @@ func (o *imageOptions) verify(ctx context.Context, location string) (verified, e
 	defer func() { _ = file.Close() }() // it was only read from
 	found := verified{Image: location, Damage: []iso.Damage{}}
 	live, err := o.metered("checking", location, file.Path)
-	var system *fs.PathError
-	var fault *install.Fault
 	switch {
-	case errors.As(err, &system), errors.As(err, &fault):
+	case base.Is[*fs.PathError](err), base.Is[*install.Fault](err):
 		return verified{}, err
 	case iso.IsNotLive(err):
 		return verified{}, sourceFault(location, err)
@@ -82,14 +79,14 @@ func (o *imageOptions) verify(ctx context.Context, location string) (verified, e
 }
 
 func (o *imageOptions) tellVerified(found verified) error {
-	err := o.Print(printer.Result{Data: found, Names: []string{found.Image}, Text: func(w io.Writer) error { return found.tell(w) }})
+	err := o.Print(printer.Result{Data: found, Names: []string{found.Image}, Text: found.text})
 	if err != nil || found.Sound {
 		return err
 	}
 	return &install.Fault{Code: install.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image anew"}
 }
 
-func (v verified) tell(w io.Writer) error {
+func (v verified) text() string {
 	var lines []string
 	for _, d := range v.Damage {
 		lines = append(lines, d.String())
@@ -102,8 +99,7 @@ func (v verified) tell(w io.Writer) error {
 	case v.Rebuilt:
 		lines = append(lines, iso.ErrRebuilt.Error())
 	}
-	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
-	return err
+	return strings.Join(lines, "\n") + "\n"
 }
 
 func plural(n int, one, many string) string {

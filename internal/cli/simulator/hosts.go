@@ -54,7 +54,7 @@ there is an image that they can be added with: see add-node.`,
   oaictl simulator hosts --service-url https://assisted.apps.hub.example.com --backend hub -f cluster.yaml
   oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --bmc-listen 127.0.0.1:8091`,
 		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
+		RunE: base.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()

@@ -78,7 +78,7 @@ is printed once it can be reached.`,
 		Example: `  oaictl simulator serve --speed 10
   oaictl simulator serve --listen 127.0.0.1:8090 --auth rhsso --token-dir tokens`,
 		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
+		RunE: base.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()
