@@ -68,7 +68,7 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 	}}
 	o.say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
-	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
 		service, err := o.dialWith(ctx, line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)})
 		o.clusterClock = o.clock
 		return service, func() {}, err

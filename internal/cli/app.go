@@ -5,6 +5,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,7 +19,7 @@ type app struct {
 	clock    clock.Clock
 
 	// connect reaches the service or the hub that the flags name.
-	connect func(ctx context.Context, to line) (remote, error)
+	connect func(ctx context.Context, to line) (install.Backend, error)
 	// toldPlain says that a token without encryption was told of.
 	toldPlain bool
 	// toldOf are files in other formats of whose losses was told.

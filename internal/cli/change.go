@@ -120,26 +120,17 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 		return err
 	}
 	if o.globals.Backend == backendHub {
-		return service.CancelInstall(ctx, seen.ref.ID) // says why not, and nobody is asked before
+		return service.CancelInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
 	}
-	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
+	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.FullName(), seen.Ref.ID)); err != nil {
 		return err
 	}
-	if err := service.CancelInstall(ctx, seen.ref.ID); err != nil {
-		return o.ejectIfIdle(ctx, seen, cancelRefused(err, seen))
+	if err := service.Cancel(ctx, seen); err != nil {
+		return o.ejectIfIdle(ctx, seen, err)
 	}
 	_, ejected := o.eject(ctx, seen)
-	o.say("Next: %s", o.hint(o.afterCancel(ctx, service, seen)))
-	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "cancelled"}), ejected)
-}
-
-// afterCancel is what can be done with a cluster whose install was cancelled: one
-// that was still being prepared is ready again, and there is nothing to reset.
-func (o *changeOptions) afterCancel(ctx context.Context, service remote, seen *observation) string {
-	if now, err := service.ClusterByNameOrID(ctx, seen.ref.ID); err == nil && phaseOf(now.Status) == beforeInstall {
-		return seen.goOnOrGiveUp()
-	}
-	return "oaictl reset " + seen.ref.Name
+	o.say("Next: %s", o.hint(service.AfterCancel(ctx, seen)))
+	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "cancelled"}), ejected)
 }
 
 func (a *app) resetCommand() *cobra.Command {
@@ -174,15 +165,15 @@ func (o *changeOptions) reset(ctx context.Context) error {
 		return err
 	}
 	if o.globals.Backend == backendHub {
-		return service.ResetInstall(ctx, seen.ref.ID) // says why not, and nobody is asked before
+		return service.ResetInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
 	}
-	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.name(), seen.ref.ID)); err != nil {
+	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.FullName(), seen.Ref.ID)); err != nil {
 		return err
 	}
-	if err := service.ResetInstall(ctx, seen.ref.ID); err != nil {
-		return o.ejectIfIdle(ctx, seen, resetRefused(err, seen))
+	if err := service.Reset(ctx, seen); err != nil {
+		return o.ejectIfIdle(ctx, seen, err)
 	}
 	_, ejected := o.eject(ctx, seen)
 	o.say("Next: %s", o.hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))
-	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "reset"}), ejected)
+	return errors.Join(o.changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "reset"}), ejected)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // namesWithin is how long a shell waits for names after a TAB: in real time,
@@ -24,9 +25,9 @@ type candidate struct {
 
 // naming lists what there is of one kind. What it could read before it failed
 // is better than nothing.
-type naming func(context.Context, remote) []candidate
+type naming func(context.Context, *install.Client) []candidate
 
-func clusterNames(ctx context.Context, service remote) []candidate {
+func clusterNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	all := make([]candidate, 0, len(clusters))
 	for _, c := range clusters {
@@ -37,7 +38,7 @@ func clusterNames(ctx context.Context, service remote) []candidate {
 
 // namespaceNames are the namespaces that clusters stand in: few may list all that a
 // hub has, and fewer still want the others.
-func namespaceNames(ctx context.Context, service remote) []candidate {
+func namespaceNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -72,7 +73,7 @@ func (a *app) inAnyNamespace(command *cobra.Command, _ []string, begun string) (
 }
 
 // foreignClusters are those that --adopt takes, by their ids alone.
-func foreignClusters(ctx context.Context, service remote) []candidate {
+func foreignClusters(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -83,7 +84,7 @@ func foreignClusters(ctx context.Context, service remote) []candidate {
 	return all
 }
 
-func infraEnvNames(ctx context.Context, service remote) []candidate {
+func infraEnvNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	all := make([]candidate, 0, len(infraEnvs))
 	for _, e := range infraEnvs {
@@ -92,7 +93,7 @@ func infraEnvNames(ctx context.Context, service remote) []candidate {
 	return all
 }
 
-func hostNames(ctx context.Context, service remote) []candidate {
+func hostNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	var all []candidate
 	for _, env := range infraEnvs {
@@ -155,7 +156,7 @@ func (a *app) offer(command *cobra.Command, list naming, begun string) []string 
 	if err != nil {
 		return nil
 	}
-	return choices(list(ctx, service), begun)
+	return choices(list(ctx, install.New(service)), begun)
 }
 
 // choices are what may be typed for the candidates: their names or, where a

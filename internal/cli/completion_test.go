@@ -16,7 +16,7 @@ import (
 
 // completed is what a shell is offered for a line, without descriptions; the
 // last word is begun.
-func completed(t *testing.T, service remote, line ...string) (offers []string, directive string) {
+func completed(t *testing.T, service install.Backend, line ...string) (offers []string, directive string) {
 	t.Helper()
 	got := run(t, service, "", append([]string{"__complete"}, line...)...)
 	if got.code != 0 {
@@ -125,7 +125,7 @@ func TestCompletionOfNamesThatAreNone(t *testing.T) {
 func TestCompletionIsSilent(t *testing.T) {
 	tests := map[string]struct {
 		env     streams.Env
-		connect func(context.Context, line) (remote, error)
+		connect func(context.Context, line) (install.Backend, error)
 		flags   []string
 	}{
 		"no service is named": {streams.Env{}, nil, nil},
@@ -138,7 +138,7 @@ func TestCompletionIsSilent(t *testing.T) {
 			var out, problems strings.Builder
 			typed := append(append([]string{"oaictl", "__complete"}, tt.flags...), "get", "clusters", "")
 			a := newApp(identify(typed), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, tt.env)
-			a.connect = func(ctx context.Context, to line) (remote, error) {
+			a.connect = func(ctx context.Context, to line) (install.Backend, error) {
 				if tt.connect == nil {
 					t.Errorf("a service was asked")
 					return nil, errors.New("nobody")
@@ -174,7 +174,7 @@ func (s *slow) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 	return nil, context.DeadlineExceeded
 }
 
-func refusing(context.Context, line) (remote, error) { return nil, errors.New("503") }
+func refusing(context.Context, line) (install.Backend, error) { return nil, errors.New("503") }
 
 // TestHostileChoices steer no shell: what a service calls its things stands there as
 // escapes, and only what can be typed is a choice.

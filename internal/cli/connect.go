@@ -29,11 +29,11 @@ type line struct {
 
 // dial reaches the service that the flags, the environment and the
 // configuration name.
-func (a *app) dial(ctx context.Context) (remote, error) {
+func (a *app) dial(ctx context.Context) (*install.Client, error) {
 	return a.dialWith(ctx, line{connection: a.globals.connection, clock: a.clock, trace: a.tracer(nil)})
 }
 
-func (a *app) dialWith(ctx context.Context, to line) (remote, error) {
+func (a *app) dialWith(ctx context.Context, to line) (*install.Client, error) {
 	if err := a.globals.suits(to.Backend); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,11 @@ func (a *app) dialWith(ctx context.Context, to line) (remote, error) {
 	if to.Backend == backendREST {
 		a.warnPlain(to.connection)
 	}
-	return a.reach(ctx, to)
+	service, err := a.reach(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return install.New(service, install.WithClock(to.clock)), nil
 }
 
 // warnPlain says, once, that a token is sent where everybody in between can read it.
@@ -85,14 +89,12 @@ func (a *app) warnInsecure(serviceURL string) {
 }
 
 // reach connects, until the command is done.
-func (a *app) reach(ctx context.Context, to line) (remote, error) {
+func (a *app) reach(ctx context.Context, to line) (install.Backend, error) {
 	service, err := a.connect(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	if ends, lasting := service.(interface{ Close() }); lasting {
-		a.atEnd = append(a.atEnd, ends.Close)
-	}
+	a.atEnd = append(a.atEnd, service.Close)
 	return service, nil
 }
 
@@ -105,7 +107,7 @@ func (a *app) hangUp() {
 }
 
 // connect reaches the backend that the line is for. Nothing is sent yet.
-func connect(ctx context.Context, to line) (remote, error) {
+func connect(ctx context.Context, to line) (install.Backend, error) {
 	if to.Backend == backendHub {
 		return connectHub(ctx, to)
 	}
@@ -156,7 +158,7 @@ func describeExchange(e rest.Exchange) string {
 
 // connectREST reaches an assisted-service over its REST API. Nothing is sent
 // yet.
-func connectREST(_ context.Context, to line) (remote, error) {
+func connectREST(_ context.Context, to line) (install.Backend, error) {
 	return to.service(func(rest.Credentials) rest.TokenSource { return nil })
 }
 

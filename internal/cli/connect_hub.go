@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // connectHub reaches a hub through its API server. Nothing is sent yet.
-func connectHub(_ context.Context, to line) (remote, error) {
+func connectHub(_ context.Context, to line) (install.Backend, error) {
 	config, err := to.kube.config()
 	if err != nil {
 		return nil, err
@@ -17,11 +18,7 @@ func connectHub(_ context.Context, to line) (remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	plane, err := hub.New(hub.Config{Kube: config, Namespace: to.kube.scope(), Clock: to.clock, HTTPClient: client, Log: callsAs(to.trace)})
-	if err != nil {
-		return nil, err
-	}
-	return hubRemote{plane}, nil
+	return hub.New(hub.Config{Kube: config, Namespace: to.kube.scope(), Clock: to.clock, HTTPClient: client, Log: callsAs(to.trace)})
 }
 
 // callsAs tells calls of an API server as requests of a service are told. Nil for

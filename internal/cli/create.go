@@ -101,13 +101,13 @@ func (o *createOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning, Run: newRunID(),
 	}}
-	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (remote, func(), error) {
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
 		return o.service(ctx, cluster, log)
 	})
 }
 
 // service is the one that the flags name, or a simulated one.
-func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (remote, func(), error) {
+func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
 	to := line{connection: o.globals.connection, clock: o.clock, trace: o.tracer(log.Exchange)}
 	o.clusterClock = o.clock
 	o.globals.vanishes = o.Simulate

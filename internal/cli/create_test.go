@@ -285,7 +285,7 @@ func TestSimulate(t *testing.T) {
 		started = s
 		return simulated{url: "http://127.0.0.1:1", stop: func() error { stopped = true; return nil }}, nil
 	}
-	a.connect = func(_ context.Context, to line) (remote, error) {
+	a.connect = func(_ context.Context, to line) (install.Backend, error) {
 		reached = to
 		return service, nil
 	}

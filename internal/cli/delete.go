@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,21 +74,19 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return err
 	}
 	// Only an observation says which InfraEnvs are the cluster's own.
-	seen, err := o.lookToDelete(ctx, service)
-	if errors.Is(err, errGone) && o.File != "" {
+	meant, err := o.meant(ctx, o.target)
+	if err != nil {
+		return err
+	}
+	seen, err := service.LookToDelete(ctx, meant)
+	if errors.Is(err, install.ErrNoCluster) {
 		return o.deleteGone(ctx, service, err)
 	}
 	if err != nil {
 		return err
 	}
-	var ours []install.InfraEnv
-	for _, env := range seen.observed.InfraEnvs {
-		if env.Owned && !seen.refersTo(env) {
-			ours = append(ours, env)
-		}
-	}
-	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.name(), seen.ref.ID, seen.ref.Status)
-	if len(ours) > 0 {
+	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.FullName(), seen.Ref.ID, seen.Ref.Status)
+	if ours := seen.OwnInfraEnvs(); len(ours) > 0 {
 		question += " and " + infraEnvList(ours)
 	}
 	if text := o.fateOfNodes(seen); text != "" {
@@ -100,46 +97,30 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
-	installing := phaseOf(seen.ref.Status) == duringInstall
+	installing := install.ClusterStateOf(seen.Ref.Status).Running()
 	if !installing {
 		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
 			return err
 		}
 	}
-	ctx = o.telling(ctx, seen.ref.ID)
-	if err := o.deleteRecord(ctx, service, seen.ref.ID); err != nil {
-		return deleteRefused(err, seen)
+	deleted, failed := service.Delete(ctx, seen, o.telling(seen.Ref.ID))
+	if deleted == nil {
+		return failed
 	}
 	var ejected error
 	if installing {
 		_, ejected = o.eject(ctx, seen)
 	}
-	done := []document.Changed{{Kind: "cluster", Name: seen.ref.Name, ID: seen.ref.ID, Done: "deleted"}}
-	o.forgetImages(ctx, seen.observed.InfraEnvs)
-	gone, err := deleteInfraEnvs(ctx, service, ours)
-	if err != nil {
-		_ = o.changed(append(done, gone...)...) // the error says what is left
-		return err
+	o.forgetImages(ctx, seen.Observed.InfraEnvs)
+	done := []document.Changed{{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "deleted"}}
+	for _, env := range deleted {
+		done = append(done, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 	}
-	return errors.Join(o.changed(append(done, gone...)...), ejected)
-}
-
-// deleteInfraEnvs deletes one after the other and says which are gone.
-func deleteInfraEnvs(ctx context.Context, service remote, list []install.InfraEnv) (gone []document.Changed, err error) {
-	for _, env := range list {
-		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil && !wentAlong(err) {
-			return gone, stillInUse(ctx, service, env, err)
-		}
-		gone = append(gone, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+	if failed != nil {
+		_ = o.changed(done...) // the error says what is left
+		return failed
 	}
-	return gone, nil
-}
-
-// wentAlong says whether what is to be deleted is gone already, as a hub's InfraEnvs
-// are with their cluster.
-func wentAlong(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
+	return errors.Join(o.changed(done...), ejected)
 }
 
 func infraEnvList(list []install.InfraEnv) string {
@@ -179,32 +160,9 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	if err := o.confirm(fmt.Sprintf("delete InfraEnv %s (%s)?", env.Name, env.ID)); err != nil {
 		return err
 	}
-	if err := service.DeleteInfraEnv(o.withNotes(ctx), env.ID); err != nil {
-		return stillInUse(ctx, service, env, err)
+	if err := service.RemoveInfraEnv(ctx, env, o.deletion()); err != nil {
+		return err
 	}
 	o.forgetImages(ctx, []install.InfraEnv{env})
 	return o.changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
-}
-
-// stillInUse names the hosts for which the service kept an InfraEnv; any other
-// error stays as it is.
-func stillInUse(ctx context.Context, service remote, env install.InfraEnv, err error) error {
-	var fault *install.Fault
-	if !errors.As(err, &fault) || fault.Status != http.StatusBadRequest {
-		return err
-	}
-	hosts, listErr := service.ListHosts(ctx, env.ID)
-	if listErr != nil || len(hosts) == 0 {
-		return err
-	}
-	names, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
-	for _, host := range hosts {
-		name := document.OfHost(host, "").Name
-		names, commands = append(names, name), append(commands, "oaictl delete host "+name)
-	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: fault.Status, Permanent: true,
-		Err:  fmt.Errorf("it still has %s: %s", counted(len(hosts), "host"), strings.Join(names, ", ")),
-		Next: strings.Join(commands, "; "),
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
 func (a *app) deleteHostCommand() *cobra.Command {
@@ -48,30 +47,19 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, err := o.findHostIn(ctx, service, o.target)
+	host, err := o.findHost(ctx, service, o.target)
 	if err != nil {
 		return err
 	}
-	name := document.OfHost(host, "").Name
+	name := host.DisplayName()
 	if text := o.fateOfNode(host, name); text != "" {
 		o.say("%s", text)
 	}
 	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
 		return err
 	}
-	if err := o.deleteHostRecord(o.withNotes(ctx), service, host); err != nil {
+	if err := service.DeleteHost(ctx, host.InfraEnvID, host.ID, o.deletion()); err != nil {
 		return err
 	}
 	return o.changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
-}
-
-func (o *changeOptions) deleteHostRecord(ctx context.Context, service remote, host install.Host) error {
-	takes, able := service.(nodeTaker)
-	switch {
-	case !o.RemoveNode:
-		return service.DeleteHost(ctx, host.InfraEnvID, host.ID)
-	case !able:
-		return usagef("--remove-node goes with --backend %s", backendHub)
-	}
-	return takes.RemoveHost(ctx, host.InfraEnvID, host.ID)
 }

@@ -1,33 +1,21 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// poolReturner gives the machines of a cluster back to a pool. Only a hub boots nodes into
-// the discovery image.
-type poolReturner interface {
-	ReturnCluster(ctx context.Context, clusterID string) error
-}
-
-// nodeTaker takes nodes out of clusters. Only a hub speaks to those that it installed.
-type nodeTaker interface {
-	RemoveHost(ctx context.Context, infraEnvID, hostID string) error
-}
-
 // fateOfNodes says what becomes of the machines of a cluster that is deleted.
-func (o *changeOptions) fateOfNodes(seen *observation) string {
-	on := phaseOf(seen.ref.Status)
+func (o *changeOptions) fateOfNodes(seen *install.Found) string {
+	state := install.ClusterStateOf(seen.Ref.Status)
 	switch {
 	case o.ReturnToPool:
-		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.name())
-	case on == afterInstall:
-		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.name(), o.keeper())
-	case on == duringInstall:
-		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.name())
+		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.FullName())
+	case state.Installed():
+		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.FullName(), o.keeper())
+	case state.Running():
+		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.FullName())
 	}
 	return ""
 }
@@ -51,16 +39,4 @@ func (o *changeOptions) keeper() string {
 		return "hub"
 	}
 	return "service"
-}
-
-// deleteRecord deletes a cluster, with the fate of its machines that was asked for.
-func (o *changeOptions) deleteRecord(ctx context.Context, service remote, id string) error {
-	returns, able := service.(poolReturner)
-	switch {
-	case !o.ReturnToPool:
-		return service.DeleteCluster(ctx, id)
-	case !able:
-		return usagef("--return-to-pool goes with --backend %s", backendHub)
-	}
-	return returns.ReturnCluster(ctx, id)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 func (a *app) describeCommand() *cobra.Command {
@@ -56,17 +57,17 @@ func (a *app) describeCluster(ctx context.Context, t target) error {
 }
 
 // describedCluster is the form of a cluster with everything in it.
-func describedCluster(seen *observation) document.Cluster {
-	doc := document.OfCluster(*seen.observed.Cluster)
-	doc.Hosts = len(seen.observed.Hosts)
+func describedCluster(seen *install.Found) document.Cluster {
+	doc := document.OfCluster(*seen.Observed.Cluster)
+	doc.Hosts = len(seen.Observed.Hosts)
 	detail := &document.ClusterDetail{
-		InfraEnvs: []document.InfraEnv{}, Hosts: seen.hosts(), Operators: document.OfOperators(seen.observed.Cluster.Operators),
-		Validations: document.OfValidations("", seen.observed.Cluster.Validations), Manifests: []string{},
+		InfraEnvs: []document.InfraEnv{}, Hosts: hostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		Validations: document.OfValidations("", seen.Observed.Cluster.Validations), Manifests: []string{},
 	}
-	for _, env := range seen.observed.InfraEnvs {
+	for _, env := range seen.Observed.InfraEnvs {
 		detail.InfraEnvs = append(detail.InfraEnvs, document.OfInfraEnv(env))
 	}
-	for name := range seen.observed.Cluster.Manifests {
+	for name := range seen.Observed.Cluster.Manifests {
 		detail.Manifests = append(detail.Manifests, name)
 	}
 	slices.Sort(detail.Manifests)
@@ -130,7 +131,7 @@ func (a *app) describeHost(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	host, err := a.findHostIn(ctx, service, t)
+	host, err := a.findHost(ctx, service, t)
 	if err != nil {
 		return err
 	}

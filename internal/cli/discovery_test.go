@@ -34,7 +34,7 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 
 // seenService shows one observation, and does nothing else.
 type seenService struct {
-	remote
+	install.Backend
 	observed *install.Observed
 }
 

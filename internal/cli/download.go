@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 func (a *app) downloadCommand() *cobra.Command {
@@ -74,12 +72,12 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if noIngress {
 		name = "kubeconfig-noingress"
 	}
-	content, err := service.Credential(ctx, seen.ref.ID, name)
+	content, err := service.Result(ctx, seen, name)
 	if err != nil {
-		return notThereYet(err, name, seen)
+		return err
 	}
 	if o.To == "" {
-		return o.keepResult(ctx, service, seen.ref, name, content)
+		return o.keepResult(ctx, service, seen.Ref, name, content)
 	}
 	file, err := o.saveTo(o.To, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -93,28 +91,17 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 
 // keepResult writes a result where create cluster has it. Another cluster's are
 // put aside, as they are there.
-func (o *downloadOptions) keepResult(ctx context.Context, service remote, cluster install.ClusterRef, name string, content []byte) error {
+func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster install.ClusterRef, name string, content []byte) error {
 	dir, err := o.clusterDir(cluster.Name)
 	if err != nil {
 		return err
 	}
-	files := install.NewFiles(o.Dir)
-	aside, err := files.Claim(ctx, cluster, func(name string) ([]byte, error) {
-		data, err := service.Credential(ctx, cluster.ID, name)
-		if missing(err) {
-			return nil, nil
-		}
-		return data, err
-	})
-	if aside != "" {
-		o.say("The credentials of another cluster of this name are kept in %s.", aside)
+	claimed, saved, err := service.With(install.WithFiles(install.NewFiles(o.Dir))).KeepResult(ctx, cluster, name, content)
+	if claimed != "" {
+		o.say("The credentials of another cluster of this name are kept in %s.", claimed)
 	}
-	if err != nil {
-		return err
-	}
-	aside, err = files.Save(ctx, cluster, name, content)
-	if aside != "" {
-		o.say("What lay where %s belongs is kept in %s.", name, aside)
+	if saved != "" {
+		o.say("What lay where %s belongs is kept in %s.", name, saved)
 	}
 	if err != nil {
 		return err
@@ -155,14 +142,6 @@ func (a *app) downloadIgnitionCommand() *cobra.Command {
 	return command
 }
 
-// arbiterFile is the one that only a cluster with an arbiter has.
-const arbiterFile = "arbiter.ign"
-
-// clusterFiles are the files of a cluster that hold Ignition, by role.
-func clusterFiles() []string {
-	return []string{"bootstrap.ign", "master.ign", "worker.ign", arbiterFile}
-}
-
 func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if o.To != "" {
 		return usagef("--to takes one file; a cluster has one for each role: use --dir")
@@ -175,53 +154,47 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := o.clusterDir(seen.ref.Name, "ignition")
+	dir, err := o.clusterDir(seen.Ref.Name, "ignition")
 	if err != nil {
 		return err
 	}
 	var files []document.Download
-	for _, name := range clusterFiles() {
+	for _, name := range seen.RoleIgnitions() {
 		file, err := o.saveTo(filepath.Join(dir, name), func(w io.Writer) error {
-			return service.DownloadIgnition(ctx, seen.ref.ID, name, w)
+			has, err := service.RoleIgnition(ctx, seen, name, w)
+			if err == nil && !has {
+				return errNoSuchRole
+			}
+			return err
 		})
-		if name == arbiterFile && missing(err) {
+		if errors.Is(err, errNoSuchRole) {
 			continue
 		}
 		if err != nil {
-			return notThereYet(err, name, seen)
+			return err
 		}
 		files = append(files, file)
 	}
 	return o.saved(files)
 }
 
-// missing says whether the service has no such file, or is older than the name.
-func missing(err error) bool {
-	var fault *install.Fault
-	if !errors.As(err, &fault) {
-		return false
-	}
-	switch fault.Status {
-	case http.StatusNotFound, http.StatusConflict, http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return true
-	}
-	return false
-}
+// errNoSuchRole is that a cluster has no hosts of a role, and so no file for them.
+var errNoSuchRole = errors.New("the cluster has no hosts of the role")
 
 func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	service, err := o.dial(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := o.findHost(ctx, service, name)
+	host, err := service.FindHost(ctx, install.Target{}, name)
 	if err != nil {
 		return err
 	}
-	text, err := service.HostIgnition(ctx, host.InfraEnvID, host.ID)
+	text, err := service.IgnitionOf(ctx, host)
 	if err != nil {
-		return hostNotThatFar(err, host)
+		return err
 	}
-	file, err := o.saveTo(cmp.Or(o.To, fileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
+	file, err := o.saveTo(cmp.Or(o.To, fileName(host.DisplayName())+".ign"), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
@@ -280,25 +253,25 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 	if err != nil {
 		return err
 	}
-	list, err := service.Manifests(ctx, seen.ref.ID, system)
+	list, err := service.Manifests(ctx, seen.Ref.ID, system)
 	if err != nil {
 		return err
 	}
 	files := []document.Download{}
 	for _, manifest := range list {
-		file, err := o.manifest(ctx, service, seen.ref, manifest)
+		file, err := o.manifest(ctx, service, seen.Ref, manifest)
 		if err != nil {
 			return err
 		}
 		files = append(files, file)
 	}
 	if len(files) == 0 {
-		o.say("%s has no manifests of its own.", seen.name())
+		o.say("%s has no manifests of its own.", seen.FullName())
 	}
 	return o.saved(files)
 }
 
-func (o *downloadOptions) manifest(ctx context.Context, service remote, cluster install.ClusterRef, m rest.Manifest) (document.Download, error) {
+func (o *downloadOptions) manifest(ctx context.Context, service *install.Client, cluster install.ClusterRef, m install.Manifest) (document.Download, error) {
 	dir, err := o.clusterDir(cluster.Name, "manifests", fileName(m.Folder))
 	if err != nil {
 		return document.Download{}, err

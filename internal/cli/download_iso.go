@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -81,7 +80,11 @@ func (o *isoOptions) run(ctx context.Context) error {
 			}
 			to = filepath.Join(dir, fileName(env.Name)+".iso")
 		}
-		file, err := o.saveTo(to, func(w io.Writer) error { return o.fetch(ctx, service, env, w) })
+		file, err := o.saveTo(to, func(w io.Writer) error {
+			return service.DownloadISO(ctx, env.ID, w, func(done int64, err error) {
+				o.say("the download of %s broke after %s: %v; going on", env.Name, sizeText(done), err)
+			})
+		})
 		if err != nil {
 			return err
 		}
@@ -90,7 +93,7 @@ func (o *isoOptions) run(ctx context.Context) error {
 	return o.saved(files)
 }
 
-func (o *isoOptions) infraEnvs(ctx context.Context, service remote) ([]install.InfraEnv, error) {
+func (o *isoOptions) infraEnvs(ctx context.Context, service *install.Client) ([]install.InfraEnv, error) {
 	if o.InfraEnv != "" {
 		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)
 		return []install.InfraEnv{env}, err
@@ -99,10 +102,10 @@ func (o *isoOptions) infraEnvs(ctx context.Context, service remote) ([]install.I
 	if err != nil {
 		return nil, err
 	}
-	if seen.observed != nil { // a file may name an InfraEnv that belongs to no cluster yet
-		return seen.observed.InfraEnvs, nil
+	if seen.Observed != nil { // a file may name an InfraEnv that belongs to no cluster yet
+		return seen.Observed.InfraEnvs, nil
 	}
-	return service.ListInfraEnvs(ctx, seen.ref.ID)
+	return service.ListInfraEnvs(ctx, seen.Ref.ID)
 }
 
 // imageURL is `download iso --url -o json`.
@@ -112,7 +115,7 @@ type imageURL struct {
 	Expires  *time.Time `json:"expires,omitempty"`
 }
 
-func (o *isoOptions) printURLs(ctx context.Context, service remote, infraEnvs []install.InfraEnv) error {
+func (o *isoOptions) printURLs(ctx context.Context, service *install.Client, infraEnvs []install.InfraEnv) error {
 	var items []imageURL
 	var urls []string
 	for _, env := range infraEnvs {
@@ -134,54 +137,4 @@ func (o *isoOptions) printURLs(ctx context.Context, service remote, infraEnvs []
 		}
 		return nil
 	}})
-}
-
-// isoTries is how often a download is taken up again without a byte of
-// progress.
-const isoTries = 5
-
-// fetch writes an image to w. A connection that breaks is taken up again where
-// it broke, with a fresh address.
-func (o *isoOptions) fetch(ctx context.Context, service remote, env install.InfraEnv, w io.Writer) error {
-	var done int64
-	for idle := 0; ; idle++ {
-		n, whole, err := o.part(ctx, service, env, done, w)
-		done += n
-		if err == nil && whole {
-			return nil
-		}
-		if n > 0 {
-			idle = 0
-		}
-		if err == nil {
-			err = errors.New("the connection broke before the end")
-		}
-		var fault *install.Fault
-		if ctx.Err() != nil || idle >= isoTries || (errors.As(err, &fault) && fault.Permanent) {
-			return err
-		}
-		o.say("the download of %s broke after %s: %v; going on", env.Name, sizeText(done), err)
-		if err := o.clock.Sleep(ctx, time.Duration(idle+1)*time.Second); err != nil {
-			return err
-		}
-	}
-}
-
-// part copies the image from an offset on. whole says whether its end was
-// reached.
-func (o *isoOptions) part(ctx context.Context, service remote, env install.InfraEnv, offset int64, w io.Writer) (n int64, whole bool, err error) {
-	url, _, err := service.DownloadISOURL(ctx, env.ID)
-	if err != nil {
-		return 0, false, err
-	}
-	body, size, err := service.OpenISO(ctx, url, offset)
-	if err != nil {
-		return 0, false, err
-	}
-	defer func() { _ = body.Close() }()
-	n, err = io.Copy(w, body)
-	if err == nil && size >= 0 {
-		return n, offset+n == size, nil
-	}
-	return n, err == nil, err
 }

@@ -31,17 +31,17 @@ func (o *ejectOptions) declare(flags *pflag.FlagSet) {
 // puts the boot order back, and says which images those were. Looked says whether
 // there was a drive to look at and a way to tell whose image it holds. What is
 // left as it was is named in its error; the service knows nothing of it.
-func (o *changeOptions) eject(ctx context.Context, seen *observation) (looked bool, err error) {
-	keyFile := mediaKeyFile(filepath.Join(o.ejecting.Dir, seen.ref.Name))
+func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked bool, err error) {
+	keyFile := mediaKeyFile(filepath.Join(o.ejecting.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)
 	booted := err == nil
-	if seen.spec == nil {
+	if seen.Spec == nil {
 		if booted {
 			o.say("The machines' virtual drives may still hold discovery images: only -f FILE says how their BMCs are reached.")
 		}
 		return false, nil
 	}
-	hosts := install.BootedByBMC(seen.spec)
+	hosts := install.BootedByBMC(seen.Spec)
 	if len(hosts) == 0 {
 		return false, nil
 	}
@@ -60,7 +60,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *observation) (looked bo
 	if err != nil {
 		return false, err
 	}
-	ejected, err := plane.Eject(ctx, seen.desired(), names...)
+	ejected, err := plane.Eject(ctx, seen.Desired(), names...)
 	if len(ejected) > 0 {
 		o.say("ejected the discovery image of %s", strings.Join(ejected, ", "))
 	}
@@ -73,12 +73,12 @@ func (o *changeOptions) eject(ctx context.Context, seen *observation) (looked bo
 // ejectIfIdle takes the images out of the drives although the service refused to
 // end the install, where that is because none runs: whoever asked wants the
 // machines left alone. While one runs, they need their images.
-func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *observation, refused error) error {
+func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, refused error) error {
 	var fault *install.Fault
 	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
 		return refused
 	}
-	if at := phaseOf(seen.ref.Status); at != beforeInstall && at != brokenInstall {
+	if state := install.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
 		return refused
 	}
 	if _, err := o.eject(ctx, seen); err != nil {
@@ -90,20 +90,20 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *observation, refu
 
 // notEjected is the fault that images may still be in drives. A BMC that does
 // not answer is most often one behind a proxy.
-func (o *changeOptions) notEjected(seen *observation, err error) *install.Fault {
+func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Fault {
 	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
 	if o.ejecting.BMCProxy != "" {
 		suspect = "check --bmc-proxy"
 	}
 	return &install.Fault{
-		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.name(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
+		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
 		Next: suspect + ", and see to the BMCs that are named",
 	}
 }
 
 // ejectBeforeDelete keeps a cluster whose images could not be ejected: as long as
 // it is there, the same command line can be given again.
-func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *observation) error {
+func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Found) error {
 	_, err := o.eject(ctx, seen)
 	var fault *install.Fault
 	if !errors.As(err, &fault) {
@@ -111,7 +111,7 @@ func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *observation
 	}
 	kept := *fault
 	kept.Err = fmt.Errorf("%w; nothing was deleted", fault.Err)
-	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run oaictl delete cluster " + seen.ref.Name
+	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run oaictl delete cluster " + seen.Ref.Name
 	return &kept
 }
 
@@ -124,11 +124,11 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 		return err
 	}
 	o.forgetImagesOf(cluster)
-	seen := &observation{ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, spec: cluster}
+	seen := &install.Found{Ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
 	if len(install.BootedByBMC(cluster)) == 0 {
 		return gone
 	}
-	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.name())); err != nil {
+	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.FullName())); err != nil {
 		return err
 	}
 	looked, err := o.eject(ctx, seen)
@@ -138,6 +138,6 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	case !looked:
 		return gone
 	}
-	o.say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.name())
+	o.say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.FullName())
 	return o.changed()
 }

@@ -137,9 +137,6 @@ func fileFault(op, path string, err error) error {
 // errNotConfirmed is the answer no.
 var errNotConfirmed = errors.New("not confirmed; nothing was done")
 
-// errOwnManifests is that a hub shows only what users have added.
-var errOwnManifests = errors.New("a hub does not show them")
-
 // notFound is a fault about a thing that is not there.
 func notFound(op, on, why, next string) error {
 	return &install.Fault{Code: install.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}

@@ -96,7 +96,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	var out, problems strings.Builder
 	a := newApp(identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
 	a.clock = &frozen{now: noon()}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
+	a.connect = func(context.Context, line) (install.Backend, error) { return service, nil }
 	a.simulate = func(context.Context, simulation) (simulated, error) {
 		return simulated{url: "http://fake", stop: func() error { return nil }}, nil
 	}
@@ -143,7 +143,7 @@ func TestHelpIsQuick(t *testing.T) {
 		var out, problems strings.Builder
 		a := newApp(identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
 			streams.Env{"OAICTL_CONFIG": t.TempDir()}) // a folder cannot be read as a file
-		a.connect = func(context.Context, line) (remote, error) {
+		a.connect = func(context.Context, line) (install.Backend, error) {
 			t.Errorf("%s reaches for the service", text)
 			return nil, context.Canceled
 		}

@@ -65,15 +65,15 @@ func (a *app) getClusters(ctx context.Context, t target, w watching) error {
 }
 
 // clustersOf are the target's cluster, or all.
-func (a *app) clustersOf(ctx context.Context, service remote, t target, one *pin) ([]document.Cluster, error) {
+func (a *app) clustersOf(ctx context.Context, service *install.Client, t target, one *pin) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
 		seen, err := a.lookAgain(ctx, service, t, one)
 		if err != nil || seen == nil {
 			return nil, err
 		}
-		cluster := *seen.observed.Cluster
-		cluster.Hosts = len(seen.observed.Hosts)
+		cluster := *seen.Observed.Cluster
+		cluster.Hosts = len(seen.Observed.Hosts)
 		found = append(found, cluster)
 	} else {
 		var err error
@@ -153,7 +153,7 @@ func (a *app) getHosts(ctx context.Context, t target, infraEnv string, w watchin
 }
 
 // hostsOf are the hosts of a cluster, of an InfraEnv, or all.
-func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv string, of *pin) ([]document.Host, error) {
+func (a *app) hostsOf(ctx context.Context, service *install.Client, t target, infraEnv string, of *pin) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
 	switch {
@@ -164,13 +164,13 @@ func (a *app) hostsOf(ctx context.Context, service remote, t target, infraEnv st
 		}
 		hosts, err = service.ListHosts(ctx, env.ID)
 	case t.Name == "" && t.File == "":
-		hosts, err = allHosts(ctx, service)
+		hosts, err = service.AllHosts(ctx)
 	default:
 		seen, failed := a.lookAgain(ctx, service, t, of)
 		if failed != nil || seen == nil {
 			return nil, failed
 		}
-		return seen.hosts(), nil
+		return hostsSeen(seen), nil
 	}
 	if err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func (a *app) getInfraEnvs(ctx context.Context, name, cluster string, w watching
 
 // infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
 // cluster.
-func infraEnvsOf(ctx context.Context, service remote, name, cluster string, by *pin) ([]document.InfraEnv, error) {
+func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster string, by *pin) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
 	case name != "":

@@ -9,7 +9,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // eventsOptions are what `get events` needs and what its flags say.
@@ -125,15 +124,12 @@ func watchEnded(ctx context.Context, err error) error {
 	return err
 }
 
-func (o *eventsOptions) filter(ctx context.Context, service remote) (rest.EventFilter, error) {
-	filter := rest.EventFilter{Severities: o.Severities, Message: o.Message}
+func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (install.EventFilter, error) {
+	filter := install.EventFilter{Severities: o.Severities, Message: o.Message}
 	switch {
 	case o.Host != "":
-		host, err := o.findHost(ctx, service, o.Host)
-		filter.HostID = host.ID
-		if o.globals.Backend == backendHub {
-			filter.InfraEnvID = host.InfraEnvID // which says where its object is
-		}
+		host, err := service.FindHost(ctx, install.Target{}, o.Host)
+		filter.HostID, filter.InfraEnvID = host.ID, host.InfraEnvID
 		return filter, err
 	case o.InfraEnv != "":
 		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)
@@ -144,7 +140,7 @@ func (o *eventsOptions) filter(ctx context.Context, service remote) (rest.EventF
 	if err != nil {
 		return filter, err
 	}
-	filter.ClusterID = seen.ref.ID
+	filter.ClusterID = seen.Ref.ID
 	return filter, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub"
 )
 
 // patience is how long a watch goes on while the service does not answer.
@@ -31,7 +30,7 @@ func (o *outlast) bear(ctx context.Context, a *app, err error) error {
 		return watchEnded(ctx, err)
 	case !errors.As(err, &fault), fault.Permanent, fault.Code == install.CodeAuth:
 		return err
-	case errors.Is(err, hub.ErrDeleting):
+	case errors.Is(err, install.ErrDeleting):
 		if o.silent.IsZero() {
 			a.say("%v", err)
 		}
@@ -69,7 +68,7 @@ func (p *pin) note(id string, err error) (gone bool, _ error) {
 
 // lookAgain is look for one whose looks repeat: nil, without an error, where what was
 // seen before is gone.
-func (a *app) lookAgain(ctx context.Context, service remote, t target, p *pin) (*observation, error) {
+func (a *app) lookAgain(ctx context.Context, service *install.Client, t target, p *pin) (*install.Found, error) {
 	if t.File == "" {
 		t.Name = p.text()
 	}
@@ -78,6 +77,6 @@ func (a *app) lookAgain(ctx context.Context, service remote, t target, p *pin) (
 		_, err = p.note("", err)
 		return nil, err
 	}
-	_, err = p.note(seen.ref.ID, nil)
+	_, err = p.note(seen.Ref.ID, nil)
 	return seen, err
 }

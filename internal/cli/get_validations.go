@@ -52,13 +52,13 @@ func (a *app) getValidations(ctx context.Context, t target, all bool, w watching
 }
 
 // validationsOf are the checks of a cluster, and behind them those of its hosts.
-func (a *app) validationsOf(ctx context.Context, service remote, t target, of *pin) ([]document.Validation, error) {
+func (a *app) validationsOf(ctx context.Context, service *install.Client, t target, of *pin) ([]document.Validation, error) {
 	seen, err := a.lookAgain(ctx, service, t, of)
 	if err != nil || seen == nil {
 		return nil, err
 	}
-	items := document.OfValidations("", seen.observed.Cluster.Validations)
-	for _, m := range install.NewSnapshot(seen.desired(), seen.observed).Hosts() {
+	items := document.OfValidations("", seen.Observed.Cluster.Validations)
+	for _, m := range install.NewSnapshot(seen.Desired(), seen.Observed).Hosts() {
 		if m.Host != nil {
 			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
 		}

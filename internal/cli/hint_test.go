@@ -105,7 +105,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	a.simulate = func(context.Context, simulation) (simulated, error) {
 		return simulated{url: "http://127.0.0.1:1", stop: func() error { return nil }}, nil
 	}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
+	a.connect = func(context.Context, line) (install.Backend, error) { return service, nil }
 	if code := a.main(t.Context()); code != 7 {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}

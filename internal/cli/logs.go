@@ -48,7 +48,7 @@ func (o *logsOptions) run(ctx context.Context) error {
 	}
 	cluster, host, name := "", "", ""
 	if o.Kind == "host" {
-		found, err := o.findHostIn(ctx, service, o.target)
+		found, err := o.findHost(ctx, service, o.target)
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (o *logsOptions) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cluster, name = seen.ref.ID, seen.ref.Name
+		cluster, name = seen.Ref.ID, seen.Ref.Name
 	}
 	to := o.To
 	if to == "" {

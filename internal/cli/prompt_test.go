@@ -34,7 +34,7 @@ func TestInterruptAtAPrompt(t *testing.T) {
 		a := newApp(identify(append([]string{"oaictl"}, strings.Fields(words)...)),
 			streams.Streams{In: silent, Out: io.Discard, Err: problems, InTTY: true, ErrTTY: true}, streams.Env{"OAICTL_SERVICE_URL": "http://fake"})
 		a.clock = &frozen{now: noon()}
-		a.connect = func(context.Context, line) (remote, error) { return service, nil }
+		a.connect = func(context.Context, line) (install.Backend, error) { return service, nil }
 		ended := make(chan int, 1)
 		go func() { ended <- a.main(ctx) }()
 		select {

@@ -66,7 +66,7 @@ func (o *runOptions) check(name string) error {
 
 // carryOut shows what would be done to a cluster, or does it and tells how it
 // ended. service reaches the service, with a log where there is one.
-func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (remote, func(), error)) error {
+func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
 	cluster := desired.Spec
 	if err := o.fitsBackend(cluster); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 }
 
 // install runs the loop and shows it.
-func (o *runOptions) install(ctx context.Context, service remote, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
 	shown := o.progress(ctx, o.clusterClock)
 	defer shown.Close()
 	var telling sync.Mutex
@@ -159,7 +159,7 @@ func (o *runOptions) install(ctx context.Context, service remote, desired *insta
 		boot.tell = tell
 		options = append(options, install.WithMachines(boot))
 	}
-	installer := install.New(service, options...)
+	installer := service.With(options...)
 	if o.Detach {
 		return installer.Detach(ctx, desired)
 	}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,7 +10,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // target is what a verb is about: a thing by NAME or ID, or the cluster of a
@@ -73,37 +70,10 @@ func (t *target) optional(command *cobra.Command, given []string) error {
 // kindOf is what a person called a kind, in the singular.
 func kindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 
-// observation is a cluster as it was found, and the file that describes it, if one
-// was given.
-type observation struct {
-	ref      install.ClusterRef
-	spec     *spec.Cluster
-	observed *install.Observed
-}
-
-// desired is the cluster of the file; without one, a cluster of which nothing
-// but the name is known.
-func (s *observation) desired() *install.Desired {
-	if s.spec != nil {
-		return &install.Desired{Spec: s.spec}
-	}
-	if s.observed != nil && s.observed.Cluster != nil {
-		return install.AsObserved(s.observed)
-	}
-	return &install.Desired{Spec: &spec.Cluster{
-		Metadata: spec.Metadata{Name: s.ref.Name}, Spec: spec.ClusterSpec{BaseDomain: s.ref.BaseDomain, AcceptUnknownHosts: true},
-	}}
-}
-
-// name is the cluster's full name.
-func (s *observation) name() string {
-	return strings.TrimSuffix(s.ref.Name+"."+s.ref.BaseDomain, ".")
-}
-
-// hosts are the cluster's hosts. With a file they have its names, and those of
+// hostsSeen are the cluster's hosts. With a file they have its names, and those of
 // it that have not come stand among them.
-func (s *observation) hosts() []document.Host {
-	matched := install.NewSnapshot(s.desired(), s.observed).Hosts()
+func hostsSeen(seen *install.Found) []document.Host {
+	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
 	items := make([]document.Host, 0, len(matched))
 	for _, m := range matched {
 		host := m.Host
@@ -116,159 +86,53 @@ func (s *observation) hosts() []document.Host {
 		}
 		items = append(items, item)
 	}
-	if s.spec == nil { // else they are in the order of the file
+	if seen.Spec == nil { // else they are in the order of the file
 		byName(items)
 	}
 	return items
 }
 
-// refersTo says whether the file only borrows an InfraEnv, which is not to go
-// with the cluster.
-func (s *observation) refersTo(env install.InfraEnv) bool {
-	if s.spec == nil || s.spec.Spec.InfraEnv.Ref == "" {
-		return false
-	}
-	ref := s.spec.Spec.InfraEnv.Ref
-	return env.Name == ref || env.ID == ref
-}
-
-// find says which cluster the target is.
-func (a *app) find(ctx context.Context, service remote, t target) (*observation, error) {
+// meant is the cluster that the target names, read from its file where it has one.
+func (a *app) meant(ctx context.Context, t target) (install.Target, error) {
 	if t.File == "" {
-		ref, err := service.ClusterByNameOrID(ctx, t.Name)
-		if err != nil {
-			return nil, err
-		}
-		return &observation{ref: ref}, nil
+		return install.Target{Name: t.Name}, nil
 	}
 	cluster, err := a.load(ctx, t.File)
 	if err != nil {
-		return nil, err
+		return install.Target{}, err
 	}
-	seen, err := a.observe(ctx, service, &observation{spec: cluster})
+	return install.Target{Spec: cluster, Name: a.idOnHub(cluster)}, nil
+}
+
+// find says which cluster the target is.
+func (a *app) find(ctx context.Context, service *install.Client, t target) (*install.Found, error) {
+	meant, err := a.meant(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return seen, nil
+	return service.Find(ctx, meant)
 }
 
 // look finds the target's cluster and reads all of it.
-func (a *app) look(ctx context.Context, service remote, t target) (*observation, error) {
-	seen, err := a.find(ctx, service, t)
-	if err != nil || seen.observed != nil {
-		return seen, err
-	}
-	return a.observe(ctx, service, seen)
-}
-
-func (a *app) observe(ctx context.Context, service remote, s *observation) (*observation, error) {
-	query := s.desired().Query()
-	query.ID, query.Detail = s.ref.ID, true
-	observed, err := service.Observe(ctx, query, nil)
+func (a *app) look(ctx context.Context, service *install.Client, t target) (*install.Found, error) {
+	meant, err := a.meant(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if observed.Cluster == nil {
-		return nil, notOurs(query.Name+"."+query.BaseDomain, observed.Others)
-	}
-	return &observation{ref: observed.Cluster.ClusterRef, spec: s.spec, observed: observed}, nil
+	return service.Look(ctx, meant)
 }
 
-// errGone is that a file's cluster is not there under any marks.
-var errGone = errors.New("the service has none that oaictl made")
-
-// notOurs is the fault that a file's cluster is not there, or only under marks
-// that are not ours.
-func notOurs(name string, others []install.ClusterRef) error {
-	fault := &install.Fault{
-		Code: install.CodeNotFound, Op: "find cluster", On: name, Permanent: true,
-		Err: errGone, Next: "oaictl get clusters",
-	}
-	if len(others) > 0 {
-		ids := make([]string, 0, len(others))
-		for _, other := range others {
-			ids = append(ids, fmt.Sprintf("%s (%s)", other.ID, other.Status))
-		}
-		fault.Err = fmt.Errorf("oaictl did not make the one that the service has: %s", strings.Join(ids, ", "))
-		fault.Next = "use the id instead of -f"
-	}
-	return fault
+// ofHost is the cluster that a target looks for a host in: that of its file, or the one that
+// --cluster names.
+func (a *app) ofHost(ctx context.Context, t target) (install.Target, error) {
+	return a.meant(ctx, target{Name: t.Cluster, File: t.File})
 }
 
-// findHostIn finds the host that a target names, in the cluster of its file, or in
-// the one that --cluster names. In a file's cluster the file's names count too.
-func (a *app) findHostIn(ctx context.Context, service remote, t target) (install.Host, error) {
-	if t.Cluster == "" && t.File == "" {
-		return a.findHost(ctx, service, t.Name)
-	}
-	seen, err := a.look(ctx, service, target{Kind: "cluster", Name: t.Cluster, File: t.File})
+// findHost finds the host that a target names.
+func (a *app) findHost(ctx context.Context, service *install.Client, t target) (install.Host, error) {
+	in, err := a.ofHost(ctx, t)
 	if err != nil {
 		return install.Host{}, err
 	}
-	if seen.spec != nil {
-		for _, m := range install.NewSnapshot(seen.desired(), seen.observed).Hosts() {
-			if m.Host != nil && m.Name == t.Name {
-				return *m.Host, nil
-			}
-		}
-	}
-	return pickHost(seen.observed.Hosts, t.Name)
-}
-
-// findHost finds a host by its id or name in all InfraEnvs.
-func (a *app) findHost(ctx context.Context, service remote, name string) (install.Host, error) {
-	hosts, err := allHosts(ctx, service)
-	if err != nil {
-		return install.Host{}, err
-	}
-	return pickHost(hosts, name)
-}
-
-// allHosts is every host that the user may see.
-func allHosts(ctx context.Context, service remote) ([]install.Host, error) {
-	infraEnvs, err := service.ListInfraEnvs(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	var all []install.Host
-	for _, env := range infraEnvs {
-		hosts, err := service.ListHosts(ctx, env.ID)
-		if install.CodeOf(err) == install.CodeNotFound {
-			continue // the InfraEnv has gone since they were listed
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, hosts...)
-	}
-	return all, nil
-}
-
-// pickHost is the one host of that id or name. Names are compared as a whole:
-// node-1 is not node-10.
-func pickHost(hosts []install.Host, name string) (install.Host, error) {
-	var found []install.Host
-	for _, host := range hosts {
-		switch {
-		case strings.EqualFold(host.ID, name):
-			return host, nil
-		case host.Hostname == name, slices.ContainsFunc(host.Inventory.Interfaces, func(i install.Interface) bool { return strings.EqualFold(i.MAC, name) }):
-			found = append(found, host)
-		}
-	}
-	fault := &install.Fault{Code: install.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "oaictl get hosts"}
-	switch len(found) {
-	case 0:
-		fault.Err = errors.New("the service has none of that name, id or MAC address")
-		return install.Host{}, fault
-	case 1:
-		return found[0], nil
-	}
-	ids := make([]string, 0, len(found))
-	for _, host := range found {
-		ids = append(ids, host.ID)
-	}
-	fault.Err = fmt.Errorf("there are several: %s", strings.Join(ids, ", "))
-	fault.Next = "use the id, or name the cluster with --cluster"
-	return install.Host{}, fault
+	return service.FindHost(ctx, in, t.Name)
 }

@@ -113,16 +113,16 @@ func (o *waitOptions) run(ctx context.Context) error {
 		return err
 	}
 	shown := o.progress(ctx, o.clock)
-	installer := install.New(service, install.WithClock(o.clock), install.WithEvents(shown.Event),
+	installer := service.With(install.WithEvents(shown.Event),
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
-	result, failed := installer.Wait(ctx, seen.observed, o.until)
+	result, failed := installer.Wait(ctx, seen.Observed, o.until)
 	shown.Close()
 	if fault, is := errors.AsType[*install.Fault](failed); is {
 		ended := *fault
-		ended.Op, ended.On = "wait for", seen.name()+" "+o.text
+		ended.Op, ended.On = "wait for", seen.FullName()+" "+o.text
 		switch {
 		case result.Verdict == install.VerdictFailed:
-			ended.Next = "oaictl why " + seen.ref.Name
+			ended.Next = "oaictl why " + seen.Ref.Name
 		case ended.Code == install.CodeTimeout:
 			ended.Next = o.commandLine()
 		}
@@ -137,12 +137,12 @@ func (o *waitOptions) run(ctx context.Context) error {
 }
 
 // result is what is printed at the end.
-func (o *waitOptions) result(seen *observation, result install.Result, failed error) document.Result {
-	observed := seen.observed
+func (o *waitOptions) result(seen *install.Found, result install.Result, failed error) document.Result {
+	observed := seen.Observed
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		observed = result.Observed
 	}
-	doc := document.Result{Cluster: seen.ref.Name, ID: seen.ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
+	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
 	if failed != nil {
 		doc.Message, doc.Next = plainError(failed), o.hint(install.NextOf(failed))
 	}

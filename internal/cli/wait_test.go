@@ -23,7 +23,7 @@ func waitFor(t *testing.T, every string, looks ...install.Cluster) (took time.Du
 	words := []string{"oaictl", "wait", "c1", "--for", "installed", "--timeout", "3s", "--poll-interval", every}
 	a := newApp(identify(words), streams.Streams{Out: io.Discard, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
 	a.clock = &frozen{now: noon()}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
+	a.connect = func(context.Context, line) (install.Backend, error) { return service, nil }
 	code = a.main(t.Context())
 	return a.clock.Now().Sub(noon()), code, problems.String()
 }

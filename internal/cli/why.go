@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -63,11 +62,11 @@ func (o *whyOptions) cluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := o.explain(ctx, seen, "")
+	plan, err := o.explain(ctx, service, seen, "")
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, seen.name(), string(seen.observed.Cluster.State))
+	return o.show(seen, plan, seen.FullName(), string(seen.Observed.Cluster.State))
 }
 
 // host tells of one host alone: what stands in its way is what concerns it of what stands
@@ -80,49 +79,48 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, err := o.findHostIn(ctx, service, o.target)
+	host, err := o.findHost(ctx, service, o.target)
 	if err != nil {
 		return err
 	}
-	seen := &observation{ref: install.ClusterRef{ID: host.ClusterID}, observed: &install.Observed{At: o.clock.Now(), Hosts: []install.Host{host}}}
-	if host.ClusterID != "" {
-		switch of, err := o.look(ctx, service, target{Kind: "cluster", Name: cmp.Or(o.Cluster, host.ClusterID), File: o.File}); {
-		case err == nil:
-			seen = of
-		case install.CodeOf(err) != install.CodeNotFound: // a host may outlive its cluster
-			return err
-		}
-	}
-	plan, err := o.explain(ctx, seen, host.ID)
+	in, err := o.ofHost(ctx, o.target)
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, document.OfHost(host, "").Name, string(host.State))
+	seen, err := service.LookAround(ctx, host, in)
+	if err != nil {
+		return err
+	}
+	plan, err := o.explain(ctx, service, seen, host.ID)
+	if err != nil {
+		return err
+	}
+	return o.show(seen, plan, host.DisplayName(), string(host.State))
 }
 
 // explain decides on what was seen, as a single look does, about one host or all.
-func (o *whyOptions) explain(ctx context.Context, seen *observation, host string) (install.Plan, error) {
+func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
 	var options []install.Option
-	if seen.spec != nil && len(install.BootedByBMC(seen.spec)) > 0 {
-		machines, err := o.lookingOnly(seen.spec.Metadata.Name, o.BMCProxy)
+	if seen.Spec != nil && len(install.BootedByBMC(seen.Spec)) > 0 {
+		machines, err := o.lookingOnly(seen.Spec.Metadata.Name, o.BMCProxy)
 		if err != nil {
 			return install.Plan{}, err
 		}
 		options = append(options, install.WithMachines(machines))
 	}
-	plan, observed, err := install.New(nil, options...).Explain(ctx, seen.desired(), seen.observed, host)
+	plan, observed, err := service.With(options...).Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
 		return install.Plan{}, err
 	}
-	seen.observed = observed
-	if seen.spec != nil {
-		plan = place{o.File, "."}.placed(plan, seen.spec)
+	seen.Observed = observed
+	if seen.Spec != nil {
+		plan = place{o.File, "."}.placed(plan, seen.Spec)
 	}
 	return o.hinted(plan), nil
 }
 
 // show prints what stands in the way.
-func (o *whyOptions) show(seen *observation, plan install.Plan, name, state string) error {
+func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
 	names := make([]string, 0, len(doc.Blockers))
 	for _, blocker := range doc.Blockers {
@@ -136,7 +134,7 @@ func (o *whyOptions) show(seen *observation, plan install.Plan, name, state stri
 
 // whyText tells each cause with the hosts that it concerns, what the service
 // says of them, how to be sure, and what to do.
-func whyText(seen *observation, doc document.Why, plan install.Plan) string {
+func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 	var text strings.Builder
 	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
 	switch {
@@ -153,8 +151,8 @@ func whyText(seen *observation, doc document.Why, plan install.Plan) string {
 			escape.Fprintf(&text, "   %s\n", line)
 		}
 		field := b.Field
-		if field != "" && seen.spec != nil {
-			if file, line, column := seen.spec.Position(field); line > 0 {
+		if field != "" && seen.Spec != nil {
+			if file, line, column := seen.Spec.Position(field); line > 0 {
 				field = fmt.Sprintf("%s:%d:%d: %s", file, line, column, field)
 			}
 		}
