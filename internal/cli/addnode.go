@@ -65,7 +65,7 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 	}}
 	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
-	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (base.Remote, func(), error) {
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
 		service, err := o.DialWith(ctx, base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
 		o.clusterClock = o.Clock
 		return service, func() {}, err

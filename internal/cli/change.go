@@ -106,24 +106,15 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 	if o.Globals.Backend == base.BackendHub {
 		return service.CancelInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
 	}
-	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.Name(), seen.Ref.ID)); err != nil {
+	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.FullName(), seen.Ref.ID)); err != nil {
 		return err
 	}
-	if err := service.CancelInstall(ctx, seen.Ref.ID); err != nil {
-		return o.ejectIfIdle(ctx, seen, cancelRefused(err, seen))
+	if err := service.Cancel(ctx, seen); err != nil {
+		return o.ejectIfIdle(ctx, seen, err)
 	}
 	_, ejected := o.eject(ctx, seen)
-	o.Say("Next: %s", o.Hint(o.afterCancel(ctx, service, seen)))
+	o.Say("Next: %s", o.Hint(service.AfterCancel(ctx, seen)))
 	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "cancelled"}), ejected)
-}
-
-// afterCancel is what can be done with a cluster whose install was cancelled: one
-// that was still being prepared is ready again, and there is nothing to reset.
-func (o *changeOptions) afterCancel(ctx context.Context, service base.Remote, seen *base.Observation) string {
-	if now, err := service.ClusterByNameOrID(ctx, seen.Ref.ID); err == nil && phaseOf(now.Status) == beforeInstall {
-		return goOnOrGiveUp(seen)
-	}
-	return "oaictl reset " + seen.Ref.Name
 }
 
 func resetCommand(a *base.App) *cobra.Command {
@@ -160,11 +151,11 @@ func (o *changeOptions) reset(ctx context.Context) error {
 	if o.Globals.Backend == base.BackendHub {
 		return service.ResetInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
 	}
-	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.Name(), seen.Ref.ID)); err != nil {
+	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.FullName(), seen.Ref.ID)); err != nil {
 		return err
 	}
-	if err := service.ResetInstall(ctx, seen.Ref.ID); err != nil {
-		return o.ejectIfIdle(ctx, seen, resetRefused(err, seen))
+	if err := service.Reset(ctx, seen); err != nil {
+		return o.ejectIfIdle(ctx, seen, err)
 	}
 	_, ejected := o.eject(ctx, seen)
 	o.Say("Next: %s", o.Hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))

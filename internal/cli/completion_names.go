@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // namesWithin is how long a shell waits for names after a TAB: in real time,
@@ -26,9 +27,9 @@ type candidate struct {
 
 // naming lists what there is of one kind. What it could read before it failed
 // is better than nothing.
-type naming func(context.Context, base.Remote) []candidate
+type naming func(context.Context, *install.Client) []candidate
 
-func clusterNames(ctx context.Context, service base.Remote) []candidate {
+func clusterNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	all := make([]candidate, 0, len(clusters))
 	for _, c := range clusters {
@@ -39,7 +40,7 @@ func clusterNames(ctx context.Context, service base.Remote) []candidate {
 
 // namespaceNames are the namespaces that clusters stand in: few may list all that a
 // hub has, and fewer still want the others.
-func namespaceNames(ctx context.Context, service base.Remote) []candidate {
+func namespaceNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -78,7 +79,7 @@ func inAnyNamespace(a *base.App) cobra.CompletionFunc {
 }
 
 // foreignClusters are those that --adopt takes, by their ids alone.
-func foreignClusters(ctx context.Context, service base.Remote) []candidate {
+func foreignClusters(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -89,7 +90,7 @@ func foreignClusters(ctx context.Context, service base.Remote) []candidate {
 	return all
 }
 
-func infraEnvNames(ctx context.Context, service base.Remote) []candidate {
+func infraEnvNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	all := make([]candidate, 0, len(infraEnvs))
 	for _, e := range infraEnvs {
@@ -98,7 +99,7 @@ func infraEnvNames(ctx context.Context, service base.Remote) []candidate {
 	return all
 }
 
-func hostNames(ctx context.Context, service base.Remote) []candidate {
+func hostNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	var all []candidate
 	for _, env := range infraEnvs {
@@ -161,7 +162,7 @@ func offer(a *base.App, command *cobra.Command, list naming, begun string) []str
 	if err != nil {
 		return nil
 	}
-	return choices(list(ctx, service), begun)
+	return choices(list(ctx, install.New(service)), begun)
 }
 
 // choices are what may be typed for the candidates: their names or, where a

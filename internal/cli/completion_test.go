@@ -17,7 +17,7 @@ import (
 
 // completed is what a shell is offered for a line, without descriptions; the
 // last word is begun.
-func completed(t *testing.T, service base.Remote, line ...string) (offers []string, directive string) {
+func completed(t *testing.T, service install.Backend, line ...string) (offers []string, directive string) {
 	t.Helper()
 	got := run(t, service, "", append([]string{"__complete"}, line...)...)
 	if got.code != 0 {
@@ -126,7 +126,7 @@ func TestCompletionOfNamesThatAreNone(t *testing.T) {
 func TestCompletionIsSilent(t *testing.T) {
 	tests := map[string]struct {
 		Env     streams.Env
-		connect func(context.Context, base.ClientConfig) (base.Remote, error)
+		connect func(context.Context, base.ClientConfig) (install.Backend, error)
 		flags   []string
 	}{
 		"no service is named": {streams.Env{}, nil, nil},
@@ -139,7 +139,7 @@ func TestCompletionIsSilent(t *testing.T) {
 			var out, problems strings.Builder
 			typed := append(append([]string{"oaictl", "__complete"}, tt.flags...), "get", "clusters", "")
 			a := base.New(base.Identify(typed), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, tt.Env)
-			a.Connect = func(ctx context.Context, to base.ClientConfig) (base.Remote, error) {
+			a.Connect = func(ctx context.Context, to base.ClientConfig) (install.Backend, error) {
 				if tt.connect == nil {
 					t.Errorf("a service was asked")
 					return nil, errors.New("nobody")
@@ -175,7 +175,9 @@ func (s *slow) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 	return nil, context.DeadlineExceeded
 }
 
-func refusing(context.Context, base.ClientConfig) (base.Remote, error) { return nil, errors.New("503") }
+func refusing(context.Context, base.ClientConfig) (install.Backend, error) {
+	return nil, errors.New("503")
+}
 
 // TestHostileChoices steer no shell: what a service calls its things stands there as
 // escapes, and only what can be typed is a choice.

@@ -99,13 +99,13 @@ func (o *createOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning, Run: newRunID(),
 	}}
-	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (base.Remote, func(), error) {
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
 		return o.service(ctx, cluster, log)
 	})
 }
 
 // service is the one that the flags name, or a simulated one.
-func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (base.Remote, func(), error) {
+func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
 	to := base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)}
 	o.clusterClock = o.Clock
 	o.Globals.Simulated = o.Simulate

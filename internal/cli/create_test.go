@@ -286,7 +286,7 @@ func TestSimulate(t *testing.T) {
 		started = s
 		return base.Simulated{Url: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
 	}
-	a.Connect = func(_ context.Context, to base.ClientConfig) (base.Remote, error) {
+	a.Connect = func(_ context.Context, to base.ClientConfig) (install.Backend, error) {
 		reached = to
 		return service, nil
 	}

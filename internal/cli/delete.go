@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,21 +75,19 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return err
 	}
 	// Only an observation says which InfraEnvs are the cluster's own.
-	seen, err := o.lookToDelete(ctx, service)
-	if errors.Is(err, base.ErrGone) && o.File != "" {
+	meant, err := o.Meant(ctx, o.Target)
+	if err != nil {
+		return err
+	}
+	seen, err := service.LookToDelete(ctx, meant)
+	if errors.Is(err, install.ErrNoCluster) {
 		return o.deleteGone(ctx, service, err)
 	}
 	if err != nil {
 		return err
 	}
-	var ours []install.InfraEnv
-	for _, env := range seen.Observed.InfraEnvs {
-		if env.Owned && !seen.RefersTo(env) {
-			ours = append(ours, env)
-		}
-	}
-	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.Name(), seen.Ref.ID, seen.Ref.Status)
-	if len(ours) > 0 {
+	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.FullName(), seen.Ref.ID, seen.Ref.Status)
+	if ours := seen.OwnInfraEnvs(); len(ours) > 0 {
 		question += " and " + infraEnvList(ours)
 	}
 	if text := o.fateOfNodes(seen); text != "" {
@@ -101,46 +98,30 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
-	installing := phaseOf(seen.Ref.Status) == duringInstall
+	installing := install.ClusterStateOf(seen.Ref.Status).Running()
 	if !installing {
 		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
 			return err
 		}
 	}
-	ctx = o.telling(ctx, seen.Ref.ID)
-	if err := o.deleteRecord(ctx, service, seen.Ref.ID); err != nil {
-		return deleteRefused(err, seen)
+	deleted, failed := service.Delete(ctx, seen, o.telling(seen.Ref.ID))
+	if deleted == nil {
+		return failed
 	}
 	var ejected error
 	if installing {
 		_, ejected = o.eject(ctx, seen)
 	}
-	done := []document.Changed{{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "deleted"}}
 	o.ForgetImages(ctx, seen.Observed.InfraEnvs)
-	gone, err := deleteInfraEnvs(ctx, service, ours)
-	if err != nil {
-		_ = o.Changed(append(done, gone...)...) // the error says what is left
-		return err
+	done := []document.Changed{{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "deleted"}}
+	for _, env := range deleted {
+		done = append(done, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 	}
-	return errors.Join(o.Changed(append(done, gone...)...), ejected)
-}
-
-// deleteInfraEnvs deletes one after the other and says which are gone.
-func deleteInfraEnvs(ctx context.Context, service base.Remote, list []install.InfraEnv) (gone []document.Changed, err error) {
-	for _, env := range list {
-		if err := service.DeleteInfraEnv(ctx, env.ID); err != nil && !wentAlong(err) {
-			return gone, stillInUse(ctx, service, env, err)
-		}
-		gone = append(gone, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+	if failed != nil {
+		_ = o.Changed(done...) // the error says what is left
+		return failed
 	}
-	return gone, nil
-}
-
-// wentAlong says whether what is to be deleted is gone already, as a hub's InfraEnvs
-// are with their cluster.
-func wentAlong(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
+	return errors.Join(o.Changed(done...), ejected)
 }
 
 func infraEnvList(list []install.InfraEnv) string {
@@ -180,32 +161,9 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	if err := o.confirm(fmt.Sprintf("delete InfraEnv %s (%s)?", env.Name, env.ID)); err != nil {
 		return err
 	}
-	if err := service.DeleteInfraEnv(o.withNotes(ctx), env.ID); err != nil {
-		return stillInUse(ctx, service, env, err)
+	if err := service.RemoveInfraEnv(ctx, env, o.deletion()); err != nil {
+		return err
 	}
 	o.ForgetImages(ctx, []install.InfraEnv{env})
 	return o.Changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
-}
-
-// stillInUse names the hosts for which the service kept an InfraEnv; any other
-// error stays as it is.
-func stillInUse(ctx context.Context, service base.Remote, env install.InfraEnv, err error) error {
-	var fault *install.Fault
-	if !errors.As(err, &fault) || fault.Status != http.StatusBadRequest {
-		return err
-	}
-	hosts, listErr := service.ListHosts(ctx, env.ID)
-	if listErr != nil || len(hosts) == 0 {
-		return err
-	}
-	names, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
-	for _, host := range hosts {
-		name := document.OfHost(host, "").Name
-		names, commands = append(names, name), append(commands, "oaictl delete host "+name)
-	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: fault.Status, Permanent: true,
-		Err:  fmt.Errorf("it still has %s: %s", base.Counted(len(hosts), "host"), strings.Join(names, ", ")),
-		Next: strings.Join(commands, "; "),
-	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
 func deleteHostCommand(a *base.App) *cobra.Command {
@@ -49,30 +48,19 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, err := o.FindHostIn(ctx, service, o.Target)
+	host, err := o.FindHost(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	name := document.OfHost(host, "").Name
+	name := host.DisplayName()
 	if text := o.fateOfNode(host, name); text != "" {
 		o.Say("%s", text)
 	}
 	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
 		return err
 	}
-	if err := o.deleteHostRecord(o.withNotes(ctx), service, host); err != nil {
+	if err := service.DeleteHost(ctx, host.InfraEnvID, host.ID, o.deletion()); err != nil {
 		return err
 	}
 	return o.Changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
-}
-
-func (o *changeOptions) deleteHostRecord(ctx context.Context, service base.Remote, host install.Host) error {
-	takes, able := service.(base.NodeTaker)
-	switch {
-	case !o.RemoveNode:
-		return service.DeleteHost(ctx, host.InfraEnvID, host.ID)
-	case !able:
-		return base.Usagef("--remove-node goes with --backend %s", base.BackendHub)
-	}
-	return takes.RemoveHost(ctx, host.InfraEnvID, host.ID)
 }

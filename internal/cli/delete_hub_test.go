@@ -93,6 +93,14 @@ type leaving struct {
 	*fake
 	left     map[string]install.ClusterRef // by what a person calls it
 	deleting bool                          // what is observed is being deleted
+	hub      bool
+}
+
+func (l *leaving) MayDelete(ref install.ClusterRef) error {
+	if !l.hub {
+		return nil
+	}
+	return (*hub.Plane)(nil).MayDelete(ref)
 }
 
 func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
@@ -105,7 +113,7 @@ func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRe
 
 func (l *leaving) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
 	if l.deleting {
-		return nil, &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", hub.ErrDeleting)}
+		return nil, &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
 	}
 	return l.fake.Observe(ctx, query, prior)
 }
@@ -134,7 +142,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			service := &leaving{fake: lab(), left: tt.left, deleting: tt.deleting}
+			service := &leaving{fake: lab(), left: tt.left, deleting: tt.deleting, hub: strings.Contains(tt.line, "--backend hub")}
 			if !tt.clusters {
 				service.clusters = nil
 			}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
@@ -9,15 +8,15 @@ import (
 )
 
 // fateOfNodes says what becomes of the machines of a cluster that is deleted.
-func (o *changeOptions) fateOfNodes(seen *base.Observation) string {
-	on := phaseOf(seen.Ref.Status)
+func (o *changeOptions) fateOfNodes(seen *install.Found) string {
+	state := install.ClusterStateOf(seen.Ref.Status)
 	switch {
 	case o.ReturnToPool:
-		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.Name())
-	case on == afterInstall:
-		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.Name(), o.keeper())
-	case on == duringInstall:
-		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.Name())
+		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.FullName())
+	case state.Installed():
+		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.FullName(), o.keeper())
+	case state.Running():
+		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.FullName())
 	}
 	return ""
 }
@@ -41,16 +40,4 @@ func (o *changeOptions) keeper() string {
 		return "hub"
 	}
 	return "service"
-}
-
-// deleteRecord deletes a cluster, with the fate of its machines that was asked for.
-func (o *changeOptions) deleteRecord(ctx context.Context, service base.Remote, id string) error {
-	returns, able := service.(base.PoolReturner)
-	switch {
-	case !o.ReturnToPool:
-		return service.DeleteCluster(ctx, id)
-	case !able:
-		return base.Usagef("--return-to-pool goes with --backend %s", base.BackendHub)
-	}
-	return returns.ReturnCluster(ctx, id)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 func describeCommand(a *base.App) *cobra.Command {
@@ -53,11 +54,11 @@ func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
 }
 
 // describedCluster is the form of a cluster with everything in it.
-func describedCluster(seen *base.Observation) document.Cluster {
+func describedCluster(seen *install.Found) document.Cluster {
 	doc := document.OfCluster(*seen.Observed.Cluster)
 	doc.Hosts = len(seen.Observed.Hosts)
 	detail := &document.ClusterDetail{
-		InfraEnvs: []document.InfraEnv{}, Hosts: seen.Hosts(), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		InfraEnvs: []document.InfraEnv{}, Hosts: base.HostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
 		Validations: document.OfValidations("", seen.Observed.Cluster.Validations), Manifests: []string{},
 	}
 	for _, env := range seen.Observed.InfraEnvs {
@@ -111,7 +112,7 @@ func describeHost(ctx context.Context, a *base.App, t base.Target) error {
 	if err != nil {
 		return err
 	}
-	host, err := a.FindHostIn(ctx, service, t)
+	host, err := a.FindHost(ctx, service, t)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 func downloadCommand(a *base.App) *cobra.Command {
@@ -74,9 +72,9 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if noIngress {
 		name = "kubeconfig-noingress"
 	}
-	content, err := service.Credential(ctx, seen.Ref.ID, name)
+	content, err := service.Result(ctx, seen, name)
 	if err != nil {
-		return notThereYet(err, name, seen)
+		return err
 	}
 	if o.To == "" {
 		return o.keepResult(ctx, service, seen.Ref, name, content)
@@ -93,28 +91,17 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 
 // keepResult writes a result where create cluster has it. Another cluster's are
 // put aside, as they are there.
-func (o *downloadOptions) keepResult(ctx context.Context, service base.Remote, cluster install.ClusterRef, name string, content []byte) error {
+func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster install.ClusterRef, name string, content []byte) error {
 	dir, err := o.clusterDir(cluster.Name)
 	if err != nil {
 		return err
 	}
-	files := install.NewFiles(o.Dir)
-	aside, err := files.Claim(ctx, cluster, func(name string) ([]byte, error) {
-		data, err := service.Credential(ctx, cluster.ID, name)
-		if missing(err) {
-			return nil, nil
-		}
-		return data, err
-	})
-	if aside != "" {
-		o.Say("The credentials of another cluster of this name are kept in %s.", aside)
+	claimed, saved, err := service.With(install.WithFiles(install.NewFiles(o.Dir))).KeepResult(ctx, cluster, name, content)
+	if claimed != "" {
+		o.Say("The credentials of another cluster of this name are kept in %s.", claimed)
 	}
-	if err != nil {
-		return err
-	}
-	aside, err = files.Save(ctx, cluster, name, content)
-	if aside != "" {
-		o.Say("What lay where %s belongs is kept in %s.", name, aside)
+	if saved != "" {
+		o.Say("What lay where %s belongs is kept in %s.", name, saved)
 	}
 	if err != nil {
 		return err
@@ -155,14 +142,6 @@ func downloadIgnitionCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-// arbiterFile is the one that only a cluster with an arbiter has.
-const arbiterFile = "arbiter.ign"
-
-// clusterFiles are the files of a cluster that hold Ignition, by role.
-func clusterFiles() []string {
-	return []string{"bootstrap.ign", "master.ign", "worker.ign", arbiterFile}
-}
-
 func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if o.To != "" {
 		return base.Usagef("--to takes one file; a cluster has one for each role: use --dir")
@@ -180,48 +159,42 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 		return err
 	}
 	var files []document.Download
-	for _, name := range clusterFiles() {
+	for _, name := range seen.RoleIgnitions() {
 		file, err := o.SaveTo(filepath.Join(dir, name), func(w io.Writer) error {
-			return service.DownloadIgnition(ctx, seen.Ref.ID, name, w)
+			has, err := service.RoleIgnition(ctx, seen, name, w)
+			if err == nil && !has {
+				return errNoSuchRole
+			}
+			return err
 		})
-		if name == arbiterFile && missing(err) {
+		if errors.Is(err, errNoSuchRole) {
 			continue
 		}
 		if err != nil {
-			return notThereYet(err, name, seen)
+			return err
 		}
 		files = append(files, file)
 	}
 	return o.Saved(files, nil)
 }
 
-// missing says whether the service has no such file, or is older than the name.
-func missing(err error) bool {
-	var fault *install.Fault
-	if !errors.As(err, &fault) {
-		return false
-	}
-	switch fault.Status {
-	case http.StatusNotFound, http.StatusConflict, http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return true
-	}
-	return false
-}
+// errNoSuchRole is that a cluster has no hosts of a role, and so no file for them.
+var errNoSuchRole = errors.New("the cluster has no hosts of the role")
 
 func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := o.FindHost(ctx, service, name)
+	host, err := service.FindHost(ctx, install.Target{}, name)
 	if err != nil {
 		return err
 	}
-	text, err := service.HostIgnition(ctx, host.InfraEnvID, host.ID)
+	text, err := service.IgnitionOf(ctx, host)
 	if err != nil {
-		return hostNotThatFar(err, host)
+		return err
 	}
-	file, err := o.SaveTo(cmp.Or(o.To, base.FileName(document.OfHost(host, "").Name)+".ign"), func(w io.Writer) error {
+	file, err := o.SaveTo(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
@@ -293,12 +266,12 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 		files = append(files, file)
 	}
 	if len(files) == 0 {
-		o.Say("%s has no manifests of its own.", seen.Name())
+		o.Say("%s has no manifests of its own.", seen.FullName())
 	}
 	return o.Saved(files, nil)
 }
 
-func (o *downloadOptions) manifest(ctx context.Context, service base.Remote, cluster install.ClusterRef, m rest.Manifest) (document.Download, error) {
+func (o *downloadOptions) manifest(ctx context.Context, service *install.Client, cluster install.ClusterRef, m install.Manifest) (document.Download, error) {
 	dir, err := o.clusterDir(cluster.Name, "manifests", base.FileName(m.Folder))
 	if err != nil {
 		return document.Download{}, err

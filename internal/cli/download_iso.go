@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"path/filepath"
 	"time"
@@ -81,7 +80,11 @@ func (o *isoOptions) run(ctx context.Context) error {
 			}
 			to = filepath.Join(dir, base.FileName(env.Name)+".iso")
 		}
-		file, err := o.SaveTo(to, func(w io.Writer) error { return o.fetch(ctx, service, env, w) })
+		file, err := o.SaveTo(to, func(w io.Writer) error {
+			return service.DownloadISO(ctx, env.ID, w, func(done int64, err error) {
+				o.Say("the download of %s broke after %s: %v; going on", env.Name, base.SizeText(done), err)
+			})
+		})
 		if err != nil {
 			return err
 		}
@@ -90,7 +93,7 @@ func (o *isoOptions) run(ctx context.Context) error {
 	return o.Saved(files, nil)
 }
 
-func (o *isoOptions) infraEnvs(ctx context.Context, service base.Remote) ([]install.InfraEnv, error) {
+func (o *isoOptions) infraEnvs(ctx context.Context, service *install.Client) ([]install.InfraEnv, error) {
 	if o.InfraEnv != "" {
 		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)
 		return []install.InfraEnv{env}, err
@@ -112,7 +115,7 @@ type imageURL struct {
 	Expires  *time.Time `json:"expires,omitempty"`
 }
 
-func (o *isoOptions) printURLs(ctx context.Context, service base.Remote, infraEnvs []install.InfraEnv) error {
+func (o *isoOptions) printURLs(ctx context.Context, service *install.Client, infraEnvs []install.InfraEnv) error {
 	var items []imageURL
 	var urls []string
 	for _, env := range infraEnvs {
@@ -127,54 +130,4 @@ func (o *isoOptions) printURLs(ctx context.Context, service base.Remote, infraEn
 		items, urls = append(items, item), append(urls, url)
 	}
 	return o.Print(printer.Result{Data: document.List(items), Names: urls, Text: func() string { return base.Lines(urls) }})
-}
-
-// isoTries is how often a download is taken up again without a byte of
-// progress.
-const isoTries = 5
-
-// fetch writes an image to w. A connection that breaks is taken up again where
-// it broke, with a fresh address.
-func (o *isoOptions) fetch(ctx context.Context, service base.Remote, env install.InfraEnv, w io.Writer) error {
-	var done int64
-	for idle := 0; ; idle++ {
-		n, whole, err := o.part(ctx, service, env, done, w)
-		done += n
-		if err == nil && whole {
-			return nil
-		}
-		if n > 0 {
-			idle = 0
-		}
-		if err == nil {
-			err = errors.New("the connection broke before the end")
-		}
-		var fault *install.Fault
-		if ctx.Err() != nil || idle >= isoTries || (errors.As(err, &fault) && fault.Permanent) {
-			return err
-		}
-		o.Say("the download of %s broke after %s: %v; going on", env.Name, base.SizeText(done), err)
-		if err := o.Clock.Sleep(ctx, time.Duration(idle+1)*time.Second); err != nil {
-			return err
-		}
-	}
-}
-
-// part copies the image from an offset on. whole says whether its end was
-// reached.
-func (o *isoOptions) part(ctx context.Context, service base.Remote, env install.InfraEnv, offset int64, w io.Writer) (n int64, whole bool, err error) {
-	url, _, err := service.DownloadISOURL(ctx, env.ID)
-	if err != nil {
-		return 0, false, err
-	}
-	body, size, err := service.OpenISO(ctx, url, offset)
-	if err != nil {
-		return 0, false, err
-	}
-	defer func() { _ = body.Close() }()
-	n, err = io.Copy(w, body)
-	if err == nil && size >= 0 {
-		return n, offset+n == size, nil
-	}
-	return n, err == nil, err
 }

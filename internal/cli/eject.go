@@ -32,7 +32,7 @@ func (o *ejectOptions) declare(flags *pflag.FlagSet) {
 // puts the boot order back, and says which images those were. Looked says whether
 // there was a drive to look at and a way to tell whose image it holds. What is
 // left as it was is named in its error; the service knows nothing of it.
-func (o *changeOptions) eject(ctx context.Context, seen *base.Observation) (looked bool, err error) {
+func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked bool, err error) {
 	keyFile := base.MediaKeyFile(filepath.Join(o.ejecting.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)
 	booted := err == nil
@@ -74,12 +74,12 @@ func (o *changeOptions) eject(ctx context.Context, seen *base.Observation) (look
 // ejectIfIdle takes the images out of the drives although the service refused to
 // end the install, where that is because none runs: whoever asked wants the
 // machines left alone. While one runs, they need their images.
-func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *base.Observation, refused error) error {
+func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, refused error) error {
 	var fault *install.Fault
 	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
 		return refused
 	}
-	if at := phaseOf(seen.Ref.Status); at != beforeInstall && at != brokenInstall {
+	if state := install.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
 		return refused
 	}
 	if _, err := o.eject(ctx, seen); err != nil {
@@ -91,20 +91,20 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *base.Observation,
 
 // notEjected is the fault that images may still be in drives. A BMC that does
 // not answer is most often one behind a proxy.
-func (o *changeOptions) notEjected(seen *base.Observation, err error) *install.Fault {
+func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Fault {
 	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
 	if o.ejecting.BMCProxy != "" {
 		suspect = "check --bmc-proxy"
 	}
 	return &install.Fault{
-		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.Name(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
+		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
 		Next: suspect + ", and see to the BMCs that are named",
 	}
 }
 
 // ejectBeforeDelete keeps a cluster whose images could not be ejected: as long as
 // it is there, the same command line can be given again.
-func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *base.Observation) error {
+func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Found) error {
 	_, err := o.eject(ctx, seen)
 	var fault *install.Fault
 	if !errors.As(err, &fault) {
@@ -125,11 +125,11 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 		return err
 	}
 	o.ForgetImagesOf(cluster)
-	seen := &base.Observation{Ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
+	seen := &install.Found{Ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
 	if len(install.BootedByBMC(cluster)) == 0 {
 		return gone
 	}
-	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.Name())); err != nil {
+	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.FullName())); err != nil {
 		return err
 	}
 	looked, err := o.eject(ctx, seen)
@@ -139,6 +139,6 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	case !looked:
 		return gone
 	}
-	o.Say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.Name())
+	o.Say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.FullName())
 	return o.Changed()
 }

@@ -97,7 +97,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	var out, problems strings.Builder
 	a := base.New(base.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
 	a.Clock = &frozen{now: noon()}
-	a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
 		return base.Simulated{Url: "http://fake", Stop: func() error { return nil }}, nil
 	}
@@ -144,7 +144,7 @@ func TestHelpIsQuick(t *testing.T) {
 		var out, problems strings.Builder
 		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
 			streams.Env{"OAICTL_CONFIG": t.TempDir()}) // a folder cannot be read as a file
-		a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) {
+		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) {
 			t.Errorf("%s reaches for the service", text)
 			return nil, context.Canceled
 		}

@@ -55,7 +55,7 @@ func getClusters(ctx context.Context, a *base.App, t base.Target, w watching) er
 }
 
 // clustersOf are the target's cluster, or all.
-func clustersOf(ctx context.Context, a *base.App, service base.Remote, t base.Target, one *pin) ([]document.Cluster, error) {
+func clustersOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, one *pin) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
 		seen, err := lookAgain(ctx, a, service, t, one)
@@ -143,7 +143,7 @@ func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, 
 }
 
 // hostsOf are the hosts of a cluster, of an InfraEnv, or all.
-func hostsOf(ctx context.Context, a *base.App, service base.Remote, t base.Target, infraEnv string, of *pin) ([]document.Host, error) {
+func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, infraEnv string, of *pin) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
 	switch {
@@ -154,13 +154,13 @@ func hostsOf(ctx context.Context, a *base.App, service base.Remote, t base.Targe
 		}
 		hosts, err = service.ListHosts(ctx, env.ID)
 	case t.Name == "" && t.File == "":
-		hosts, err = base.AllHosts(ctx, service)
+		hosts, err = service.AllHosts(ctx)
 	default:
 		seen, failed := lookAgain(ctx, a, service, t, of)
 		if failed != nil || seen == nil {
 			return nil, failed
 		}
-		return seen.Hosts(), nil
+		return base.HostsSeen(seen), nil
 	}
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watc
 
 // infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
 // cluster.
-func infraEnvsOf(ctx context.Context, service base.Remote, name, cluster string, by *pin) ([]document.InfraEnv, error) {
+func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster string, by *pin) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
 	case name != "":

@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // eventsOptions are what `get events` needs and what its flags say.
@@ -123,15 +122,12 @@ func watchEnded(ctx context.Context, err error) error {
 	return err
 }
 
-func (o *eventsOptions) filter(ctx context.Context, service base.Remote) (rest.EventFilter, error) {
-	filter := rest.EventFilter{Severities: o.Severities, Message: o.Message}
+func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (install.EventFilter, error) {
+	filter := install.EventFilter{Severities: o.Severities, Message: o.Message}
 	switch {
 	case o.Host != "":
-		host, err := o.FindHost(ctx, service, o.Host)
-		filter.HostID = host.ID
-		if o.Globals.Backend == base.BackendHub {
-			filter.InfraEnvID = host.InfraEnvID // which says where its object is
-		}
+		host, err := service.FindHost(ctx, install.Target{}, o.Host)
+		filter.HostID, filter.InfraEnvID = host.ID, host.InfraEnvID
 		return filter, err
 	case o.InfraEnv != "":
 		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub"
 )
 
 // patience is how long a watch goes on while the service does not answer.
@@ -32,7 +31,7 @@ func (o *outlast) bear(ctx context.Context, a *base.App, err error) error {
 		return watchEnded(ctx, err)
 	case !errors.As(err, &fault), fault.Permanent, fault.Code == install.CodeAuth:
 		return err
-	case errors.Is(err, hub.ErrDeleting):
+	case errors.Is(err, install.ErrDeleting):
 		if o.silent.IsZero() {
 			a.Say("%v", err)
 		}
@@ -70,7 +69,7 @@ func (p *pin) note(id string, err error) (gone bool, _ error) {
 
 // lookAgain is look for one whose looks repeat: nil, without an error, where what was
 // seen before is gone.
-func lookAgain(ctx context.Context, a *base.App, service base.Remote, t base.Target, p *pin) (*base.Observation, error) {
+func lookAgain(ctx context.Context, a *base.App, service *install.Client, t base.Target, p *pin) (*install.Found, error) {
 	if t.File == "" {
 		t.Name = p.text()
 	}

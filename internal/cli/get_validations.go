@@ -53,7 +53,7 @@ func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w
 }
 
 // validationsOf are the checks of a cluster, and behind them those of its hosts.
-func validationsOf(ctx context.Context, a *base.App, service base.Remote, t base.Target, of *pin) ([]document.Validation, error) {
+func validationsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, of *pin) ([]document.Validation, error) {
 	seen, err := lookAgain(ctx, a, service, t, of)
 	if err != nil || seen == nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // deleted is the state of what was there at the last look and is not any more.
@@ -29,10 +30,10 @@ func (w *watching) declare(flags *pflag.FlagSet) {
 
 // dialToList reaches the service that is asked for lists: where they are watched,
 // and the service itself tells what changes, it is not asked again and again.
-func dialToList(ctx context.Context, a *base.App, w watching) (base.Remote, error) {
+func dialToList(ctx context.Context, a *base.App, w watching) (*install.Client, error) {
 	service, err := a.Dial(ctx)
-	if tells, is := service.(interface{ Follow() }); err == nil && is && w.Watch {
-		tells.Follow()
+	if err == nil && w.Watch {
+		service.Follow()
 	}
 	return service, err
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // following is a service that changes from look to look, and somebody who stops
@@ -62,9 +60,9 @@ func (f *following) ClusterByNameOrID(ctx context.Context, text string) (install
 	return ref, err
 }
 
-func (f *following) Events(ctx context.Context, filter rest.EventFilter, offset int) (rest.EventPage, error) {
+func (f *following) Events(ctx context.Context, filter install.EventFilter, offset int) (install.EventPage, error) {
 	if err := f.next(); err != nil {
-		return rest.EventPage{}, err
+		return install.EventPage{}, err
 	}
 	return f.fake.Events(ctx, filter, offset)
 }
@@ -262,7 +260,7 @@ func TestWatchOfEventsGoesOn(t *testing.T) {
 // A cluster that is being deleted is waited for, however long its deletion takes.
 func TestWatchOutlastsADeletion(t *testing.T) {
 	deleting := func(*fake) error {
-		return &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", hub.ErrDeleting)}
+		return &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
 	}
 	steps := []func(*fake) error{asIs}
 	for range 70 {

@@ -44,7 +44,7 @@ func (h *handsFree) close() error { return errors.Join(h.Close(), h.forget()) }
 
 // bootHandsFree starts what boots the machines of the file that have BMCs; it is
 // nil where none has.
-func (o *runOptions) bootHandsFree(ctx context.Context, service base.Remote, desired *install.Desired, log *runlog.Log) (*handsFree, error) {
+func (o *runOptions) bootHandsFree(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*handsFree, error) {
 	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service base.Remote, des
 	}
 	h := &handsFree{forget: func() error { return nil }}
 	config := boot.Config{
-		Service: service, Desired: desired, URL: o.boot.MediaURL, KeyFile: base.MediaKeyFile(o.clusterDir(desired.Spec)),
+		Service: service.Backend, Desired: desired, URL: o.boot.MediaURL, KeyFile: base.MediaKeyFile(o.clusterDir(desired.Spec)),
 		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.Clock,
 		Access: func(a serve.Access) { log.Printf("%s", base.AccessText(a)) },
 		Events: func(e install.Event) {

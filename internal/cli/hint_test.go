@@ -106,7 +106,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
 		return base.Simulated{Url: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 	}
-	a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 	if code := execute(t.Context(), a); code != 7 {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}

@@ -49,7 +49,7 @@ func (o *logsOptions) run(ctx context.Context) error {
 	}
 	cluster, host, name := "", "", ""
 	if o.Kind == "host" {
-		found, err := o.FindHostIn(ctx, service, o.Target)
+		found, err := o.FindHost(ctx, service, o.Target)
 		if err != nil {
 			return err
 		}

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +87,7 @@ func (o *planOptions) run(ctx context.Context) error {
 }
 
 // show decides once and prints the decision.
-func (o *planOptions) show(ctx context.Context, service base.Remote, desired *install.Desired) error {
+func (o *planOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
 	options := []install.Option{install.WithFiles(install.NewFiles(o.Dir))}
 	booted := install.BootedByBMC(boot.ToBoot(desired))
 	if len(booted) > 0 {
@@ -99,12 +97,9 @@ func (o *planOptions) show(ctx context.Context, service base.Remote, desired *in
 		}
 		options = append(options, install.WithMachines(machines))
 	}
-	installer := install.New(service, options...)
+	installer := service.With(options...)
 	plan, observed, err := installer.Plan(ctx, desired)
 	if err != nil {
-		return err
-	}
-	if err := unreleased(ctx, service, desired, &plan); err != nil {
 		return err
 	}
 	then := install.NewSnapshot(desired, observed).Then(plan)
@@ -121,31 +116,6 @@ func (o *planOptions) show(ctx context.Context, service base.Remote, desired *in
 		Names: names,
 		Text:  func() string { return planText(desired, plan, then, o.Globals.Format.Is("wide")) },
 	})
-}
-
-// unreleased adds what registering a cluster would end with: that a hub has no release
-// for it. Nothing else of the hub's is needed to decide.
-func unreleased(ctx context.Context, service base.Remote, desired *install.Desired, plan *install.Plan) error {
-	releases, has := service.(interface {
-		CheckRelease(ctx context.Context, c *spec.Cluster) error
-	})
-	if !has || !slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == install.RegisterCluster }) {
-		return nil
-	}
-	err := releases.CheckRelease(ctx, desired.Spec)
-	fault, is := errors.AsType[*install.Fault](err)
-	if !is || fault.Code != install.CodeInput {
-		return err
-	}
-	field := "spec.openshift.version"
-	if desired.Spec.Spec.OpenShift.ImageSet != "" {
-		field = "spec.openshift.imageSet"
-	}
-	plan.Blockers = append(plan.Blockers, install.Blocker{
-		Key: "cluster/release", Scope: install.ScopeCluster, Reason: "NoClusterImageSet", Cure: install.CureNow,
-		Message: fault.Err.Error(), Field: field, Remedy: fault.Next,
-	})
-	return nil
 }
 
 // unserved warns of what would keep create cluster from beginning: that it cannot

@@ -35,7 +35,7 @@ func TestInterruptAtAPrompt(t *testing.T) {
 		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(words)...)),
 			streams.Streams{In: silent, Out: io.Discard, Err: problems, InTTY: true, ErrTTY: true}, streams.Env{"OAICTL_SERVICE_URL": "http://fake"})
 		a.Clock = &frozen{now: noon()}
-		a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
+		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 		ended := make(chan int, 1)
 		go func() { ended <- execute(ctx, a) }()
 		select {

@@ -67,7 +67,7 @@ func (o *runOptions) check(name string) error {
 
 // carryOut shows what would be done to a cluster, or does it and tells how it
 // ended. service reaches the service, with a log where there is one.
-func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (base.Remote, func(), error)) error {
+func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
 	cluster := desired.Spec
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 }
 
 // install runs the loop and shows it.
-func (o *runOptions) install(ctx context.Context, service base.Remote, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
 	shown := newProgress(ctx, o.App, o.clusterClock)
 	defer shown.Close()
 	var telling sync.Mutex
@@ -160,7 +160,7 @@ func (o *runOptions) install(ctx context.Context, service base.Remote, desired *
 		boot.tell = tell
 		options = append(options, install.WithMachines(boot))
 	}
-	installer := install.New(service, options...)
+	installer := service.With(options...)
 	if o.Detach {
 		return installer.Detach(ctx, desired)
 	}

@@ -111,13 +111,13 @@ func (o *waitOptions) run(ctx context.Context) error {
 		return err
 	}
 	shown := newProgress(ctx, o.App, o.Clock)
-	installer := install.New(service, install.WithClock(o.Clock), install.WithEvents(shown.Event),
+	installer := service.With(install.WithEvents(shown.Event),
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
 	result, failed := installer.Wait(ctx, seen.Observed, o.until)
 	shown.Close()
 	if fault, is := errors.AsType[*install.Fault](failed); is {
 		ended := *fault
-		ended.Op, ended.On = "wait for", seen.Name()+" "+o.text
+		ended.Op, ended.On = "wait for", seen.FullName()+" "+o.text
 		switch {
 		case result.Verdict == install.VerdictFailed:
 			ended.Next = "oaictl why " + seen.Ref.Name
@@ -135,7 +135,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 }
 
 // result is what is printed at the end.
-func (o *waitOptions) result(seen *base.Observation, result install.Result, failed error) document.Result {
+func (o *waitOptions) result(seen *install.Found, result install.Result, failed error) document.Result {
 	observed := seen.Observed
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		observed = result.Observed

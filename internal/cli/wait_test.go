@@ -24,7 +24,7 @@ func waitFor(t *testing.T, every string, looks ...install.Cluster) (took time.Du
 	words := []string{"oaictl", "wait", "c1", "--for", "installed", "--timeout", "3s", "--poll-interval", every}
 	a := base.New(base.Identify(words), streams.Streams{Out: io.Discard, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
 	a.Clock = &frozen{now: noon()}
-	a.Connect = func(context.Context, base.ClientConfig) (base.Remote, error) { return service, nil }
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 	code = execute(t.Context(), a)
 	return a.Clock.Now().Sub(noon()), code, problems.String()
 }

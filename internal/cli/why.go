@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -63,11 +62,11 @@ func (o *whyOptions) cluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := o.explain(ctx, seen, "")
+	plan, err := o.explain(ctx, service, seen, "")
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, seen.Name(), string(seen.Observed.Cluster.State))
+	return o.show(seen, plan, seen.FullName(), string(seen.Observed.Cluster.State))
 }
 
 // host tells of one host alone: what stands in its way is what concerns it of what stands
@@ -80,28 +79,27 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, err := o.FindHostIn(ctx, service, o.Target)
+	host, err := o.FindHost(ctx, service, o.Target)
 	if err != nil {
 		return err
 	}
-	seen := &base.Observation{Ref: install.ClusterRef{ID: host.ClusterID}, Observed: &install.Observed{At: o.Clock.Now(), Hosts: []install.Host{host}}}
-	if host.ClusterID != "" {
-		switch of, err := o.ObserveCluster(ctx, service, base.Target{Kind: "cluster", Name: cmp.Or(o.Cluster, host.ClusterID), File: o.File}); {
-		case err == nil:
-			seen = of
-		case install.CodeOf(err) != install.CodeNotFound: // a host may outlive its cluster
-			return err
-		}
-	}
-	plan, err := o.explain(ctx, seen, host.ID)
+	in, err := o.OfHost(ctx, o.Target)
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, document.OfHost(host, "").Name, string(host.State))
+	seen, err := service.LookAround(ctx, host, in)
+	if err != nil {
+		return err
+	}
+	plan, err := o.explain(ctx, service, seen, host.ID)
+	if err != nil {
+		return err
+	}
+	return o.show(seen, plan, host.DisplayName(), string(host.State))
 }
 
 // explain decides on what was seen, as a single look does, about one host or all.
-func (o *whyOptions) explain(ctx context.Context, seen *base.Observation, host string) (install.Plan, error) {
+func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
 	var options []install.Option
 	if seen.Spec != nil && len(install.BootedByBMC(seen.Spec)) > 0 {
 		machines, err := o.WatchMachines(seen.Spec.Metadata.Name, o.BMCProxy)
@@ -110,7 +108,7 @@ func (o *whyOptions) explain(ctx context.Context, seen *base.Observation, host s
 		}
 		options = append(options, install.WithMachines(machines))
 	}
-	plan, observed, err := install.New(nil, options...).Explain(ctx, seen.Desired(), seen.Observed, host)
+	plan, observed, err := service.With(options...).Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
 		return install.Plan{}, err
 	}
@@ -122,7 +120,7 @@ func (o *whyOptions) explain(ctx context.Context, seen *base.Observation, host s
 }
 
 // show prints what stands in the way.
-func (o *whyOptions) show(seen *base.Observation, plan install.Plan, name, state string) error {
+func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
 	names := make([]string, 0, len(doc.Blockers))
 	for _, blocker := range doc.Blockers {
@@ -133,7 +131,7 @@ func (o *whyOptions) show(seen *base.Observation, plan install.Plan, name, state
 
 // whyText tells each cause with the hosts that it concerns, what the service
 // says of them, how to be sure, and what to do.
-func whyText(seen *base.Observation, doc document.Why, plan install.Plan) string {
+func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 	var text strings.Builder
 	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
 	switch {

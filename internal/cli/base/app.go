@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -21,7 +22,7 @@ type App struct {
 	Clock    clock.Clock
 
 	// connect reaches the service or the hub that the flags name.
-	Connect func(ctx context.Context, to ClientConfig) (Remote, error)
+	Connect func(ctx context.Context, to ClientConfig) (install.Backend, error)
 	// toldPlain says that a token without encryption was told of.
 	toldPlain bool
 	// toldOf are files in other formats of whose losses was told.

@@ -29,11 +29,11 @@ type ClientConfig struct {
 
 // Dial reaches the service that the flags, the environment and the
 // configuration name.
-func (a *App) Dial(ctx context.Context) (Remote, error) {
+func (a *App) Dial(ctx context.Context) (*install.Client, error) {
 	return a.DialWith(ctx, ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock, Trace: a.Tracer(nil)})
 }
 
-func (a *App) DialWith(ctx context.Context, to ClientConfig) (Remote, error) {
+func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, error) {
 	if err := a.Globals.CheckFlags(to.Backend); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,11 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (Remote, error) {
 	if to.Backend == BackendREST {
 		a.WarnPlain(to.Connection)
 	}
-	return a.Reach(ctx, to)
+	service, err := a.Reach(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return install.New(service, install.WithClock(to.Clock)), nil
 }
 
 // WarnPlain says, once, that a token is sent where everybody in between can read it.
@@ -85,14 +89,12 @@ func (a *App) WarnInsecure(serviceURL string) {
 }
 
 // Reach connects, until the command is done.
-func (a *App) Reach(ctx context.Context, to ClientConfig) (Remote, error) {
+func (a *App) Reach(ctx context.Context, to ClientConfig) (install.Backend, error) {
 	service, err := a.Connect(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	if ends, lasting := service.(interface{ Close() }); lasting {
-		a.atEnd = append(a.atEnd, ends.Close)
-	}
+	a.atEnd = append(a.atEnd, service.Close)
 	return service, nil
 }
 
@@ -105,7 +107,7 @@ func (a *App) Close() {
 }
 
 // connect reaches the backend that the line is for. Nothing is sent yet.
-func connect(ctx context.Context, to ClientConfig) (Remote, error) {
+func connect(ctx context.Context, to ClientConfig) (install.Backend, error) {
 	if to.Backend == BackendHub {
 		return connectHub(ctx, to)
 	}
@@ -156,7 +158,7 @@ func describeExchange(e rest.Exchange) string {
 
 // connectREST reaches an assisted-service over its REST API. Nothing is sent
 // yet.
-func connectREST(_ context.Context, to ClientConfig) (Remote, error) {
+func connectREST(_ context.Context, to ClientConfig) (install.Backend, error) {
 	return to.Service(func(rest.Credentials) rest.TokenSource { return nil })
 }
 
@@ -260,7 +262,7 @@ func ReadBounded(path string, limit int64) ([]byte, error) {
 }
 
 // connectHub reaches a hub through its API server. Nothing is sent yet.
-func connectHub(_ context.Context, to ClientConfig) (Remote, error) {
+func connectHub(_ context.Context, to ClientConfig) (install.Backend, error) {
 	config, err := to.Kube.Config()
 	if err != nil {
 		return nil, err
@@ -269,11 +271,7 @@ func connectHub(_ context.Context, to ClientConfig) (Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	plane, err := hub.New(hub.Config{Kube: config, Namespace: to.Kube.Scope(), Clock: to.Clock, HTTPClient: client, Log: callsAs(to.Trace)})
-	if err != nil {
-		return nil, err
-	}
-	return hubRemote{plane}, nil
+	return hub.New(hub.Config{Kube: config, Namespace: to.Kube.Scope(), Clock: to.Clock, HTTPClient: client, Log: callsAs(to.Trace)})
 }
 
 // callsAs tells calls of an API server as requests of a service are told. Nil for

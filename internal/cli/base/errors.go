@@ -72,9 +72,6 @@ func FileFault(op, path string, err error) error {
 // ErrNotConfirmed is the answer no.
 var ErrNotConfirmed = errors.New("not confirmed; nothing was done")
 
-// errOwnManifests is that a hub shows only what users have added.
-var errOwnManifests = errors.New("a hub does not show them")
-
 // NotFound is a fault about a thing that is not there.
 func NotFound(op, on, why, next string) error {
 	return &install.Fault{Code: install.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}

@@ -3,8 +3,6 @@ package base
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -74,37 +73,10 @@ func (t *Target) Optional(command *cobra.Command, given []string) error {
 // KindOf is what a person called a kind, in the singular.
 func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 
-// Observation is a cluster as it was found, and the file that describes it, if one
-// was given.
-type Observation struct {
-	Ref      install.ClusterRef
-	Spec     *spec.Cluster
-	Observed *install.Observed
-}
-
-// Desired is the cluster of the file; without one, a cluster of which nothing
-// but the name is known.
-func (s *Observation) Desired() *install.Desired {
-	if s.Spec != nil {
-		return &install.Desired{Spec: s.Spec}
-	}
-	if s.Observed != nil && s.Observed.Cluster != nil {
-		return install.AsObserved(s.Observed)
-	}
-	return &install.Desired{Spec: &spec.Cluster{
-		Metadata: spec.Metadata{Name: s.Ref.Name}, Spec: spec.ClusterSpec{BaseDomain: s.Ref.BaseDomain, AcceptUnknownHosts: true},
-	}}
-}
-
-// Name is the cluster's full name.
-func (s *Observation) Name() string {
-	return strings.TrimSuffix(s.Ref.Name+"."+s.Ref.BaseDomain, ".")
-}
-
-// Hosts are the cluster's hosts. With a file they have its names, and those of
+// HostsSeen are the cluster's hosts. With a file they have its names, and those of
 // it that have not come stand among them.
-func (s *Observation) Hosts() []document.Host {
-	matched := install.NewSnapshot(s.Desired(), s.Observed).Hosts()
+func HostsSeen(seen *install.Found) []document.Host {
+	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
 	items := make([]document.Host, 0, len(matched))
 	for _, m := range matched {
 		host := m.Host
@@ -117,161 +89,55 @@ func (s *Observation) Hosts() []document.Host {
 		}
 		items = append(items, item)
 	}
-	if s.Spec == nil { // else they are in the order of the file
+	if seen.Spec == nil { // else they are in the order of the file
 		ByName(items)
 	}
 	return items
 }
 
-// RefersTo says whether the file only borrows an InfraEnv, which is not to go
-// with the cluster.
-func (s *Observation) RefersTo(env install.InfraEnv) bool {
-	if s.Spec == nil || s.Spec.Spec.InfraEnv.Ref == "" {
-		return false
-	}
-	ref := s.Spec.Spec.InfraEnv.Ref
-	return env.Name == ref || env.ID == ref
-}
-
-// FindCluster says which cluster the target is.
-func (a *App) FindCluster(ctx context.Context, service Remote, t Target) (*Observation, error) {
+// Meant is the cluster that the target names, read from its file where it has one.
+func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
 	if t.File == "" {
-		ref, err := service.ClusterByNameOrID(ctx, t.Name)
-		if err != nil {
-			return nil, err
-		}
-		return &Observation{Ref: ref}, nil
+		return install.Target{Name: t.Name}, nil
 	}
 	cluster, err := a.Load(ctx, t.File)
 	if err != nil {
-		return nil, err
+		return install.Target{}, err
 	}
-	seen, err := a.observe(ctx, service, &Observation{Spec: cluster})
+	return install.Target{Spec: cluster, Name: a.IdOnHub(cluster)}, nil
+}
+
+// FindCluster says which cluster the target is.
+func (a *App) FindCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
+	meant, err := a.Meant(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return seen, nil
+	return service.Find(ctx, meant)
 }
 
 // ObserveCluster finds the target's cluster and reads all of it.
-func (a *App) ObserveCluster(ctx context.Context, service Remote, t Target) (*Observation, error) {
-	seen, err := a.FindCluster(ctx, service, t)
-	if err != nil || seen.Observed != nil {
-		return seen, err
-	}
-	return a.observe(ctx, service, seen)
-}
-
-func (a *App) observe(ctx context.Context, service Remote, s *Observation) (*Observation, error) {
-	query := s.Desired().Query()
-	query.ID, query.Detail = s.Ref.ID, true
-	observed, err := service.Observe(ctx, query, nil)
+func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
+	meant, err := a.Meant(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if observed.Cluster == nil {
-		return nil, notOurs(query.Name+"."+query.BaseDomain, observed.Others)
-	}
-	return &Observation{Ref: observed.Cluster.ClusterRef, Spec: s.Spec, Observed: observed}, nil
+	return service.Look(ctx, meant)
 }
 
-// ErrGone is that a file's cluster is not there under any marks.
-var ErrGone = errors.New("the service has none that oaictl made")
-
-// notOurs is the fault that a file's cluster is not there, or only under marks
-// that are not ours.
-func notOurs(name string, others []install.ClusterRef) error {
-	fault := &install.Fault{
-		Code: install.CodeNotFound, Op: "find cluster", On: name, Permanent: true,
-		Err: ErrGone, Next: "oaictl get clusters",
-	}
-	if len(others) > 0 {
-		ids := make([]string, 0, len(others))
-		for _, other := range others {
-			ids = append(ids, fmt.Sprintf("%s (%s)", other.ID, other.Status))
-		}
-		fault.Err = fmt.Errorf("oaictl did not make the one that the service has: %s", strings.Join(ids, ", "))
-		fault.Next = "use the id instead of -f"
-	}
-	return fault
+// OfHost is the cluster that a target looks for a host in: that of its file, or the one that
+// --cluster names.
+func (a *App) OfHost(ctx context.Context, t Target) (install.Target, error) {
+	return a.Meant(ctx, Target{Name: t.Cluster, File: t.File})
 }
 
-// FindHostIn finds the host that a target names, in the cluster of its file, or in
-// the one that --cluster names. In a file's cluster the file's names count too.
-func (a *App) FindHostIn(ctx context.Context, service Remote, t Target) (install.Host, error) {
-	if t.Cluster == "" && t.File == "" {
-		return a.FindHost(ctx, service, t.Name)
-	}
-	seen, err := a.ObserveCluster(ctx, service, Target{Kind: "cluster", Name: t.Cluster, File: t.File})
+// FindHost finds the host that a target names.
+func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (install.Host, error) {
+	in, err := a.OfHost(ctx, t)
 	if err != nil {
 		return install.Host{}, err
 	}
-	if seen.Spec != nil {
-		for _, m := range install.NewSnapshot(seen.Desired(), seen.Observed).Hosts() {
-			if m.Host != nil && m.Name == t.Name {
-				return *m.Host, nil
-			}
-		}
-	}
-	return pickHost(seen.Observed.Hosts, t.Name)
-}
-
-// FindHost finds a host by its id or name in all InfraEnvs.
-func (a *App) FindHost(ctx context.Context, service Remote, name string) (install.Host, error) {
-	hosts, err := AllHosts(ctx, service)
-	if err != nil {
-		return install.Host{}, err
-	}
-	return pickHost(hosts, name)
-}
-
-// AllHosts is every host that the user may see.
-func AllHosts(ctx context.Context, service Remote) ([]install.Host, error) {
-	infraEnvs, err := service.ListInfraEnvs(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	var all []install.Host
-	for _, env := range infraEnvs {
-		hosts, err := service.ListHosts(ctx, env.ID)
-		if install.CodeOf(err) == install.CodeNotFound {
-			continue // the InfraEnv has gone since they were listed
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, hosts...)
-	}
-	return all, nil
-}
-
-// pickHost is the one host of that id or name. Names are compared as a whole:
-// node-1 is not node-10.
-func pickHost(hosts []install.Host, name string) (install.Host, error) {
-	var found []install.Host
-	for _, host := range hosts {
-		switch {
-		case strings.EqualFold(host.ID, name):
-			return host, nil
-		case host.Hostname == name, slices.ContainsFunc(host.Inventory.Interfaces, func(i install.Interface) bool { return strings.EqualFold(i.MAC, name) }):
-			found = append(found, host)
-		}
-	}
-	fault := &install.Fault{Code: install.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "oaictl get hosts"}
-	switch len(found) {
-	case 0:
-		fault.Err = errors.New("the service has none of that name, id or MAC address")
-		return install.Host{}, fault
-	case 1:
-		return found[0], nil
-	}
-	ids := make([]string, 0, len(found))
-	for _, host := range found {
-		ids = append(ids, host.ID)
-	}
-	fault.Err = fmt.Errorf("there are several: %s", strings.Join(ids, ", "))
-	fault.Next = "use the id, or name the cluster with --cluster"
-	return install.Host{}, fault
+	return service.FindHost(ctx, in, t.Name)
 }
 
 // ByName sorts hosts by their names, those of a cluster side by side.
@@ -279,4 +145,12 @@ func ByName(items []document.Host) {
 	slices.SortFunc(items, func(a, b document.Host) int {
 		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
+}
+
+// IdOnHub is the id of a file's cluster on a hub, "" elsewhere.
+func (a *App) IdOnHub(cluster *spec.Cluster) string {
+	if a.Globals.Backend != BackendHub {
+		return ""
+	}
+	return cmp.Or(a.Globals.Kube.Scope(), render.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name
 }

@@ -23,7 +23,7 @@ type hostMediaOptions struct {
 	File string
 	Base string
 
-	service base.Remote // once it was reached
+	service *install.Client // once it was reached
 }
 
 func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
@@ -63,7 +63,7 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 	if o.service, err = o.Dial(ctx); err != nil {
 		return nil, err
 	}
-	config := boot.ImagesConfig{Service: o.service, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
+	config := boot.ImagesConfig{Service: o.service.Backend, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
 		image, err := o.openSource(ctx, source)
 		if err != nil {
 			return nil, nil, err

@@ -35,7 +35,7 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 
 // seenService shows one observation, and does nothing else.
 type seenService struct {
-	base.Remote
+	install.Backend
 	observed *install.Observed
 }
 
