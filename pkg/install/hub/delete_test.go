@@ -135,7 +135,9 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 				return found && is == installed && at.store(bareMetalHosts()).get("metal") != nil
 			})
 			deleted := make(chan error, 1)
-			go func() { deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}) }()
+			go func() {
+				deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
+			}()
 			s.until("its deletion", func(*install.Observed) bool {
 				u := s.plane.places[s.namespace].store(bareMetalHosts()).get("metal")
 				return u.GetDeletionTimestamp() != nil

@@ -369,3 +369,17 @@ func FuzzErrorShape(f *testing.F) {
 		_ = fmt.Sprint(e)
 	})
 }
+
+// What only a hub can do is refused, and nothing is deleted.
+func TestRefusalOfWhatOnlyAHubCanDo(t *testing.T) {
+	p := newFake(t).plane(t)
+	for _, err := range []error{
+		p.DeleteCluster(t.Context(), clusterID, install.DeleteOptions{ReturnToPool: true}),
+		p.DeleteHost(t.Context(), infraEnvID, clusterID, install.DeleteOptions{RemoveNode: true}),
+		p.ReleaseCluster(t.Context(), clusterID),
+	} {
+		if fault := faultOf(t, err); fault.Code != install.CodeUsage || !fault.Permanent {
+			t.Errorf("got %+v", fault)
+		}
+	}
+}
