@@ -348,7 +348,7 @@ func TestWatchOfAHostThatComes(t *testing.T) {
 		func(f *fake) error { f.hosts = came[:1]; return nil },
 	}
 	got := follow(t, steps, "get", "hosts", "-f", "cluster.yaml", "-w", "-o", "jsonpath={.name} {.state}")
-	if !strings.Contains(got.out, " Absent\n") || !strings.Contains(got.out, " Blocked\n") || strings.Contains(got.out, deleted) {
+	if !strings.Contains(got.out, " Absent\n") || !strings.Contains(got.out, " Blocked\n") || strings.Contains(got.out, "Deleted") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,8 +7,12 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/agent"
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/change"
+	"github.com/oaictl/oaictl/internal/cli/create"
+	"github.com/oaictl/oaictl/internal/cli/download"
 	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/cli/iso"
+	"github.com/oaictl/oaictl/internal/cli/look"
 	"github.com/oaictl/oaictl/internal/cli/simulator"
 )
 
@@ -76,9 +80,9 @@ func commands(a *base.App) []*cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{createCommand(a), addNodeCommand(a), agent.NewCommand(a), planCommand(a), waitCommand(a)}},
-		{groupLook, []*cobra.Command{whyCommand(a), getCommand(a), describeCommand(a), logsCommand(a), downloadCommand(a)}},
-		{groupChange, []*cobra.Command{cancelCommand(a), resetCommand(a), deleteCommand(a)}},
+		{groupMain, []*cobra.Command{createCommand(a), create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
+		{groupLook, []*cobra.Command{create.NewWhy(a), look.NewGet(a), look.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
+		{groupChange, []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
 		{groupOffline, []*cobra.Command{
 			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), iso.NewCommand(a), simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},
@@ -91,4 +95,8 @@ func commands(a *base.App) []*cobra.Command {
 		}
 	}
 	return all
+}
+
+func createCommand(a *base.App) *cobra.Command {
+	return base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), iso.NewCreateImages(a))
 }

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"os"
@@ -10,12 +10,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// place is where a cluster's file and its results are. The library knows no folders,
+// location is where a cluster's file and its results are. The library knows no folders,
 // and of the file at most its name: what it advises is completed with them.
-type place struct{ file, dir string }
+type location struct{ file, dir string }
 
 // complete puts the file and the folder into what to type next for a cluster.
-func (p place) complete(next string, cluster *spec.Cluster) string {
+func (p location) complete(next string, cluster *spec.Cluster) string {
 	if next == "" {
 		return ""
 	}
@@ -44,13 +44,13 @@ func firstThere(paths ...string) string {
 	return ""
 }
 
-// placed completes what a run advises.
-func (o *runOptions) placed(next string, cluster *spec.Cluster) string {
-	return place{o.File, o.Dir}.complete(next, cluster)
+// completeAdvice completes what a run advises.
+func (o *runOptions) completeAdvice(next string, cluster *spec.Cluster) string {
+	return location{o.File, o.Dir}.complete(next, cluster)
 }
 
-// placed completes what a plan advises.
-func (p place) placed(plan install.Plan, cluster *spec.Cluster) install.Plan {
+// completePlan completes what a plan advises.
+func (p location) completePlan(plan install.Plan, cluster *spec.Cluster) install.Plan {
 	plan.Next = p.complete(plan.Next, cluster)
 	for i := range plan.Blockers {
 		plan.Blockers[i].Remedy = p.complete(plan.Blockers[i].Remedy, cluster)

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"net/url"
@@ -58,9 +58,9 @@ func (o *bootOptions) check(detach bool) error {
 
 func (o *bootOptions) given(flag string) bool { return o.flags != nil && o.flags.Changed(flag) }
 
-// fits refuses flags for BMCs where the file has none, and a run that would
+// checkHosts refuses flags for BMCs where the file has none, and a run that would
 // leave machines without what they boot.
-func (o *bootOptions) fits(file string, hosts []*spec.Host, detach bool) error {
+func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) error {
 	if len(hosts) == 0 {
 		for _, flag := range []string{"base", "media-listen", "media-url", "bmc-proxy", "reboot-running"} {
 			if o.given(flag) {

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"net/url"
@@ -8,10 +8,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// tellReading names the hosts that lose their images with this run, and what
+// warnReading names the hosts that lose their images with this run, and what
 // keeps them alive.
-func (o *runOptions) tellReading(result install.Result, desired *install.Desired, boot *handsFree, failed error) {
-	if boot == nil || failed == nil || o.Globals.Simulated || o.Detach {
+func (o *runOptions) warnReading(result install.Result, desired *install.Desired, machines *bootedMachines, failed error) {
+	if machines == nil || failed == nil || o.Globals.Simulated || o.Detach {
 		return
 	}
 	names := stillReading(desired, result)
@@ -22,21 +22,21 @@ func (o *runOptions) tellReading(result install.Result, desired *install.Desired
 	if len(names) == 1 {
 		which = "This machine still reads"
 	}
-	o.Warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(boot))
+	o.Warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(machines))
 }
 
 // serveLine is the command that serves the images of a run at the addresses that
 // the BMCs were told.
-func (o *runOptions) serveLine(boot *handsFree) string {
+func (o *runOptions) serveLine(machines *bootedMachines) string {
 	words := []string{"iso", "serve", "-f", o.File}
 	if o.Dir != "." {
 		words = append(words, "--dir", o.Dir)
 	}
-	if base := boot.BasePath(); base != "" {
+	if base := machines.BasePath(); base != "" {
 		words = append(words, "--base", base)
 	}
-	words = append(words, "--listen", o.listenFor(boot), "--url", boot.URL())
-	if o.Detach && strings.HasPrefix(boot.URL(), "https:") {
+	words = append(words, "--listen", o.listenFor(machines), "--url", machines.URL())
+	if o.Detach && strings.HasPrefix(machines.URL(), "https:") {
 		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
 	}
 	line := o.Identity.Name
@@ -48,11 +48,11 @@ func (o *runOptions) serveLine(boot *handsFree) string {
 
 // listenFor is the address at which iso serve listens for what the BMCs were told: this
 // run's own, or the port that --media-url names.
-func (o *runOptions) listenFor(boot *handsFree) string {
+func (o *runOptions) listenFor(machines *bootedMachines) string {
 	if !o.Detach {
 		return o.boot.MediaListen
 	}
-	told, err := url.Parse(boot.URL())
+	told, err := url.Parse(machines.URL())
 	if err != nil {
 		return base.MediaListen
 	}
@@ -69,12 +69,12 @@ func (o *runOptions) listenFor(boot *handsFree) string {
 
 // nextDetached is what a run that leaves says to type next. While machines boot from
 // their images, that is what serves them, and the same command once more beside it.
-func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, boot *handsFree) string {
+func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, machines *bootedMachines) string {
 	switch {
-	case boot == nil:
+	case machines == nil:
 		return o.CommandLineWithout("--detach")
-	case !boot.Needed(result.Observed): // without --detach it would serve, too
+	case !machines.Needed(result.Observed): // without --detach it would serve, too
 		return o.CommandLine()
 	}
-	return o.serveLine(boot) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.CommandLine()
+	return o.serveLine(machines) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.CommandLine()
 }

@@ -1,4 +1,4 @@
-package cli
+package look
 
 import (
 	"cmp"
@@ -13,15 +13,15 @@ import (
 // patience is how long a watch goes on while the service does not answer.
 const patience = 5 * time.Minute
 
-// outlast lets a watch go on where a look fails.
-type outlast struct {
+// silence lets a watch go on where a look fails.
+type silence struct {
 	silent time.Time // since when the service has not answered
 }
 
-// bear is nil for a failed look that a watch goes on after: at what is being deleted,
+// tolerate is nil for a failed look that a watch goes on after: at what is being deleted,
 // however long that takes, and at a service that is silent, for a while. It tells of
 // either once.
-func (o *outlast) bear(ctx context.Context, a *base.App, err error) error {
+func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
 	var fault *install.Fault
 	switch {
 	case err == nil:
@@ -45,18 +45,18 @@ func (o *outlast) bear(ctx context.Context, a *base.App, err error) error {
 	return nil
 }
 
-// pin is by what something is looked for, look after look: by its name until there
+// subject is by what something is looked for, look after look: by its name until there
 // is one, and then by its id. So another of the same name is neither taken for it,
 // nor in its way. Once it is gone, the name counts again.
-type pin struct {
+type subject struct {
 	name, id string
 	seen     bool
 }
 
-func (p *pin) text() string { return cmp.Or(p.id, p.name) }
+func (p *subject) text() string { return cmp.Or(p.id, p.name) }
 
-// note takes what a look came to. That there is none is an error only of the first.
-func (p *pin) note(id string, err error) (gone bool, _ error) {
+// saw takes what a look came to. That there is none is an error only of the first.
+func (p *subject) saw(id string, err error) (gone bool, _ error) {
 	switch {
 	case err == nil:
 		p.id, p.seen = id, true
@@ -69,15 +69,15 @@ func (p *pin) note(id string, err error) (gone bool, _ error) {
 
 // lookAgain is look for one whose looks repeat: nil, without an error, where what was
 // seen before is gone.
-func lookAgain(ctx context.Context, a *base.App, service *install.Client, t base.Target, p *pin) (*install.Found, error) {
+func lookAgain(ctx context.Context, a *base.App, service *install.Client, t base.Target, p *subject) (*install.Found, error) {
 	if t.File == "" {
 		t.Name = p.text()
 	}
 	seen, err := a.ObserveCluster(ctx, service, t)
 	if err != nil {
-		_, err = p.note("", err)
+		_, err = p.saw("", err)
 		return nil, err
 	}
-	_, err = p.note(seen.Ref.ID, nil)
+	_, err = p.saw(seen.Ref.ID, nil)
 	return seen, err
 }

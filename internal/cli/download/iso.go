@@ -1,4 +1,4 @@
-package cli
+package download
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type isoOptions struct {
 	URL      bool
 }
 
-func downloadISOCommand(a *base.App) *cobra.Command {
+func newISO(a *base.App) *cobra.Command {
 	o := &isoOptions{downloadOptions: downloadOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "iso NAME|ID|-f FILE",

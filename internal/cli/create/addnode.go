@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -16,8 +16,8 @@ type addNodeOptions struct {
 	AcceptControlPlane bool
 }
 
-// addNodeCommand is `add-node`.
-func addNodeCommand(a *base.App) *cobra.Command {
+// NewAddNode is `add-node`.
+func NewAddNode(a *base.App) *cobra.Command {
 	o := &addNodeOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:     "add-node -f FILE",

@@ -1,4 +1,4 @@
-package cli
+package look
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func getValidationsCommand(a *base.App) *cobra.Command {
-	t, w := &base.Target{}, &watching{}
+func newGetValidations(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watchOptions{}
 	all := false
 	command := &cobra.Command{
 		Use:     "validations CLUSTER|ID|-f FILE",
@@ -36,12 +36,12 @@ func getValidationsCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w watching) error {
+func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w watchOptions) error {
 	service, err := a.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	of := &pin{name: t.Name}
+	of := &subject{name: t.Name}
 	return show(ctx, a, w, listing[document.Validation]{
 		read:  func(ctx context.Context) ([]document.Validation, error) { return validationsOf(ctx, a, service, t, of) },
 		key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
@@ -53,7 +53,7 @@ func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w
 }
 
 // validationsOf are the checks of a cluster, and behind them those of its hosts.
-func validationsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, of *pin) ([]document.Validation, error) {
+func validationsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, of *subject) ([]document.Validation, error) {
 	seen, err := lookAgain(ctx, a, service, t, of)
 	if err != nil || seen == nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// handsFree are the machines that a run boots, with what a person is told of them.
-type handsFree struct {
+// bootedMachines are the machines that a run boots, with what a person is told of them.
+type bootedMachines struct {
 	*boot.Machines
 	tell   func(install.Event)
 	forget func() error
@@ -26,7 +26,7 @@ type handsFree struct {
 }
 
 // Observe looks at machines.
-func (h *handsFree) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (h *bootedMachines) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed, ask []string) (map[string]install.MachineState, error) {
 	states, err := h.Machines.Observe(ctx, desired, observed, ask)
 	if err != nil {
 		return nil, err
@@ -40,11 +40,11 @@ func (h *handsFree) Observe(ctx context.Context, desired *install.Desired, obser
 	return states, nil
 }
 
-func (h *handsFree) close() error { return errors.Join(h.Close(), h.forget()) }
+func (h *bootedMachines) close() error { return errors.Join(h.Close(), h.forget()) }
 
-// bootHandsFree starts what boots the machines of the file that have BMCs; it is
+// bootMachines starts what boots the machines of the file that have BMCs; it is
 // nil where none has.
-func (o *runOptions) bootHandsFree(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*handsFree, error) {
+func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*bootedMachines, error) {
 	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (o *runOptions) bootHandsFree(ctx context.Context, service *install.Client,
 	if err != nil {
 		return nil, err
 	}
-	h := &handsFree{forget: func() error { return nil }}
+	h := &bootedMachines{forget: func() error { return nil }}
 	config := boot.Config{
 		Service: service.Backend, Desired: desired, URL: o.boot.MediaURL, KeyFile: base.MediaKeyFile(o.clusterDir(desired.Spec)),
 		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.Clock,

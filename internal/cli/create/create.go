@@ -1,4 +1,6 @@
-package cli
+// Package create has the commands that bring a cluster to what its file says, and those that
+// say how far it is: create cluster, add-node, plan, why and wait.
+package create
 
 import (
 	"context"
@@ -6,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/cli/iso"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -23,12 +24,8 @@ type createOptions struct {
 	ResendSecrets bool
 }
 
-func createCommand(a *base.App) *cobra.Command {
-	return base.Group("create", "Create a cluster, or the images that its machines boot", createClusterCommand(a), iso.NewCreateImages(a))
-}
-
-// createClusterCommand is `create cluster`.
-func createClusterCommand(a *base.App) *cobra.Command {
+// NewCluster is `create cluster`.
+func NewCluster(a *base.App) *cobra.Command {
 	o := &createOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:     "cluster -f FILE",

@@ -1,4 +1,5 @@
-package cli
+// Package change has the commands that undo something: cancel, reset and delete.
+package change
 
 import (
 	"context"
@@ -13,12 +14,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func deleteCommand(a *base.App) *cobra.Command {
+func NewDelete(a *base.App) *cobra.Command {
 	return base.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
-		deleteClusterCommand(a), deleteInfraEnvCommand(a), deleteHostCommand(a))
+		newDeleteCluster(a), newDeleteInfraEnv(a), newDeleteHost(a))
 }
 
-func deleteClusterCommand(a *base.App) *cobra.Command {
+func newDeleteCluster(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:     "cluster NAME|ID|-f FILE",
@@ -132,7 +133,7 @@ func infraEnvList(list []install.InfraEnv) string {
 	return "InfraEnv " + strings.Join(names, ", ")
 }
 
-func deleteInfraEnvCommand(a *base.App) *cobra.Command {
+func newDeleteInfraEnv(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:     "infraenv NAME|ID",

@@ -1,4 +1,4 @@
-package cli
+package download
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type logsOptions struct {
 	To string
 }
 
-func logsCommand(a *base.App) *cobra.Command {
+func NewLogs(a *base.App) *cobra.Command {
 	o := &logsOptions{App: a}
 	command := &cobra.Command{
 		Use:   "logs [cluster|host] NAME|ID|-f FILE",

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type planOptions struct {
 	foreign       base.Foreign
 }
 
-func planCommand(a *base.App) *cobra.Command {
+func NewPlan(a *base.App) *cobra.Command {
 	o := &planOptions{App: a}
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
@@ -106,7 +106,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
-	plan = o.Hinted(place{o.File, o.Dir}.placed(plan, desired.Spec))
+	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan, desired.Spec))
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)
@@ -133,8 +133,8 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 	if err != nil {
 		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 	}
-	boot := bootOptions{MediaURL: o.MediaURL, BMCProxy: o.BMCProxy}
-	if _, err = boot.mediaURL(ctx, at, booted, machine.Route); err == nil {
+	machines := bootOptions{MediaURL: o.MediaURL, BMCProxy: o.BMCProxy}
+	if _, err = machines.mediaURL(ctx, at, booted, machine.Route); err == nil {
 		return nil
 	}
 	return &install.Warning{

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
-	if err := o.boot.fits(o.File, install.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
+	if err := o.boot.checkHosts(o.File, install.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
 		return err
 	}
 	if err := o.checkBase(ctx, cluster); err != nil {
@@ -98,18 +98,18 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 		return err
 	}
 	defer stop()
-	boot, err := o.bootHandsFree(ctx, to, desired, log)
+	machines, err := o.bootMachines(ctx, to, desired, log)
 	if err != nil {
 		return err
 	}
-	result, err := o.install(ctx, to, desired, boot, log)
-	o.tellReading(result, desired, boot, err)
-	if boot != nil {
-		if err := boot.close(); err != nil {
+	result, err := o.install(ctx, to, desired, machines, log)
+	o.warnReading(result, desired, machines, err)
+	if machines != nil {
+		if err := machines.close(); err != nil {
 			o.Warn("%v", err)
 		}
 	}
-	return o.report(result, log.Path(), desired, boot, err)
+	return o.report(result, log.Path(), desired, machines, err)
 }
 
 // openLog opens the log. A folder that takes no files would not take the
@@ -136,7 +136,7 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 }
 
 // install runs the loop and shows it.
-func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, boot *handsFree, log *runlog.Log) (install.Result, error) {
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
 	shown := newProgress(ctx, o.App, o.clusterClock)
 	defer shown.Close()
 	var telling sync.Mutex
@@ -152,13 +152,13 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		install.WithPollInterval(o.PollInterval),
 		install.WithTimeouts(o.Timeout, o.UserTimeout),
 		install.WithEvents(func(e install.Event) {
-			e.Next = o.placed(e.Next, desired.Spec)
+			e.Next = o.completeAdvice(e.Next, desired.Spec)
 			tell(e)
 		}),
 	}
-	if boot != nil {
-		boot.tell = tell
-		options = append(options, install.WithMachines(boot))
+	if machines != nil {
+		machines.tell = tell
+		options = append(options, install.WithMachines(machines))
 	}
 	installer := service.With(options...)
 	if o.Detach {

@@ -1,4 +1,5 @@
-package cli
+// Package download has the commands that fetch files of a cluster or host.
+package download
 
 import (
 	"cmp"
@@ -15,9 +16,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func downloadCommand(a *base.App) *cobra.Command {
+func NewDownload(a *base.App) *cobra.Command {
 	return base.Group("download", "Download images, credentials, Ignition or manifests",
-		downloadISOCommand(a), downloadKubeconfigCommand(a), downloadIgnitionCommand(a), downloadManifestsCommand(a))
+		newISO(a), newKubeconfig(a), newIgnition(a), newManifests(a))
 }
 
 // downloadOptions are what the downloads have in common.
@@ -36,7 +37,7 @@ func (o *downloadOptions) clusterDir(name string, parts ...string) (string, erro
 	return base.Folder(append([]string{o.Dir, name}, parts...)...)
 }
 
-func downloadKubeconfigCommand(a *base.App) *cobra.Command {
+func newKubeconfig(a *base.App) *cobra.Command {
 	o := &downloadOptions{App: a}
 	noIngress := false
 	command := &cobra.Command{
@@ -109,7 +110,7 @@ func (o *downloadOptions) keepResult(ctx context.Context, service *install.Clien
 	return o.Saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}}, nil)
 }
 
-func downloadIgnitionCommand(a *base.App) *cobra.Command {
+func newIgnition(a *base.App) *cobra.Command {
 	o := &downloadOptions{App: a}
 	host, discovery := "", ""
 	command := &cobra.Command{
@@ -222,7 +223,7 @@ func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) er
 	return o.Saved([]document.Download{file}, nil)
 }
 
-func downloadManifestsCommand(a *base.App) *cobra.Command {
+func newManifests(a *base.App) *cobra.Command {
 	o := &downloadOptions{App: a}
 	system := false
 	command := &cobra.Command{

@@ -1,4 +1,4 @@
-package cli
+package change
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 )
 
-func deleteHostCommand(a *base.App) *cobra.Command {
+func newDeleteHost(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:     "host NAME|ID",

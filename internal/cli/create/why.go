@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type whyOptions struct {
 	BMCProxy string
 }
 
-func whyCommand(a *base.App) *cobra.Command {
+func NewWhy(a *base.App) *cobra.Command {
 	o := &whyOptions{App: a}
 	command := &cobra.Command{
 		Use:   "why [cluster|host] NAME|ID|-f FILE",
@@ -114,7 +114,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	}
 	seen.Observed = observed
 	if seen.Spec != nil {
-		plan = place{o.File, "."}.placed(plan, seen.Spec)
+		plan = location{o.File, "."}.completePlan(plan, seen.Spec)
 	}
 	return o.Hinted(plan), nil
 }

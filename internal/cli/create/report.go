@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func sink(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
 
 // report says how an install ended, on standard output as -o says and in words
 // on standard error. The error goes on to main, which prints it.
-func (o *runOptions) report(result install.Result, log string, desired *install.Desired, boot *handsFree, failed error) error {
+func (o *runOptions) report(result install.Result, log string, desired *install.Desired, machines *bootedMachines, failed error) error {
 	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
 	if o.Globals.Progress != base.ProgressJSON && (result.Observed != nil || o.Globals.Format.Machine()) {
@@ -68,7 +68,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, missing := range result.Plan.Missing {
 			o.Say("%s has not come; it was not required.", missing)
 		}
-		if next := o.placed(result.Plan.Next, cluster); next != "" {
+		if next := o.completeAdvice(result.Plan.Next, cluster); next != "" {
 			o.Say("Next: %s", o.Hint(next))
 		}
 	case o.Detach:
@@ -78,7 +78,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, blocker := range result.Plan.Blockers {
 			o.Say("blocked: %s", blocker.Message)
 		}
-		o.Say("Next: %s", escape.Text(o.nextDetached(result, desired, boot)))
+		o.Say("Next: %s", escape.Text(o.nextDetached(result, desired, machines)))
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 			doc.Password = filepath.Join(auth, "kubeadmin-password")
 		}
 	}
-	doc.Next = o.Hint(o.placed(doc.Next, cluster))
+	doc.Next = o.Hint(o.completeAdvice(doc.Next, cluster))
 	return doc
 }
 
@@ -176,7 +176,7 @@ func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
 		return &again
 	}
 	placed := *fault
-	if placed.Next = o.placed(fault.Next, cluster); placed.Next == fault.Next {
+	if placed.Next = o.completeAdvice(fault.Next, cluster); placed.Next == fault.Next {
 		return failed
 	}
 	return &placed

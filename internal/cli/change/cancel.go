@@ -1,4 +1,4 @@
-package cli
+package change
 
 import (
 	"bufio"
@@ -68,7 +68,7 @@ func (o *changeOptions) flags(command *cobra.Command) {
 	o.ejecting.declare(command.Flags())
 }
 
-func cancelCommand(a *base.App) *cobra.Command {
+func NewCancel(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:   "cancel [cluster] NAME|ID|-f FILE",
@@ -117,7 +117,7 @@ func (o *changeOptions) cancel(ctx context.Context) error {
 	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "cancelled"}), ejected)
 }
 
-func resetCommand(a *base.App) *cobra.Command {
+func NewReset(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
 		Use:   "reset [cluster] NAME|ID|-f FILE",

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -83,14 +83,14 @@ func TestBootFlags(t *testing.T) {
 		}
 		err := o.check(c.detach)
 		if err == nil {
-			err = o.fits("f.yaml", c.hosts, c.detach)
+			err = o.checkHosts("f.yaml", c.hosts, c.detach)
 		}
 		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || base.CodeOf(err) != install.CodeUsage) {
 			t.Errorf("%q: %v, not %q", text, err, c.want)
 		}
 	}
 	var o bootOptions
-	if err := o.fits("f.yaml", host, true); base.CodeOf(err) != install.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
+	if err := o.checkHosts("f.yaml", host, true); base.CodeOf(err) != install.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
 		t.Errorf("--detach without a media server: %v", err)
 	}
 }

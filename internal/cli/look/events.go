@@ -1,4 +1,4 @@
-package cli
+package look
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type eventsOptions struct {
 	Every      time.Duration
 }
 
-func getEventsCommand(a *base.App) *cobra.Command {
+func newGetEvents(a *base.App) *cobra.Command {
 	o := &eventsOptions{App: a}
 	command := &cobra.Command{
 		Use:     "events [CLUSTER|ID|-f FILE]",
@@ -74,17 +74,17 @@ func (o *eventsOptions) run(ctx context.Context) error {
 	}
 	seen, first := 0, true
 	var all []document.Event
-	var of pin
-	var lasting outlast
+	var of subject
+	var lasting silence
 	for {
 		page, err := service.Events(ctx, filter, seen)
 		if o.Watch {
-			gone, failed := of.note("", err)
+			gone, failed := of.saw("", err)
 			if gone && seen > 0 {
 				o.Say("%v", err)
 				seen = 0 // what comes under that id is another one, with events of its own
 			}
-			err = lasting.bear(ctx, o.App, failed)
+			err = lasting.tolerate(ctx, o.App, failed)
 		}
 		if err != nil {
 			return err

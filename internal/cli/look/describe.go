@@ -1,4 +1,4 @@
-package cli
+package look
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func describeCommand(a *base.App) *cobra.Command {
+func NewDescribe(a *base.App) *cobra.Command {
 	t := &base.Target{}
 	command := &cobra.Command{
 		Use:   "describe [cluster|host] NAME|ID|-f FILE",

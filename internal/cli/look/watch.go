@@ -1,4 +1,4 @@
-package cli
+package look
 
 import (
 	"context"
@@ -17,20 +17,20 @@ import (
 // deleted is the state of what was there at the last look and is not any more.
 const deleted = "Deleted"
 
-// watching is whether a list is followed, and how often it is looked at.
-type watching struct {
+// watchOptions is whether a list is followed, and how often it is looked at.
+type watchOptions struct {
 	Watch bool
 	Every time.Duration
 }
 
-func (w *watching) declare(flags *pflag.FlagSet) {
+func (w *watchOptions) declare(flags *pflag.FlagSet) {
 	flags.BoolVarP(&w.Watch, "watch", "w", false, "go on with what changes, until stopped; with -o json one line each")
 	flags.DurationVar(&w.Every, "poll-interval", 5*time.Second, "`TIME` between looks, with -w")
 }
 
 // dialToList reaches the service that is asked for lists: where they are watched,
 // and the service itself tells what changes, it is not asked again and again.
-func dialToList(ctx context.Context, a *base.App, w watching) (*install.Client, error) {
+func dialToList(ctx context.Context, a *base.App, w watchOptions) (*install.Client, error) {
 	service, err := a.Dial(ctx)
 	if err == nil && w.Watch {
 		service.Follow()
@@ -54,9 +54,9 @@ type listing[T any] struct {
 }
 
 // show prints a list, and with -w whatever changes in it.
-func show[T any](ctx context.Context, a *base.App, w watching, l listing[T]) error {
+func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T]) error {
 	if w.Watch {
-		return (&follower[T]{App: a, watching: w, listing: l}).run(ctx)
+		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx)
 	}
 	items, err := l.read(ctx)
 	if err != nil {
@@ -83,10 +83,10 @@ func (l *listing[T]) result(items []T) printer.Result {
 // follower prints a list as it changes.
 type follower[T any] struct {
 	*base.App
-	watching
+	watchOptions
 	listing[T]
 
-	outlast
+	silence
 	before []T
 	begun  bool // something was printed
 	widths []int
@@ -95,7 +95,7 @@ type follower[T any] struct {
 func (f *follower[T]) run(ctx context.Context) error {
 	for first := true; ; first = false {
 		items, err := f.read(ctx)
-		if err = f.bear(ctx, f.App, err); err != nil {
+		if err = f.tolerate(ctx, f.App, err); err != nil {
 			return err
 		}
 		if f.silent.IsZero() {

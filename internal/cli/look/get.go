@@ -1,4 +1,5 @@
-package cli
+// Package look has the commands that show what a service has: get and describe.
+package look
 
 import (
 	"cmp"
@@ -12,13 +13,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func getCommand(a *base.App) *cobra.Command {
+func NewGet(a *base.App) *cobra.Command {
 	return base.Group("get", "List clusters, hosts, InfraEnvs, events or validations",
-		getClustersCommand(a), getHostsCommand(a), getInfraEnvsCommand(a), getEventsCommand(a), getValidationsCommand(a))
+		newGetClusters(a), newGetHosts(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
 }
 
-func getClustersCommand(a *base.App) *cobra.Command {
-	t, w := &base.Target{}, &watching{}
+func newGetClusters(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watchOptions{}
 	command := &cobra.Command{
 		Use:     "clusters [NAME|ID|-f FILE]",
 		Aliases: []string{"cluster"},
@@ -38,12 +39,12 @@ func getClustersCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-func getClusters(ctx context.Context, a *base.App, t base.Target, w watching) error {
+func getClusters(ctx context.Context, a *base.App, t base.Target, w watchOptions) error {
 	service, err := dialToList(ctx, a, w)
 	if err != nil {
 		return err
 	}
-	one := &pin{name: t.Name}
+	one := &subject{name: t.Name}
 	return show(ctx, a, w, listing[document.Cluster]{
 		named: t.Name != "" || t.File != "",
 		read:  func(ctx context.Context) ([]document.Cluster, error) { return clustersOf(ctx, a, service, t, one) },
@@ -55,7 +56,7 @@ func getClusters(ctx context.Context, a *base.App, t base.Target, w watching) er
 }
 
 // clustersOf are the target's cluster, or all.
-func clustersOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, one *pin) ([]document.Cluster, error) {
+func clustersOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, one *subject) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
 		seen, err := lookAgain(ctx, a, service, t, one)
@@ -95,8 +96,8 @@ func clusterTable(a *base.App, items []document.Cluster) printer.Table {
 	return table
 }
 
-func getHostsCommand(a *base.App) *cobra.Command {
-	t, w := &base.Target{}, &watching{}
+func newGetHosts(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watchOptions{}
 	infraEnv := ""
 	command := &cobra.Command{
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
@@ -124,12 +125,12 @@ names of the file, and those of the file that have not come are Absent.`,
 	return command
 }
 
-func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, w watching) error {
+func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, w watchOptions) error {
 	service, err := dialToList(ctx, a, w)
 	if err != nil {
 		return err
 	}
-	of, one := &pin{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
+	of, one := &subject{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
 	return show(ctx, a, w, listing[document.Host]{
 		read:  func(ctx context.Context) ([]document.Host, error) { return hostsOf(ctx, a, service, t, infraEnv, of) },
 		key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
@@ -143,13 +144,13 @@ func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, 
 }
 
 // hostsOf are the hosts of a cluster, of an InfraEnv, or all.
-func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, infraEnv string, of *pin) ([]document.Host, error) {
+func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, infraEnv string, of *subject) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
 	switch {
 	case infraEnv != "":
 		env, failed := service.InfraEnvByNameOrID(ctx, of.text())
-		if gone, failed := of.note(env.ID, failed); gone || failed != nil {
+		if gone, failed := of.saw(env.ID, failed); gone || failed != nil {
 			return nil, failed
 		}
 		hosts, err = service.ListHosts(ctx, env.ID)
@@ -173,8 +174,8 @@ func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.T
 	return items, nil
 }
 
-func getInfraEnvsCommand(a *base.App) *cobra.Command {
-	cluster, w := "", &watching{}
+func newGetInfraEnvs(a *base.App) *cobra.Command {
+	cluster, w := "", &watchOptions{}
 	command := &cobra.Command{
 		Use:     "infraenvs [NAME|ID]",
 		Aliases: []string{"infraenv", "infra-envs", "infra-env"},
@@ -198,12 +199,12 @@ func getInfraEnvsCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watching) error {
+func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watchOptions) error {
 	service, err := dialToList(ctx, a, w)
 	if err != nil {
 		return err
 	}
-	by := &pin{name: cmp.Or(name, cluster)}
+	by := &subject{name: cmp.Or(name, cluster)}
 	return show(ctx, a, w, listing[document.InfraEnv]{
 		named: name != "",
 		read: func(ctx context.Context) ([]document.InfraEnv, error) {
@@ -219,12 +220,12 @@ func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watc
 
 // infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
 // cluster.
-func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster string, by *pin) ([]document.InfraEnv, error) {
+func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster string, by *subject) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
 	case name != "":
 		one, err := service.InfraEnvByNameOrID(ctx, by.text())
-		if gone, err := by.note(one.ID, err); gone || err != nil {
+		if gone, err := by.saw(one.ID, err); gone || err != nil {
 			return nil, err
 		}
 		found = append(found, one)
@@ -232,7 +233,7 @@ func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster str
 		id := ""
 		if cluster != "" {
 			ref, err := service.ClusterByNameOrID(ctx, by.text())
-			if gone, err := by.note(ref.ID, err); gone || err != nil {
+			if gone, err := by.saw(ref.ID, err); gone || err != nil {
 				return nil, err
 			}
 			id = ref.ID

@@ -1,4 +1,4 @@
-package cli
+package create
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type waitOptions struct {
 	text  string // "to be installed", "to have 3 hosts"
 }
 
-func waitCommand(a *base.App) *cobra.Command {
+func NewWait(a *base.App) *cobra.Command {
 	o := &waitOptions{App: a}
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
