@@ -17,19 +17,9 @@ import (
 // mostListed is how many files of a ramdisk a report lists.
 const mostListed = 10_000
 
-// Inspect reports all that is embedded in the image at path, whichever tool made it: coreos-installer,
-// the Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What
-// can not be read is among the report's Problems; the error is for what is no live image at all.
-func Inspect(ctx context.Context, path string) (*Report, error) {
-	base, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = base.Close() }() // it was only read from
-	return base.Inspect(ctx)
-}
-
-// Inspect reports all that is embedded in the base.
+// Inspect reports all that is embedded in the base, whichever tool made it: coreos-installer, the
+// Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What can
+// not be read is among the report's Problems.
 func (b *Base) Inspect(ctx context.Context) (*Report, error) {
 	i := inspection{base: b, report: &Report{
 		VolumeID: b.info.VolumeID, Size: b.info.Size, Arch: b.info.Arch, OS: b.info.OS, Version: b.info.Version,

@@ -74,12 +74,6 @@ func (m *Image) Truncate(size int64) {
 	m.size, m.pieces = cut.size, cut.pieces
 }
 
-// Append adds the content of other behind the image's own.
-func (m *Image) Append(other *Image) {
-	mustBeRange("append", m.size, other.size)
-	m.overlayImage(m.size, other, 0, other.size)
-}
-
 // Slice returns an image of the n bytes at off, which must lie in m.
 func (m *Image) Slice(off, n int64) *Image {
 	mustBeRange("slice", off, n)

@@ -5,7 +5,7 @@
 // range of a base, memory, or nothing but zeros. From that one list an image
 // can be read at any place, written to a file (sharing the base's blocks where
 // the filesystem can), served over HTTP (by sendfile where the system can),
-// digested and compared. The package knows nothing of what the bytes mean.
+// and digested. The package knows nothing of what the bytes mean.
 package extent
 
 import (
@@ -49,9 +49,6 @@ type Extent struct {
 	// the other kinds.
 	SourceOffset int64
 }
-
-// Range is a stretch of bytes.
-type Range struct{ Offset, Length int64 }
 
 // Image is content in extents, which follow each other without gaps and cover
 // all of it. Any number of goroutines may read an image at once. Changing it is

@@ -12,9 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
-	"github.com/ulikunitz/xz"
 )
 
 // different compares fast what is equal: cmp takes its time for long contents.
@@ -107,7 +108,7 @@ func TestAgreesWithTools(t *testing.T) {
 	}{{"gzip", 0}, {"xz", 200 << 10}} {
 		t.Run(test.tool, func(t *testing.T) {
 			need(t, test.tool, "cpio")
-			data, compression, err := embed.Pack(many, test.limit)
+			data, compression, err := new(embed.Packer).Pack(many, test.limit)
 			if err != nil || compression != test.tool {
 				t.Fatalf("%s, %v", compression, err)
 			}

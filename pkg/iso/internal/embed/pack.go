@@ -12,8 +12,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
 // The dictionary of xz is what the encoder's memory and its time to start grow
@@ -33,11 +34,6 @@ var errHopeless = errors.New("far more than fits")
 // The zero value is ready; it may be used by several goroutines at once.
 type Packer struct {
 	gzips sync.Pool
-}
-
-// Pack is Packer.Pack for who packs once.
-func Pack(members []Member, limit int64) (data []byte, compression string, err error) {
-	return new(Packer).Pack(members, limit)
 }
 
 // Pack makes one compressed archive of the members: with gzip, and with xz where

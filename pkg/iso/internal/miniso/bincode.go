@@ -79,16 +79,3 @@ func (r *reader) table() []Entry {
 	}
 	return table
 }
-
-func appendInteger(w []byte, n uint64) []byte {
-	switch {
-	case n < follow2:
-		return append(w, byte(n))
-	case n <= math.MaxUint16:
-		return binary.LittleEndian.AppendUint16(append(w, follow2), uint16(n))
-	case n <= math.MaxUint32:
-		return binary.LittleEndian.AppendUint32(append(w, follow4), uint32(n))
-	default:
-		return binary.LittleEndian.AppendUint64(append(w, follow8), n)
-	}
-}

@@ -1,13 +1,7 @@
 package miniso
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
-
-	"github.com/ulikunitz/xz"
 
 	"github.com/oaictl/oaictl/pkg/iso/internal/unxz"
 )
@@ -49,43 +43,4 @@ func (r *Recipe) Pieces(fullSize int64) ([]Piece, error) {
 		pieces = append(pieces, Piece{Data: rest})
 	}
 	return pieces, nil
-}
-
-// Pack makes the recipe by which full becomes minimal, as the build of an image does. The table is
-// what both have in common, in the order of minimal.
-func Pack(minimal io.ReaderAt, size int64, app string, table []Entry) (*Recipe, error) {
-	recipe := &Recipe{App: app, Table: table}
-	if err := recipe.check(); err != nil {
-		return nil, err
-	}
-	digest := sha256.New()
-	if _, err := io.Copy(digest, io.NewSectionReader(minimal, 0, size)); err != nil {
-		return nil, fmt.Errorf("reading the minimal image: %w", err)
-	}
-	digest.Sum(recipe.Digest[:0])
-
-	var packed bytes.Buffer
-	w, err := xz.WriterConfig{DictCap: 1 << 20}.NewWriter(&packed)
-	if err != nil {
-		return nil, err
-	}
-	copyGap := func(from, to int64) error {
-		if from > to {
-			return errors.New("the table reaches beyond the minimal image")
-		}
-		_, err := io.Copy(w, io.NewSectionReader(minimal, from, to-from))
-		return err
-	}
-	var at int64
-	for _, e := range table {
-		if err := copyGap(at, e.start()); err != nil {
-			return nil, err
-		}
-		at = e.end()
-	}
-	if err := errors.Join(copyGap(at, size), w.Close()); err != nil {
-		return nil, err
-	}
-	recipe.Packed = packed.Bytes()
-	return recipe, nil
 }

@@ -95,27 +95,3 @@ func (r *Recipe) check() error {
 	}
 	return nil
 }
-
-// Encode writes the recipe as Parse reads it.
-func (r *Recipe) Encode() ([]byte, error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	w := append([]byte(nil), magic[:]...)
-	w = appendInteger(w, version)
-	w = appendInteger(w, uint64(len(r.App)))
-	w = append(w, r.App...)
-	w = appendInteger(w, uint64(len(r.Table)))
-	for _, e := range r.Table {
-		for _, n := range []uint32{e.Minimal, e.Full, e.Length} {
-			w = appendInteger(w, uint64(n))
-		}
-	}
-	w = append(w, r.Digest[:]...)
-	w = appendInteger(w, uint64(len(r.Packed)))
-	w = append(w, r.Packed...)
-	if len(w) > MaxSize {
-		return nil, fmt.Errorf("recipe would have %d bytes, more than the %d that one may have", len(w), MaxSize)
-	}
-	return w, nil
-}
