@@ -1,6 +1,7 @@
 package nmstate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -131,11 +132,7 @@ func (c *conflicts) takeAddress(ip netip.Addr, who owner) {
 
 // label is what the profile is for, in a user's words.
 func (p *profile) label() string {
-	return p.first("connection", "id", "interface-name").orElse(p.name)
-}
-
-func (w word) orElse(text string) string {
-	return orElse(w.text, text)
+	return cmp.Or(p.first("connection", "id", "interface-name").text, p.name)
 }
 
 // references looks for what profiles refer to: controllers and bases by their
