@@ -1,9 +1,11 @@
 package kubetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -202,4 +205,38 @@ func allowed(ctx context.Context, client kubernetes.Interface, namespace string,
 		}
 	}
 	return nil
+}
+
+// DocumentedRole is what a file in docs, such as hub-role.yaml, allows: in a namespace
+// by its Roles, and in the hub as a whole by its ClusterRoles.
+func DocumentedRole(t testing.TB, file string) (within, wide []rbacv1.PolicyRule) {
+	t.Helper()
+	tree, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(tree, "docs", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
+		var object struct {
+			Kind  string              `json:"kind"`
+			Rules []rbacv1.PolicyRule `json:"rules"`
+		}
+		err := decoder.Decode(&object)
+		switch {
+		case errors.Is(err, io.EOF):
+			if len(wide) == 0 {
+				t.Fatalf("docs/%s has no ClusterRole", file)
+			}
+			return within, wide
+		case err != nil:
+			t.Fatalf("reading docs/%s: %v", file, err)
+		case object.Kind == "Role":
+			within = append(within, object.Rules...)
+		case object.Kind == "ClusterRole":
+			wide = append(wide, object.Rules...)
+		}
+	}
 }

@@ -1,3 +1,7 @@
+// Package embed packs and unpacks what stands in an Ignition embed area: cpio
+// archives, compressed or not, behind each other, with zeros between and after
+// them, as the Linux kernel takes them for an initial root file system. It knows
+// bytes, not where in an image they stand.
 package embed
 
 import (
@@ -154,4 +158,62 @@ func archive(out io.Writer, members []Member) error {
 		}
 	}
 	return w.Close()
+}
+
+// The compressions that the kernel of a live system unpacks and this package
+// reads. Only None, Gzip and XZ are ever written: a kernel before RHEL 9 does not
+// know the others.
+const (
+	None = "none"
+	Gzip = "gzip"
+	XZ   = "xz"
+	Zstd = "zstd"
+)
+
+// Member is one file of the initial root file system.
+type Member struct {
+	// Name is a clean path relative to the root, such as "config.ign".
+	Name string
+	// Mode holds the permissions. Of anything but a regular file it holds the kind
+	// too, as stat(2) has it; a directory has no Data, a symbolic link's Data is its
+	// target.
+	Mode uint32
+	Data []byte
+}
+
+// kind is the bits of Mode that say what the member is; none means a regular file.
+func (m Member) kind() uint32 {
+	if k := m.Mode & cpio.TypeMask; k != 0 {
+		return k
+	}
+	return cpio.TypeRegular
+}
+
+// mostNamed is how many of the heaviest members a TooLarge names.
+const mostNamed = 3
+
+// TooLarge says that members do not fit into an area, however compressed.
+type TooLarge struct {
+	// Need is the size in bytes of the smallest archive that was made of them.
+	Need int64
+	// Have is what the area holds, in bytes.
+	Have int64
+	// Largest are the heaviest members, heaviest first.
+	Largest []Member
+}
+
+func newTooLarge(members []Member, need, have int64) *TooLarge {
+	heaviest := slices.SortedStableFunc(slices.Values(members), func(a, b Member) int { return len(b.Data) - len(a.Data) })
+	return &TooLarge{Need: need, Have: have, Largest: heaviest[:min(mostNamed, len(heaviest))]}
+}
+
+// Error says by how much, and which members weigh most before compression. It
+// says nothing of their content.
+func (e *TooLarge) Error() string {
+	named := make([]string, 0, len(e.Largest))
+	for _, m := range e.Largest {
+		named = append(named, fmt.Sprintf("%s (%d bytes)", m.Name, len(m.Data)))
+	}
+	return fmt.Sprintf("the compressed archive takes %d bytes, %d more than the %d of the embed area; the largest before compression: %s",
+		e.Need, e.Need-e.Have, e.Have, strings.Join(named, ", "))
 }
