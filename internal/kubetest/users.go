@@ -122,11 +122,7 @@ func (c *Cluster) User(t testing.TB, name string, rules ...rbacv1.PolicyRule) *r
 // notice.
 func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
-	grant := c.grantEverywhere
-	if namespace != "" {
-		grant = c.grantIn
-	}
-	if err := grant(t, user, namespace, rules); err != nil {
+	if err := c.bind(t, user, namespace, rules); err != nil {
 		t.Fatalf("granting rights to %s: %v", user, err)
 	}
 	client, err := kubernetes.NewForConfig(config)
@@ -140,42 +136,28 @@ func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace strin
 	}
 }
 
-func subjects(user string) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
-}
-
-func (c *Cluster) grantEverywhere(t testing.TB, user, _ string, rules []rbacv1.PolicyRule) error {
+// bind makes a role of rules and binds a user to it.
+func (c *Cluster) bind(t testing.TB, user, namespace string, rules []rbacv1.PolicyRule) error {
 	rbac := c.Client.RbacV1()
 	role, err := rbac.ClusterRoles().Create(t.Context(),
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Rules: rules}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	_, err = rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects(user),
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-	}, metav1.CreateOptions{})
-	c.afterwards(t, func(ctx context.Context) error {
-		return errors.Join(rbac.ClusterRoleBindings().Delete(ctx, role.Name, metav1.DeleteOptions{}),
-			rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
-	})
-	return err
-}
-
-func (c *Cluster) grantIn(t testing.TB, user, namespace string, rules []rbacv1.PolicyRule) error {
-	rbac := c.Client.RbacV1()
-	role, err := rbac.Roles(namespace).Create(t.Context(),
-		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Rules: rules}, metav1.CreateOptions{})
-	if err != nil {
-		return err
+	meta := metav1.ObjectMeta{Name: role.Name}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
+	unbind := rbac.ClusterRoleBindings().Delete
+	if namespace == "" {
+		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}
+		_, err = rbac.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+	} else {
+		unbind = rbac.RoleBindings(namespace).Delete
+		binding := &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}
+		_, err = rbac.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
 	}
-	_, err = rbac.RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects(user),
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-	}, metav1.CreateOptions{})
 	c.afterwards(t, func(ctx context.Context) error {
-		return errors.Join(rbac.RoleBindings(namespace).Delete(ctx, role.Name, metav1.DeleteOptions{}),
-			rbac.Roles(namespace).Delete(ctx, role.Name, metav1.DeleteOptions{}))
+		return errors.Join(unbind(ctx, role.Name, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
 	})
 	return err
 }
