@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 )
 
 // sector is the unit of files' sizes and places on the medium, in bytes.
@@ -82,21 +83,31 @@ func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
 		return err
 	}
 	length := alignUp(int64(len(archive)), sector)
-	offset, size := b.volume.RoomFor(length)
-	patches, err := b.volume.Relocate(b.area.file, offset, length, size)
+	offset, err := b.move(image, b.area.file, archive, length)
 	if err != nil {
-		return fmt.Errorf("moving %s to make it larger: %w", b.area.place(), err)
-	}
-	image.Truncate(size)
-	image.Overlay(offset, archive)
-	for _, p := range patches {
-		image.Overlay(p.Offset, p.Data)
+		return err
 	}
 	if b.area.header {
 		image.Overlay(legacyOffset, legacyHeader(offset, length))
 	}
 	result.AreaBytes, result.Grown = length, true
 	return nil
+}
+
+// move puts a file of the given length at the end of an image and makes the filesystem's
+// records of it point there.
+func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length int64) (offset int64, err error) {
+	offset, size := b.volume.RoomFor(length)
+	patches, err := b.volume.Relocate(f, offset, length, size)
+	if err != nil {
+		return 0, fmt.Errorf("moving %s to make it larger: %w", f.Path, err)
+	}
+	image.Truncate(size)
+	image.Overlay(offset, content)
+	for _, p := range patches {
+		image.Overlay(p.Offset, p.Data)
+	}
+	return offset, nil
 }
 
 func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }

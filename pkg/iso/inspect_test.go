@@ -77,7 +77,7 @@ func archive(tb testing.TB, members map[string]string) []byte {
 	w := cpio.NewWriter(&out)
 	for _, name := range []string{"config.ign", "etc/coreos-firstboot-network/b.nmconnection", "etc/assisted/network/host1/eno1.nmconnection", "agent-files/agent-tui"} {
 		if content, there := members[name]; there {
-			if err := w.WriteFile(name, 0o600, []byte(content)); err != nil {
+			if err := w.Write(name, 0o100600, []byte(content)); err != nil {
 				tb.Fatal(err)
 			}
 		}

@@ -210,17 +210,8 @@ func (b *Base) setDefaultKargs(image *extent.Image, args string) error {
 		image.Overlay(f.Offset, append(text, bytes.Repeat([]byte{' '}, int(room))...))
 		return nil
 	}
-	offset, size := b.volume.RoomFor(int64(len(text)))
-	patches, err := b.volume.Relocate(f, offset, int64(len(text)), size)
-	if err != nil {
-		return fmt.Errorf("moving %s to make it larger: %w", kargsPath, err)
-	}
-	image.Truncate(size)
-	image.Overlay(offset, text)
-	for _, p := range patches {
-		image.Overlay(p.Offset, p.Data)
-	}
-	return nil
+	_, err = b.move(image, f, text, int64(len(text)))
+	return err
 }
 
 // describeKargs is kargs.json with other default arguments, and all else as it was.

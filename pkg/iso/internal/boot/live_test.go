@@ -344,12 +344,12 @@ func initrd(t *testing.T, k kernel) []byte {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	archive := cpio.NewWriter(zip)
-	failed := archive.WriteFile("init", 0o755, read(t, reporter))
+	failed := archive.Write("init", 0o100755, read(t, reporter))
 	for _, name := range slices.Sorted(maps.Keys(k.modules)) {
-		failed = errors.Join(failed, archive.WriteFile("mods/"+name, 0o644, k.modules[name]))
+		failed = errors.Join(failed, archive.Write("mods/"+name, 0o100644, k.modules[name]))
 	}
 	for _, dir := range []string{"proc", "sys", "dev"} {
-		failed = errors.Join(failed, archive.WriteDirectory(dir, 0o755))
+		failed = errors.Join(failed, archive.Write(dir, 0o040755, nil))
 	}
 	if err := errors.Join(failed, archive.Close(), zip.Close()); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func raw(t testing.TB, members ...embed.Member) []byte {
 	var b bytes.Buffer
 	w := cpio.NewWriter(&b)
 	for _, m := range members {
-		if err := w.WriteFile(m.Name, m.Mode, m.Data); err != nil {
+		if err := w.Write(m.Name, cpio.TypeRegular|m.Mode, m.Data); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -64,11 +64,11 @@ func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression s
 	tight, err := compressXZ(sorted, size, mostTried*limit)
 	switch {
 	case errors.Is(err, errHopeless):
-		return nil, "", newTooLarge(sorted, int64(len(zipped)), limit)
+		return nil, "", &TooLarge{int64(len(zipped)), limit}
 	case err != nil:
 		return nil, "", err
 	case int64(len(tight)) > limit:
-		return nil, "", newTooLarge(sorted, int64(min(len(tight), len(zipped))), limit)
+		return nil, "", &TooLarge{int64(min(len(tight), len(zipped))), limit}
 	}
 	return tight, XZ, nil
 }
@@ -141,19 +141,11 @@ func (c *capped) Write(p []byte) (int, error) {
 func archive(out io.Writer, members []Member) error {
 	w := cpio.NewWriter(out)
 	for _, m := range members {
-		var err error
-		permissions := m.Mode &^ cpio.TypeMask
-		switch m.kind() {
-		case cpio.TypeRegular:
-			err = w.WriteFile(m.Name, permissions, m.Data)
-		case cpio.TypeSymlink:
-			err = w.WriteSymlink(m.Name, string(m.Data))
-		case cpio.TypeDirectory:
-			err = w.WriteDirectory(m.Name, permissions)
-		default:
-			err = fmt.Errorf("write %q into an archive: mode %#o is that of a device, pipe or socket", m.Name, m.Mode)
+		mode := m.Mode
+		if mode&cpio.TypeMask == 0 {
+			mode |= cpio.TypeRegular
 		}
-		if err != nil {
+		if err := w.Write(m.Name, mode, m.Data); err != nil {
 			return err
 		}
 	}
@@ -181,39 +173,12 @@ type Member struct {
 	Data []byte
 }
 
-// kind is the bits of Mode that say what the member is; none means a regular file.
-func (m Member) kind() uint32 {
-	if k := m.Mode & cpio.TypeMask; k != 0 {
-		return k
-	}
-	return cpio.TypeRegular
-}
-
-// mostNamed is how many of the heaviest members a TooLarge names.
-const mostNamed = 3
-
 // TooLarge says that members do not fit into an area, however compressed.
 type TooLarge struct {
-	// Need is the size in bytes of the smallest archive that was made of them.
-	Need int64
-	// Have is what the area holds, in bytes.
-	Have int64
-	// Largest are the heaviest members, heaviest first.
-	Largest []Member
+	Need int64 // bytes of the smallest archive that was made of them
+	Have int64 // bytes that the area holds
 }
 
-func newTooLarge(members []Member, need, have int64) *TooLarge {
-	heaviest := slices.SortedStableFunc(slices.Values(members), func(a, b Member) int { return len(b.Data) - len(a.Data) })
-	return &TooLarge{Need: need, Have: have, Largest: heaviest[:min(mostNamed, len(heaviest))]}
-}
-
-// Error says by how much, and which members weigh most before compression. It
-// says nothing of their content.
 func (e *TooLarge) Error() string {
-	named := make([]string, 0, len(e.Largest))
-	for _, m := range e.Largest {
-		named = append(named, fmt.Sprintf("%s (%d bytes)", m.Name, len(m.Data)))
-	}
-	return fmt.Sprintf("the compressed archive takes %d bytes, %d more than the %d of the embed area; the largest before compression: %s",
-		e.Need, e.Need-e.Have, e.Have, strings.Join(named, ", "))
+	return fmt.Sprintf("the compressed archive takes %d bytes, %d more than the %d of the embed area", e.Need, e.Need-e.Have, e.Have)
 }

@@ -80,10 +80,6 @@ func TestPackSaysWhatDoesNotFit(t *testing.T) {
 	if large.Have != 32<<10 || large.Need <= large.Have || large.Need > 120<<10 {
 		t.Errorf("need %d, have %d", large.Need, large.Have)
 	}
-	text := err.Error()
-	if !strings.Contains(text, "etc/c (61440 bytes), config.ign (40960 bytes), etc/b (20480 bytes)") || strings.Contains(text, "secret") {
-		t.Error(text)
-	}
 }
 
 func TestPackGivesUpWhereNothingHelps(t *testing.T) {
