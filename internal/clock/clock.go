@@ -127,7 +127,6 @@ func (c *scaled) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// wait sleeps in real time.
 func wait(ctx context.Context, d time.Duration) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -42,7 +42,6 @@ type Cluster struct {
 	scratch     *scratch
 }
 
-// apiServer is the name of the API server's program.
 const apiServer = "kube-apiserver"
 
 // startTimeout is how long one program may take until it answers, on a machine
@@ -156,7 +155,6 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.controllers.ready(ctx, c.Client)
 }
 
-// environment is how envtest starts etcd and the API server.
 func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Environment, error) {
 	etcd, err := c.program(ctx, "etcd")
 	if err != nil {
@@ -229,7 +227,6 @@ func (c *Cluster) Up(t testing.TB) {
 	}
 }
 
-// stop ends all programs and removes what they wrote.
 func (c *Cluster) stop() error {
 	var problems []error
 	if c.controllers != nil {
@@ -241,7 +238,6 @@ func (c *Cluster) stop() error {
 	return errors.Join(append(problems, c.scratch.remove())...)
 }
 
-// poll asks until there is no error any more, or for startTimeout.
 func poll(ctx context.Context, what string, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -18,14 +18,12 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// controllers is a running kube-controller-manager.
 type controllers struct {
 	command *exec.Cmd
 	log     string        // file
 	ended   chan struct{} // closed when the process has
 }
 
-// startControllers starts those controllers that something here depends on.
 func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
 	kubeconfig := filepath.Join(c.scratch.folder, "controllers.kubeconfig")
 	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
@@ -88,7 +86,6 @@ func (k *controllers) stop() error {
 	return err
 }
 
-// writeCA writes the authority that signs certificate requests.
 func writeCA(folder string) (certificate, key string, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -118,7 +118,6 @@ func (s *scratch) own() error {
 	return os.Rename(s.owner.Name(), filepath.Join(s.folder, ownerName))
 }
 
-// remove removes the folder, and what is in it.
 func (s *scratch) remove() error {
 	err := os.RemoveAll(s.folder)
 	if s.owner != nil {

@@ -136,7 +136,6 @@ func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace strin
 	}
 }
 
-// bind makes a role of rules and binds a user to it.
 func (c *Cluster) bind(t testing.TB, user, namespace string, rules []rbacv1.PolicyRule) error {
 	rbac := c.Client.RbacV1()
 	role, err := rbac.ClusterRoles().Create(t.Context(),

@@ -31,7 +31,6 @@ const (
 // of CoreOS.
 var ErrNoArea = errors.New("no Ignition area: this is not a live image of CoreOS")
 
-// area is the room for the Ignition config.
 type area struct {
 	file           iso9660.File // that holds it; the zero value where only a header tells of the area
 	offset, length int64        // in the image, bytes
@@ -39,7 +38,6 @@ type area struct {
 	header         bool         // the legacy header tells of it as well
 }
 
-// place names the area in errors.
 func (a area) place() string {
 	if a.file.Path == "" {
 		return fmt.Sprintf("Ignition area at byte %d", a.offset)
@@ -71,7 +69,6 @@ func (b *Base) readArea() error {
 	return ErrNoArea
 }
 
-// check holds an area against the image.
 func (b *Base) check(a area) error {
 	switch {
 	case a.length <= 0:
@@ -200,7 +197,6 @@ var needed = [...]string{
 	kernelPath, kernelPathZ, initrdPath, rootfsPath, igninfoPath, kargsPath, featuresPath, minisoPath,
 }
 
-// span is a run of bytes of the image.
 type span struct{ offset, length int64 }
 
 func (s span) overlaps(o span) bool {

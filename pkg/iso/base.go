@@ -209,7 +209,6 @@ func (b *Base) readKargs() error {
 	return nil
 }
 
-// locate says where a file of the image begins and how long it is.
 func (b *Base) locate(path string) (off, size int64, err error) {
 	f, err := b.volume.Find(path)
 	if err != nil {
@@ -227,7 +226,6 @@ func (b *Base) optional(path string) ([]byte, error) {
 	return data, err
 }
 
-// has reports whether the image has a file of that path.
 func (b *Base) has(path string) bool {
 	_, err := b.volume.Find(path)
 	return err == nil

@@ -112,7 +112,6 @@ func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length 
 
 func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// mostWeights is how many of the largest files a TooLargeError names.
 const mostWeights = 3
 
 // TooLargeError says that a config does not fit into the Ignition area.

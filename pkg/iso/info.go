@@ -136,7 +136,6 @@ func elfArch(head []byte) string {
 // liveArgument is the kernel argument by which the live system finds its medium.
 const liveArgument = "coreos.liveiso"
 
-// isLive reports whether an argument belongs to booting from the medium itself.
 func isLive(argument string) bool {
 	key, _, _ := strings.Cut(argument, "=")
 	return key == liveArgument || strings.HasPrefix(key, liveArgument+".")

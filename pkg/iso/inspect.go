@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
 
-// mostListed is how many files of a ramdisk a report lists.
 const mostListed = 10_000
 
 // Inspect reports all that is embedded in the base, whichever tool made it: coreos-installer, the
@@ -42,7 +41,6 @@ func (b *Base) Inspect(ctx context.Context) (*Report, error) {
 	return i.report, nil
 }
 
-// inspection fills a report.
 type inspection struct {
 	base   *Base
 	report *Report
@@ -70,7 +68,6 @@ func (i *inspection) area() {
 	}
 }
 
-// file takes note of the network and the secrets in one file of an archive.
 func (i *inspection) file(in string, m embed.Member) {
 	if m.Name == configMember {
 		i.config(in, m.Data)

@@ -119,7 +119,6 @@ func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// file returns a file of the image.
 func (b *Base) file(path string) (*extent.Image, error) {
 	f, err := b.volume.Find(path)
 	if err != nil {

@@ -41,7 +41,6 @@ func (b *Base) Verify(ctx context.Context) ([]Damage, error) {
 	return v.found, nil
 }
 
-// verification collects damage.
 type verification struct {
 	base  *Base
 	found []Damage
@@ -74,7 +73,6 @@ func (v *verification) structures() {
 	}
 }
 
-// area checks what was embedded.
 func (v *verification) area() {
 	place := v.base.area.place()
 	config, err := v.base.Ignition()

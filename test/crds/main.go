@@ -47,7 +47,6 @@ func main() {
 	}
 }
 
-// generate writes the definitions, and nothing else, into folder.
 func generate(controllerGen, folder string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err

@@ -98,7 +98,6 @@ func particular(cluster *spec.Cluster) []install.Kind {
 	return kinds
 }
 
-// singleNode says whether a file has one control plane machine.
 func singleNode(cluster *spec.Cluster) bool {
 	count := 0
 	for i := range cluster.Spec.Hosts {

@@ -66,7 +66,6 @@ type Image struct {
 	base *source
 }
 
-// piece is an extent with its bytes.
 type piece struct {
 	off, n int64
 	kind   Kind
@@ -260,7 +259,6 @@ func (m *Image) put(off, n int64, with []piece) {
 	m.pieces, m.size = pieces, max(m.size, end)
 }
 
-// list is pieces that follow each other.
 type list []piece
 
 // add puts p behind the others, as part of the last one where it continues it.

@@ -17,12 +17,10 @@ func clone(out, base *os.File) error {
 	})
 }
 
-// punch makes the n bytes at off of a file a hole.
 func punch(out *os.File, off, n int64) error {
 	return unix.Fallocate(int(out.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
 }
 
-// kernelCopy copies up to n bytes from file to file and returns how many.
 func kernelCopy(out *os.File, off int64, base *os.File, baseOff, n int64) (int64, error) {
 	var copied int
 	err := withDescriptor(base, func(fd int) (err error) {

@@ -26,7 +26,6 @@ func openUnnamed(string, fs.FileMode) (*os.File, error) { return nil, errors.Err
 
 func linkUnnamed(*os.File, string) error { return errors.ErrUnsupported }
 
-// renameNew renames a file to a name that is free.
 func renameNew(from, to string) error { return linkNew(from, to) }
 
 // reopenDescriptor is what only Linux can do; elsewhere a file is opened again

@@ -33,7 +33,6 @@ func newSource(r io.ReaderAt) *source {
 	return s
 }
 
-// reads reports whether s is the source that reads from r.
 func (s *source) reads(r io.ReaderAt) bool {
 	return reflect.ValueOf(s.reader).Comparable() && reflect.ValueOf(r).Comparable() && s.reader == r
 }
@@ -50,7 +49,6 @@ func (s *source) readAt(p []byte, off int64) error {
 	return fmt.Errorf("reading %d bytes of %s at offset %d: %w", len(p), s.name(), off, err)
 }
 
-// name is what errors call the source.
 func (s *source) name() string {
 	if s.file != nil {
 		return s.file.Name()
@@ -96,7 +94,6 @@ func (h *handles) take() (*os.File, error) {
 	return reopen(h.file)
 }
 
-// takeIdle returns a handle that nobody uses, or nil.
 func (h *handles) takeIdle() *os.File {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +106,6 @@ func (h *handles) takeIdle() *os.File {
 	return file
 }
 
-// give takes a handle back.
 func (h *handles) give(file *os.File) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,7 +120,6 @@ func (h *handles) give(file *os.File) {
 	}
 }
 
-// closeIdle closes what nobody uses at the moment.
 func (h *handles) closeIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -130,7 +130,6 @@ func (m *Image) target(path string, overwrite bool) (string, error) {
 	return path, nil
 }
 
-// isMadeOf reports whether a file is one that the image reads from.
 func (m *Image) isMadeOf(info fs.FileInfo) bool {
 	asked := map[*os.File]bool{}
 	for _, p := range m.pieces {
@@ -199,7 +198,6 @@ func hold(s *staged) (*staged, error) {
 	return s, nil
 }
 
-// publish gives the file its name, all at once.
 func (s *staged) publish(overwrite bool) error {
 	if !s.named {
 		err := linkUnnamed(s.File, s.target)

@@ -156,7 +156,6 @@ func (c *Cache) watch(from origin, progress Progress) {
 	}
 }
 
-// path is a file of the cache.
 func (c *Cache) path(name, suffix string) string { return filepath.Join(c.dir, name+suffix) }
 
 // notOpened says why an image of this machine cannot be read: the path once, and not
@@ -204,7 +203,6 @@ func (e *ChecksumError) Error() string {
 	return fmt.Sprintf("its SHA-256 is %s, and should be %s", e.Got, e.Want)
 }
 
-// digest reads a file into a hash and returns how much it read.
 func digest(ctx context.Context, sum hash.Hash, r io.Reader, total int64, progress Progress) (int64, error) {
 	var done int64
 	buf := make([]byte, 1<<20)

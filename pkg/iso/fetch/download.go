@@ -82,7 +82,6 @@ func (d *download) recall(ctx context.Context) error {
 // part: by the server's word, or because the whole will be checked.
 func (d *download) resumable() bool { return d.said.ifRange() != "" || d.from.digest != "" }
 
-// restart forgets what was downloaded.
 func (d *download) restart() error {
 	d.said, d.done = begun{Total: -1}, 0
 	d.sum.Reset()
@@ -111,7 +110,6 @@ func (d *download) close() {
 // cache has.
 var errSame = errors.New("not modified")
 
-// run brings the content into the cache and returns it.
 func (d *download) run(ctx context.Context) (*File, error) {
 	resumed := d.done > 0
 	if d.stale != nil && d.from.version != "" && d.from.version == d.old.Version {
@@ -147,7 +145,6 @@ func (d *download) run(ctx context.Context) (*File, error) {
 	}
 }
 
-// takeStale returns what the URL gave before.
 func (d *download) takeStale(warning string) *File {
 	file := d.stale
 	d.stale = nil

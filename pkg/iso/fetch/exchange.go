@@ -128,7 +128,6 @@ func parseContentRange(said string) (first, total int64, ok bool) {
 	return int64(begin), int64(size), err == nil && size > end
 }
 
-// starts prepares for all of the content from its first byte.
 func (d *download) starts(ctx context.Context, resp *http.Response) error {
 	if err := d.restart(); err != nil {
 		return err
@@ -178,7 +177,6 @@ func (d *download) store(ctx context.Context, cancel context.CancelCauseFunc, bo
 	}
 }
 
-// append stores bytes that follow those in part.
 func (d *download) append(ctx context.Context, p []byte) error {
 	if d.said.Total >= 0 && d.done+int64(len(p)) > d.said.Total {
 		return fmt.Errorf("the server sends more than the %d bytes that it announced", d.said.Total)
@@ -200,7 +198,6 @@ func (d *download) append(ctx context.Context, p []byte) error {
 	return err
 }
 
-// newClient makes the client that a cache has where it is given none.
 func newClient(trust *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -230,7 +227,6 @@ func noDowngrade(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// redirectError is a redirect that is not followed.
 type redirectError struct{ why string }
 
 func (e *redirectError) Error() string { return e.why }

@@ -38,7 +38,6 @@ func lock(path string, exclusive bool) (*os.File, error) {
 	}
 }
 
-// outcome is what came of trying to lock a file.
 type outcome int
 
 const (
@@ -47,7 +46,6 @@ const (
 	removed         // by who held it before: the name means another file now
 )
 
-// claim tries to lock a file that was opened under a name.
 func claim(f *os.File, path string, exclusive bool) (outcome, error) {
 	ok, err := tryLock(f, exclusive)
 	switch {
@@ -59,7 +57,6 @@ func claim(f *os.File, path string, exclusive bool) (outcome, error) {
 	return locked, nil
 }
 
-// isStill says whether a path still names an open file.
 func isStill(f *os.File, path string) bool {
 	opened, err := f.Stat()
 	if err != nil {
@@ -138,7 +135,6 @@ func (c *Cache) hold(digest string) (*File, error) {
 	return &File{Path: path, Size: size, SHA256: digest, use: use}, nil
 }
 
-// sizeOf is the size of a file that may not be there.
 func sizeOf(path string) (size int64, there bool, err error) {
 	info, err := os.Stat(path)
 	switch {

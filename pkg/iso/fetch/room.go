@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// kept is something in the cache that takes room.
 type kept struct {
 	name    string // digest, or key of a download that was begun
 	partial bool

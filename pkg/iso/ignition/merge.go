@@ -132,7 +132,6 @@ func mergeAs[Config any](
 // Newest is the newest stable specification that is understood.
 const Newest = "3.6.0"
 
-// specification is what is done with the configs of one.
 type specification struct {
 	// check applies the rules to a config of just this specification, and finds
 	// the places of what it finds.
@@ -173,7 +172,6 @@ func specified[Config any](
 	}
 }
 
-// specificationOf finds the specification that a config says it follows.
 func specificationOf(version semver.Version) (specification, error) {
 	known := specifications()
 	stable := version.Major == 3 && version.Patch == 0 && version.PreRelease == "" && version.Metadata == ""
@@ -183,7 +181,6 @@ func specificationOf(version semver.Version) (specification, error) {
 	return known[version.Minor], nil
 }
 
-// versionOf reads which specification a config says it follows.
 func versionOf(data []byte) (semver.Version, report.Report, error) {
 	version, found, err := util.GetConfigVersion(data)
 	if err != nil && len(found.Entries) == 0 && !errors.Is(err, ignitionerrors.ErrEmpty) {

@@ -118,7 +118,6 @@ func (r *reader) checkPlugs(s *State) {
 	}
 }
 
-// joinByName adds an interface to the controller that it names.
 func (r *reader) joinByName(s *State, i *iface) {
 	c := s.controllerNamed(i.controller.text)
 	switch {

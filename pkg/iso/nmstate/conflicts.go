@@ -35,7 +35,6 @@ func Conflicts(machines []Machine) []error {
 	return c.found
 }
 
-// owner is who has something already.
 type owner struct {
 	machine int
 	text    string // machine and interface
@@ -84,7 +83,6 @@ func (c *conflicts) machine(index int, m Machine) {
 	c.references(m, profiles)
 }
 
-// files are the profiles that the machine will have.
 func (c *conflicts) files(m Machine) []Keyfile {
 	var files []Keyfile
 	if m.State != nil {

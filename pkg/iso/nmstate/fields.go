@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// reader collects the problems of a document while it is read.
 type reader struct {
 	name     string
 	problems Problems
@@ -58,7 +57,6 @@ func (r *reader) object(n *yamltree.Node, path string) *object {
 	return o
 }
 
-// field is the path of a key of the map.
 func (o *object) field(key string) string {
 	if o.path == "" {
 		return key
@@ -86,7 +84,6 @@ func (o *object) need(keys ...string) {
 	}
 }
 
-// end refuses the keys that nothing asked for.
 func (o *object) end() {
 	for _, key := range o.order {
 		e, ok := o.left[key]
@@ -105,7 +102,6 @@ func (o *object) object(key string) *object {
 	return o.r.object(o.get(key), o.field(key))
 }
 
-// objects are the maps of a list.
 func (o *object) objects(key string) []*object {
 	var list []*object
 	for i, item := range o.list(key) {
@@ -134,7 +130,6 @@ func what(n *yamltree.Node) string {
 	return n.Kind.String()
 }
 
-// word is a piece of text and where it stands.
 type word struct {
 	text string
 	at   yamltree.Place
@@ -161,7 +156,6 @@ func (r *reader) word(n *yamltree.Node, field string) word {
 	return word{at: n.At}
 }
 
-// texts are the texts of a list.
 func (o *object) texts(key string) []word {
 	var list []word
 	for i, item := range o.list(key) {

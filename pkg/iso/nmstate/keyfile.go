@@ -59,7 +59,6 @@ func (i *iface) profileFile() string {
 	return i.name
 }
 
-// writer makes the profiles of one machine.
 type writer struct {
 	state      *State
 	r          *reader
@@ -69,7 +68,6 @@ type writer struct {
 	ports      map[string]membership // of ports, by name
 }
 
-// membership is what a port belongs to.
 type membership struct {
 	controller *iface
 	settings   settings
@@ -126,7 +124,6 @@ func (w *writer) addPlugs() {
 	}
 }
 
-// memberOf is what an interface is a port of.
 func (w *writer) memberOf(i *iface) (membership, bool) {
 	switch i.kind {
 	case ovsSwitch:
@@ -138,7 +135,6 @@ func (w *writer) memberOf(i *iface) (membership, bool) {
 	return m, isPort
 }
 
-// id is the UUID of the profile of a device.
 func (w *writer) id(name string) string {
 	for _, i := range w.interfaces {
 		if i.name == name && i.kind.device() {

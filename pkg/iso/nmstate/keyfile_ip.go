@@ -19,7 +19,6 @@ const (
 	dnsSecond = "50"
 )
 
-// family is how the interface gets its addresses.
 func (w *writer) family(i *iface, f *family) settings {
 	four := f == &i.ip4
 	if !f.enabled {
@@ -58,8 +57,6 @@ func (f *family) method(four bool) string {
 	}
 }
 
-// dns writes the servers that this family of an interface gets, and the search
-// domains.
 func (w *writer) dns(list *settings, i *iface, f *family) {
 	d := w.state.dns
 	var servers []string

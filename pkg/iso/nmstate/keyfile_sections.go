@@ -34,7 +34,6 @@ func (s *sections) evenEmpty(name string, list settings) {
 	}
 }
 
-// nmType is the type of a profile as NetworkManager calls it.
 func (k kind) nmType() string {
 	if k == linuxBridge {
 		return "bridge"
@@ -42,7 +41,6 @@ func (k kind) nmType() string {
 	return string(k)
 }
 
-// profile is the keyfile of one interface.
 func (w *writer) profile(i *iface) []byte {
 	s := &sections{}
 	member, isPort := w.memberOf(i)

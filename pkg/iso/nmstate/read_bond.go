@@ -61,7 +61,6 @@ func isIPv4(text string) bool {
 	return err == nil && ip.Is4()
 }
 
-// bond reads link-aggregation.
 func (o *object) bond(i *iface) {
 	mode := o.bondMode()
 	i.own = settings{{"mode", mode}}

@@ -43,7 +43,6 @@ var coalesceNumbers = []string{
 
 const largest32 = 1<<32 - 1
 
-// ethtool reads what is set in the driver of an interface.
 func (o *object) ethtool() settings {
 	var list settings
 	pause := o.object("pause")

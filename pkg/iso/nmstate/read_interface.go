@@ -9,7 +9,6 @@ import (
 // maxDeviceName is how long the kernel lets a name be: IFNAMSIZ without the zero.
 const maxDeviceName = 15
 
-// iface reads one entry of interfaces.
 func (o *object) iface() *iface {
 	o.need("name")
 	name := o.text("name")
@@ -123,7 +122,6 @@ func (o *object) profileName() string {
 	return w.text
 }
 
-// link reads what an Ethernet interface agrees on with the other end.
 func (o *object) link(list *settings) {
 	negotiate, speed, duplex := o.flag("auto-negotiation"), o.number("speed", 1, largest32), o.oneOf("duplex", "", "full", "half")
 	if (speed == nil) != (duplex == "") {
@@ -215,7 +213,6 @@ func (o *object) bridge(i *iface) {
 	o.end()
 }
 
-// ports are the ports that a list names.
 func (o *object) ports(key string) []port {
 	var list []port
 	for _, w := range o.texts(key) {

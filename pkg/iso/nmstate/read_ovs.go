@@ -1,6 +1,5 @@
 package nmstate
 
-// ovsBridge reads the settings of a switch of Open vSwitch.
 func (o *object) ovsBridge(i *iface) {
 	on := func(key string, value *bool) { // what is off where nothing is said
 		if isTrue(value) {

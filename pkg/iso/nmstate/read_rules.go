@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// rule says which table routes are taken from.
 type rule struct {
 	four     bool
 	priority *int64
@@ -133,7 +132,6 @@ func (o *object) network(key string) netip.Prefix {
 	return prefix.Masked()
 }
 
-// text is a rule as NetworkManager reads it.
 func (rl *rule) text() string {
 	return fmt.Sprintf("priority %d %s", *rl.priority, strings.Join(rl.words, " "))
 }

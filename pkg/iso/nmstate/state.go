@@ -55,7 +55,6 @@ const (
 	ignore = "ignore"
 )
 
-// iface is an interface, or what is to become one.
 type iface struct {
 	name    string // nmstate's name; of a physical interface it is only logical
 	at      yamltree.Place
@@ -86,10 +85,8 @@ type iface struct {
 // gone says whether no profile is made of the interface.
 func (i *iface) gone() bool { return i.state == absent || i.state == ignore }
 
-// baseField is where the interface names its base.
 func (i *iface) baseField() string { return i.field + "." + string(i.kind) + ".base-iface" }
 
-// port is a port by name.
 type port struct {
 	word
 	field    string
@@ -178,7 +175,6 @@ type route struct {
 	field       string
 }
 
-// isDefault says whether the route leads to everywhere.
 func (r *route) isDefault() bool {
 	return r.destination.Bits() == 0
 }
@@ -197,7 +193,6 @@ type server struct {
 	field      string
 }
 
-// of is the family of an address.
 func (i *iface) of(ip netip.Addr) *family {
 	if ip.Is4() {
 		return &i.ip4

@@ -41,7 +41,6 @@ func (t *tally) begin(c content, now time.Time) {
 	t.Size, t.Last = c.image.Size(), now
 }
 
-// sent notes bytes on their way.
 func (t *tally) sent(tag string, off, n int64, now time.Time) {
 	if t.tag != tag { // replaced while it was being sent
 		return
@@ -144,7 +143,6 @@ type coverage struct {
 	bytes int64  // sent, without forgotten gaps
 }
 
-// add notes that n bytes at off were sent.
 func (c *coverage) add(off, n int64) {
 	if n <= 0 {
 		return

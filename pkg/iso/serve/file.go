@@ -26,7 +26,6 @@ const (
 	Prm      Kind = "generic.prm"     // s390x: the kernel arguments, which Ins names
 )
 
-// known says whether a kind is one of the above.
 func (k Kind) known() bool {
 	switch k {
 	case ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins, Prm:
@@ -53,7 +52,6 @@ type File struct {
 	ModTime time.Time
 }
 
-// check says what is wrong with a file.
 func (f File) check() error {
 	contents := 0
 	for _, has := range []bool{f.Image != nil, f.Open != nil, f.Script != nil} {
@@ -131,7 +129,6 @@ func (f *file) open(ctx context.Context) (content, error) {
 	}
 }
 
-// make carries out one opening.
 func (f *file) make(ctx context.Context, run *opening) {
 	image, err := f.Open(ctx)
 	if err == nil && image == nil {
@@ -161,7 +158,6 @@ const (
 	bootClass   class = "boot" // of no entry: the path at which scripts are asked for
 )
 
-// entryKey names an entry.
 type entryKey struct {
 	class class
 	name  string
@@ -181,7 +177,6 @@ type entry struct {
 	active  int       // requests under way
 }
 
-// begin notes a request for a file.
 func (e *entry) begin(kind Kind, c content, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -190,7 +185,6 @@ func (e *entry) begin(kind Kind, c content, now time.Time) {
 	e.tally(kind).begin(c, now)
 }
 
-// sent notes bytes on their way.
 func (e *entry) sent(kind Kind, tag string, off, n int64, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -198,7 +192,6 @@ func (e *entry) sent(kind Kind, tag string, off, n int64, now time.Time) {
 	e.tally(kind).sent(tag, off, n, now)
 }
 
-// end notes that a request is over.
 func (e *entry) end(kind Kind, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -236,7 +229,6 @@ func (e *entry) renew(files map[Kind]*file, now time.Time) {
 	}
 }
 
-// expired says whether nothing has used an entry since a moment.
 func (e *entry) expired(since time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

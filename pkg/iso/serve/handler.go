@@ -60,7 +60,6 @@ func (a *answer) finish() {
 	}
 }
 
-// dispatch finds what is asked for.
 func (a *answer) dispatch() {
 	s, r := a.server, a.r
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -107,7 +106,6 @@ func (a *answer) byMAC() {
 	a.file(what)
 }
 
-// file answers with a file of an entry.
 func (a *answer) file(what found) {
 	s, e := a.server, what.entry
 	meta := extent.Meta{ModTime: what.file.ModTime}
@@ -144,7 +142,6 @@ var errNotReady = errors.New("the content is not ready yet")
 
 const scriptType = "text/plain; charset=utf-8"
 
-// open returns the content of a file, which may have to be made first.
 func (a *answer) open(what found) (content, error) {
 	if what.file.Script != nil {
 		return a.server.script(what.entry, what.file, a.r), nil
@@ -154,7 +151,6 @@ func (a *answer) open(what found) (content, error) {
 	return what.file.open(ctx)
 }
 
-// send answers with content.
 func (a *answer) send(c content, meta extent.Meta) {
 	h := a.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -192,7 +188,6 @@ func (a *answer) refuse(status int) {
 	http.Error(a.w, http.StatusText(status), status)
 }
 
-// recorder notes the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int

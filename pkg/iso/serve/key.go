@@ -116,5 +116,4 @@ func (n namer) sealed(id string) [sha256.Size]byte {
 	return [sha256.Size]byte(mac.Sum(nil))
 }
 
-// sameID compares in constant time.
 func sameID(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

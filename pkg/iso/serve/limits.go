@@ -23,7 +23,6 @@ type connections struct {
 	dropped  int64
 }
 
-// connection is one that is open.
 type connection struct {
 	client netip.Addr
 	idle   uint64 // its turn among the idle ones; 0 while it is busy
@@ -109,7 +108,6 @@ func hangUp(conn net.Conn) {
 	conn.Close()
 }
 
-// connectionCounts is what /metrics shows of connections.
 type connectionCounts struct {
 	open, idle       int
 	refused, dropped int64 // since the beginning
@@ -150,7 +148,6 @@ type miss struct {
 
 func newMisses() *misses { return &misses{byClient: map[netip.Prefix]miss{}} }
 
-// tooMany says whether a client has missed too often of late.
 func (m *misses) tooMany(client netip.Addr, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +155,6 @@ func (m *misses) tooMany(client netip.Addr, now time.Time) bool {
 	return of.count >= missesAllowed && now.Sub(of.since) < missesWithin
 }
 
-// add counts a miss.
 func (m *misses) add(client netip.Addr, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// path is the URL path of a host's file.
 func path(kind Kind, id string) string {
 	if kind == ISO {
 		return "/i/" + id + ".iso"
@@ -18,17 +17,14 @@ func path(kind Kind, id string) string {
 	return "/n/" + id + "/" + string(kind)
 }
 
-// rootfsPath is the URL path of a shared root filesystem.
 func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
 
 // bootPath is the URL path at which machines ask for their scripts by MAC address.
 // Its id is nobody's: MAC addresses are no secret, and a script names the media.
 func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
 
-// asksByMAC says whether a path is the one of bootPath.
 func (s *Server) asksByMAC(p string) bool { return sameID(p, s.bootPath()) }
 
-// route is what a path asks for.
 type route struct {
 	class class
 	id    string
@@ -57,7 +53,6 @@ func parsePath(p string) (route, bool) {
 	return r, false
 }
 
-// found is an entry and the file of it that was asked for.
 type found struct {
 	entry *entry
 	kind  Kind
@@ -96,7 +91,6 @@ func (s *Server) lookupMAC(client netip.Addr, query url.Values) (found, bool) {
 	return found{}, false
 }
 
-// hostOf finds the script of the host with a MAC address.
 func (s *Server) hostOf(mac string) (found, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -133,7 +127,6 @@ func normalMAC(mac string) (string, error) {
 	return net.HardwareAddr(raw).String(), nil
 }
 
-// script makes the script that boots a host.
 func (s *Server) script(e *entry, f *file, r *http.Request) content {
 	at := s.reachedAt(r)
 	return textContent(f.Script(at+path(Kernel, e.id), at+path(Initrd, e.id), at+path(Rootfs, e.id)))

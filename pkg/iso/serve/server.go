@@ -210,7 +210,6 @@ func (s *Server) Prepare(ctx context.Context, host string) error {
 	return nil
 }
 
-// filesOf is what is served to a host.
 func (s *Server) filesOf(host string) map[Kind]*file {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -265,7 +264,6 @@ func (s *Server) withdrawUnused(of class, since time.Time) {
 	}
 }
 
-// expireAll calls expire now and then, until ctx is done.
 func (s *Server) expireAll(ctx context.Context) {
 	for s.config.Expire > 0 && s.clock.Sleep(ctx, s.config.Expire/4) == nil {
 		s.expire()

@@ -148,7 +148,6 @@ func (r *Reader) parseHeader(start int64) (Header, int64, error) {
 	}, int64(fields[11]), nil
 }
 
-// readName reads the name and the padding behind it.
 func (r *Reader) readName(h *Header, start, size int64) error {
 	if size < 1 || size > MostName+1 {
 		return fmt.Errorf("%w: header at byte %d: a name of %d bytes", ErrFormat, start, size)
@@ -169,7 +168,6 @@ func (r *Reader) readName(h *Header, start, size int64) error {
 	return nil
 }
 
-// skipContent goes to the end of the current member, padding included.
 func (r *Reader) skipContent() error {
 	n, err := io.CopyN(io.Discard, r.in, r.left)
 	r.offset += n
@@ -201,7 +199,6 @@ func (r *Reader) atEnd(err error) error {
 	return r.broken(err, "header")
 }
 
-// broken says what could not be read, and where.
 func (r *Reader) broken(err error, what string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.short(what)
@@ -259,5 +256,4 @@ type Header struct {
 // Kind is the bits of the mode that say what the member is: TypeRegular and so on.
 func (h Header) Kind() uint32 { return h.Mode & TypeMask }
 
-// pad is the number of zeros that carry n on to the next multiple of four.
 func pad(n int64) int64 { return (alignment - n%alignment) % alignment }

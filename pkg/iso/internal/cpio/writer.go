@@ -84,7 +84,6 @@ func (w *Writer) add(name string, mode uint32, content []byte) error {
 	return w.record(name, mode, w.inode, content)
 }
 
-// parents writes the directories above name that are not there.
 func (w *Writer) parents(name string) error {
 	for at := strings.IndexByte(name, '/'); at >= 0; {
 		above := name[:at]
@@ -108,7 +107,6 @@ func (w *Writer) parents(name string) error {
 	return nil
 }
 
-// record writes a header, its name and its content, each padded.
 func (w *Writer) record(name string, mode, inode uint32, content []byte) error {
 	links := 1
 	if mode&TypeMask == TypeDirectory {

@@ -130,7 +130,6 @@ type MBRPartition struct {
 	Blocks int64
 }
 
-// readPartitions reads the MBR and the GPT, if the system area has them.
 func (v *Volume) readPartitions() error {
 	m, err := v.read(0, BlockSize, "the first block")
 	if err != nil {

@@ -8,13 +8,11 @@ import (
 // maxDirectory bounds the bytes of one directory: room for more than 30 000 files.
 const maxDirectory = 4 << 20
 
-// tree is one of the hierarchies that describe the files of an image.
 type tree struct {
 	root  record
 	names func(*Volume, record) (string, error)
 }
 
-// entry is a named thing in a directory.
 type entry struct {
 	name    string
 	plain   string // what the record itself calls it, in lower case
@@ -154,7 +152,6 @@ func place(offset, size int64) []byte {
 	return b
 }
 
-// records calls fn for every record of a directory's bytes, which lie at an offset of the image.
 func records(dir []byte, at int64, fn func(record) error) error {
 	for pos := 0; pos < len(dir); {
 		n := int(dir[pos])

@@ -121,7 +121,6 @@ const (
 	maxPathBytes = 16 << 20 // that their paths may take together
 )
 
-// extent is a run of bytes and what it is.
 type extent struct {
 	offset, size int64
 	what         string

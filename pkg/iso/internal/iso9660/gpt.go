@@ -71,7 +71,6 @@ func (v *Volume) readGPT() error {
 	return nil
 }
 
-// readGPTTable checks a header that lies at a block, and returns the entries that belong to it.
 func (v *Volume) readGPTTable(header []byte, at int64) ([]byte, error) {
 	size := binary.LittleEndian.Uint32(header[gptAtSize:])
 	if size < gptHeaderSize || size > BlockSize {

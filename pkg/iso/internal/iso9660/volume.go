@@ -97,7 +97,6 @@ func (v *Volume) read(off, n int64, what string) ([]byte, error) {
 	return b, nil
 }
 
-// holds tells whether a piece lies within the image.
 func (v *Volume) holds(off, n int64, what string) error {
 	if off < 0 || n < 0 || off > v.Size || n > v.Size-off {
 		return fmt.Errorf("%s, %d bytes at %d, lies beyond the end of the image, which has %d", what, n, off, v.Size)

@@ -25,14 +25,12 @@ type file struct {
 	placed bool // its bytes depend on where it lies
 }
 
-// image is a fixture that is written.
 type image struct {
 	*isowriter.Image
 	layout  Layout
 	sectors int64 // the volume space
 }
 
-// build writes an ISO with these files.
 func build(l Layout, files []file) (*image, error) {
 	v := isowriter.Volume{
 		ID: l.VolumeID, Application: "ISOTEST", RockRidge: l.RockRidge, Joliet: l.Joliet,
@@ -101,7 +99,6 @@ func (im *image) fillBootInfo() {
 	im.Put(im.Place(isolinuxPath)+8, table)
 }
 
-// sector is where a file starts.
 func (im *image) sector(path string) uint32 { return uint32(im.Place(path) / sectorSize) }
 
 // content is a file of the layout as the image has it.

@@ -45,7 +45,6 @@ func menuPaths(arch string) []string {
 	return nil
 }
 
-// menuFiles are the boot menus and what describes their areas.
 func menuFiles(l Layout) []file {
 	var files []file
 	info := kargsInfo{Default: l.DefaultKargs()}

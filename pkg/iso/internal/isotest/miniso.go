@@ -20,7 +20,6 @@ type SharedFile struct {
 	Length        int64
 }
 
-// buildMinimal makes the minimal ISO of a layout: no root filesystem, no miniso.dat, no payload.
 func buildMinimal(l Layout) (*image, error) { return build(l, minimalContents(l)) }
 
 func minimalContents(l Layout) []file {
@@ -29,7 +28,6 @@ func minimalContents(l Layout) []file {
 	})
 }
 
-// fillMiniISO writes miniso.dat into the slot that it has.
 func (im *image) fillMiniISO() error {
 	minimal, err := buildMinimal(im.layout)
 	if err != nil {
@@ -90,7 +88,6 @@ func withoutShared(image []byte, shared []SharedFile) []byte {
 	return append(rest, image[at:]...)
 }
 
-// appendVarint appends an integer as bincode's variable encoding has it.
 func appendVarint(b []byte, n int) []byte {
 	switch {
 	case n < 251:
