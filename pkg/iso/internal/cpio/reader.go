@@ -143,7 +143,7 @@ func (r *Reader) parseHeader(start int64) (Header, int64, error) {
 	}
 	r.inside = true
 	return Header{
-		Inode: fields[0], Mode: fields[1], UID: fields[2], GID: fields[3], Links: fields[4],
+		Inode: fields[0], Mode: fields[1], Links: fields[4],
 		Size: int64(fields[6]), Device: [2]uint32{fields[7], fields[8]}, Archive: r.archive,
 	}, int64(fields[11]), nil
 }
@@ -239,8 +239,6 @@ type Header struct {
 	Name string
 	// Mode holds kind and permissions, as stat(2) has them.
 	Mode uint32
-	UID  uint32
-	GID  uint32
 	// Size is the length of the content in bytes; of a symbolic link, that of its
 	// target.
 	Size int64

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Boot says by which ways firmware starts the image, as far as its tables tell.
@@ -19,30 +20,26 @@ const mbrEFISystem = 0xEF
 // efiSystem is the GPT type C12A7328-F81F-11D2-BA4B-00A0C93EC93B as it is stored.
 var efiSystem = [16]byte{0x28, 0x73, 0x2A, 0xC1, 0x1F, 0xF8, 0xD2, 0x11, 0xBA, 0x4B, 0x00, 0xA0, 0xC9, 0x3E, 0xC9, 0x3B}
 
-func (v *Volume) bootWays() Boot {
-	var b Boot
+// bootWays adds the ways that the boot catalog and the GPT tell of.
+func (v *Volume) bootWays() {
 	efiImage := int64(-1)
 	for _, i := range v.BootImages {
 		switch {
 		case i.Bootable && i.Platform == platformBIOS:
-			b.BIOSCD = true
+			v.Boot.BIOSCD = true
 		case i.Bootable && i.Platform == platformUEFI:
-			b.UEFICD = true
+			v.Boot.UEFICD = true
 			efiImage = i.Offset
 		}
 	}
-	for _, p := range v.MBR {
-		b.BIOSDisk = b.BIOSDisk || p.Active && v.mbrHasCode
-		b.UEFIDisk = b.UEFIDisk || p.Type == mbrEFISystem
+	if v.GPT == nil || v.GPT.array == nil {
+		return
 	}
-	if v.GPT == nil {
-		return b
-	}
-	for _, p := range v.GPT.Partitions {
+	for e := range slices.Chunk(v.GPT.array, int(little32(v.GPT.header[gptAtEntrySize:]))) {
 		// isohybrid gives the type of basic data to the partition of the UEFI boot image; firmware looks inside.
-		b.UEFIDisk = b.UEFIDisk || p.Type == efiSystem || p.First*BlockSize == efiImage
+		kind, inUse := [16]byte(e), [16]byte(e) != [16]byte{}
+		v.Boot.UEFIDisk = v.Boot.UEFIDisk || kind == efiSystem || inUse && block(e[32:])*BlockSize == efiImage
 	}
-	return b
 }
 
 const (
@@ -59,7 +56,6 @@ type BootImage struct {
 	Platform byte
 	Bootable bool
 	Offset   int64 // in the image
-	Blocks   int   // of 512 bytes, that firmware loads
 }
 
 // readCatalog reads the boot catalog: a validation entry, the default entry, then sections of further ones. Of a
@@ -104,7 +100,6 @@ func (v *Volume) addBootImage(e []byte, platform byte) error {
 		Platform: platform,
 		Bootable: e[0] == bootable,
 		Offset:   little32(e[8:]) * SectorSize,
-		Blocks:   int(binary.LittleEndian.Uint16(e[6:])),
 	}
 	if b.Bootable {
 		// Only the start is held against the image: the number of blocks may stand for "all of it".
@@ -121,15 +116,7 @@ const BlockSize = 512
 
 const mbrCodeSize = 440
 
-// MBRPartition is an entry of the MBR that is in use.
-type MBRPartition struct {
-	Number int // 1 to 4
-	Active bool
-	Type   byte
-	First  int64 // block
-	Blocks int64
-}
-
+// readPartitions reads the MBR, as far as it tells of ways to boot, and the GPT.
 func (v *Volume) readPartitions() error {
 	m, err := v.read(0, BlockSize, "the first block")
 	if err != nil {
@@ -138,18 +125,11 @@ func (v *Volume) readPartitions() error {
 	if m[510] != 0x55 || m[511] != 0xAA {
 		return nil
 	}
-	v.mbrHasCode = len(bytes.Trim(m[:mbrCodeSize], "\x00")) > 0
+	hasCode := len(bytes.Trim(m[:mbrCodeSize], "\x00")) > 0
 	for i := range 4 {
-		e := m[446+16*i:]
-		p := MBRPartition{
-			Number: i + 1,
-			Active: e[0] == 0x80,
-			Type:   e[4],
-			First:  int64(binary.LittleEndian.Uint32(e[8:])),
-			Blocks: int64(binary.LittleEndian.Uint32(e[12:])),
-		}
-		if p.Blocks > 0 {
-			v.MBR = append(v.MBR, p)
+		if e := m[446+16*i:]; little32(e[12:]) > 0 {
+			v.Boot.BIOSDisk = v.Boot.BIOSDisk || e[0] == 0x80 && hasCode
+			v.Boot.UEFIDisk = v.Boot.UEFIDisk || e[4] == mbrEFISystem
 		}
 	}
 	return v.readGPT()

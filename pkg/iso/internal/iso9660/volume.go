@@ -34,24 +34,17 @@ var ErrTruncated = errors.New("the image is truncated")
 // Volume is an ISO image whose descriptors, boot catalog and partition tables have been read. Directories are read
 // when they are asked for. It is safe for concurrent use if its reader is.
 type Volume struct {
-	ID          string // the label, which coreos.liveiso= names
-	System      string
-	Publisher   string
-	Preparer    string
-	Application string
-
-	Size    int64 // of the image in bytes
-	Sectors int64 // of the volume; isohybrid pads the image beyond it
+	ID      string // the label, which coreos.liveiso= names
+	Size    int64  // of the image in bytes
+	Sectors int64  // of the volume; isohybrid pads the image beyond it
 
 	Joliet    bool // there is a tree of UCS-2 names
 	RockRidge bool // the primary tree has real names
 
 	Boot       Boot
-	BootImages []BootImage    // in the order of the El Torito catalog
-	MBR        []MBRPartition // nil without an MBR
-	GPT        *GPT           // nil without a GPT
+	BootImages []BootImage // in the order of the El Torito catalog
+	GPT        *GPT        // nil without a GPT
 
-	mbrHasCode  bool
 	r           io.ReaderAt
 	primary     tree
 	joliet      tree
@@ -81,7 +74,7 @@ func Read(r io.ReaderAt, size int64) (*Volume, error) {
 		return nil, err
 	}
 	v.primary.root, v.joliet.root = v.primary.root.bare(), v.joliet.root.bare()
-	v.Boot = v.bootWays()
+	v.bootWays()
 	return v, nil
 }
 
