@@ -172,8 +172,8 @@ func (d *download) repeat(ctx context.Context) error {
 		if failed++; failed >= attempts || d.done == 0 && d.stale != nil {
 			return err
 		}
-		d.cache.again(err, wait)
-		if err := d.cache.clock.Sleep(ctx, wait); err != nil {
+		d.cache.config.Again(err, wait)
+		if err := d.cache.config.Clock.Sleep(ctx, wait); err != nil {
 			return err
 		}
 		wait *= 2
@@ -187,7 +187,7 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 		return nil, &ChecksumError{Want: d.from.digest, Got: got}
 	}
 	// Nobody may drop it between its naming and its use.
-	use, err := waitLock(ctx, c.clock, c.path(got, ".use"), false, func() {})
+	use, err := waitLock(ctx, c.config.Clock, c.path(got, ".use"), false, func() {})
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 	d.done = 0 // nothing is left to be resumed
 	file, err := c.hold(got)
 	if err == nil && file == nil {
-		err = fmt.Errorf("it is not in the cache %s after all", c.dir)
+		err = fmt.Errorf("it is not in the cache %s after all", c.config.Dir)
 	}
 	return file, err
 }

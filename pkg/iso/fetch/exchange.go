@@ -83,7 +83,7 @@ func (d *download) ask(ctx context.Context) (*http.Response, error) {
 	case d.stale != nil && d.old.URL == Redact(d.from.url.String()): // another server's word says nothing of this one's
 		d.old.condition(req.Header)
 	}
-	return d.cache.client.Do(req)
+	return d.cache.config.Client.Do(req)
 }
 
 // continues checks that an answer goes on where the part ends.
@@ -148,7 +148,7 @@ func (d *download) starts(ctx context.Context, resp *http.Response) error {
 // store appends what a server sends to the part. It gives up a connection that
 // brings nothing for too long.
 func (d *download) store(ctx context.Context, cancel context.CancelCauseFunc, body io.Reader) error {
-	stall := d.cache.stall
+	stall := d.cache.config.Stall
 	stalled := fmt.Errorf("the server sent nothing for %s", stall)
 	watchdog := time.AfterFunc(stall, func() { cancel(stalled) })
 	defer watchdog.Stop()
@@ -181,10 +181,10 @@ func (d *download) append(ctx context.Context, p []byte) error {
 	if d.said.Total >= 0 && d.done+int64(len(p)) > d.said.Total {
 		return fmt.Errorf("the server sends more than the %d bytes that it announced", d.said.Total)
 	}
-	if end := d.done + int64(len(p)); end > d.room && d.cache.cap > 0 {
+	if end := d.done + int64(len(p)); end > d.room && d.cache.config.Cap > 0 {
 		want := max(end, d.said.Total)
 		if d.said.Total < 0 {
-			want = max(end, min(end+unknownStep, d.cache.cap))
+			want = max(end, min(end+unknownStep, d.cache.config.Cap))
 		}
 		if err := d.cache.makeRoom(ctx, d.from.key, want); err != nil {
 			return err

@@ -127,7 +127,7 @@ func (c *Cache) hold(digest string) (*File, error) {
 		use.Close()
 		return nil, err
 	}
-	now := c.clock.Now()
+	now := c.config.Clock.Now()
 	if err := os.Chtimes(use.Name(), now, now); err != nil {
 		use.Close()
 		return nil, err

@@ -149,18 +149,16 @@ func (o *object) resolver() resolver {
 			d.servers = append(d.servers, server{ip.Unmap(), zone, w.at, config.field("server")})
 		}
 	}
-	for _, w := range config.texts("search") {
-		if strings.ContainsAny(w.text, " ;,\\") {
-			o.r.report(w.at, config.field("search"), "%q is not a domain", w.text)
+	words := func(key, what string) (list []string) {
+		for _, w := range config.texts(key) {
+			if strings.ContainsAny(w.text, " ;,\\") {
+				o.r.report(w.at, config.field(key), "%q is not %s", w.text, what)
+			}
+			list = append(list, w.text)
 		}
-		d.search = append(d.search, w.text)
+		return list
 	}
-	for _, w := range config.texts("options") {
-		if strings.ContainsAny(w.text, " ;,\\") {
-			o.r.report(w.at, config.field("options"), "%q is not an option of resolv.conf", w.text)
-		}
-		d.options = append(d.options, w.text)
-	}
+	d.search, d.options = words("search", "a domain"), words("options", "an option of resolv.conf")
 	config.end()
 	o.shown("running")
 	o.end()

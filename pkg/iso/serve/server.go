@@ -18,6 +18,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -103,12 +104,12 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("start the media server: %q is not an http or https URL", c.URL)
 	}
 	c.URL = strings.TrimRight(c.URL, "/")
-	c.MaxConns = orDefault(c.MaxConns, 4096)
-	c.MaxConnsPerClient = orDefault(c.MaxConnsPerClient, 512)
-	c.ChunkTimeout = orDefault(c.ChunkTimeout, 10*time.Minute)
-	c.HeaderTimeout = orDefault(c.HeaderTimeout, 15*time.Second)
-	c.IdleTimeout = orDefault(c.IdleTimeout, 5*time.Minute)
-	c.OpenTimeout = orDefault(c.OpenTimeout, 20*time.Second)
+	c.MaxConns = cmp.Or(max(c.MaxConns, 0), 4096)
+	c.MaxConnsPerClient = cmp.Or(max(c.MaxConnsPerClient, 0), 512)
+	c.ChunkTimeout = cmp.Or(max(c.ChunkTimeout, 0), 10*time.Minute)
+	c.HeaderTimeout = cmp.Or(max(c.HeaderTimeout, 0), 15*time.Second)
+	c.IdleTimeout = cmp.Or(max(c.IdleTimeout, 0), 5*time.Minute)
+	c.OpenTimeout = cmp.Or(max(c.OpenTimeout, 0), 20*time.Second)
 	if c.Clock == nil {
 		c.Clock = clock.Real()
 	}
@@ -117,13 +118,6 @@ func New(c Config) (*Server, error) {
 		conns: newConnections(c.MaxConns, c.MaxConnsPerClient), misses: newMisses(),
 		entries: map[entryKey]*entry{}, byID: map[[32]byte]*entry{}, byMAC: map[string]*entry{},
 	}, nil
-}
-
-func orDefault[T int | time.Duration](given, otherwise T) T {
-	if given > 0 {
-		return given
-	}
-	return otherwise
 }
 
 // Set replaces what is served to a host. What was fetched of content that stays

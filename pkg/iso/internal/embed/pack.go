@@ -52,7 +52,10 @@ func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression s
 		limit = math.MaxInt64
 	}
 	sorted := slices.SortedFunc(slices.Values(members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
-	size := contentSize(sorted)
+	var size int64
+	for _, m := range sorted {
+		size += int64(len(m.Data))
+	}
 
 	zipped, err := p.gzip(sorted, min(limit, size/2+4096))
 	if err != nil {
@@ -71,14 +74,6 @@ func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression s
 		return nil, "", &TooLarge{int64(min(len(tight), len(zipped))), limit}
 	}
 	return tight, XZ, nil
-}
-
-func contentSize(members []Member) int64 {
-	var n int64
-	for _, m := range members {
-		n += int64(len(m.Data))
-	}
-	return n
 }
 
 func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
