@@ -113,7 +113,9 @@ func (p *Plane) keptNoMore(desired *install.Desired, hostID string, keep []strin
 
 // fencing are the credentials by which a machine is powered off by its peer.
 func fencing(host *spec.Host, address string) (body, error) {
-	f := cmp.Or(host.FencedBy(), &spec.Fencing{})
+	asked := *host
+	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})
+	f := asked.FencedBy()
 	user, password, ok := f.Credentials.Login()
 	if !ok {
 		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
