@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -67,7 +68,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, missing := range result.Plan.Missing {
 			o.say("%s has not come; it was not required.", missing)
 		}
-		if next := o.placed(result.Plan.Next, cluster); next != "" {
+		if next := o.placed(result.Plan.Next); next != "" {
 			o.say("Next: %s", o.hint(next))
 		}
 	case o.Detach:
@@ -141,7 +142,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 			doc.Password = filepath.Join(auth, "kubeadmin-password")
 		}
 	}
-	doc.Next = o.hint(o.placed(doc.Next, cluster))
+	doc.Next = o.hint(o.placed(doc.Next))
 	return doc
 }
 
@@ -175,7 +176,7 @@ func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
 		return &again
 	}
 	placed := *fault
-	if placed.Next = o.placed(fault.Next, cluster); placed.Next == fault.Next {
+	if placed.Next = o.placed(fault.Next); placed.Next == fault.Next {
 		return failed
 	}
 	return &placed
@@ -196,13 +197,7 @@ func (a *app) commandLineWithout(flag string) string {
 
 // quoted is a word as a POSIX shell reads it back.
 func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return names.Quoted(word)
 }
 
 // newRunID marks the clusters that this run registers.

@@ -26,23 +26,16 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// codeOf is the exit code of an error: the only place where one is chosen.
+// codeOf is the exit code of an error.
 func codeOf(err error) install.Code {
 	var usage *usageError
-	var problems *spec.Problems
-	var fault *install.Fault
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
 		return install.CodeUsage
-	case errors.As(err, &fault):
-		return install.CodeOf(err)
-	case errors.As(err, &problems):
-		return install.CodeInput
-	default:
-		return install.CodeFailure
 	}
+	return install.CodeOf(err)
 }
 
 // exit tells a person what went wrong, once, and returns the exit code. An

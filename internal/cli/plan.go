@@ -110,7 +110,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
-	plan = o.hinted(place{o.File, o.Dir}.placed(plan, desired.Spec))
+	plan = o.hinted(place{o.File, o.Dir}.placed(plan))
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)
