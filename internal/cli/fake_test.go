@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -113,7 +114,7 @@ func (f *fake) ClusterByNameOrID(_ context.Context, text string) (install.Cluste
 			return c.ClusterRef, nil
 		}
 	}
-	return install.ClusterRef{}, notFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
+	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
 }
 
 func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
@@ -122,7 +123,7 @@ func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.Infra
 			return env, nil
 		}
 	}
-	return install.InfraEnv{}, notFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
+	return install.InfraEnv{}, base.NotFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
 }
 
 // Events gives two a page, so that paging is needed.
@@ -168,7 +169,7 @@ func (f *fake) DeleteCluster(_ context.Context, id string, options install.Delet
 func (f *fake) MayDelete(install.ClusterRef) error { return nil }
 
 func (f *fake) ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error) {
-	return install.ClusterRef{}, notFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
+	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
 }
 
 func (f *fake) CheckRelease(context.Context, *spec.Cluster) error { return nil }
@@ -321,9 +322,9 @@ func runIn(ctx context.Context, t *testing.T, service install.Backend, input str
 	t.Helper()
 	var out, problems strings.Builder
 	io := streams.Streams{In: strings.NewReader(input), Out: &out, Err: &problems, InTTY: terminal, ErrTTY: terminal}
-	a := newApp(identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
-	a.clock = &frozen{now: noon()}
-	a.connect = func(context.Context, line) (install.Backend, error) { return service, nil }
-	code := a.main(ctx)
+	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a.Clock = &frozen{now: noon()}
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	code := execute(ctx, a)
 	return outcome{code, out.String(), problems.String()}
 }
