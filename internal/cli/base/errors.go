@@ -42,13 +42,8 @@ func CodeOf(err error) install.Code {
 		return 0
 	case Is[*UsageError](err):
 		return install.CodeUsage
-	case Is[*install.Fault](err):
-		return install.CodeOf(err)
-	case Is[*spec.Problems](err):
-		return install.CodeInput
-	default:
-		return install.CodeFailure
 	}
+	return install.CodeOf(err)
 }
 
 // PlainError is the text of an error without the last full stop and the empty
