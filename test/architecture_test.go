@@ -56,6 +56,14 @@ func walls() []wall {
 			breach: [2]string{"pkg/install", "internal/cli"},
 		},
 		{
+			name: "a group of commands knows no other group", tests: true,
+			imports: []string{"internal/cli/..."}, onlyIn: []string{"cmd/...", "internal/cli", "internal/cli/manual/...", "test/..."},
+			except: []string{
+				"internal/cli/base", "internal/cli/document", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
+			},
+			breach: [2]string{"internal/cli/iso", "internal/cli/simulator"},
+		},
+		{
 			name: "only the command line knows a terminal",
 			imports: []string{
 				"github.com/spf13/cobra/...", "github.com/spf13/pflag/...", "github.com/spf13/viper/...", "github.com/muesli/...",

@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 }
 
 // printPlan decides once and writes nothing.
-func printPlan(ctx context.Context, installer *install.Installer, desired *install.Desired) error {
+func printPlan(ctx context.Context, installer *install.Client, desired *install.Desired) error {
 	plan, _, err := installer.Plan(ctx, desired)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -51,23 +52,23 @@ func resultsOf(desired *Desired, id string) ClusterRef {
 }
 
 // observeFiles reads which results are on disk, and are the service's.
-func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed *Observed) error {
+func (client *Client) observeFiles(ctx context.Context, desired *Desired, observed *Observed) error {
 	cluster := observed.Cluster
 	switch {
 	case cluster == nil:
 		return nil
-	case i.files == nil:
+	case client.files == nil:
 		observed.Results = Results{NoIngress: true, Kubeconfig: true, Password: true}
 		return nil
 	}
-	kept, err := i.files.Observe(ctx, resultsOf(desired, cluster.ID))
-	if err != nil || cluster.State.beforeInstall() { // what is there then is of an install before
+	kept, err := client.files.Observe(ctx, resultsOf(desired, cluster.ID))
+	if err != nil || cluster.State.BeforeInstall() { // what is there then is of an install before
 		return err
 	}
 	there := func(name string, offered bool) bool {
 		file, is := kept[name]
 		return is && observed.known.agrees(name, file, offered, func(name string) ([]byte, error) {
-			return i.service.Credential(ctx, cluster.ID, name)
+			return client.Credential(ctx, cluster.ID, name)
 		})
 	}
 	observed.Results = Results{
@@ -79,15 +80,15 @@ func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed
 
 // saveResult fetches a result and writes it. What lies in its place and is
 // another's is kept, and named.
-func (i *Installer) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
-	data, err := i.service.Credential(ctx, a.Target, a.Name)
+func (client *Client) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+	data, err := client.Credential(ctx, a.Target, a.Name)
 	if err != nil {
 		return err
 	}
-	if err := i.claim(ctx, desired, a.Target, tell); err != nil {
+	if err := client.claim(ctx, desired, a.Target, tell); err != nil {
 		return err
 	}
-	aside, err := i.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
+	aside, err := client.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
 		tell(Event{Type: EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
@@ -101,19 +102,15 @@ func (i *Installer) saveResult(ctx context.Context, desired *Desired, observed *
 // is about to be registered: a run that is killed in between finds nothing there
 // that it would take for the new cluster's. The results of another cluster are
 // kept: the service may have forgotten a cluster that still runs.
-func (i *Installer) claim(ctx context.Context, desired *Desired, id string, tell func(Event)) error {
-	if i.files == nil {
+func (client *Client) claim(ctx context.Context, desired *Desired, id string, tell func(Event)) error {
+	if client.files == nil {
 		return nil
 	}
-	aside, err := i.files.Claim(ctx, resultsOf(desired, id), func(name string) ([]byte, error) {
+	aside, err := client.files.Claim(ctx, resultsOf(desired, id), func(name string) ([]byte, error) {
 		if id == "" {
 			return nil, nil
 		}
-		data, err := i.service.Credential(ctx, id, name)
-		if notThere(err) {
-			return nil, nil
-		}
-		return data, err
+		return client.offered(ctx, id, name)
 	})
 	if aside != "" {
 		tell(Event{Type: EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
@@ -121,9 +118,9 @@ func (i *Installer) claim(ctx context.Context, desired *Desired, id string, tell
 	return err
 }
 
-// notThere says whether the service has no such result, or has none yet.
+// notThere says whether the service has no such result, has none yet, or is older than its
+// name.
 func notThere(err error) bool {
-	const notFound, conflict = 404, 409
-	var fault *Fault
-	return errors.As(err, &fault) && (fault.Status == notFound || fault.Status == conflict)
+	fault, is := errors.AsType[*Fault](err)
+	return is && slices.Contains([]int{statusBadRequest, statusNotFound, statusConflict, statusUnprocessable}, fault.Status)
 }

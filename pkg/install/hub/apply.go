@@ -32,6 +32,15 @@ type writer struct {
 	// asked are objects that are not watched, as the hub had them before the first
 	// write, nil where it had none; each is taken for that once.
 	asked map[string]*unstructured.Unstructured
+	// tell is told what a deletion waits for and what it leaves; nil for nobody.
+	tell func(text string)
+}
+
+// note tells who wants to be told.
+func (w *writer) note(text string) {
+	if w.tell != nil {
+		w.tell(text)
+	}
 }
 
 // all brings objects to what they shall be, in their order.

@@ -98,7 +98,7 @@ func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
 		}
 	}
 	if u.GetDeletionTimestamp() != nil {
-		ref.Status = string(ClusterDeleting)
+		ref.Status = string(install.ClusterDeleting)
 	}
 	return ref
 }

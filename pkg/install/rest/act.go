@@ -167,7 +167,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 	if !ref.Owned || ref.Run != desired.Options.Run || !empty {
 		return plane.Refusal(action, errors.New("it is not this run's, or not empty any more"))
 	}
-	return p.DeleteCluster(ctx, action.Target)
+	return p.DeleteCluster(ctx, action.Target, install.DeleteOptions{})
 }
 
 func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
@@ -260,7 +260,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 // withdrawInfraEnv deletes an InfraEnv of ours. The service refuses where hosts
 // belong to it by now.
 func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action install.Action) error {
-	err := p.DeleteInfraEnv(ctx, action.Target)
+	err := p.DeleteInfraEnv(ctx, action.Target, install.DeleteOptions{})
 	if gone(err) {
 		return nil
 	}

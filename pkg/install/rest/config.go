@@ -83,10 +83,7 @@ type Plane struct {
 	made    map[string]bool // ids of the InfraEnvs that this run registered
 }
 
-var (
-	_ install.Service   = (*Plane)(nil)
-	_ install.LogSource = (*Plane)(nil)
-)
+var _ install.Backend = (*Plane)(nil)
 
 // New makes the plane; it does not talk to the service yet. An unusable URL or
 // CA file is an error with CodeUsage.

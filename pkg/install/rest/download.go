@@ -93,23 +93,6 @@ func (l *limitedWriter) Write(data []byte) (int, error) {
 	return l.to.Write(data)
 }
 
-// Login is how to get into an installed cluster's console.
-type Login struct{ User, Password, Console string }
-
-// Login reads user, password and console address; they exist once the console
-// is there.
-func (p *Plane) Login(ctx context.Context, clusterID string) (Login, error) {
-	answer, err := p.installer.V2GetCredentials(labelled(ctx, "read login of cluster", clusterID),
-		installer.NewV2GetCredentialsParams().WithClusterID(uuid(clusterID)))
-	if err != nil {
-		return Login{}, err
-	}
-	if answer.Payload == nil {
-		return Login{}, p.incomplete("read login of cluster", clusterID)
-	}
-	return Login{User: answer.Payload.Username, Password: answer.Payload.Password, Console: answer.Payload.ConsoleURL}, nil
-}
-
 // Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of
 // compressed archives.
 func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error {

@@ -17,16 +17,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Manifest names a manifest of a cluster.
-type Manifest struct {
-	Folder string
-	Name   string
-	Source string // user or system
-}
-
 // Manifests lists a cluster's manifests; system adds those that the service
 // makes itself.
-func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]Manifest, error) {
+func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
 	params := manifests.NewV2ListClusterManifestsParams().WithClusterID(uuid(clusterID))
 	if system {
 		params = params.WithIncludeSystemGenerated(&system)
@@ -35,10 +28,10 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 	if err != nil {
 		return nil, err
 	}
-	var out []Manifest
+	var out []install.Manifest
 	for _, m := range answer.Payload {
 		if m != nil {
-			out = append(out, Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
+			out = append(out, install.Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
 		}
 	}
 	return out, nil

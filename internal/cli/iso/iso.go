@@ -1,0 +1,224 @@
+// Package iso has the commands on live images, and those that make and serve the images
+// of the hosts of a file.
+package iso
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+)
+
+func NewCommand(a *base.App) *cobra.Command {
+	command := base.Group("iso", "Customise, read, check and serve live images",
+		newCustomize(a), newShow(a), newVerify(a),
+		base.Group("extract", "Take something out of an image",
+			newExtractIgnition(a), newExtractKargs(a), newExtractNetwork(a),
+			newExtractPXE(a), newExtractMinimal(a)),
+		newServe(a))
+	return command
+}
+
+// imageOptions are what it takes to read a live image.
+type imageOptions struct {
+	*base.App
+	SHA256 string
+}
+
+func (o *imageOptions) declare(flags *pflag.FlagSet) {
+	flags.StringVar(&o.SHA256, "sha256", "", "`DIGEST` that the image must have, in hexadecimal")
+}
+
+// liveImage is a live image that was read, where the user has it from, and the file that
+// it lies in.
+type liveImage struct {
+	*iso.Base
+	location string
+	file     *fetch.File
+}
+
+func (i *liveImage) close() error { return errors.Join(i.Base.Close(), i.file.Close()) }
+
+// fault gives an error about the image its exit code.
+func (i *liveImage) fault(err error) error { return imageFault(named(i.location, i.file.Path, err)) }
+
+// lacks is the fault that the image does not have what is asked of it.
+func (i *liveImage) lacks(what string) error {
+	name := fetch.Redact(i.location)
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
+		Next: "oaictl iso show " + base.Quoted(name),
+	}
+}
+
+// fetch brings the image at a path or URL to this machine.
+func (o *imageOptions) fetch(ctx context.Context, location string) (*fetch.File, error) {
+	if err := base.CheckSource(location, o.SHA256); err != nil {
+		return nil, err
+	}
+	return o.bring(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+}
+
+// bring brings an image to this machine: a path is used where it lies, a URL goes
+// through the cache.
+func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.File, error) {
+	dir, location := "", source.Location
+	if base.IsURL(location) { // a path needs no cache, and may be all that there is
+		var err error
+		if dir, err = o.ImageCacheDir(); err != nil {
+			return nil, err
+		}
+	}
+	client, err := rest.HTTPClient(o.Globals.CAFile, o.Globals.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	if o.Globals.Insecure && strings.HasPrefix(location, "https:") {
+		o.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can change the image", base.HostOf(location))
+	}
+	shown := o.Meter("reading " + fetch.Redact(location))
+	defer shown.End()
+	defer shown.Wait(ctx)()
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.Again}).
+		Get(ctx, source, shown.Show)
+	if err != nil {
+		return nil, notBrought(location, err)
+	}
+	if file.Warning != "" {
+		o.Warn("%s", file.Warning)
+	}
+	return file, nil
+}
+
+// notBrought says what to do about an image that did not come.
+func notBrought(location string, err error) error {
+	var next string
+	switch {
+	case base.Is[*net.OpError](err):
+		next = "see that the server answers and run the same command again, or give the path of an image"
+	case base.Is[*fetch.StatusError](err):
+		next = "see that the URL is right and that this machine may fetch it, or give the path of an image"
+	case base.Is[*fetch.ChecksumError](err):
+		next = "see that the digest is that of this image, or get the image anew"
+	default:
+		return notHere(location, err)
+	}
+	return &install.Fault{Code: install.CodeFailure, Err: err, Next: next}
+}
+
+// sourceFault is about an image that was read and is of no use.
+func sourceFault(location string, err error) error {
+	told := imageFault(err)
+	fault, is := errors.AsType[*install.Fault](told)
+	switch {
+	case !is || fault.Next != "":
+	case iso.IsNotLive(err):
+		fault.Next = "name a live image of CoreOS, by its path or URL"
+	case base.IsURL(location):
+		fault.Next = "name another image, or see that the server has a sound one"
+	default:
+		fault.Next = "oaictl iso verify " + base.Quoted(location) + " lists what is damaged; get or make the image anew"
+	}
+	return told
+}
+
+// notHere gives an error about an image of this machine its exit code: a file that is not
+// there, or that nobody may read, is bad input as one with wrong content is.
+func notHere(location string, err error) error {
+	wrong := func(cause error) bool { return errors.Is(err, cause) }
+	if base.IsURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
+		return err
+	}
+	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: "name a live image that can be read, by its path or URL"}
+}
+
+// open reads a live image.
+func (o *imageOptions) open(ctx context.Context, location string) (*liveImage, error) {
+	if err := base.CheckSource(location, o.SHA256); err != nil {
+		return nil, err
+	}
+	return o.openSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+}
+
+func (o *imageOptions) openSource(ctx context.Context, source fetch.Source) (*liveImage, error) {
+	file, err := o.bring(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	live, err := iso.Open(file.Path)
+	if err != nil {
+		return nil, errors.Join(sourceFault(source.Location, notHere(source.Location, named(source.Location, file.Path, err))), file.Close())
+	}
+	return &liveImage{live, source.Location, file}, nil
+}
+
+// named calls what came from a URL by it, and not by its place in the cache, in what is
+// wrong with it.
+func named(location, path string, err error) error {
+	if !base.IsURL(location) {
+		return err
+	}
+	return &cachedError{url: fetch.Redact(location), path: path, err: err}
+}
+
+// cachedError is an error about a file of the cache at path.
+type cachedError struct {
+	url, path string
+	err       error
+}
+
+func (e *cachedError) Error() string {
+	text := strings.TrimPrefix(e.err.Error(), e.path+": ")
+	return e.url + ": " + strings.ReplaceAll(text, e.path, e.url)
+}
+
+func (e *cachedError) Unwrap() error { return e.err }
+
+// imageFault gives an error about an image its exit code: a wrong file is not a
+// machine that fails.
+func imageFault(err error) error {
+	told := contentFault(err)
+	if err == nil || base.Is[*install.Fault](told) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return told
+	}
+	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+}
+
+// contentFault gives an error about what is to go into an image its exit code. Of
+// others it knows nothing.
+func contentFault(err error) error {
+	switch {
+	case err == nil, base.Is[*install.Fault](err):
+		return err
+	case errors.Is(err, iso.ErrCustomized):
+		return &install.Fault{Code: install.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
+	case base.Is[*ignition.Invalid](err), base.Is[nmstate.Problems](err), base.Is[*iso.TooLargeError](err):
+		return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+	}
+	return err
+}
+
+// oneImage takes the single argument of a verb on an image.
+func oneImage(name string) cobra.PositionalArgs {
+	return func(command *cobra.Command, given []string) error {
+		if len(given) != 1 {
+			return base.Usagef("%s needs one %s, a path or a URL, and has %d", base.VerbOf(command), name, len(given))
+		}
+		return nil
+	}
+}
