@@ -358,7 +358,8 @@ func asJSON[T any]() form[T] {
 		},
 		read: func(content any) (T, error) {
 			var value T
-			return value, setting.ValueOf(content).Decode(&value)
+			err := setting.ValueOf(content).Decode(&value)
+			return value, err
 		},
 	}
 }
