@@ -106,7 +106,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
-	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan, desired.Spec))
+	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
 	names := make([]string, 0, len(plan.Actions))
 	for _, action := range plan.Actions {
 		names = append(names, action.Key)

@@ -68,7 +68,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, missing := range result.Plan.Missing {
 			o.Say("%s has not come; it was not required.", missing)
 		}
-		if next := o.completeAdvice(result.Plan.Next, cluster); next != "" {
+		if next := o.completeAdvice(result.Plan.Next); next != "" {
 			o.Say("Next: %s", o.Hint(next))
 		}
 	case o.Detach:
@@ -142,7 +142,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 			doc.Password = filepath.Join(auth, "kubeadmin-password")
 		}
 	}
-	doc.Next = o.Hint(o.completeAdvice(doc.Next, cluster))
+	doc.Next = o.Hint(o.completeAdvice(doc.Next))
 	return doc
 }
 
@@ -176,7 +176,7 @@ func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
 		return &again
 	}
 	placed := *fault
-	if placed.Next = o.completeAdvice(fault.Next, cluster); placed.Next == fault.Next {
+	if placed.Next = o.completeAdvice(fault.Next); placed.Next == fault.Next {
 		return failed
 	}
 	return &placed

@@ -100,7 +100,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 
 // explain decides on what was seen, as a single look does, about one host or all.
 func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
-	var options []install.Option
+	options := []install.Option{install.WithFiles(install.NewFiles("."))}
 	if seen.Spec != nil && len(install.BootedByBMC(seen.Spec)) > 0 {
 		machines, err := o.WatchMachines(seen.Spec.Metadata.Name, o.BMCProxy)
 		if err != nil {
@@ -114,7 +114,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	}
 	seen.Observed = observed
 	if seen.Spec != nil {
-		plan = location{o.File, "."}.completePlan(plan, seen.Spec)
+		plan = location{o.File, "."}.completePlan(plan)
 	}
 	return o.Hinted(plan), nil
 }
