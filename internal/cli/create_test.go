@@ -311,13 +311,3 @@ func TestInsecureIsLoud(t *testing.T) {
 		t.Errorf("stderr %q", got.errors)
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{
-		"": "''", "plain-1.yaml": "plain-1.yaml", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "jsonpath={.a}": "'jsonpath={.a}'",
-	} {
-		if got := base.Quoted(word); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
-		}
-	}
-}

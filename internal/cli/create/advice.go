@@ -3,7 +3,7 @@ package create
 import (
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -16,11 +16,11 @@ func (p location) complete(next string) string {
 	if p.file == "" {
 		return next
 	}
-	addNode := "oaictl add-node -f " + base.Quoted(p.file)
+	addNode := "oaictl add-node -f " + names.Quoted(p.file)
 	if p.dir != "." {
-		addNode += " --dir " + base.Quoted(p.dir)
+		addNode += " --dir " + names.Quoted(p.dir)
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+base.Quoted(p.file))
+	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+names.Quoted(p.file))
 }
 
 // completeAdvice completes what a run advises.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -62,7 +63,7 @@ func (i *liveImage) lacks(what string) error {
 	name := fetch.Redact(i.location)
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
-		Next: "oaictl iso show " + base.Quoted(name),
+		Next: "oaictl iso show " + names.Quoted(name),
 	}
 }
 
@@ -132,7 +133,7 @@ func sourceFault(location string, err error) error {
 	case base.IsURL(location):
 		fault.Next = "name another image, or see that the server has a sound one"
 	default:
-		fault.Next = "oaictl iso verify " + base.Quoted(location) + " lists what is damaged; get or make the image anew"
+		fault.Next = "oaictl iso verify " + names.Quoted(location) + " lists what is damaged; get or make the image anew"
 	}
 	return told
 }
