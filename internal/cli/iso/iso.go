@@ -92,11 +92,11 @@ func (o *imageOptions) bring(ctx context.Context, source fetch.Source) (*fetch.F
 	if o.Globals.Insecure && strings.HasPrefix(location, "https:") {
 		o.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can change the image", base.HostOf(location))
 	}
-	shown := o.Meter("reading " + fetch.Redact(location))
-	defer shown.End()
-	defer shown.Wait(ctx)()
-	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.Again}).
-		Get(ctx, source, shown.Show)
+	shown := newMeter(o.App, "reading "+fetch.Redact(location))
+	defer shown.end()
+	defer shown.wait(ctx)()
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.again}).
+		Get(ctx, source, shown.show)
 	if err != nil {
 		return nil, notBrought(location, err)
 	}

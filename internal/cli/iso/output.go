@@ -34,15 +34,15 @@ func writeImage(ctx context.Context, a *base.App, image *extent.Image, to imageO
 	if name == base.StdoutName {
 		name = "to standard output"
 	}
-	shown := a.Meter("writing " + name)
-	defer shown.End()
+	shown := newMeter(a, "writing "+name)
+	defer shown.end()
 	if to.Path == base.StdoutName {
 		return nil, streamImage(ctx, a, image, "standard output", a.IO.Out, shown)
 	}
 	if info, err := os.Stat(to.Path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil, pourImage(ctx, a, image, to.Path, shown)
 	}
-	_, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.Show})
+	_, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.show})
 	if err != nil {
 		return nil, outputFault(ctx, to.Path, err)
 	}
@@ -126,7 +126,7 @@ func outputFault(ctx context.Context, path string, err error) error {
 }
 
 // pourImage writes into a device or a pipe.
-func pourImage(ctx context.Context, a *base.App, image *extent.Image, path string, shown *base.Meter) error {
+func pourImage(ctx context.Context, a *base.App, image *extent.Image, path string, shown *meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return outputFault(ctx, path, err)
@@ -138,7 +138,7 @@ func pourImage(ctx context.Context, a *base.App, image *extent.Image, path strin
 	return failed
 }
 
-func streamImage(ctx context.Context, a *base.App, image *extent.Image, name string, w io.Writer, shown *base.Meter) error {
+func streamImage(ctx context.Context, a *base.App, image *extent.Image, name string, w io.Writer, shown *meter) error {
 	for done := int64(0); done < image.Size(); {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -151,7 +151,7 @@ func streamImage(ctx context.Context, a *base.App, image *extent.Image, name str
 			}
 			return fmt.Errorf("write to %s: %w", name, err)
 		}
-		shown.Show(done, image.Size())
+		shown.show(done, image.Size())
 	}
 	return nil
 }
@@ -199,9 +199,9 @@ func writeFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 }
 
 func writeNew(ctx context.Context, a *base.App, path string, content *extent.Image, force bool) error {
-	shown := a.Meter("writing " + path)
-	defer shown.End()
-	if _, err := content.WriteFile(ctx, path, extent.WriteOptions{Overwrite: force, Progress: shown.Show}); err != nil {
+	shown := newMeter(a, "writing "+path)
+	defer shown.end()
+	if _, err := content.WriteFile(ctx, path, extent.WriteOptions{Overwrite: force, Progress: shown.show}); err != nil {
 		return outputFault(ctx, path, err)
 	}
 	return nil

@@ -66,11 +66,11 @@ func (o *imageOptions) inspect(ctx context.Context, location string) (*iso.Repor
 type meteredImage struct {
 	*iso.Base
 	file  *os.File
-	shown *base.Meter
+	shown *meter
 }
 
 func (m *meteredImage) close() error {
-	m.shown.End()
+	m.shown.end()
 	return m.file.Close()
 }
 
@@ -88,7 +88,7 @@ func (o *imageOptions) metered(doing, location, path string) (*meteredImage, err
 	if base.IsURL(location) { // where it lies in the cache is nobody's concern
 		name = fetch.Redact(location)
 	}
-	shown := o.Meter(doing + " " + name)
+	shown := newMeter(o.App, doing+" "+name)
 	live, err := iso.OpenReader(name, &countedReader{from: file, shown: shown}, size)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -99,13 +99,13 @@ func (o *imageOptions) metered(doing, location, path string) (*meteredImage, err
 // countedReader shows how many bytes were read; some may be twice.
 type countedReader struct {
 	from  io.ReaderAt
-	shown *base.Meter
+	shown *meter
 	done  atomic.Int64
 }
 
 func (r *countedReader) ReadAt(into []byte, off int64) (int, error) {
 	n, err := r.from.ReadAt(into, off)
-	r.shown.Show(r.done.Add(int64(n)), -1)
+	r.shown.show(r.done.Add(int64(n)), -1)
 	return n, err
 }
 
