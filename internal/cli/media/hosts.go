@@ -1,4 +1,5 @@
-package iso
+// Package media has the commands that make and serve the images of the hosts of a file.
+package media
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
@@ -20,7 +22,7 @@ import (
 // hostMediaOptions are what it takes to make the discovery media of the hosts of a
 // file.
 type hostMediaOptions struct {
-	imageOptions
+	image.Options
 	File string
 	Base string
 
@@ -28,7 +30,7 @@ type hostMediaOptions struct {
 }
 
 func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
-	o.imageOptions.declare(flags)
+	o.Options.Declare(flags)
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
 	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that all are made of (default: the service's)")
 }
@@ -65,11 +67,11 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 		return nil, err
 	}
 	config := boot.ImagesConfig{Service: o.service.Backend, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
-		image, err := o.openSource(ctx, source)
+		made, err := o.OpenSource(ctx, source)
 		if err != nil {
 			return nil, nil, err
 		}
-		return image.Base, image.file, nil
+		return made.Base, made.File, nil
 	}}
 	if o.Base != "" {
 		config.Base = fetch.Source{Location: o.Base, SHA256: o.SHA256}

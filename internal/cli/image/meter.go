@@ -1,4 +1,4 @@
-package iso
+package image
 
 import (
 	"context"
@@ -25,9 +25,9 @@ const (
 	meterBar = 24
 )
 
-// meter tells on standard error how far a piece of work on bytes has come, once it
+// Meter tells on standard error how far a piece of work on bytes has come, once it
 // has taken longer than a second.
-type meter struct {
+type Meter struct {
 	*base.App
 	what string
 	live bool
@@ -39,14 +39,14 @@ type meter struct {
 	troubled bool // it was told why nothing comes
 }
 
-// newMeter begins to measure; what says in words what is done.
-func newMeter(a *base.App, what string) *meter {
+// NewMeter begins to measure; what says in words what is done.
+func NewMeter(a *base.App, what string) *Meter {
 	live := a.Globals.Progress == base.ProgressTTY || a.Globals.Progress == base.ProgressAuto && a.IO.Live(a.Env) && a.Globals.Verbose < 2
-	return &meter{App: a, what: what, live: live, began: a.Clock.Now()}
+	return &Meter{App: a, what: what, live: live, began: a.Clock.Now()}
 }
 
-// show tells of done bytes of total, which is negative where it is not known.
-func (m *meter) show(done, total int64) {
+// Show tells of done bytes of total, which is negative where it is not known.
+func (m *Meter) Show(done, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.Clock.Now()
@@ -71,7 +71,7 @@ func (m *meter) show(done, total int64) {
 }
 
 // line writes a text over the one before it, or below that where this is no terminal.
-func (m *meter) line(text string) {
+func (m *Meter) line(text string) {
 	if !m.live {
 		fmt.Fprintln(m.IO.Err, text)
 		return
@@ -83,7 +83,7 @@ func (m *meter) line(text string) {
 // wait tells that nothing has come yet, once, where that goes on for longer than a
 // second: a server that cannot be reached is asked several times. The function that
 // it returns ends the waiting.
-func (m *meter) wait(ctx context.Context) (stop func()) {
+func (m *Meter) wait(ctx context.Context) (stop func()) {
 	waiting, cancel := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -97,7 +97,7 @@ func (m *meter) wait(ctx context.Context) (stop func()) {
 	}
 }
 
-func (m *meter) idle() {
+func (m *Meter) idle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || !m.last.IsZero() {
@@ -107,7 +107,7 @@ func (m *meter) idle() {
 }
 
 // again tells, once, why nothing comes, where that is tried again.
-func (m *meter) again(err error, _ time.Duration) {
+func (m *Meter) again(err error, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || m.troubled {
@@ -119,7 +119,7 @@ func (m *meter) again(err error, _ time.Duration) {
 
 // fit cuts a line to the width of the terminal: one that wraps would not be
 // overwritten.
-func (m *meter) fit(line string) string {
+func (m *Meter) fit(line string) string {
 	width := 80
 	if m.IO.Size != nil {
 		if w, _ := m.IO.Size(); w > 0 {
@@ -132,8 +132,8 @@ func (m *meter) fit(line string) string {
 	return line
 }
 
-// end takes the bar away.
-func (m *meter) end() {
+// End takes the bar away.
+func (m *Meter) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.live && !m.last.IsZero() && m.Globals.Progress != base.ProgressJSON {

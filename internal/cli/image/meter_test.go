@@ -1,4 +1,4 @@
-package iso
+package image
 
 import (
 	"strings"
@@ -28,16 +28,16 @@ func TestMeter(t *testing.T) {
 			var problems strings.Builder
 			synctest.Test(t, func(t *testing.T) {
 				a := &base.App{IO: streams.Streams{Err: &problems, ErrTTY: test.terminal}, Env: streams.Env{}, Clock: clock.Real(), Globals: test.globals}
-				m := newMeter(a, "writing x")
-				m.show(0, 4000) // within the first second nothing is said
+				m := NewMeter(a, "writing x")
+				m.Show(0, 4000) // within the first second nothing is said
 				time.Sleep(time.Second)
-				m.show(1000, 4000)
+				m.Show(1000, 4000)
 				time.Sleep(time.Second)
-				m.show(2000, 4000)
-				m.show(2001, 4000)
+				m.Show(2000, 4000)
+				m.Show(2001, 4000)
 				time.Sleep(5 * time.Second)
-				m.show(3000, 4000)
-				m.end()
+				m.Show(3000, 4000)
+				m.End()
 			})
 			if got := problems.String(); got != test.want && (test.name != "json" || !strings.Contains(got, test.want)) {
 				t.Errorf("%q, not %q", got, test.want)
