@@ -1,3 +1,11 @@
+// Package kubetest runs a real hub for tests: etcd, kube-apiserver and
+// kube-controller-manager on loopback, with the CustomResourceDefinitions that an
+// assisted-service works on, and kubectl beside them.
+//
+// The programs are built from Go modules (test/tools/kubernetes), once for each
+// version of them and of Go, and kept outside the tree. Building them takes five
+// minutes and more on two cores; `go run ./internal/kubetest/build` does it ahead
+// of the tests, and `go run ./internal/kubetest/serve` starts a hub to try things out.
 package kubetest
 
 import (
@@ -7,6 +15,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +42,6 @@ type Cluster struct {
 	scratch     *scratch
 }
 
-// apiServer is the name of the API server's program.
 const apiServer = "kube-apiserver"
 
 // startTimeout is how long one program may take until it answers, on a machine
@@ -147,7 +155,6 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.controllers.ready(ctx, c.Client)
 }
 
-// environment is how envtest starts etcd and the API server.
 func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Environment, error) {
 	etcd, err := c.program(ctx, "etcd")
 	if err != nil {
@@ -220,7 +227,6 @@ func (c *Cluster) Up(t testing.TB) {
 	}
 }
 
-// stop ends all programs and removes what they wrote.
 func (c *Cluster) stop() error {
 	var problems []error
 	if c.controllers != nil {
@@ -232,7 +238,6 @@ func (c *Cluster) stop() error {
 	return errors.Join(append(problems, c.scratch.remove())...)
 }
 
-// poll asks until there is no error any more, or for startTimeout.
 func poll(ctx context.Context, what string, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -246,3 +251,46 @@ func poll(ctx context.Context, what string, ask func(context.Context) error) err
 		}
 	}
 }
+
+// Shared is one hub for all tests of a package, started by the first that asks.
+// Its zero value is ready:
+//
+//	var hub kubetest.Shared
+//
+//	func TestMain(m *testing.M) { os.Exit(hub.Run(m)) }
+//
+//	func TestSomething(t *testing.T) { c := hub.Start(t) … }
+type Shared struct {
+	mu      sync.Mutex
+	cluster *Cluster
+	err     error
+}
+
+// Start is the hub. Where there is none, each test is skipped or fails with the
+// same reason.
+func (s *Shared) Start(t testing.TB) *Cluster {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cluster == nil && s.err == nil {
+		s.cluster, s.err = start(t)
+	}
+	if s.err != nil {
+		giveUp(t, s.err)
+	}
+	return s.cluster
+}
+
+// Run runs the tests of a package, stops the hub if one was started, and gives the
+// code to exit with.
+func (s *Shared) Run(m *testing.M) int {
+	code := m.Run()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cluster != nil && s.cluster.stop() != nil && code == 0 {
+		code = 1
+	}
+	return code
+}
+
+//go:generate ../../test/crds/generate

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/simulator/live"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -208,7 +209,6 @@ type waiting struct {
 // soon is how long somebody at a terminal does not wonder, in real time.
 const soon = 3 * time.Second
 
-// look takes what is waited for now.
 func (w *waiting) look(what string) {
 	w.stood += w.pause
 	if what != w.before {
@@ -220,7 +220,6 @@ func (w *waiting) look(what string) {
 	}
 }
 
-// missing says what has to come before the machines can boot.
 func (c *BootConfig) missing(list []infraEnv, machines []host.Machine, err error) string {
 	if err != nil {
 		var request *url.Error
@@ -258,7 +257,6 @@ func named(list []infraEnv) string {
 	return strings.Join(names, ", ")
 }
 
-// assign says whether every machine has found its image.
 func (c *BootConfig) assign(list []infraEnv, machines []host.Machine) bool {
 	for i := range machines {
 		if c.findsImage(&machines[i]) {
@@ -323,7 +321,6 @@ func (c *BootConfig) get(ctx context.Context, path, op, token string, into any) 
 	return c.fetch(request, op, into)
 }
 
-// fetch sends a request and reads what is answered, which is JSON.
 func (c *BootConfig) fetch(request *http.Request, op string, into any) error {
 	client := c.HTTPClient
 	if client == nil {
@@ -342,4 +339,157 @@ func (c *BootConfig) fetch(request *http.Request, op string, into any) error {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	return nil
+}
+
+// dayTwo leaves what boots on day 2: of the images, those of pools and of clusters that
+// take more hosts, but for one that a machine failed with, since it stays what it is
+// there; of the machines that a file names, those that are not part of the cluster,
+// since the others run from their disks. Without such an image nothing can be said of
+// the machines yet: all are given back.
+func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []host.Machine) ([]infraEnv, []host.Machine, error) {
+	var late []infraEnv
+	there := map[string]bool{}
+	for _, env := range list {
+		if env.ClusterID == "" {
+			late = append(late, env)
+			continue
+		}
+		if c.Cluster != nil && !strings.HasPrefix(env.Name, c.Cluster.Metadata.Name) {
+			continue
+		}
+		var cluster struct {
+			Status string `json:"status"`
+		}
+		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, env.token, &cluster); err != nil {
+			return nil, nil, err
+		}
+		if cluster.Status != "adding-hosts" {
+			continue
+		}
+		failed, err := c.partOf(ctx, env, there)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.ContainsFunc(machines, func(m host.Machine) bool { return failed[strings.ToLower(m.UUID)] }) {
+			late = append(late, env)
+		}
+	}
+	if c.Cluster == nil || len(there) == 0 {
+		return late, machines, nil
+	}
+	machines = slices.DeleteFunc(slices.Clone(machines), func(m host.Machine) bool { return there[strings.ToLower(m.UUID)] })
+	return late, machines, nil
+}
+
+// partOf notes the machines that are part of the cluster of an InfraEnv, and gives those
+// that failed with its image.
+func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]bool) (failed map[string]bool, err error) {
+	var hosts []struct {
+		ID         string `json:"id"`
+		InfraEnvID string `json:"infra_env_id"`
+		Status     string `json:"status"`
+	}
+	if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, env.token, &hosts); err != nil {
+		return nil, err
+	}
+	failed = map[string]bool{}
+	for _, h := range hosts {
+		switch h.Status {
+		case "installed", "added-to-existing-cluster":
+			there[strings.ToLower(h.ID)] = true
+		case "error", "cancelled":
+			failed[strings.ToLower(h.ID)] = h.InfraEnvID == env.ID
+		}
+	}
+	return failed, nil
+}
+
+// booted are the InfraEnvs, read as a machine would that has booted the image of each:
+// with the agent's token that is in its Ignition.
+func (c *BootConfig) booted(ctx context.Context) ([]infraEnv, error) {
+	addresses, err := c.Images(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list InfraEnvs: %w", err)
+	}
+	var list []infraEnv
+	for _, address := range addresses {
+		env, err := c.bootedFrom(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, env)
+	}
+	return list, nil
+}
+
+func (c *BootConfig) bootedFrom(ctx context.Context, address string) (infraEnv, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return infraEnv{}, err
+	}
+	var config json.RawMessage
+	if err := c.fetch(request, "read a discovery Ignition", &config); err != nil {
+		return infraEnv{}, err
+	}
+	agent, err := live.AgentIn(config)
+	if err != nil {
+		return infraEnv{}, fmt.Errorf("read a discovery Ignition: %w", err)
+	}
+	var env infraEnv
+	err = c.get(ctx, "/v2/infra-envs/"+agent.InfraEnvID, "read InfraEnv "+agent.InfraEnvID, agent.Token, &env)
+	env.token = agent.Token
+	return env, err
+}
+
+// bootAgain is Boot, and anew each time that what the machines booted is gone: a
+// cluster was deleted, and somebody boots its machines for the next. It ends with ctx.
+func bootAgain(ctx context.Context, config BootConfig) error {
+	for {
+		machines, err := config.boot(ctx)
+		if err != nil || len(machines) == 0 {
+			return err
+		}
+		if err := config.awaitEnd(ctx, machines); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitEnd waits until the service has none of the InfraEnvs any more that machines
+// have booted.
+func (c *BootConfig) awaitEnd(ctx context.Context, machines []host.Machine) error {
+	var booted []string
+	known := false
+	for {
+		list, err := c.infraEnvs(ctx)
+		if err == nil {
+			if !known {
+				booted, known = c.bootedBy(list, machines), true
+			}
+			if !slices.ContainsFunc(list, func(env infraEnv) bool { return slices.Contains(booted, env.ID) }) {
+				return nil
+			}
+		}
+		if err := c.Clock.Sleep(ctx, c.lookPause()); err != nil {
+			return err
+		}
+	}
+}
+
+// bootedBy are the InfraEnvs that machines have booted. Those with a controller were
+// told by it which, and not here: it is one of theirs.
+func (c *BootConfig) bootedBy(list []infraEnv, machines []host.Machine) []string {
+	var booted []string
+	for i := range machines {
+		if id := machines[i].InfraEnvID; id != "" {
+			booted = append(booted, id)
+			continue
+		}
+		for _, env := range list {
+			if c.boots(&machines[i], env) {
+				booted = append(booted, env.ID)
+			}
+		}
+	}
+	return booted
 }

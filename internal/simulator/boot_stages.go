@@ -29,7 +29,6 @@ func newStages(tell func(format string, args ...any), machines []host.Machine) *
 	return &stages{tell: tell, all: len(machines), known: map[string]bool{}}
 }
 
-// found tells what the machines boot.
 func (s *stages) found(list []infraEnv, machines []host.Machine) {
 	var names []infraEnv
 	booting := 0
@@ -54,7 +53,6 @@ func (s *stages) found(list []infraEnv, machines []host.Machine) {
 	}
 }
 
-// register takes the name of a machine that the service has accepted for the first time.
 func (s *stages) register(machine string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +72,6 @@ func (s *stages) tellRegistered() {
 	}
 }
 
-// end takes the name of a machine of which nothing more will come, and why.
 func (s *stages) end(machine, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +84,6 @@ func (s *stages) end(machine, why string) {
 	}
 }
 
-// over tells of those that were not named.
 func (s *stages) over() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

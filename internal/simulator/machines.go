@@ -20,7 +20,6 @@ func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	return machines, err
 }
 
-// ordinary are a cluster's machines, whatever they run on.
 func ordinary(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	network, err := networkOf(c)
 	if err != nil {

@@ -163,7 +163,6 @@ func (s *Service) fileAccess(config ServiceConfig) func(infraEnvID string) (url.
 	}
 }
 
-// source is what an InfraEnv puts into its media.
 func (s *Service) source(_ context.Context, id string) (image.Source, bool) {
 	media, ok := s.api.Media(id)
 	return image.Source{

@@ -139,7 +139,6 @@ func (b *Base) held(existing Existing) (contents, error) {
 	return held, nil
 }
 
-// members puts together what the archive is to hold.
 func (b *Base) members(held contents, c Customization, result *Result) ([]embed.Member, error) {
 	config, err := b.config(held, c, result)
 	if err != nil {
@@ -182,7 +181,6 @@ func keyfileMember(k Keyfile) (embed.Member, error) {
 	return embed.Member{Name: keyfileDir + k.Name, Mode: 0o600, Data: k.Content}, nil
 }
 
-// config is the Ignition config of the result; nil where there is to be none.
 func (b *Base) config(held contents, c Customization, result *Result) ([]byte, error) {
 	var configs [][]byte
 	if old, there := held.find(configMember); there {
@@ -216,7 +214,6 @@ func (b *Base) config(held contents, c Customization, result *Result) ([]byte, e
 	return merged, nil
 }
 
-// editKargs brings the changed kernel arguments into the image.
 func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) error {
 	if wanted.isZero() {
 		return nil

@@ -28,7 +28,6 @@ const (
 	mostChunk = 64 << 20
 )
 
-// initrd is what is known of the base's initrd.
 type initrd struct {
 	id          string
 	hashes      []byte // of the root filesystem, as the live system checks them

@@ -137,7 +137,7 @@ const mostNamed = 10
 
 // playable refuses an API server on which a hub cannot, or must not, be played.
 func playable(ctx context.Context, kube *rest.Config) error {
-	name, err := simulatedhub.Earnest(ctx, kube)
+	name, err := simulatedhub.AgentServiceConfig(ctx, kube)
 	if err != nil {
 		return hubFault(kube, err)
 	}

@@ -126,7 +126,7 @@ func New(config Config) (*Service, error) {
 		}
 	}
 	s := &Service{config: config, account: config.ClientID, secret: config.ClientSecret, offline: config.OfflineToken}
-	if s.local, err = jwt.ES256(nil, config.PrivateKey); err != nil {
+	if s.local, err = jwt.ES256(config.PrivateKey); err != nil {
 		return nil, err
 	}
 	if config.Mode != RHSSO {
@@ -140,7 +140,6 @@ func New(config Config) (*Service, error) {
 	return s, s.fillAccounts()
 }
 
-// fillAccounts makes the login server's credentials where none were given.
 func (s *Service) fillAccounts() error {
 	if s.account == "" {
 		s.account = "simulator-service-account"

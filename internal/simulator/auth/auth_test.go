@@ -153,7 +153,7 @@ func TestAgentInstallerLocal(t *testing.T) {
 	user := mint(t, s, auth.Grant{Scheme: auth.UserAuth, Lifetime: time.Hour})
 	agent := mint(t, s, auth.Grant{Scheme: auth.AgentAuth})
 	watcher := mint(t, s, auth.Grant{Scheme: auth.WatcherAuth})
-	signer, err := jwt.ES256(nil, key)
+	signer, err := jwt.ES256(key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 func (c *controller) resetSystem(w http.ResponseWriter, r *http.Request, s *System) {
@@ -24,7 +26,6 @@ func (c *controller) resetSystem(w http.ResponseWriter, r *http.Request, s *Syst
 	}
 }
 
-// setSystem changes the boot override.
 func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct {
 		Boot *struct{ BootSourceOverrideTarget, BootSourceOverrideEnabled, BootSourceOverrideMode string }
@@ -114,7 +115,7 @@ func (c *controller) setMedia(w http.ResponseWriter, r *http.Request, s *System)
 func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, asked mediaRequest) bool {
 	slot, _ := c.dialect.slotOf(r.PathValue("slot"))
 	image, err := url.Parse(asked.Image)
-	trouble := c.trouble.of(s.machine, doMediaRefused)
+	trouble := c.trouble.of(s.machine, scenario.DoBMCMediaRefused)
 	switch {
 	case slot.fixed:
 		refuse(w, http.StatusMethodNotAllowed, "ActionNotSupported", "The action VirtualMedia.InsertMedia is not supported by %s.", slot.id)

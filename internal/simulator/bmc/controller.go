@@ -5,6 +5,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // root is where Redfish stands.
@@ -28,7 +32,6 @@ func newController(e endpoint, m Machine, t *troubles) *controller {
 	return c
 }
 
-// add puts a system under the controller.
 func (c *controller) add(s *System, id string) error {
 	s.dialect = &c.dialect
 	s.boot = c.dialect.noOverride()
@@ -107,7 +110,7 @@ func (c *controller) routes() {
 	media := func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
 		return of(find, func(w http.ResponseWriter, r *http.Request, s *System) {
 			_, known := c.dialect.slotOf(r.PathValue("slot"))
-			if c.troubled(doNoVirtualMedia) != nil || r.PathValue("slot") != "" && !known {
+			if c.troubled(scenario.DoBMCNoVirtualMedia) != nil || r.PathValue("slot") != "" && !known {
 				c.missing(w, r)
 				return
 			}
@@ -151,5 +154,40 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// offers says whether a word is among those that the controller allows.
 func offers(words []string, word string) bool { return slices.Contains(words, word) }
+
+// troubles are the rules of a scenario that are about controllers.
+type troubles struct {
+	clock clock.Clock
+	start time.Time
+	rules []scenario.Rule
+}
+
+type standing struct{ args scenario.Args }
+
+func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
+	t := &troubles{clock: c, start: c.Now()}
+	for _, rule := range s.HostRules() {
+		if !strings.HasPrefix(rule.Do, "bmc-") && rule.Do != scenario.DoPowerOn {
+			continue
+		}
+		if rule.At.State != "" || rule.At.Stage != "" || rule.At.Answered != "" {
+			return nil, fmt.Errorf("scenario line %d: %s can only begin at: {after: …}, since a BMC knows nothing of an installation", rule.Line, rule.Do)
+		}
+		t.rules = append(t.rules, rule)
+	}
+	return t, nil
+}
+
+// of is the first trouble of a kind that a machine's controller has now, or nil.
+func (t *troubles) of(m Machine, do string) *standing {
+	passed := t.clock.Now().Sub(t.start)
+	who := scenario.Host{Name: m.Name, Role: m.Role, Index: m.Index, RoleIndex: m.RoleIndex, MACs: m.MACs}
+	for _, rule := range t.rules {
+		over := rule.For() > 0 && passed >= rule.At.After+rule.For()
+		if rule.Do == do && rule.Match.Host(who) && passed >= rule.At.After && !over {
+			return &standing{rule.Args}
+		}
+	}
+	return nil
+}

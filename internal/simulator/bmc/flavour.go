@@ -34,7 +34,6 @@ func flavourOf(scheme, path string) Flavour {
 	return Sushy
 }
 
-// slot is a virtual drive.
 type slot struct {
 	id, name string
 	types    []string
@@ -42,7 +41,6 @@ type slot struct {
 	fixed bool
 }
 
-// dialect is how a flavour differs from the others.
 type dialect struct {
 	vendor, product, manufacturer, model string
 	// system and manager are the ids; an empty system is the machine's UUID, an
@@ -76,7 +74,6 @@ type dialect struct {
 	emulator bool
 }
 
-// dialectOf is a flavour's table.
 func dialectOf(f Flavour) dialect {
 	optical := []string{"CD", "DVD"}
 	stick := []string{"Floppy", "USBStick"}
@@ -135,10 +132,8 @@ func xccSlots(types []string) (slots []slot) {
 	return slots
 }
 
-// changed is the status of a change of settings that succeeds.
 func (d *dialect) changed() int { return cmp.Or(d.patched, d.done) }
 
-// slotOf is a virtual drive by its id.
 func (d *dialect) slotOf(id string) (slot, bool) {
 	for _, s := range d.slots {
 		if s.id == id {

@@ -158,10 +158,8 @@ func (m *mediaReader) ask(ctx context.Context, method, address, ranges string) (
 	return response, nil
 }
 
-// Size is the media's length in bytes.
 func (c *content) Size() int64 { return c.size }
 
-// ReadAt implements io.ReaderAt.
 func (c *content) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("read media at %d", off)
@@ -209,7 +207,6 @@ func (c *content) chunkAt(at int64) ([]byte, error) {
 	return piece.Bytes(), nil
 }
 
-// fetch reads the bytes from one offset to another, which is not included.
 func (c *content) fetch(into *bytes.Buffer, from, to int64) error {
 	response, err := c.reader.ask(c.ctx, http.MethodGet, c.url, fmt.Sprintf("bytes=%d-%d", from, to-1))
 	if err != nil {

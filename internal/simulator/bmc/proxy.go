@@ -1,9 +1,16 @@
 package bmc
 
 import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // proxy leads requests to the controllers that they are for: those that a client
@@ -17,7 +24,6 @@ type proxy struct {
 // quiet drops what the HTTP server would say about clients that hang up.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// ServeHTTP implements http.Handler.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
 		p.connect(w, r)
@@ -38,12 +44,11 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reach(w, r, c, r.Host)
 }
 
-// reach hands a request to a controller, if there is one and it can be reached.
 func (p *proxy) reach(w http.ResponseWriter, r *http.Request, c *controller, target string) {
 	switch {
 	case c == nil:
 		http.Error(w, "no BMC is simulated at "+target, http.StatusBadGateway)
-	case c.troubled(doUnreachable) != nil:
+	case c.troubled(scenario.DoBMCUnreachable) != nil:
 		panic(http.ErrAbortHandler) // hangs up
 	default:
 		c.ServeHTTP(w, r)
@@ -57,7 +62,7 @@ func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no BMC is simulated at "+r.Host, http.StatusBadGateway)
 		return
 	}
-	if c.troubled(doUnreachable) != nil {
+	if c.troubled(scenario.DoBMCUnreachable) != nil {
 		http.Error(w, "no route to host", http.StatusGatewayTimeout)
 		return
 	}
@@ -71,4 +76,124 @@ func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.doors.enter(connection, r.Host)
+}
+
+// tlsHandshake is the first byte of a TLS connection (RFC 8446, 5.1: content type
+// handshake). No HTTP method begins with it.
+const tlsHandshake = 0x16
+
+// doors is a listener that takes connections with and without TLS on one port,
+// and those that come out of a tunnel.
+type doors struct {
+	listener     net.Listener
+	certificates *certificates
+	came         chan net.Conn
+	failed       chan error
+	open         context.Context // ends when they are closed
+	shut         context.CancelFunc
+}
+
+func newDoors(ctx context.Context, l net.Listener, c *certificates) *doors {
+	open, shut := context.WithCancel(ctx)
+	return &doors{listener: l, certificates: c, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut}
+}
+
+func (d *doors) accept() {
+	for {
+		connection, err := d.listener.Accept()
+		if err != nil {
+			d.failed <- err
+			return
+		}
+		go d.enter(connection, "")
+	}
+}
+
+// enter looks at a connection's first byte and lets it in. The target is where a
+// tunnel leads to; empty for none.
+func (d *doors) enter(connection net.Conn, target string) {
+	defer context.AfterFunc(d.open, func() { _ = connection.Close() })() // it may never say a byte
+	peeked := &entered{Conn: connection, ahead: bufio.NewReader(connection), target: target}
+	first, err := peeked.ahead.Peek(1)
+	if err != nil {
+		_ = connection.Close()
+		return
+	}
+	var in net.Conn = peeked
+	if first[0] == tlsHandshake {
+		in = tls.Server(peeked, &tls.Config{
+			MinVersion: tls.VersionTLS12,
+			GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+				return d.certificates.forName(nameIn(hello, target, connection))
+			},
+		})
+	}
+	select {
+	case d.came <- in:
+	case <-d.open.Done():
+		_ = connection.Close()
+	}
+}
+
+// nameIn is what a certificate has to be for: the name that the client asks for,
+// or the address that it thinks to have reached.
+func nameIn(hello *tls.ClientHelloInfo, target string, connection net.Conn) string {
+	if hello.ServerName != "" {
+		return hello.ServerName
+	}
+	if target == "" {
+		target = connection.LocalAddr().String()
+	}
+	if host, _, err := net.SplitHostPort(target); err == nil {
+		return host
+	}
+	return target
+}
+
+func (d *doors) Accept() (net.Conn, error) {
+	select {
+	case connection := <-d.came:
+		return connection, nil
+	case err := <-d.failed:
+		return nil, err
+	case <-d.open.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (d *doors) Close() error {
+	d.shut()
+	if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func (d *doors) Addr() net.Addr { return d.listener.Addr() }
+
+// entered is a connection whose first bytes have been read ahead.
+type entered struct {
+	net.Conn
+	ahead  *bufio.Reader
+	target string
+}
+
+func (e *entered) Read(p []byte) (int, error) { return e.ahead.Read(p) }
+
+type targetKey struct{}
+
+// withTarget notes with a connection where its tunnel leads to.
+func withTarget(ctx context.Context, connection net.Conn) context.Context {
+	if secured, ok := connection.(*tls.Conn); ok {
+		connection = secured.NetConn()
+	}
+	if e, ok := connection.(*entered); ok && e.target != "" {
+		return context.WithValue(ctx, targetKey{}, e.target)
+	}
+	return ctx
+}
+
+func targetOf(ctx context.Context) string {
+	target, _ := ctx.Value(targetKey{}).(string)
+	return target
 }

@@ -1,14 +1,18 @@
 package bmc
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// serviceRoot is what everybody may read.
 func (c *controller) serviceRoot() object {
 	out := object{
 		"@odata.type": "#ServiceRoot.v1_11_0.ServiceRoot", "@odata.id": root + "/", "Id": "RootService", "Name": "Root Service",
@@ -49,7 +53,6 @@ func (c *controller) listManagers(w http.ResponseWriter, _ *http.Request) {
 func (s *System) path() string        { return root + "/Systems/" + s.id }
 func (s *System) managerPath() string { return root + "/Managers/" + s.manager }
 
-// mediaPath is where the machine's virtual drives are.
 func (s *System) mediaPath() string {
 	if s.dialect.mediaInSystem {
 		return s.path() + "/VirtualMedia"
@@ -60,7 +63,7 @@ func (s *System) mediaPath() string {
 func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *System) {
 	boot := s.settings()
 	power := s.power()
-	if t := c.trouble.of(s.machine, doPowerLies); t != nil {
+	if t := c.trouble.of(s.machine, scenario.DoBMCPowerLies); t != nil {
 		power = t.args.String("says", "On")
 	}
 	out := object{
@@ -77,7 +80,7 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 		}},
 		"Links": object{"ManagedBy": refs(s.managerPath())},
 	}
-	if c.dialect.mediaInSystem && c.troubled(doNoVirtualMedia) == nil {
+	if c.dialect.mediaInSystem && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
 	if c.dialect.emulator { // which says nothing of these
@@ -114,7 +117,6 @@ func (o override) etag() string {
 	return fmt.Sprintf(`W/"%08x"`, sum.Sum32())
 }
 
-// matches says whether an If-Match header allows a change.
 func (o override) matches(header string) bool {
 	bare := func(tag string) string { return strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`) }
 	return header == "" || header == "*" || bare(header) == bare(o.etag())
@@ -129,7 +131,7 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 	if c.dialect.emulator {
 		out["UUID"] = s.machine.UUID
 	}
-	if (!c.dialect.mediaInSystem || c.dialect.emulator) && c.troubled(doNoVirtualMedia) == nil {
+	if (!c.dialect.mediaInSystem || c.dialect.emulator) && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
 	answer(w, http.StatusOK, out)
@@ -163,4 +165,75 @@ func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System
 		}
 	}
 	answer(w, http.StatusOK, out)
+}
+
+type object = map[string]any
+
+func ref(path string) object { return object{"@odata.id": path} }
+
+func refs(paths ...string) []object {
+	list := make([]object, 0, len(paths))
+	for _, path := range paths {
+		list = append(list, ref(path))
+	}
+	return list
+}
+
+const contentType = "Content-Type"
+
+func collection(kind, path, name string, members ...string) object {
+	return object{
+		"@odata.type": "#" + kind + "Collection." + kind + "Collection", "@odata.id": path, "Name": name,
+		"Members": refs(members...), "Members@odata.count": len(members),
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	if w.Header().Get(contentType) == "" {
+		w.Header().Set(contentType, "application/json;odata.metadata=minimal;charset=utf-8")
+	}
+	w.WriteHeader(status)
+	if status != http.StatusNoContent {
+		_ = json.NewEncoder(w).Encode(body) // the client is gone if this fails
+	}
+}
+
+// refuse answers with an error in the shape of DSP0266, 8.6.
+func refuse(w http.ResponseWriter, status int, id, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	answer(w, status, object{"error": object{
+		"code": "Base.1.12.GeneralError", "message": text,
+		"@Message.ExtendedInfo": []object{{
+			"@odata.type": "#Message.v1_1_1.Message", "MessageId": "Base.1.12." + id, "Message": text, "Severity": "Critical", "MessageSeverity": "Critical",
+			"Resolution": "None.",
+		}},
+	}})
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	refuse(w, http.StatusNotFound, "ResourceMissingAtURI", "The resource at the URI %s was not found.", r.URL.Path)
+}
+
+func (c *controller) done(w http.ResponseWriter) { c.succeeded(w, c.dialect.done) }
+
+func (c *controller) succeeded(w http.ResponseWriter, status int) {
+	text := "The request completed successfully."
+	answer(w, status, object{"error": object{
+		"code": "Base.1.12.Success", "message": text,
+		"@Message.ExtendedInfo": []object{{"MessageId": "Base.1.12.Success", "Message": text, "Severity": "OK"}},
+	}})
+}
+
+// body reads a request's JSON; false once it has been refused.
+func body(w http.ResponseWriter, r *http.Request, into any) bool {
+	const most = 64 << 10
+	err := json.NewDecoder(io.LimitReader(r.Body, most)).Decode(into)
+	if errors.Is(err, io.EOF) {
+		return true // no body at all is an empty one
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "MalformedJSON", "The request body submitted was malformed JSON and could not be parsed: %v.", err)
+		return false
+	}
+	return true
 }

@@ -1,10 +1,21 @@
+// Package bmc simulates the management controllers of machines: Redfish (DMTF
+// DSP0266) over HTTP and HTTPS, in the dialects of several makers, with their
+// sessions, power, boot overrides and virtual media. A machine (package host)
+// sees nothing of Redfish: it is told when it is switched, and what its firmware
+// finds to boot, which the controller reads over HTTP in ranges.
+//
+// One listener answers for all controllers. It is a forward proxy that leads to
+// nothing but them, so that a file with the addresses of real ones works as it is.
 package bmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -45,7 +56,7 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("make the BMCs: %w", err)
 	}
 	for _, m := range config.Machines {
-		if kind := trouble.of(m, doKind); kind != nil {
+		if kind := trouble.of(m, scenario.DoBMCKind); kind != nil {
 			m.Flavour = Flavour(kind.args.String("kind", string(m.Flavour)))
 		}
 		e, err := m.endpoint()
@@ -60,7 +71,7 @@ func New(config Config) (*Server, error) {
 		system := &System{
 			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, media: map[string]string{}, copies: map[string][]byte{}, changed: make(chan struct{}),
 		}
-		system.on = m.Running || trouble.of(m, doPowerOn) != nil
+		system.on = m.Running || trouble.of(m, scenario.DoPowerOn) != nil
 		if err := c.add(system, e.system); err != nil {
 			return nil, err
 		}
@@ -129,4 +140,53 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	stop(err)
 	return err
+}
+
+// Machine is what a controller has to know of the machine that it looks after.
+type Machine struct {
+	// Name, Role, Index, RoleIndex and MACs are what scenarios know it by.
+	Name, Role       string
+	Index, RoleIndex int
+	MACs             []string
+	// UUID and Serial are the system's.
+	UUID, Serial string
+	// Address is the controller's, as a cluster.yaml has it: an IP address or a
+	// name, with or without a port, or a URL.
+	Address string
+	// SystemID picks one of several systems behind an address; empty takes it
+	// from the address's path.
+	SystemID string
+	// User and Password open the controller.
+	User, Password string
+	// Flavour is whose controller it is; empty guesses from the address.
+	Flavour Flavour
+	// Running has it switched on from the start, with something of its own.
+	Running bool
+}
+
+// endpoint is a controller's place in the network.
+type endpoint struct {
+	host, port string // port is empty where the address names none
+	system     string
+	flavour    Flavour
+}
+
+func (m *Machine) endpoint() (endpoint, error) {
+	text, scheme := m.Address, ""
+	if !strings.Contains(text, "://") {
+		if net.ParseIP(text) != nil && strings.Contains(text, ":") {
+			text = "[" + text + "]"
+		}
+		text = "//" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return endpoint{}, fmt.Errorf("the BMC of %s: %q is no address", m.Name, m.Address)
+	}
+	scheme = strings.ToLower(u.Scheme)
+	e := endpoint{host: strings.ToLower(u.Hostname()), port: u.Port(), flavour: cmp.Or(m.Flavour, flavourOf(scheme, u.Path)), system: m.SystemID}
+	if parent, id := path.Split(strings.TrimRight(u.Path, "/")); e.system == "" && strings.HasSuffix(parent, "/Systems/") {
+		e.system = id
+	}
+	return e, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 const (
@@ -15,7 +17,6 @@ const (
 	sessionsPath       = sessionServicePath + "/Sessions"
 )
 
-// sessions are those that are open at a controller.
 type sessions struct {
 	most int
 
@@ -73,7 +74,7 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.emulator {
-			if c.troubled(doWrongCredentials) != nil || !c.sessions.has(func(s session) bool { return same(s.token, token) }) {
+			if c.troubled(scenario.DoBMCWrongCredentials) != nil || !c.sessions.has(func(s session) bool { return same(s.token, token) }) {
 				c.unknown(w, r)
 				return
 			}
@@ -90,7 +91,7 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 			c.unknown(w, r)
 			return
 		}
-		if c.troubled(doSessionLimit) != nil && c.dialect.sessions > 0 {
+		if c.troubled(scenario.DoBMCSessionLimit) != nil && c.dialect.sessions > 0 {
 			c.full(w) // a session of a single request is one too
 			return
 		}
@@ -98,16 +99,15 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// opens says whether user and password are right.
 func (c *controller) opens(user, password string) bool {
-	return same(user, c.user) && same(password, c.password) && c.troubled(doWrongCredentials) == nil
+	return same(user, c.user) && same(password, c.password) && c.troubled(scenario.DoBMCWrongCredentials) == nil
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func (c *controller) unknown(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusUnauthorized
-	if t := c.troubled(doWrongCredentials); t != nil {
+	if t := c.troubled(scenario.DoBMCWrongCredentials); t != nil {
 		status = t.args.Int("status", status)
 	}
 	if status == http.StatusUnauthorized {
@@ -142,7 +142,7 @@ func (c *controller) openSession(w http.ResponseWriter, r *http.Request) {
 		c.unknown(w, r)
 		return
 	}
-	if c.troubled(doSessionLimit) != nil {
+	if c.troubled(scenario.DoBMCSessionLimit) != nil {
 		c.full(w)
 		return
 	}

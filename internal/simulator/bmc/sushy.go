@@ -13,6 +13,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // The emulator of sushy-tools (its fake driver) answers in its own way where that
@@ -208,7 +210,7 @@ func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System)
 	if asked.Image != nil {
 		image = *asked.Image
 	}
-	if trouble := c.trouble.of(s.machine, doMediaRefused); trouble != nil {
+	if trouble := c.trouble.of(s.machine, scenario.DoBMCMediaRefused); trouble != nil {
 		fault(w, trouble.args.Int("status", http.StatusInternalServerError), "Failed fetching image from URL %s", image)
 		return
 	}
@@ -231,7 +233,6 @@ func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System)
 	}
 }
 
-// keep puts a downloaded image into a slot.
 func (s *System) keep(slot, url string, copied []byte) {
 	s.insert(slot, url)
 	s.mu.Lock()
@@ -239,7 +240,6 @@ func (s *System) keep(slot, url string, copied []byte) {
 	s.copies[slot] = copied
 }
 
-// statusError is a server that answers with something else than the image.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the server answers %d", e.status) }

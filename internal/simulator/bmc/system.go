@@ -33,7 +33,6 @@ const (
 	continuous = "Continuous"
 )
 
-// noOverride is what stands where nobody has set anything.
 func (d *dialect) noOverride() override {
 	if d.emulator {
 		return override{Target: ownDisk, Enabled: continuous, Mode: "UEFI"}
@@ -137,7 +136,6 @@ func (s *System) takeBoot(ctx context.Context) (_ context.Context, url string, c
 	return ctx, url, copied
 }
 
-// end has nothing more read, if anything still is.
 func (r *reading) end(why error) {
 	if r.stop != nil {
 		r.stop(why)
@@ -213,7 +211,6 @@ func (s *System) switchLocked(on bool, takes time.Duration) {
 	s.logf("%s: is switched %s by its BMC", s.machine.Name, map[bool]string{true: "on", false: "off"}[on])
 }
 
-// settings are the boot override as it stands.
 func (s *System) settings() override {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +223,6 @@ func (s *System) set(boot override) {
 	s.boot = boot
 }
 
-// inserted is the URL in a slot; empty for none.
 func (s *System) inserted(slot string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/oaictl/oaictl/internal/simulator/live"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // Chassis is the part of a machine that its management controller has in hand.
@@ -28,7 +29,6 @@ type liveImage struct {
 	infraEnv string
 }
 
-// infraEnv is the infra-env that the machine's agent registers with.
 func (l *life) infraEnv() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,6 @@ func (l *life) follow() (switched <-chan struct{}) {
 	return switched
 }
 
-// setPower is the machine going off or on by itself; its controller sees it.
 func (l *life) setPower(on bool) {
 	if l.spec.Chassis != nil {
 		l.spec.Chassis.SetPower(on)
@@ -102,7 +101,6 @@ func (l *life) await(ctx context.Context, e entry, switched <-chan struct{}) (du
 	return false, context.Cause(ctx)
 }
 
-// until is a context that ends with ctx, or once the machine is switched.
 func until(ctx context.Context, switched <-chan struct{}) (context.Context, context.CancelFunc) {
 	if switched == nil {
 		return ctx, func() {}
@@ -122,7 +120,7 @@ func until(ctx context.Context, switched <-chan struct{}) (context.Context, cont
 // controller holds, if it says so, else the disk.
 func (l *life) start(ctx context.Context) {
 	l.notice()
-	if dark := l.trouble(doNeverBoot); dark != nil {
+	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
 		left, ends := dark.left(l.fleet.now())
 		if !ends {
 			l.end("never boots")
@@ -205,7 +203,6 @@ func (f *Fleet) fetchRoot(ctx context.Context, url string) error {
 	return nil
 }
 
-// rootHead is how much of a root file system is fetched.
 const rootHead = 64 << 10
 
 // archiveMagic begins a root file system, which is an archive with the file system

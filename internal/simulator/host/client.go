@@ -11,16 +11,15 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// apiPath is where assisted-service keeps its API.
 const apiPath = "/api/assisted-install"
 
-// agentAuthHeader carries a machine's token (the agentAuth security scheme).
 const agentAuthHeader = "X-Secret-Key"
 
 // client is the machines' side of the REST API. It does not repeat requests:
@@ -40,7 +39,6 @@ type client struct {
 	answered *atomic.Int64
 }
 
-// statusError is an answer that is no success.
 type statusError struct {
 	Status int
 	Reason string
@@ -48,7 +46,6 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d: %s", e.Status, e.Reason) }
 
-// status is the HTTP status that an error tells of, or 0.
 func status(err error) int {
 	if e, ok := errors.AsType[*statusError](err); ok {
 		return e.Status
@@ -109,13 +106,10 @@ func (c *client) upload(ctx context.Context, path, fileName string, content []by
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("upfile", fileName)
-	if err != nil {
-		return fmt.Errorf("making the form for %s: %w", path, err)
+	if err == nil {
+		_, err = part.Write(content)
 	}
-	if _, err := part.Write(content); err != nil {
-		return fmt.Errorf("making the form for %s: %w", path, err)
-	}
-	if err := form.Close(); err != nil {
+	if err := errors.Join(err, form.Close()); err != nil {
 		return fmt.Errorf("making the form for %s: %w", path, err)
 	}
 	return c.do(ctx, http.MethodPost, path, form.FormDataContentType(), body.Bytes(), nil)
@@ -184,3 +178,66 @@ func infraEnvPath(infraEnv string) string { return "/v2/infra-envs/" + infraEnv 
 func clusterPath(cluster string) string { return "/v2/clusters/" + cluster }
 
 func hostPath(infraEnv, host string) string { return infraEnvPath(infraEnv) + "/hosts/" + host }
+
+// lookout reads the service on behalf of all machines, so that many of them
+// waiting for the same thing cost one request.
+type lookout struct {
+	api   *client
+	clock clock.Clock
+
+	mu   sync.Mutex
+	seen map[string]any // a *look by path
+}
+
+// look is a resource as it was last read.
+type look[T any] struct {
+	mu    sync.Mutex
+	at    time.Time
+	value T
+	err   error
+}
+
+func newLookout(api *client, c clock.Clock) *lookout {
+	return &lookout{api: api, clock: c, seen: map[string]any{}}
+}
+
+// read is the resource at path, at most age old.
+func read[T any](ctx context.Context, l *lookout, path string, age time.Duration) (T, error) {
+	l.mu.Lock()
+	k, _ := l.seen[path].(*look[T])
+	if k == nil {
+		k = &look[T]{}
+		l.seen[path] = k
+	}
+	l.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.at.IsZero() || l.clock.Now().Sub(k.at) > age {
+		k.value = *new(T)
+		k.err = l.api.get(ctx, path, &k.value)
+		k.at = l.clock.Now()
+	}
+	return k.value, k.err
+}
+
+func (l *lookout) clusterAt(ctx context.Context, id string, age time.Duration) (clusterView, error) {
+	return read[clusterView](ctx, l, clusterPath(id), age)
+}
+
+// host is one host of an infra-env, at most age old; an absent one is a 404.
+func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Duration) (hostView, error) {
+	hosts, err := read[[]hostView](ctx, l, infraEnvPath(infraEnv)+"/hosts", age)
+	if err != nil {
+		return hostView{}, err
+	}
+	for _, h := range hosts {
+		if h.ID == id {
+			return h, nil
+		}
+	}
+	return hostView{}, &statusError{Status: 404, Reason: "the service no longer lists host " + id}
+}
+
+func (l *lookout) infraEnvAt(ctx context.Context, id string, age time.Duration) (infraEnvView, error) {
+	return read[infraEnvView](ctx, l, infraEnvPath(id), age)
+}

@@ -2,10 +2,22 @@ package host
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"math/big"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // spokes is the clusters in the making whose controller runs in this fleet.
@@ -17,7 +29,6 @@ type spokes struct {
 
 func newSpokes() *spokes { return &spokes{running: map[string]bool{}} }
 
-// start runs the controller of a cluster, unless it runs already.
 func (s *spokes) start(cluster string, run func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +65,6 @@ type controller struct {
 	olm       bool
 }
 
-// startController starts the controller of the cluster that args install.
 func (f *Fleet) startController(ctx context.Context, args installArgs) {
 	c := &controller{
 		fleet: f, cluster: args.ClusterID, version: args.OpenshiftVersion,
@@ -68,7 +78,6 @@ func (c *controller) logf(format string, args ...any) {
 	c.fleet.logf("controller: "+format, args...)
 }
 
-// run follows the cluster until its installation has ended in some way.
 func (c *controller) run(ctx context.Context) {
 	c.logf("starts")
 	for {
@@ -102,4 +111,201 @@ func (c *controller) advanceNodes(ctx context.Context, cluster clusterView) {
 	for _, h := range cluster.Hosts {
 		c.fleet.advance(ctx, h, stageDone)
 	}
+}
+
+// The finalizing stages (models.FinalizingStage) that a controller reports.
+const (
+	finalOperators   = "Waiting for cluster operators"
+	finalRouterCA    = "Adding router ca"
+	finalOLMInit     = "Waiting for olm operators csv initialization"
+	finalOLMManifest = "Applying olm manifests"
+	finalOLM         = "Waiting for olm operators csv"
+	finalDone        = "Done"
+)
+
+// chapter is a part of finalizing: it returns true once it is over.
+type chapter func(ctx context.Context) (bool, error)
+
+// finalize goes as far as it can at this moment, but no further than to the next
+// stage, so that each lasts a while. What fails is tried again at the next tick.
+func (c *controller) finalize(ctx context.Context) {
+	if c.since.IsZero() {
+		c.since = c.fleet.now()
+	}
+	chapters := []chapter{
+		c.announce(finalOperators), c.awaitOperators("builtin", c.takes),
+		c.announce(finalRouterCA), c.uploadIngressCert,
+		c.announce(finalOLMInit), c.awaitOLM, c.uploadLogs,
+		c.announce(finalDone), c.complete(completion{Success: true}),
+	}
+	for c.place < len(chapters) {
+		over, err := chapters[c.place](ctx)
+		if err != nil {
+			c.logf("cannot finalize: %v", err)
+		}
+		if err != nil || !over {
+			return
+		}
+		c.place++
+		if c.rest {
+			c.rest = false
+			return
+		}
+	}
+}
+
+func (c *controller) announce(stage string) chapter {
+	return func(ctx context.Context) (bool, error) {
+		err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", finalizingReport{Stage: stage}, nil)
+		if err != nil && !refused(err) {
+			return false, err
+		}
+		c.logf("finalizing stage %s", stage)
+		c.rest = true
+		return true, nil
+	}
+}
+
+// awaitOperators reports the operators of a kind as they come up, over the given
+// time since finalizing began.
+func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
+	return func(ctx context.Context) (bool, error) {
+		var all []operatorView
+		path := clusterPath(c.cluster) + "/monitored-operators"
+		if err := c.fleet.api.get(ctx, path, &all); err != nil {
+			return false, err
+		}
+		all = slices.DeleteFunc(all, func(o operatorView) bool { return o.Type != kind })
+		spent := c.fleet.now().Sub(c.since)
+		waiting := 0
+		for i, o := range all {
+			due := takes * time.Duration(i+1) / time.Duration(len(all))
+			state, text := c.operatorState(o, spent, due)
+			if err := c.reportOperator(ctx, o, state, text); err != nil {
+				return false, err
+			}
+			if state != "available" && (kind == "builtin" || state != "failed") {
+				waiting++
+			}
+		}
+		return waiting == 0 && spent >= takes, nil
+	}
+}
+
+func (c *controller) operatorState(o operatorView, spent, due time.Duration) (state, text string) {
+	if trouble, says := c.fleet.operatorTrouble(o.Name, spent); trouble {
+		if o.Type != "builtin" && spent >= olmOperatorsTime*5 {
+			return "failed", "ClusterServiceVersion did not succeed in time"
+		}
+		return "progressing", says
+	}
+	if spent < due {
+		return "progressing", "working towards " + c.version
+	}
+	return "available", "all is well"
+}
+
+// operatorTrouble tells whether the scenario keeps an operator from coming up, and what
+// the operator says of it.
+func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool, says string) {
+	for _, r := range f.cfg.Scenario.HostRules() {
+		if r.Do != scenario.DoOperatorsTimeout {
+			continue
+		}
+		names := r.Args.Strings("operators")
+		if len(names) == 0 {
+			names = []string{"console"}
+		}
+		if slices.Contains(names, name) && (r.For() == 0 || spent < r.For()) {
+			return true, r.Args.String("reason", "deployment is not available: 0 of 2 replicas are ready")
+		}
+	}
+	return false, ""
+}
+
+func (c *controller) reportOperator(ctx context.Context, o operatorView, state, text string) error {
+	if c.operators[o.Name].Status == state {
+		return nil
+	}
+	report := operatorReport{Name: o.Name, Status: state, StatusInfo: text, Version: c.version}
+	if err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/monitored-operators", report, nil); err != nil {
+		return fmt.Errorf("reporting operator %s: %w", o.Name, err)
+	}
+	c.operators[o.Name] = report
+	return nil
+}
+
+// cutShort is what a controller does that has not finished when its cluster ends: it
+// sends its logs, and says how far it was, which the service notes and no more.
+func (c *controller) cutShort(ctx context.Context) {
+	verdict := completion{
+		ErrorInfo: "Stopped waiting for cluster operators to be available: context canceled",
+		Data:      map[string][]operatorReport{"CLUSTER_OPERATORS_REPORT": slices.SortedFunc(maps.Values(c.operators), byName)},
+	}
+	for _, do := range []chapter{c.uploadLogs, c.complete(verdict)} {
+		if _, err := do(ctx); err != nil {
+			c.logf("cannot finish: %v", err)
+		}
+	}
+}
+
+func byName(a, b operatorReport) int { return strings.Compare(a.Name, b.Name) }
+
+func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
+	if !c.olm {
+		var all []operatorView
+		if err := c.fleet.api.get(ctx, clusterPath(c.cluster)+"/monitored-operators", &all); err != nil {
+			return false, err
+		}
+		if !slices.ContainsFunc(all, func(o operatorView) bool { return o.Type == "olm" }) {
+			return true, nil
+		}
+		for _, stage := range []string{finalOLMManifest, finalOLM} {
+			if _, err := c.announce(stage)(ctx); err != nil {
+				return false, err
+			}
+		}
+		c.olm = true
+		c.since = c.fleet.now()
+	}
+	return c.awaitOperators("olm", olmOperatorsTime)(ctx)
+}
+
+func (c *controller) complete(verdict completion) chapter {
+	return func(ctx context.Context) (bool, error) {
+		err := c.fleet.api.send(ctx, http.MethodPost, clusterPath(c.cluster)+"/actions/complete-installation", verdict, nil)
+		if err != nil {
+			return false, err
+		}
+		c.logf("completes the installation, success: %t", verdict.Success)
+		return true, nil
+	}
+}
+
+// uploadIngressCert gives the service the CA of the cluster's routes, which makes
+// the final kubeconfig.
+func (c *controller) uploadIngressCert(ctx context.Context) (bool, error) {
+	cert, err := newIngressCert(c.fleet.serviceTime())
+	if err != nil {
+		return false, err
+	}
+	err = c.fleet.api.send(ctx, http.MethodPost, clusterPath(c.cluster)+"/uploads/ingress-cert", cert, nil)
+	return err == nil, err
+}
+
+func newIngressCert(now time.Time) (string, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", fmt.Errorf("making the ingress CA's key: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: fmt.Sprintf("ingress-operator@%d", now.Unix())},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(2, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return "", fmt.Errorf("making the ingress CA: %w", err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
 }

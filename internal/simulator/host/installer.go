@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // op is one part of an installation. It returns done when the next one may
@@ -16,7 +18,6 @@ type op func(ctx context.Context) (wait time.Duration, done bool)
 // parked is the wait of an op after which nothing follows by itself.
 const parked = -1
 
-// installation is one run of the installer.
 type installation struct {
 	step  step
 	args  installArgs
@@ -83,7 +84,6 @@ func (l *life) proceed(inst *installation) func(context.Context) {
 	}
 }
 
-// plan is what the installer does, by role.
 func (l *life) plan(inst *installation) []op {
 	role := inst.args.Role
 	begin := []op{
@@ -133,16 +133,15 @@ func (l *life) stageOp(inst *installation, stage, info string, hold time.Duratio
 	}
 }
 
-// held looks for a trouble that keeps an installation from going on.
 func (l *life) held(ctx context.Context, inst *installation) (time.Duration, bool) {
-	if t := l.trouble(doFail); t != nil {
+	if t := l.trouble(scenario.DoFail); t != nil {
 		return l.fail(ctx, inst, t)
 	}
-	if off := l.trouble(doPowerOff); off != nil {
+	if off := l.trouble(scenario.DoPowerOff); off != nil {
 		l.powerOff(off)
 		return parked, true
 	}
-	if t := l.trouble(doStall); t != nil {
+	if t := l.trouble(scenario.DoStall); t != nil {
 		left, ends := t.left(l.fleet.now())
 		if !ends {
 			return personTick, true
@@ -152,7 +151,6 @@ func (l *life) held(ctx context.Context, inst *installation) (time.Duration, boo
 	return 0, false
 }
 
-// fail ends the installation with the reason that the trouble gives.
 func (l *life) fail(ctx context.Context, inst *installation, t *trouble) (time.Duration, bool) {
 	reason := t.rule.Args.String("reason", "failed after 3 attempts, last error: exit status 1")
 	return l.failWith(ctx, inst, reason, func() { l.finish(t) })
@@ -182,7 +180,6 @@ func putProgress(ctx context.Context, api *client, infraEnv, host, stage, info s
 		progressReport{Stage: stage, Info: info}, nil)
 }
 
-// writeImage reports the stage, and then the percentage as it grows.
 func (l *life) writeImage(inst *installation) []op {
 	pace := l.jitter.of(writingTime) * percentStep / 100
 	ops := []op{l.stageOp(inst, stageWritingImage, "", pace)}
@@ -199,7 +196,6 @@ func (l *life) writeImage(inst *installation) []op {
 	return ops
 }
 
-// fetch downloads something that the installer cannot do without.
 func (l *life) fetch(inst *installation, path string) op {
 	const tries = 10
 	attempt := 0
@@ -263,7 +259,6 @@ func controlPlane(role string) bool {
 	return role == "master" || role == "bootstrap" || role == "arbiter"
 }
 
-// sendLogs uploads the machine's logs; failing to is no reason to stop.
 func (l *life) sendLogs(inst *installation) op {
 	return func(ctx context.Context) (time.Duration, bool) {
 		l.uploadLogs(ctx, inst.args.ClusterID, inst.args.InfraEnvID)
@@ -271,7 +266,6 @@ func (l *life) sendLogs(inst *installation) op {
 	}
 }
 
-// rebootOp reports the last stage that the installer itself sees, and reboots.
 func (l *life) rebootOp(inst *installation) op {
 	enter := l.stageOp(inst, stageRebooting, "", 0)
 	shutdown := l.jitter.of(shutdownTime)
@@ -289,7 +283,7 @@ func (l *life) rebootOp(inst *installation) op {
 func (l *life) reboot(ctx context.Context, inst *installation) {
 	args := inst.args
 	l.written = &args
-	if t := l.trouble(doBootISO); t != nil {
+	if t := l.trouble(scenario.DoBootISO); t != nil {
 		l.logf("boots the ISO instead of its disk")
 		l.bootISO()
 		if t.rule.For() > 0 {
@@ -318,5 +312,57 @@ func (l *life) bootDisk(ctx context.Context) {
 	l.fleet.nodes.boot(l.spec.UUID, l.fleet.now(), l.jitter.of)
 	if args.Role == "bootstrap" && args.controlPlanes() == 1 {
 		l.fleet.startController(ctx, args)
+	}
+}
+
+// bootstrapTail is what the bootstrap does after writing its own disk: it hosts
+// the first control plane until the other machines carry it.
+func (l *life) bootstrapTail(inst *installation) []op {
+	return []op{
+		l.stageOp(inst, stageWaitControlPlane, "waiting for bootstrap to prepare", l.jitter.of(bootstrapPreparing)),
+		l.stageOp(inst, stageWaitControlPlane, "waiting for masters to join bootstrap control plane", 0),
+		l.waitForMasters(inst),
+		l.stageOp(inst, stageWaitBootkube, "", l.jitter.of(bootkubeTime)),
+		l.stageOp(inst, stageWaitController, "waiting for controller pod ready event", l.jitter.of(controllerTime)),
+		func(ctx context.Context) (time.Duration, bool) {
+			l.fleet.startController(ctx, inst.args)
+			return peerPoll, true
+		},
+	}
+}
+
+// waitForMasters reports the other control plane nodes as they join, until there
+// are enough to take over: all but the bootstrap, but no more than two.
+func (l *life) waitForMasters(inst *installation) op {
+	enough := min(max(inst.args.controlPlanes(), 2)-1, 2)
+	return func(ctx context.Context) (time.Duration, bool) {
+		if wait, held := l.held(ctx, inst); held {
+			return wait, false
+		}
+		c, err := l.fleet.looks.clusterAt(ctx, inst.args.ClusterID, statusAge)
+		if err != nil {
+			return peerPoll, false
+		}
+		joined, arbiters, arbitersJoined := 0, 0, 0
+		for _, h := range c.Hosts {
+			if !controlPlane(h.Role) || h.ID == l.spec.UUID {
+				continue
+			}
+			stage := l.fleet.advance(ctx, h, stageJoined)
+			there := stage == stageJoined || stage == stageDone
+			switch {
+			case h.Role == "arbiter":
+				arbiters++
+				if there {
+					arbitersJoined++
+				}
+			case there:
+				joined++
+			}
+		}
+		if joined >= enough && (arbiters == 0 || arbitersJoined > 0) {
+			return l.jitter.of(peerPoll), true
+		}
+		return peerPoll, false
 	}
 }

@@ -2,11 +2,14 @@ package host
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // defaultAgentVersion is the agent that the discovery image brings along.
@@ -109,7 +112,6 @@ func (l *life) after(d time.Duration, do func(context.Context)) {
 	})
 }
 
-// end is for machines from which nothing more will come.
 func (l *life) end(why string) {
 	l.logf("%s", why)
 	l.ended = true
@@ -136,7 +138,7 @@ func (l *life) logf(format string, args ...any) {
 // reset voids the agenda: the machine goes dark or boots.
 func (l *life) reset() {
 	l.session++
-	l.agenda.clear()
+	l.agenda = nil
 	l.install = nil
 	l.inFlight = map[string]bool{}
 	l.replied = map[string]replied{}
@@ -147,11 +149,11 @@ func (l *life) reset() {
 // powerOn boots the discovery image, when the time for it has come.
 func (l *life) powerOn(ctx context.Context) {
 	l.notice()
-	if l.stranger && (l.trouble(doAppear) == nil || !l.borrowImage()) {
+	if l.stranger && (l.trouble(scenario.DoAppear) == nil || !l.borrowImage()) {
 		l.after(waitForDayTwo/2, l.powerOn)
 		return
 	}
-	if dark := l.trouble(doNeverBoot); dark != nil {
+	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
 		left, ends := dark.left(l.fleet.now())
 		if !ends {
 			l.end("never boots")
@@ -235,15 +237,14 @@ func (l *life) watch() {
 	}
 }
 
-// poll asks for instructions and carries them out.
 func (l *life) poll(ctx context.Context) {
 	l.refreshStatus(ctx)
 	l.notice()
-	if off := l.trouble(doPowerOff); off != nil {
+	if off := l.trouble(scenario.DoPowerOff); off != nil {
 		l.powerOff(off)
 		return
 	}
-	if mute := l.trouble(doStopAgent); mute != nil {
+	if mute := l.trouble(scenario.DoStopAgent); mute != nil {
 		l.logf("stops its agent")
 		if left, ends := mute.left(l.fleet.now()); ends {
 			l.after(left, l.poll)
@@ -341,7 +342,6 @@ func (l *life) lookedAfter(ctx context.Context) {
 	l.after(personTick, l.lookedAfter)
 }
 
-// know takes over what the service says about the host.
 func (l *life) know(h hostView) {
 	role := h.Role
 	if h.Bootstrap {
@@ -366,4 +366,82 @@ func (l *life) setStage(stage string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stage = stage
+}
+
+// agenda is what a machine has still to do, by time. It lets one goroutine play the
+// agent, its steps and the installer at once.
+type agenda []entry
+
+type entry struct {
+	at time.Time
+	do func(context.Context)
+}
+
+// add puts a thing to do on the agenda. What is due at the same time is done in
+// the order of adding.
+func (a *agenda) add(at time.Time, do func(context.Context)) {
+	i := len(*a)
+	for i > 0 && (*a)[i-1].at.After(at) {
+		i--
+	}
+	*a = slices.Insert(*a, i, entry{at, do})
+}
+
+func (a *agenda) next() (entry, bool) {
+	if len(*a) == 0 {
+		return entry{}, false
+	}
+	first := (*a)[0]
+	*a = (*a)[1:]
+	return first, true
+}
+
+// How long things take on real machines, in simulated time. A compact cluster
+// made with these is installed about an hour after power-on.
+const (
+	bootTime         = 200 * time.Second // firmware, ISO, agent container
+	firmwareTime     = 30 * time.Second  // of one that its controller switches on, until it looks for something to boot
+	diskBootTime     = 190 * time.Second // firmware, installed system, Ignition
+	agentRestartTime = 5 * time.Second
+	retryTime        = time.Minute      // between attempts to register or poll
+	progressRetry    = 10 * time.Second // between attempts to report progress
+
+	startingTime  = 20 * time.Second
+	preparingDisk = 40 * time.Second // fetching ignition, cleaning the disk
+	writingTime   = 4 * time.Minute
+	percentStep   = 5
+	logsTime      = 20 * time.Second
+	bootloader    = 30 * time.Second // boot order, MCO image
+	shutdownTime  = time.Minute      // shutdown -r +1
+
+	bootstrapPreparing = time.Minute
+	bootkubeTime       = 4 * time.Minute
+	controllerTime     = 2 * time.Minute
+	bootkubeInPlace    = 20 * time.Minute // SNO: the whole bootstrap runs here
+
+	ignitionTime  = time.Minute      // from Waiting for ignition to Configuring
+	joinTime      = 3 * time.Minute  // from Configuring to Joined
+	readyTime     = 90 * time.Second // from Joined to Done
+	peerPoll      = 20 * time.Second
+	nodeTick      = 30 * time.Second
+	statusAge     = 15 * time.Second // how old a shared look at the service may be
+	personTick    = 2 * time.Minute
+	personTime    = 3 * time.Minute // until somebody has walked to the machine
+	waitForDayTwo = time.Minute
+
+	operatorsTime    = 10 * time.Minute
+	olmOperatorsTime = 4 * time.Minute
+)
+
+// jitter makes durations differ a little from machine to machine, always in the
+// same way for the same seed.
+type jitter struct{ random *rand.Rand }
+
+func newJitter(seed uint64, index int) jitter {
+	return jitter{random: rand.New(rand.NewPCG(seed, uint64(index)))}
+}
+
+// of is d, up to 15 % more or less.
+func (j jitter) of(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.85 + 0.3*j.random.Float64()))
 }

@@ -5,13 +5,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
 )
 
-// gatherLogs uploads logs because the service has asked for them.
 func (l *life) gatherLogs(ctx context.Context, s step) {
 	var want struct {
 		ClusterID  string `json:"cluster_id"`
@@ -27,7 +28,6 @@ func (l *life) gatherLogs(ctx context.Context, s step) {
 	l.uploadLogs(ctx, want.ClusterID, want.InfraEnvID)
 }
 
-// uploadLogs sends the machine's logs. Whatever goes wrong is only noted.
 func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
 	progress := hostPath(infraEnv, l.spec.UUID) + "/logs-progress"
 	query := url.Values{"logs_type": {"host"}, "infra_env_id": {infraEnv}, "host_id": {l.spec.UUID}}
@@ -40,7 +40,6 @@ func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
 	}
 }
 
-// uploadLogs sends the logs of the controller.
 func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
 	err := c.fleet.sendLogs(ctx, c.fleet.api, clusterPath(c.cluster)+"/logs-progress", clusterPath(c.cluster)+"/logs?logs_type=controller",
 		"controller", map[string]string{"assisted-installer-controller.logs": "controller of " + c.cluster + "\n"})
@@ -65,25 +64,18 @@ func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, nam
 	return api.send(ctx, http.MethodPut, progress, logsReport{State: "completed"}, nil)
 }
 
-// pack makes a compressed tar archive.
 func pack(files map[string]string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zip)
+	var failed error
 	for name, content := range files {
-		header := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: at}
-		if err := archive.WriteHeader(header); err != nil {
-			return nil, err
+		err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: at})
+		if err == nil {
+			_, err = io.WriteString(archive, content)
 		}
-		if _, err := archive.Write([]byte(content)); err != nil {
-			return nil, err
-		}
+		failed = errors.Join(failed, err)
 	}
-	if err := archive.Close(); err != nil {
-		return nil, err
-	}
-	if err := zip.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	failed = errors.Join(failed, archive.Close(), zip.Close())
+	return out.Bytes(), failed
 }

@@ -166,7 +166,6 @@ func (m *Machine) On(platform string) {
 
 var errNetworkFull = errors.New("no address left")
 
-// join gives the first card the index-th address of the subnet and a route.
 func (m *Machine) join(subnet netip.Prefix, index int, avoid []netip.Addr) error {
 	subnet = subnet.Masked()
 	address, err := nthAddress(subnet, index, avoid)
@@ -214,7 +213,6 @@ func addressAt(subnet netip.Prefix, offset uint64) netip.Addr {
 	return a
 }
 
-// newDisk makes the n-th disk of a machine.
 func newDisk(id hardwareID, n int, name string) Disk {
 	return Disk{
 		Name:      name,

@@ -2,14 +2,13 @@ package host
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
-)
 
-// ntpSource is a time source as chrony sees it.
-type ntpSource struct {
-	Name  string `json:"source_name"`
-	State string `json:"source_state"`
-}
+	"github.com/go-openapi/strfmt"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
+)
 
 // synchronize answers which time sources the machine reaches: those it is told,
 // or the one that DHCP names.
@@ -24,25 +23,18 @@ func (l *life) synchronize(s step) (any, error) {
 	if len(names) == 0 {
 		names = []string{"clock.example.com"}
 	}
-	sources := make([]ntpSource, 0, len(names))
+	sources := make([]models.NtpSource, 0, len(names))
 	for i, name := range names {
-		state := "combined"
+		state := models.SourceStateCombined
 		if i == 0 {
-			state = "synced"
+			state = models.SourceStateSynced
 		}
-		if l.trouble(doUnreachableNTP) != nil {
-			state = "unreachable"
+		if l.trouble(scenario.DoUnreachableNTP) != nil {
+			state = models.SourceStateUnreachable
 		}
-		sources = append(sources, ntpSource{Name: name, State: state})
+		sources = append(sources, models.NtpSource{SourceName: name, SourceState: state})
 	}
 	return map[string]any{"ntp_sources": sources}, nil
-}
-
-type resolution struct {
-	Domain string   `json:"domain_name"`
-	IPv4   []string `json:"ipv4_addresses"`
-	IPv6   []string `json:"ipv6_addresses"`
-	CNAMEs []string `json:"cnames"`
 }
 
 func (l *life) resolveDomains(s step) (any, error) {
@@ -54,19 +46,19 @@ func (l *life) resolveDomains(s step) (any, error) {
 	if err := argument(s, &want); err != nil {
 		return nil, err
 	}
-	results := make([]resolution, 0, len(want.Domains))
+	results := make([]*models.DomainResolutionResponseDomain, 0, len(want.Domains))
 	for _, d := range want.Domains {
-		r := resolution{Domain: d.Name, IPv4: []string{}, IPv6: []string{}, CNAMEs: []string{}}
+		r := &models.DomainResolutionResponseDomain{DomainName: &d.Name, IPV4Addresses: []strfmt.IPv4{}, IPV6Addresses: []strfmt.IPv6{}, Cnames: []string{}}
 		for _, a := range l.lookUp(d.Name) {
 			if a.Is4() {
-				r.IPv4 = append(r.IPv4, a.String())
+				r.IPV4Addresses = append(r.IPV4Addresses, strfmt.IPv4(a.String()))
 			} else {
-				r.IPv6 = append(r.IPv6, a.String())
+				r.IPV6Addresses = append(r.IPV6Addresses, strfmt.IPv6(a.String()))
 			}
 		}
 		results = append(results, r)
 	}
-	return map[string]any{"resolutions": results}, nil
+	return models.DomainResolutionResponse{Resolutions: results}, nil
 }
 
 // wildcardProbe begins the names by which the service finds out whether the
@@ -87,7 +79,6 @@ func (l *life) lookUp(name string) []netip.Addr {
 	return found
 }
 
-// subnets is the networks that the machine is in.
 func (m Machine) subnets() []netip.Prefix {
 	var subnets []netip.Prefix
 	for _, n := range m.NICs {
@@ -104,7 +95,6 @@ type vip struct {
 	Verification string `json:"verification"`
 }
 
-// verifyVIPs answers for each virtual address whether it is still free.
 func (l *life) verifyVIPs(s step) (any, error) {
 	vips := []vip{}
 	if err := argument(s, &vips); err != nil {
@@ -120,7 +110,6 @@ func (l *life) verifyVIPs(s step) (any, error) {
 	return vips, nil
 }
 
-// addresses are those that the machines of the fleet have.
 func (f *Fleet) addresses() map[netip.Addr]bool {
 	taken := map[netip.Addr]bool{}
 	for _, l := range f.lives {
@@ -133,7 +122,6 @@ func (f *Fleet) addresses() map[netip.Addr]bool {
 	return taken
 }
 
-// leaseVIPs answers the addresses that DHCP would give to the virtual ones.
 func (l *life) leaseVIPs() (any, error) {
 	reply := map[string]string{}
 	for _, subnet := range l.spec.subnets() {
@@ -170,7 +158,6 @@ type tangResponse struct {
 	Signatures []any  `json:"signatures"`
 }
 
-// reachTang answers that every Tang server has given its keys.
 func reachTang(s step) (any, error) {
 	var want struct {
 		Servers string `json:"tang_servers"`
@@ -189,4 +176,102 @@ func reachTang(s step) (any, error) {
 		responses = append(responses, tangResponse{URL: server.URL, Payload: "eyJrZXlzIjpbXX0", Signatures: []any{}})
 	}
 	return map[string]any{"is_success": true, "tang_server_response": responses}, nil
+}
+
+type peer struct {
+	HostID string `json:"host_id"`
+	NICs   []struct {
+		Name      string   `json:"name"`
+		MAC       string   `json:"mac"`
+		Addresses []string `json:"ip_addresses"`
+	} `json:"nics"`
+}
+
+// checkConnectivity answers which other hosts the machine reaches: directly in
+// the networks it shares with them, and through its gateway elsewhere.
+func (l *life) checkConnectivity(s step) (any, error) {
+	var peers []peer
+	if err := argument(s, &peers); err != nil {
+		return nil, err
+	}
+	m, _ := l.present()
+	remotes := make([]*models.ConnectivityRemoteHost, 0, len(peers))
+	for _, p := range peers {
+		r := &models.ConnectivityRemoteHost{
+			HostID: strfmt.UUID(p.HostID), L2Connectivity: []*models.L2Connectivity{}, L3Connectivity: []*models.L3Connectivity{}, MtuReport: []*models.MtuReport{},
+		}
+		for _, nic := range p.NICs {
+			for _, text := range nic.Addresses {
+				if address, err := parseAddress(text); err == nil {
+					m.reach(r, address, nic.MAC)
+				}
+			}
+		}
+		remotes = append(remotes, r)
+	}
+	return models.ConnectivityReport{RemoteHosts: remotes}, nil
+}
+
+func parseAddress(text string) (netip.Addr, error) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Addr(), nil
+	}
+	return netip.ParseAddr(text)
+}
+
+func (m Machine) reach(r *models.ConnectivityRemoteHost, remote netip.Addr, mac string) {
+	for _, n := range m.NICs {
+		for _, a := range n.Addresses {
+			if a.Addr().Is4() != remote.Is4() {
+				continue
+			}
+			rtt := 0.3
+			if a.Masked().Contains(remote) {
+				r.L2Connectivity = append(r.L2Connectivity, &models.L2Connectivity{
+					OutgoingNic: n.Name, OutgoingIPAddress: a.Addr().String(), RemoteIPAddress: remote.String(), RemoteMac: mac, Successful: true,
+				})
+			} else {
+				rtt = 1.2
+			}
+			routed := slices.ContainsFunc(m.Gateways, func(g netip.Addr) bool { return g.Is4() == remote.Is4() })
+			reachable := a.Masked().Contains(remote) || routed
+			link := &models.L3Connectivity{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), Successful: reachable, AverageRTTMs: rtt}
+			if !reachable {
+				link.AverageRTTMs, link.PacketLossPercentage = 0, 100
+			}
+			r.L3Connectivity = append(r.L3Connectivity, link)
+			r.MtuReport = append(r.MtuReport, &models.MtuReport{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), MtuSuccessful: reachable})
+		}
+	}
+}
+
+// addressLimit is how many free addresses of a network an agent lists at most.
+const addressLimit = 8000
+
+// findFreeAddresses answers every IPv4 address of each network at which neither a
+// machine nor a router answers.
+func (l *life) findFreeAddresses(s step) (any, error) {
+	var networks []string
+	if err := argument(s, &networks); err != nil {
+		return nil, err
+	}
+	taken := l.fleet.addresses()
+	for _, g := range l.spec.Gateways {
+		taken[g] = true
+	}
+	lists := make([]models.FreeNetworkAddresses, 0, len(networks))
+	for _, text := range networks {
+		subnet, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, err
+		}
+		list := models.FreeNetworkAddresses{Network: text, FreeAddresses: []strfmt.IPv4{}}
+		for a := subnet.Masked().Addr(); a.Is4() && subnet.Contains(a) && len(list.FreeAddresses) < addressLimit; a = a.Next() {
+			if !taken[a] {
+				list.FreeAddresses = append(list.FreeAddresses, strfmt.IPv4(a.String()))
+			}
+		}
+		lists = append(lists, list)
+	}
+	return lists, nil
 }

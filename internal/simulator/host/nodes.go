@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // nodes is which machines run their installed system, and how far they are on
@@ -14,7 +16,6 @@ type nodes struct {
 	byHost map[string]node
 }
 
-// node holds when a machine reaches each stage after its reboot.
 type node struct {
 	ignition, configuring, joined, ready time.Time
 }
@@ -46,7 +47,6 @@ func (n *nodes) get(host string) (node, bool) {
 	return x, ok
 }
 
-// reached tells whether a node is in a stage, or past it, at a time.
 func (x node) reached(stage string, at time.Time) bool {
 	var due time.Time
 	switch stage {
@@ -110,16 +110,15 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo string) string {
 // lost tells whether a trouble keeps a node from going on, and carries out one
 // that makes it fail.
 func (l *life) lost(ctx context.Context) bool {
-	if t := l.trouble(doFail); t != nil {
+	if t := l.trouble(scenario.DoFail); t != nil {
 		if l.report(ctx, stageFailed, t.rule.Args.String("reason", "node did not come up")) == nil {
 			l.finish(t)
 		}
 		return true
 	}
-	return l.trouble(doStall, doPowerOff) != nil
+	return l.trouble(scenario.DoStall, scenario.DoPowerOff) != nil
 }
 
-// lifeOf is the life of the machine with that host id, or nil.
 func (f *Fleet) lifeOf(host string) *life {
 	for _, l := range f.lives {
 		if l.spec.UUID == host {

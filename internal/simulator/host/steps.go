@@ -11,9 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
-// replied is the last reply of a step type that the service has taken.
 type replied struct {
 	// to stands for all that the reply depends on.
 	to uint64
@@ -23,14 +25,12 @@ type replied struct {
 // replyLife is how long an agent keeps itself from repeating a reply.
 const replyLife = time.Hour
 
-// answer is what comes out of a step.
 type answer struct {
 	exitCode int
 	output   string
 	errText  string
 }
 
-// said is the answer whose output is v as JSON.
 func said(v any, err error) answer {
 	if err != nil {
 		return failed(err)
@@ -52,10 +52,9 @@ func (l *life) instructionsPath(poll bool) string {
 	return p
 }
 
-// clock is the time that the machine believes it is.
 func (l *life) clock() time.Time {
 	now := l.fleet.serviceTime()
-	if t := l.trouble(doUnreachableNTP); t != nil {
+	if t := l.trouble(scenario.DoUnreachableNTP); t != nil {
 		now = now.Add(t.rule.Args.Duration("skew", 0))
 	}
 	return now
@@ -164,7 +163,6 @@ func (l *life) afterReply(s step) {
 	}
 }
 
-// argument decodes the first argument of a step.
 func argument(s step, into any) error {
 	if len(s.Args) == 0 {
 		return fmt.Errorf("step %s has no argument", s.Type)
@@ -175,12 +173,11 @@ func argument(s step, into any) error {
 	return nil
 }
 
-// answer carries out a step.
 func (l *life) answer(s step) answer {
 	switch s.Type {
 	case stepInventory:
 		m, patch := l.present()
-		text, err := m.inventory(l.clock()).encode(patch)
+		text, err := encodeInventory(m.inventory(), l.clock(), patch)
 		if err != nil {
 			return failed(err)
 		}
@@ -215,7 +212,6 @@ func (l *life) answer(s step) answer {
 	return answer{}
 }
 
-// measureDisk answers how long a synchronous write takes, in milliseconds.
 func (l *life) measureDisk(s step) (any, error) {
 	var want struct {
 		Path string `json:"path"`
@@ -224,22 +220,13 @@ func (l *life) measureDisk(s step) (any, error) {
 		return nil, err
 	}
 	sync := l.jitter.of(5 * time.Millisecond)
-	if t := l.trouble(doSlowDisk); t != nil {
+	if t := l.trouble(scenario.DoSlowDisk); t != nil {
 		if t.rule.Args.Bool("fails", false) {
 			return nil, fmt.Errorf("measuring the speed of %s: fio: input/output error", want.Path)
 		}
 		sync = t.rule.Args.Duration("sync", 40*time.Millisecond)
 	}
 	return map[string]any{"path": want.Path, "io_sync_duration": sync.Milliseconds()}, nil
-}
-
-// imageResult is what became of pulling one image.
-type imageResult struct {
-	Name         string  `json:"name"`
-	Result       string  `json:"result"`
-	SizeBytes    float64 `json:"size_bytes,omitempty"`
-	Seconds      float64 `json:"time,omitempty"`
-	DownloadRate float64 `json:"download_rate,omitempty"`
 }
 
 func (l *life) pullImages(s step) (any, error) {
@@ -249,17 +236,17 @@ func (l *life) pullImages(s step) (any, error) {
 	if err := argument(s, &want); err != nil {
 		return nil, err
 	}
-	failure := l.trouble(doImagePullFailure)
-	results := make([]imageResult, 0, len(want.Images))
+	failure := l.trouble(scenario.DoImagePullFailure)
+	results := make([]models.ContainerImageAvailability, 0, len(want.Images))
 	for _, name := range want.Images {
 		if failure != nil && matchImage(failure.rule.Args.String("image", ""), name) {
-			results = append(results, imageResult{Name: name, Result: "failure"})
+			results = append(results, models.ContainerImageAvailability{Name: name, Result: models.ContainerImageAvailabilityResultFailure})
 			continue
 		}
 		const size = 333_000_000.0
 		seconds := l.jitter.of(5 * time.Second).Seconds()
-		results = append(results, imageResult{
-			Name: name, Result: "success", SizeBytes: size, Seconds: seconds, DownloadRate: size / seconds / 1e6,
+		results = append(results, models.ContainerImageAvailability{
+			Name: name, Result: models.ContainerImageAvailabilityResultSuccess, SizeBytes: size, Time: seconds, DownloadRate: size / seconds / 1e6,
 		})
 	}
 	return map[string]any{"images": results}, nil

@@ -10,27 +10,11 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// The verbs of scenarios under short names.
-const (
-	doNeverBoot        = scenario.DoNeverBoot
-	doInventory        = scenario.DoInventory
-	doUnreachableNTP   = scenario.DoUnreachableNTP
-	doNetwork          = scenario.DoNetwork
-	doHostname         = scenario.DoHostname
-	doSlowDisk         = scenario.DoSlowDisk
-	doImagePullFailure = scenario.DoImagePullFailure
-	doStopAgent        = scenario.DoStopAgent
-	doPowerOff         = scenario.DoPowerOff
-	doBootISO          = scenario.DoBootISO
-	doFail             = scenario.DoFail
-	doStall            = scenario.DoStall
-	doAppear           = scenario.DoAppear
-	doOperatorsTimeout = scenario.DoOperatorsTimeout
-)
-
 // hitsMachines tells troubles of single machines from those of the cluster or
 // of machines that are not there yet.
-func hitsMachines(do string) bool { return do != doAppear && do != doOperatorsTimeout }
+func hitsMachines(do string) bool {
+	return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout
+}
 
 // trouble is a rule as it stands for one machine.
 type trouble struct {
@@ -58,7 +42,6 @@ func (t *trouble) standing(now time.Time) bool {
 	return !ends || left > 0
 }
 
-// notice lets the troubles begin whose time has come.
 func (l *life) notice() {
 	if len(l.troubles) == 0 {
 		return
@@ -87,7 +70,6 @@ func (l *life) knownRole() string {
 	return l.role
 }
 
-// trouble is the first standing trouble of one of the kinds, or nil.
 func (l *life) trouble(do ...string) *trouble {
 	now := l.fleet.now()
 	l.mu.Lock()
@@ -100,13 +82,11 @@ func (l *life) trouble(do ...string) *trouble {
 	return nil
 }
 
-// enter notes that the machine has reached a stage, and what begins there.
 func (l *life) enter(stage string) {
 	l.setStage(stage)
 	l.notice()
 }
 
-// finish marks a trouble that has had its effect.
 func (l *life) finish(t *trouble) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +99,7 @@ func (l *life) settleTroubles() {
 	defer l.mu.Unlock()
 	for _, t := range l.troubles {
 		switch t.rule.Do {
-		case doStall, doPowerOff, doBootISO, doFail, doStopAgent:
+		case scenario.DoStall, scenario.DoPowerOff, scenario.DoBootISO, scenario.DoFail, scenario.DoStopAgent:
 			if !t.begun.IsZero() {
 				t.over = true
 			}
@@ -127,7 +107,6 @@ func (l *life) settleTroubles() {
 	}
 }
 
-// waitsForStatus tells whether a trouble needs to know the host's status.
 func (l *life) waitsForStatus() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,10 +137,10 @@ func (l *life) present() (Machine, map[string]any) {
 	m := l.spec
 	m.Disks, m.NICs, m.Gateways = slices.Clone(m.Disks), slices.Clone(m.NICs), slices.Clone(m.Gateways)
 	var patch map[string]any
-	if t := l.trouble(doHostname); t != nil {
+	if t := l.trouble(scenario.DoHostname); t != nil {
 		m.Hostname = t.rule.Args.String("name", "localhost")
 	}
-	if t := l.trouble(doInventory); t != nil {
+	if t := l.trouble(scenario.DoInventory); t != nil {
 		m.CPUs = t.rule.Args.Int("cpus", m.CPUs)
 		m.MemoryBytes = int64(t.rule.Args.Int("memory", int(m.MemoryBytes)))
 		for i := range m.Disks {
@@ -169,13 +148,12 @@ func (l *life) present() (Machine, map[string]any) {
 		}
 		patch = t.rule.Args.Map("patch")
 	}
-	if t := l.trouble(doNetwork); t != nil {
+	if t := l.trouble(scenario.DoNetwork); t != nil {
 		m.move(netip.MustParsePrefix(t.rule.Args.String("subnet", "10.99.0.0/24")), l.index)
 	}
 	return m, patch
 }
 
-// move puts the machine's first card into another subnet.
 func (m *Machine) move(subnet netip.Prefix, index int) {
 	m.NICs[0].Addresses = nil
 	m.Gateways = nil
@@ -186,7 +164,6 @@ func (m *Machine) move(subnet netip.Prefix, index int) {
 	}
 }
 
-// roleIndex is the machine's place among those of its role.
 func (f *Fleet) roleIndex(l *life) int {
 	role := l.lockedRole()
 	n := 0
@@ -212,7 +189,7 @@ func (l *life) lockedRole() string {
 func (f *Fleet) strangers() ([]*life, error) {
 	var lives []*life
 	for _, rule := range f.cfg.Scenario.HostRules() {
-		if rule.Do != doAppear {
+		if rule.Do != scenario.DoAppear {
 			continue
 		}
 		if rule.At.State != "" || rule.At.Stage != "" {
@@ -236,7 +213,7 @@ func (f *Fleet) strangers() ([]*life, error) {
 		}
 		l := newLife(f, index, m)
 		l.stranger = true
-		l.troubles = []*trouble{{rule: scenario.Rule{Do: doAppear, At: rule.At}}}
+		l.troubles = []*trouble{{rule: scenario.Rule{Do: scenario.DoAppear, At: rule.At}}}
 		lives = append(lives, l)
 	}
 	return lives, nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // last is the output of the latest reply of a type of the machine at index.
@@ -47,20 +49,18 @@ func TestTroubleInWhatAMachineReports(t *testing.T) {
 `
 	fake := newFake(t, 2, 2)
 	out := play(t, fake, list, script, 30*time.Minute)
-	var first, second inventory
+	var first, second models.Inventory
 	out.last(t, list, 0, stepInventory, &first)
 	out.last(t, list, 1, stepInventory, &second)
-	if first.CPU.Count != 2 || first.Memory.PhysicalBytes != 4<<30 || first.Disks[0].SizeBytes != 20e9 || first.TPMVersion != "" || !first.SystemVendor.Virtual {
+	if first.CPU.Count != 2 || first.Memory.PhysicalBytes != 4<<30 || first.Disks[0].SizeBytes != 20e9 || first.TpmVersion != "" || !first.SystemVendor.Virtual {
 		t.Errorf("patched inventory: %+v", first)
 	}
-	if second.Hostname != "localhost" || second.Interfaces[0].IPv4Addresses[0] != "10.9.0.11/24" || second.Routes[0].Gateway != "10.9.0.1" {
+	if second.Hostname != "localhost" || second.Interfaces[0].IPV4Addresses[0] != "10.9.0.11/24" || second.Routes[0].Gateway != "10.9.0.1" {
 		t.Errorf("inventory of the worker: %+v", second)
 	}
-	var ntp struct {
-		Sources []ntpSource `json:"ntp_sources"`
-	}
+	var ntp models.NtpSynchronizationResponse
 	out.last(t, list, 0, stepNTP, &ntp)
-	if ntp.Sources[0].State != "unreachable" {
+	if ntp.NtpSources[0].SourceState != "unreachable" {
 		t.Errorf("time sources: %+v", ntp)
 	}
 	var speed struct {
@@ -71,7 +71,7 @@ func TestTroubleInWhatAMachineReports(t *testing.T) {
 		t.Errorf("disk syncs in %d ms", speed.Sync)
 	}
 	var images struct {
-		Images []imageResult `json:"images"`
+		Images []models.ContainerImageAvailability `json:"images"`
 	}
 	out.last(t, list, 0, stepImages, &images)
 	if images.Images[0].Result != "failure" || images.Images[1].Result != "success" {
@@ -90,7 +90,7 @@ func TestTroubleThatPassesIsReportedAgain(t *testing.T) {
 	replies := fake.hosts[list[0].UUID].replies[stepInventory]
 	var names []string
 	for _, r := range replies {
-		var inv inventory
+		var inv models.Inventory
 		if err := json.Unmarshal([]byte(r.Output), &inv); err != nil {
 			t.Fatal(err)
 		}

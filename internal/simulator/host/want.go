@@ -108,7 +108,6 @@ func (w Want) machine(seed uint64, index int, network Network) (Machine, error) 
 	return m, nil
 }
 
-// settle replaces the addresses that the network gave by the static ones.
 func (w Want) settle(m *Machine) {
 	for _, address := range w.Addresses {
 		is4 := address.Addr().Is4()

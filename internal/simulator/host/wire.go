@@ -2,7 +2,6 @@ package host
 
 import "time"
 
-// hostView is what the machines read of a host (models.Host).
 type hostView struct {
 	ID                string       `json:"id"`
 	InfraEnvID        string       `json:"infra_env_id"`
@@ -20,7 +19,6 @@ type hostProgress struct {
 	CurrentStage string `json:"current_stage"`
 }
 
-// clusterView is what the machines read of a cluster (models.Cluster).
 type clusterView struct {
 	ID     string     `json:"id"`
 	Kind   string     `json:"kind"`
@@ -28,32 +26,27 @@ type clusterView struct {
 	Hosts  []hostView `json:"hosts"`
 }
 
-// infraEnvView is what the machines read of an infra-env (models.InfraEnv).
 type infraEnvView struct {
 	ClusterID string `json:"cluster_id"`
 }
 
-// registration is the body of POST …/hosts.
 type registration struct {
 	HostID       string `json:"host_id"`
 	AgentVersion string `json:"discovery_agent_version"`
 }
 
-// instructions is the answer to GET …/instructions (models.Steps).
 type instructions struct {
 	NextSeconds    int64  `json:"next_instruction_seconds"`
 	PostStepAction string `json:"post_step_action"`
 	Steps          []step `json:"instructions"`
 }
 
-// step is one thing that the service wants done (models.Step).
 type step struct {
 	Type string   `json:"step_type"`
 	ID   string   `json:"step_id"`
 	Args []string `json:"args"`
 }
 
-// stepReply is the outcome of a step (models.StepReply).
 type stepReply struct {
 	StepID   string `json:"step_id"`
 	StepType string `json:"step_type"`
@@ -95,18 +88,15 @@ type installArgs struct {
 	OpenshiftVersion  string `json:"openshift_version"`
 }
 
-// progressReport is the body of PUT …/progress of a host.
 type progressReport struct {
 	Stage string `json:"current_stage"`
 	Info  string `json:"progress_info"`
 }
 
-// logsReport is the body of PUT …/logs-progress.
 type logsReport struct {
 	State string `json:"logs_state"`
 }
 
-// operatorView is a monitored operator, and with a status its report.
 type operatorView struct {
 	Name           string `json:"name"`
 	Type           string `json:"operator_type,omitempty"`

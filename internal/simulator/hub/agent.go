@@ -5,25 +5,22 @@ import (
 	"encoding/json"
 	"maps"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/openshift/assisted-service/models"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// path is where the service has the host.
 func path(h *assisted.Host) string { return "/v2/infra-envs/" + h.InfraEnvID + "/hosts/" + h.ID }
 
-// agentOf finds the Agent of a host; nil where there is none.
 func (h *hub) agentOf(host *assisted.Host) *objects.Object {
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
 	return h.store.get(objects.KindAgent, k.space, host.ID)
 }
 
-// infraEnvBehind finds the InfraEnv of the service's infra-env.
 func (h *hub) infraEnvBehind(id string) (key, bool) {
 	for k, m := range h.infraEnvs {
 		if m.id == id {
@@ -55,14 +52,11 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 		return h.store.delete(ctx, objects.KindAgent, k.space, k.id)
 	}
 	if objects.AddFinalizer(agent, hubapi.FinalizerAgent) {
-		made, err := h.store.update(ctx, objects.KindAgent, agent)
-		if err != nil {
+		if err := h.store.update(ctx, agent); err != nil {
 			return err
 		}
-		agent = made
 	}
-	agent, err := h.inherit(ctx, agent)
-	if err != nil {
+	if err := h.inherit(ctx, agent); err != nil {
 		return err
 	}
 	spec, err := objects.Spec[objects.AgentSpec](agent)
@@ -88,7 +82,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	if host = h.hosts[k.id]; host == nil {
 		return nil
 	}
-	if agent, err = h.annotate(ctx, agent, host); err != nil {
+	if err := h.annotate(ctx, agent, host); err != nil {
 		return err
 	}
 	if err := h.reportAgent(ctx, agent, host, &spec, fault); err != nil {
@@ -108,7 +102,6 @@ func (h *hub) lookedAt(agent *objects.Object) bool {
 	return m != nil && m.id != "" && m.hosts != ""
 }
 
-// createAgent makes the Agent of a host that has registered.
 func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	at, found := h.infraEnvBehind(host.InfraEnvID)
 	if !found {
@@ -137,7 +130,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	labels[hubapi.LabelAgentInfraEnv] = at.id
 	agent.SetLabels(labels)
 	agent.SetOwnerReferences(append(agent.GetOwnerReferences(), ownerOf(env, false)))
-	_, err = h.store.create(ctx, objects.KindAgent, agent)
+	err = h.store.create(ctx, agent)
 	if err == nil {
 		h.logf("host %s has an Agent", host.ID)
 		h.queue.add(key{objects.KindAgent, at.space, host.ID})
@@ -147,7 +140,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 
 // annotate keeps a copy of the host's state in the Agent, from which the service
 // could make the host anew.
-func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) (*objects.Object, error) {
+func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) error {
 	notes := agent.GetAnnotations()
 	changed := false
 	for _, note := range []struct{ name, text string }{
@@ -160,13 +153,12 @@ func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assiste
 		changed = changed || moved
 	}
 	if !changed {
-		return agent, nil
+		return nil
 	}
 	agent.SetAnnotations(notes)
-	return h.store.update(ctx, objects.KindAgent, agent)
+	return h.store.update(ctx, agent)
 }
 
-// reportAgent writes the status of an Agent, where it differs.
 func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *objects.AgentSpec, fault error) error {
 	status := statusOf(agent)
 	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
@@ -194,7 +186,7 @@ func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assi
 	if err := setInventory(status, host.Inventory); err != nil {
 		return err
 	}
-	return h.writeStatus(ctx, objects.KindAgent, agent, status)
+	return h.writeStatus(ctx, agent, status)
 }
 
 func agentKind(host *assisted.Host) string {
@@ -213,28 +205,19 @@ func setProgress(status map[string]any, host *assisted.Host) {
 	}
 	progress := map[string]any{"currentStage": p.Stage, "installationPercentage": p.Percent}
 	set(progress, "progressInfo", p.Info)
-	stages := []any{}
-	for _, s := range host.ProgressStages {
-		stages = append(stages, s)
-	}
-	setList(progress, "progressStages", stages)
+	setList(progress, "progressStages", host.ProgressStages)
 	for name, at := range map[string]string{"stageStartTime": rfc3339(p.StartedAt), "stageUpdateTime": rfc3339(p.UpdatedAt)} {
 		set(progress, name, at)
 	}
 	status["progress"] = progress
 }
 
-// setSources writes the time servers that the host has found.
 func setSources(status map[string]any, text string) {
-	var sources []struct {
-		Name  string `json:"source_name"`
-		State string `json:"source_state"`
-	}
+	var sources []models.NtpSource
+	_ = json.Unmarshal([]byte(text), &sources) // the service's own text, or none
 	list := []any{}
-	if text != "" && json.Unmarshal([]byte(text), &sources) == nil {
-		for _, s := range sources {
-			list = append(list, map[string]any{"sourceName": s.Name, "sourceState": s.State})
-		}
+	for _, s := range sources {
+		list = append(list, map[string]any{"sourceName": s.SourceName, "sourceState": string(s.SourceState)})
 	}
 	setList(status, "ntpSources", list)
 }

@@ -4,143 +4,58 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/openshift/assisted-service/models"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// inventory is what an agent reports of its machine, as the service keeps it.
-type inventory struct {
-	Hostname     string `json:"hostname"`
-	BMCAddress   string `json:"bmc_address"`
-	BMCV6Address string `json:"bmc_v6address"`
-	CPU          struct {
-		Architecture string   `json:"architecture"`
-		Count        int64    `json:"count"`
-		Flags        []string `json:"flags"`
-		Frequency    float64  `json:"frequency"`
-		ModelName    string   `json:"model_name"`
-	} `json:"cpu"`
-	Memory struct {
-		PhysicalBytes int64 `json:"physical_bytes"`
-		UsableBytes   int64 `json:"usable_bytes"`
-	} `json:"memory"`
-	Boot struct {
-		Mode         string `json:"current_boot_mode"`
-		PXEInterface string `json:"pxe_interface"`
-		DeviceType   string `json:"device_type"`
-	} `json:"boot"`
-	SystemVendor struct {
-		Manufacturer string `json:"manufacturer"`
-		ProductName  string `json:"product_name"`
-		SerialNumber string `json:"serial_number"`
-		Virtual      bool   `json:"virtual"`
-	} `json:"system_vendor"`
-	Interfaces []inventoryNIC  `json:"interfaces"`
-	Disks      []inventoryDisk `json:"disks"`
-	GPUs       []struct {
-		Address  string `json:"address"`
-		DeviceID string `json:"device_id"`
-		Name     string `json:"name"`
-		Vendor   string `json:"vendor"`
-		VendorID string `json:"vendor_id"`
-	} `json:"gpus"`
-}
-
-type inventoryNIC struct {
-	Name        string   `json:"name"`
-	MAC         string   `json:"mac_address"`
-	HasCarrier  bool     `json:"has_carrier"`
-	MTU         int64    `json:"mtu"`
-	SpeedMbps   int64    `json:"speed_mbps"`
-	Vendor      string   `json:"vendor"`
-	Product     string   `json:"product"`
-	BIOSDevName string   `json:"biosdevname"`
-	ClientID    string   `json:"client_id"`
-	IPv4        []string `json:"ipv4_addresses"`
-	IPv6        []string `json:"ipv6_addresses"`
-	Flags       []string `json:"flags"`
-}
-
-type inventoryDisk struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Path        string `json:"path"`
-	ByPath      string `json:"by_path"`
-	ByID        string `json:"by_id"`
-	DriveType   string `json:"drive_type"`
-	Vendor      string `json:"vendor"`
-	Model       string `json:"model"`
-	Serial      string `json:"serial"`
-	WWN         string `json:"wwn"`
-	HCTL        string `json:"hctl"`
-	SizeBytes   int64  `json:"size_bytes"`
-	Bootable    bool   `json:"bootable"`
-	SMART       string `json:"smart"`
-	Eligibility struct {
-		Eligible bool     `json:"eligible"`
-		Reasons  []string `json:"not_eligible_reasons"`
-	} `json:"installation_eligibility"`
-	IOPerf *struct {
-		Sync int64 `json:"sync_duration"`
-	} `json:"io_perf"`
-}
-
-// readInventory reads what an agent reported; nil where it has not.
-func readInventory(text string) (*inventory, error) {
+func readInventory(text string) (*models.Inventory, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var inv inventory
-	if err := json.Unmarshal([]byte(text), &inv); err != nil {
-		return nil, err
-	}
-	return &inv, nil
+	inv := &models.Inventory{Boot: &models.Boot{}, CPU: &models.CPU{}, Memory: &models.Memory{}, SystemVendor: &models.SystemVendor{}}
+	return inv, json.Unmarshal([]byte(text), inv)
 }
 
-// printed is the inventory in the words of an Agent's status.
-func (inv *inventory) printed() agentinstall.HostInventory {
-	out := agentinstall.HostInventory{Hostname: inv.Hostname, BMCAddress: inv.BMCAddress, BMCV6Address: inv.BMCV6Address}
+func printedInventory(inv *models.Inventory) agentinstall.HostInventory {
+	out := agentinstall.HostInventory{Hostname: inv.Hostname, BMCAddress: inv.BmcAddress, BMCV6Address: inv.BmcV6address}
 	out.CPU = agentinstall.HostCPU{
 		Count: inv.CPU.Count, ClockMegahertz: int64(inv.CPU.Frequency), Flags: inv.CPU.Flags, ModelName: inv.CPU.ModelName, Architecture: inv.CPU.Architecture,
 	}
 	out.Memory = agentinstall.HostMemory{PhysicalBytes: inv.Memory.PhysicalBytes, UsableBytes: inv.Memory.UsableBytes}
-	out.Boot = agentinstall.HostBoot{CurrentBootMode: inv.Boot.Mode, PXEInterface: inv.Boot.PXEInterface, DeviceType: inv.Boot.DeviceType}
-	out.SystemVendor = agentinstall.HostSystemVendor(inv.SystemVendor)
+	out.Boot = agentinstall.HostBoot{CurrentBootMode: inv.Boot.CurrentBootMode, PXEInterface: inv.Boot.PxeInterface, DeviceType: inv.Boot.DeviceType}
+	out.SystemVendor = agentinstall.HostSystemVendor(*inv.SystemVendor)
 	for _, nic := range inv.Interfaces {
 		out.Interfaces = append(out.Interfaces, agentinstall.HostInterface{
-			Name: nic.Name, MACAddress: nic.MAC, HasCarrier: nic.HasCarrier, MTU: nic.MTU, SpeedMbps: nic.SpeedMbps, Vendor: nic.Vendor,
-			Product: nic.Product, BIOSDevName: nic.BIOSDevName, ClientID: nic.ClientID,
-			IPV4Addresses: some(nic.IPv4), IPV6Addresses: some(nic.IPv6), Flags: some(nic.Flags),
+			Name: nic.Name, MACAddress: nic.MacAddress, HasCarrier: nic.HasCarrier, MTU: nic.Mtu, SpeedMbps: nic.SpeedMbps, Vendor: nic.Vendor,
+			Product: nic.Product, BIOSDevName: nic.Biosdevname, ClientID: nic.ClientID,
+			IPV4Addresses: some(nic.IPV4Addresses), IPV6Addresses: some(nic.IPV6Addresses), Flags: some(nic.Flags),
 		})
 	}
-	for i := range inv.Disks {
-		out.Disks = append(out.Disks, inv.Disks[i].printed())
+	for _, d := range inv.Disks {
+		disk := agentinstall.HostDisk{
+			ID: d.ID, Name: d.Name, Path: d.Path, ByPath: d.ByPath, ByID: d.ByID, DriveType: string(d.DriveType), Vendor: d.Vendor, Model: d.Model,
+			Serial: d.Serial, WWN: d.Wwn, HCTL: d.Hctl, SizeBytes: d.SizeBytes, Bootable: d.Bootable, SMART: d.Smart,
+			InstallationEligibility: &agentinstall.DiskEligibility{Eligible: d.InstallationEligibility.Eligible, NotEligibleReasons: some(d.InstallationEligibility.NotEligibleReasons)},
+			IOPerf:                  &agentinstall.DiskPerformance{},
+		}
+		if d.IoPerf != nil {
+			disk.IOPerf.SyncDurationMilliseconds = d.IoPerf.SyncDuration
+		}
+		out.Disks = append(out.Disks, disk)
 	}
-	for _, gpu := range inv.GPUs {
-		out.GPUs = append(out.GPUs, agentinstall.HostGPU{Address: gpu.Address, DeviceID: gpu.DeviceID, Name: gpu.Name, Vendor: gpu.Vendor, VendorID: gpu.VendorID})
+	for _, gpu := range inv.Gpus {
+		out.GPUs = append(out.GPUs, agentinstall.HostGPU(*gpu))
 	}
 	return out
-}
-
-func (d *inventoryDisk) printed() agentinstall.HostDisk {
-	disk := agentinstall.HostDisk{
-		ID: d.ID, Name: d.Name, Path: d.Path, ByPath: d.ByPath, ByID: d.ByID, DriveType: d.DriveType, Vendor: d.Vendor, Model: d.Model,
-		Serial: d.Serial, WWN: d.WWN, HCTL: d.HCTL, SizeBytes: d.SizeBytes, Bootable: d.Bootable, SMART: d.SMART,
-		InstallationEligibility: &agentinstall.DiskEligibility{Eligible: d.Eligibility.Eligible, NotEligibleReasons: some(d.Eligibility.Reasons)},
-		IOPerf:                  &agentinstall.DiskPerformance{},
-	}
-	if d.IOPerf != nil {
-		disk.IOPerf.SyncDurationMilliseconds = d.IOPerf.Sync
-	}
-	return disk
 }
 
 // some is a list that prints as an empty one rather than not at all.
@@ -151,14 +66,13 @@ func some(list []string) []string {
 	return list
 }
 
-// setInventory writes the inventory into an Agent's status.
 func setInventory(status map[string]any, text string) error {
 	inv, err := readInventory(text)
 	if err != nil || inv == nil {
 		delete(status, "inventory")
 		return err
 	}
-	out := inv.printed()
+	out := printedInventory(inv)
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&out)
 	if err != nil {
 		return err
@@ -180,7 +94,7 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *
 	}
 	notes, changed := objects.SetMark(agent.GetAnnotations(), hubapi.AnnotationInventoryVersion, "0.1")
 	labels := agent.GetLabels()
-	want := inv.labels()
+	want := inventoryLabels(inv)
 	if ref := spec.ClusterDeploymentName; ref != nil {
 		want[hubapi.LabelAgentClusterNamespace] = ref.Namespace
 	}
@@ -194,20 +108,12 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *
 	}
 	agent.SetAnnotations(notes)
 	agent.SetLabels(labels)
-	_, err = h.store.update(ctx, objects.KindAgent, agent)
-	return err
+	return h.store.update(ctx, agent)
 }
 
-// labels are the labels of a machine.
-func (inv *inventory) labels() map[string]string {
-	solid := false
-	for _, d := range inv.Disks {
-		solid = solid || d.DriveType == "SSD"
-	}
-	virt := false
-	for _, flag := range inv.CPU.Flags {
-		virt = virt || flag == "vmx" || flag == "svm"
-	}
+func inventoryLabels(inv *models.Inventory) map[string]string {
+	solid := slices.ContainsFunc(inv.Disks, func(d *models.Disk) bool { return d.DriveType == models.DriveTypeSSD })
+	virt := slices.Contains(inv.CPU.Flags, "vmx") || slices.Contains(inv.CPU.Flags, "svm")
 	all := map[string]string{
 		hubapi.InventoryHasNonRotationalDisk: strconv.FormatBool(solid),
 		hubapi.InventoryCPUArchitecture:      inv.CPU.Architecture,

@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// changeable tells the states in which a host takes what its Agent says.
 func changeable(state string) bool {
 	return slices.Contains([]string{"discovering", "known", "disconnected", "insufficient", "pending-for-input", "binding",
 		"known-unbound", "disconnected-unbound", "discovering-unbound", "insufficient-unbound"}, state)
@@ -71,7 +71,6 @@ func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects
 	return h.readHost(ctx, host)
 }
 
-// readHost reads a host of the service as it is now.
 func (h *hub) readHost(ctx context.Context, host *assisted.Host) error {
 	data, err := h.backend.Raw(ctx, "GET", path(host), nil)
 	if assisted.IsGone(err) {
@@ -123,7 +122,6 @@ func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, e
 	return change, nil
 }
 
-// diskOf finds the disk that an Agent asks for among those of the host.
 func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
 	if spec.InstallationDiskID == "" && spec.InstallationDiskPath == "" {
 		return "", nil
@@ -142,7 +140,6 @@ func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
 	return "", assisted.InputFault("Requested installation disk is not part of the host's valid disks")
 }
 
-// addFencing adds the credentials that fence a host.
 func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
 	secret := spec.FencingCredentialsSecretRef
 	if secret == "" {
@@ -232,7 +229,6 @@ func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Obje
 	return true, h.readHost(ctx, host)
 }
 
-// farewell says which cluster a host leaves, and which node it was there.
 func (h *hub) farewell(host *assisted.Host) map[string]any {
 	k := h.deploymentBehind(host.ClusterID)
 	if k.id == "" {
@@ -265,4 +261,47 @@ func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *objec
 	}
 	h.logf("host %s is installed", host.ID)
 	return h.readHost(ctx, host)
+}
+
+// inherit gives an Agent the node labels that its InfraEnv passes on, and takes
+// away those that it passed on before. Which they are is remembered in an
+// annotation, so that the Agent's own stay.
+func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
+	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+	if env == nil {
+		return nil
+	}
+	given := map[string]string{}
+	for _, name := range words(env.GetAnnotations()[hubapi.AnnotationPropagateNodeLabels]) {
+		if text, there := env.GetLabels()[name]; there {
+			given[name] = text
+		}
+	}
+	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	before, notes := maps.Clone(labels), agent.GetAnnotations()
+	for _, name := range words(notes[hubapi.AnnotationInheritedNodeLabels]) {
+		delete(labels, name)
+	}
+	for name, text := range given {
+		labels, _ = objects.SetMark(labels, name, text)
+	}
+	noted := false
+	if _, was := notes[hubapi.AnnotationInheritedNodeLabels]; was || len(given) > 0 {
+		notes, noted = objects.SetMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
+	}
+	if !noted && maps.Equal(labels, before) {
+		return nil
+	}
+	agent.SetAnnotations(notes)
+	unstructured.RemoveNestedField(agent.Object, "spec", "nodeLabels")
+	if len(labels) > 0 {
+		if err := unstructured.SetNestedStringMap(agent.Object, labels, "spec", "nodeLabels"); err != nil {
+			return err
+		}
+	}
+	return h.store.update(ctx, agent)
+}
+
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

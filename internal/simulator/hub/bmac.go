@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // cooling is how old an image has to be before machines are booted from it:
@@ -33,8 +32,7 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		if !objects.DropFinalizer(host, hubapi.FinalizerBMAC) {
 			return nil
 		}
-		_, err := h.store.update(ctx, objects.KindBareMetal, host)
-		return err
+		return h.store.update(ctx, host)
 	}
 	env := h.store.get(objects.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
@@ -100,14 +98,9 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 	if objects.ToJSON(host.Object) == before {
 		return nil
 	}
-	made, err := h.store.update(ctx, objects.KindBareMetal, host)
-	if err == nil {
-		*host = *made
-	}
-	return err
+	return h.store.update(ctx, host)
 }
 
-// leaves tells the stages from which on a machine does not need its image.
 func leaves(stage string) bool {
 	return slices.Contains([]string{"Rebooting", "Joined", "Done", "Failed"}, stage)
 }
@@ -173,8 +166,7 @@ func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *m
 	if objects.ToJSON(agent.Object) == before {
 		return nil
 	}
-	_, err := h.store.update(ctx, objects.KindAgent, agent)
-	return err
+	return h.store.update(ctx, agent)
 }
 
 // noDisk is what an Agent is told where no disk fits the hints; it then says that
@@ -208,4 +200,31 @@ func hinted(d *agentinstall.HostDisk, hints *metal3.RootDeviceHints) bool {
 		same(hints.WWN, d.WWN) && within(hints.Model, d.Model) && within(hints.Vendor, d.Vendor) &&
 		d.SizeBytes >= int64(hints.MinSizeGigabytes)*gigabyte &&
 		(hints.Rotational == nil || *hints.Rotational == (d.DriveType == "HDD"))
+}
+
+// power does for a BareMetalHost what the operator of bare metal does: it says
+// that the machine is on and what it was booted with. The machines themselves
+// boot as soon as there is an image, with an operator or without.
+func (h *hub) power(ctx context.Context, host *objects.Object) error {
+	status := statusOf(host)
+	provisioning, _, _ := unstructured.NestedMap(host.Object, "status", "provisioning")
+	if provisioning == nil {
+		provisioning = map[string]any{"ID": ""}
+	}
+	online, _, _ := unstructured.NestedBool(host.Object, "spec", "online")
+	image, booted, _ := unstructured.NestedMap(host.Object, "spec", "image")
+	status["operationalStatus"], status["poweredOn"] = "OK", online
+	status["errorCount"], status["errorMessage"] = int64(0), ""
+	delete(provisioning, "image")
+	switch {
+	case booted:
+		provisioning["state"], provisioning["image"] = "provisioned", map[string]any{"url": image["url"], "format": image["format"]}
+	default:
+		provisioning["state"] = "available"
+	}
+	if host.GetAnnotations()[hubapi.AnnotationBMHDetached] != "" {
+		status["operationalStatus"] = "detached"
+	}
+	status["provisioning"] = provisioning
+	return h.writeStatus(ctx, host, status)
 }

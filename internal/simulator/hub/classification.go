@@ -30,7 +30,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	}
 	deleting := class.GetDeletionTimestamp() != nil
 	if !deleting && objects.AddFinalizer(class, hubapi.FinalizerAgentClassification) {
-		if class, err = h.store.update(ctx, objects.KindClassification, class); err != nil {
+		if err := h.store.update(ctx, class); err != nil {
 			return err
 		}
 	}
@@ -39,7 +39,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 		if !classify(ctx, agent, &spec, deleting) {
 			continue
 		}
-		if _, err := h.store.update(ctx, objects.KindAgent, agent); err != nil {
+		if err := h.store.update(ctx, agent); err != nil {
 			return err
 		}
 	}
@@ -47,8 +47,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 		if !objects.DropFinalizer(class, hubapi.FinalizerAgentClassification) {
 			return nil
 		}
-		_, err := h.store.update(ctx, objects.KindClassification, class)
-		return err
+		return h.store.update(ctx, class)
 	}
 	status := statusOf(class)
 	delete(status, "matchedCount")
@@ -66,7 +65,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	}
 	have, _, _ := unstructured.NestedSlice(class.Object, "status", "conditions")
 	status["conditions"] = condition.Set(have, []condition.Condition{problem}, h.clock.Now(), false)
-	return h.writeStatus(ctx, objects.KindClassification, class, status)
+	return h.writeStatus(ctx, class, status)
 }
 
 // classify gives an Agent the label that it is to have, or takes away one that is

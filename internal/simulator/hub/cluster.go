@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // clusterMemory is what is known of the cluster behind a ClusterDeployment.
@@ -33,7 +32,6 @@ func (h *hub) cluster(k key) *clusterMemory {
 	return m
 }
 
-// pair is a ClusterDeployment with its AgentClusterInstall.
 type pair struct {
 	key     key
 	cd, aci *objects.Object
@@ -104,25 +102,20 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	return nil
 }
 
-// claim puts finalizers and the owner onto a pair.
 func (h *hub) claim(ctx context.Context, p *pair) error {
 	if objects.AddFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
-		made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
-		if err != nil {
+		if err := h.store.updatePrinted(ctx, p.aci); err != nil {
 			return err
 		}
-		p.aci = made
 	}
 	added := objects.AddFinalizer(p.cd, hubapi.FinalizerClusterDeployment)
 	if h.config.Hive {
 		added = objects.AddFinalizer(p.cd, hubapi.FinalizerHive) || added
 	}
 	if added {
-		made, err := h.store.update(ctx, objects.KindCluster, objects.AsPrinted(objects.KindCluster, p.cd))
-		if err != nil {
+		if err := h.store.updatePrinted(ctx, p.cd); err != nil {
 			return err
 		}
-		p.cd = made
 	}
 	return h.own(ctx, p)
 }
@@ -136,11 +129,7 @@ func (h *hub) own(ctx context.Context, p *pair) error {
 		}
 	}
 	p.aci.SetOwnerReferences(append(p.aci.GetOwnerReferences(), ownerOf(p.cd, false)))
-	made, err := h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, p.aci))
-	if err == nil {
-		p.aci = made
-	}
-	return err
+	return h.store.updatePrinted(ctx, p.aci)
 }
 
 // reconcileInstall reports on an AgentClusterInstall that has no cluster, and
@@ -163,7 +152,7 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 		return nil
 	}
 	if objects.AddFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
-		if aci, err = h.store.update(ctx, objects.KindInstall, objects.AsPrinted(objects.KindInstall, aci)); err != nil {
+		if err := h.store.updatePrinted(ctx, aci); err != nil {
 			return err
 		}
 	}
@@ -207,7 +196,6 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 	return h.sendManifests(ctx, m, p)
 }
 
-// draft tells the states in which a cluster can be changed.
 func draft(state string) bool {
 	return slices.Contains([]string{"insufficient", "pending-for-input", "ready"}, state)
 }
@@ -239,7 +227,6 @@ func (h *hub) adopt(ctx context.Context, m *clusterMemory, p *pair) error {
 	return err
 }
 
-// readCluster reads a cluster of the service as it is now.
 func (h *hub) readCluster(ctx context.Context, m *clusterMemory) error {
 	data, err := h.backend.Raw(ctx, "GET", "/v2/clusters/"+m.id+"?exclude-hosts=true", nil)
 	if err != nil {
@@ -254,7 +241,11 @@ func (h *hub) readCluster(ctx context.Context, m *clusterMemory) error {
 }
 
 func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterInputs) error {
-	changed := in.update(m.rest)
+	var now map[string]any
+	if err := json.Unmarshal([]byte(m.raw), &now); err != nil {
+		return err
+	}
+	changed := in.update(now)
 	if len(changed) == 0 {
 		return nil
 	}
@@ -264,5 +255,4 @@ func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 	return h.readCluster(ctx, m)
 }
 
-// isConflict tells whether somebody else changed the object in the meantime.
 func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -2,15 +2,16 @@ package hub
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // startPause is the least time between two attempts to start an installation:
@@ -39,7 +40,6 @@ func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error)
 	return nil
 }
 
-// view is what the conditions of a pair are derived from.
 func (h *hub) view(m *clusterMemory, p *pair) *condition.ClusterView {
 	v := &condition.ClusterView{
 		State: m.rest.Status, Info: m.rest.StatusInfo, Checks: assisted.ChecksOf(m.rest.ValidationsInfo),
@@ -94,7 +94,6 @@ type stall struct {
 	over  bool
 }
 
-// stands tells whether the cluster stalls now.
 func (s *stall) stands(wanted bool, v *condition.ClusterView, p *pair) bool {
 	if !wanted || s.over || v.Held || !v.Startable() {
 		return false
@@ -151,11 +150,187 @@ func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 	return found, nil
 }
 
-// takeHosts makes an installed cluster one that hosts are added to.
 func (h *hub) takeHosts(ctx context.Context, m *clusterMemory, p *pair) error {
 	if err := h.backend.Do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/allow-add-hosts", nil, nil); err != nil {
 		return err
 	}
 	h.logf("%s takes more hosts", p.key)
 	return h.readCluster(ctx, m)
+}
+
+// publish puts what opens the cluster into Secrets, and its names into the
+// AgentClusterInstall: while it is being installed the kubeconfig without the
+// routers' certificate, at the end the complete one, and the password first.
+func (h *hub) publish(ctx context.Context, m *clusterMemory, p *pair, done bool) error {
+	config, password := p.key.id+"-admin-kubeconfig", p.key.id+"-admin-password"
+	meta := map[string]any{"adminKubeconfigSecretRef": map[string]any{"name": config}, "clusterID": m.rest.OpenshiftID, "infraID": m.id}
+	if done {
+		if err := h.publishPassword(ctx, m, p, password); err != nil {
+			return err
+		}
+		meta["adminPasswordSecretRef"] = map[string]any{"name": password}
+	}
+	if err := h.publishConfig(ctx, m, p, config, done); err != nil {
+		return err
+	}
+	have, _, _ := unstructured.NestedMap(p.aci.Object, "spec", "clusterMetadata")
+	if same(meta, have) {
+		return nil
+	}
+	merged := maps.Clone(have)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	maps.Copy(merged, meta)
+	if err := unstructured.SetNestedMap(p.aci.Object, merged, "spec", "clusterMetadata"); err != nil {
+		return err
+	}
+	return h.store.updatePrinted(ctx, p.aci)
+}
+
+func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, name string) error {
+	if h.store.get(objects.KindSecret, p.key.space, name) != nil {
+		return nil
+	}
+	var said struct{ Username, Password string }
+	if err := h.backend.Do(ctx, "GET", "/v2/clusters/"+m.id+"/credentials", nil, &said); err != nil {
+		return err
+	}
+	return h.store.create(ctx, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}))
+}
+
+func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name string, done bool) error {
+	secret := h.store.get(objects.KindSecret, p.key.space, name)
+	if secret != nil && !done {
+		return nil
+	}
+	file := "kubeconfig-noingress"
+	if done {
+		file = "kubeconfig"
+	}
+	data, err := h.backend.Raw(ctx, "GET", "/v2/clusters/"+m.id+"/downloads/credentials?file_name="+file, nil)
+	if err != nil {
+		return err
+	}
+	if secret == nil {
+		return h.store.create(ctx, secretOf(p, name, "kubeconfig", map[string]string{"kubeconfig": string(data)}))
+	}
+	if err := h.stamp(ctx, secret); err != nil {
+		return err
+	}
+	if objects.Nested(secret, "data", "kubeconfig") == base64.StdEncoding.EncodeToString(data) {
+		return nil
+	}
+	if err := unstructured.SetNestedField(secret.Object, base64.StdEncoding.EncodeToString(data), "data", "kubeconfig"); err != nil {
+		return err
+	}
+	return h.store.update(ctx, secret)
+}
+
+func secretOf(p *pair, name, kind string, data map[string]string) *objects.Object {
+	encoded := map[string]any{}
+	for field, text := range data {
+		encoded[field] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	secret := &objects.Object{Object: map[string]any{"apiVersion": "v1", "kind": string(objects.KindSecret), "type": "Opaque", "data": encoded}}
+	secret.SetName(name)
+	secret.SetNamespace(p.key.space)
+	secret.SetLabels(map[string]string{hubapi.LabelHiveClusterDeployment: p.key.id, hubapi.LabelHiveSecretType: kind})
+	owner := ownerOf(p.cd, true)
+	secret.SetOwnerReferences(append(secret.GetOwnerReferences(), owner))
+	return secret
+}
+
+// record does what Hive's operator does with an AgentClusterInstall: it copies
+// its conditions and, in the end, its metadata into the ClusterDeployment, and
+// records the cluster as installed. It then stops looking.
+func (h *hub) record(ctx context.Context, p *pair) error {
+	cd, aci := h.store.get(objects.KindCluster, p.key.space, p.key.id), h.store.get(objects.KindInstall, p.aci.GetNamespace(), p.aci.GetName())
+	if cd == nil || aci == nil {
+		return nil
+	}
+	if done, _, _ := unstructured.NestedBool(cd.Object, "spec", "installed"); done {
+		return nil
+	}
+	if err := h.copyConditions(ctx, cd, aci); err != nil {
+		return err
+	}
+	if statusOfCondition(aci, hubapi.ConditionCompleted) != condition.True || statusOfCondition(aci, hubapi.ConditionStopped) != condition.True {
+		return nil
+	}
+	meta, _, _ := unstructured.NestedMap(aci.Object, "spec", "clusterMetadata")
+	if meta["infraID"] == nil || meta["clusterID"] == nil || meta["adminKubeconfigSecretRef"] == nil || meta["adminPasswordSecretRef"] == nil {
+		return nil
+	}
+	cd = h.store.get(objects.KindCluster, p.key.space, p.key.id)
+	if cd == nil {
+		return nil
+	}
+	spec, _, _ := unstructured.NestedMap(cd.Object, "spec")
+	spec["clusterMetadata"], spec["installed"] = meta, true
+	cd.Object["spec"] = spec
+	if err := h.store.update(ctx, cd); err != nil {
+		return err
+	}
+	h.logf("%s is recorded as installed", p.key)
+	return nil
+}
+
+func statusOfCondition(o *objects.Object, kind string) string {
+	status, _ := condition.Of(o, kind)["status"].(string)
+	return status
+}
+
+func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error {
+	var all []condition.Condition
+	for _, pair := range []struct{ from, to string }{
+		{hubapi.ConditionFailed, hubapi.ConditionHiveInstallFailed}, {hubapi.ConditionCompleted, hubapi.ConditionHiveInstallCompleted},
+		{hubapi.ConditionStopped, hubapi.ConditionHiveInstallStopped}, {hubapi.ConditionRequirementsMet, hubapi.ConditionHiveRequirementsMet},
+		{hubapi.ConditionFailed, hubapi.ConditionHiveProvisionFailed},
+	} {
+		if c, found := copied(aci, pair.from); found {
+			c.Type = pair.to
+			all = append(all, c)
+		}
+	}
+	all = append(all, provisioned(aci)...)
+	status := statusOf(cd)
+	have, _, _ := unstructured.NestedSlice(cd.Object, "status", "conditions")
+	now := h.clock.Now()
+	status["conditions"] = condition.Set(have, all, now, true)
+	if statusOfCondition(aci, hubapi.ConditionRequirementsMet) == condition.True && status["installStartedTimestamp"] == nil {
+		status["installStartedTimestamp"] = condition.Of(aci, hubapi.ConditionRequirementsMet)["lastTransitionTime"]
+	}
+	if statusOfCondition(aci, hubapi.ConditionCompleted) == condition.True && status["installedTimestamp"] == nil {
+		status["installedTimestamp"] = now.UTC().Format(time.RFC3339)
+	}
+	return h.writeStatus(ctx, cd, status)
+}
+
+func copied(aci *objects.Object, kind string) (condition.Condition, bool) {
+	c := condition.Of(aci, kind)
+	if c == nil {
+		return condition.Condition{}, false
+	}
+	text := func(name string) string { s, _ := c[name].(string); return s }
+	return condition.Condition{Type: kind, Status: text("status"), Reason: text("reason"), Message: text("message")}, true
+}
+
+// provisioned are the conditions that Hive makes up itself.
+func provisioned(aci *objects.Object) []condition.Condition {
+	is := func(kind string) bool { return statusOfCondition(aci, kind) == condition.True }
+	stopped, failed, completed := is(hubapi.ConditionStopped), is(hubapi.ConditionFailed), is(hubapi.ConditionCompleted)
+	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False,
+		Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
+	state := condition.Condition{Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress"}
+	switch {
+	case stopped && failed:
+		halt.Status, halt.Reason, halt.Message = condition.True, "InstallAttemptsLimitReached", "Install attempts limit reached"
+		state.Reason, state.Message = "ProvisionStopped", "Provisioning failed terminally (see ProvisionStopped condition)"
+	case stopped && completed:
+		state.Status, state.Reason, state.Message = condition.True, "Provisioned", "Cluster is provisioned"
+	case stopped || completed:
+		state.Status, state.Reason, state.Message = condition.Unknown, "Error", "Invalid ClusterInstall conditions. Please report this bug."
+	}
+	return []condition.Condition{halt, state}
 }

@@ -3,21 +3,26 @@ package hub
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// gather reads everything that a cluster is made from.
 func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 	in := &clusterInputs{name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer]}
 	var err error
@@ -48,7 +53,6 @@ func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error
 	return h.secretText(ctx, space, name, hubapi.KeyPullSecret)
 }
 
-// secretText reads a key of a Secret.
 func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
 	all, err := h.secret(ctx, space, name)
 	if apierrors.IsNotFound(err) {
@@ -64,7 +68,6 @@ func (h *hub) secretText(ctx context.Context, space, name, field string) (string
 	return string(data), nil
 }
 
-// secret reads a Secret.
 func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte, error) {
 	o, err := h.store.read(ctx, objects.KindSecret, space, name)
 	if err != nil {
@@ -74,7 +77,7 @@ func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte
 	if err := convert(o, &secret); err != nil {
 		return nil, err
 	}
-	return secret.Data, h.stamp(ctx, objects.KindSecret, o)
+	return secret.Data, h.stamp(ctx, o)
 }
 
 // configMap reads a key of a ConfigMap; without a key, it reads all of them.
@@ -90,7 +93,7 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 	if err := convert(o, &config); err != nil {
 		return nil, err
 	}
-	if err := h.stamp(ctx, objects.KindConfigMap, o); err != nil {
+	if err := h.stamp(ctx, o); err != nil {
 		return nil, err
 	}
 	if field != "" {
@@ -109,25 +112,22 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 
 // stamp marks an object that the service reads, in two writes as the service
 // does: to be backed up, and to be watched.
-func (h *hub) stamp(ctx context.Context, k objects.Kind, o *objects.Object) error {
+func (h *hub) stamp(ctx context.Context, o *objects.Object) error {
 	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
 		labels, changed := objects.SetMark(o.GetLabels(), label, yesText)
 		if !changed {
 			continue
 		}
 		o.SetLabels(labels)
-		made, err := h.store.update(ctx, k, o)
-		if err != nil {
+		if err := h.store.update(ctx, o); err != nil {
 			return err
 		}
-		*o = *made
 	}
 	return nil
 }
 
 const yesText = "true"
 
-// release finds the release of the ClusterImageSet.
 func (h *hub) release(p *pair) (versions.Release, error) {
 	ref := p.install.ImageSetRef
 	if ref == nil || ref.Name == "" {
@@ -222,7 +222,6 @@ func ignoredList(notes map[string]string, name string) string {
 
 func sameList(a, b string) bool { return a == b || (a == "" || a == "[]") && (b == "" || b == "[]") }
 
-// queryOf reads a parameter of a URL.
 func queryOf(address, name string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -231,11 +230,117 @@ func queryOf(address, name string) string {
 	return parsed.Query().Get(name)
 }
 
-// ownerOf refers to an object as the owner of another.
 func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 	ref := metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID()}
 	if block {
 		ref.BlockOwnerDeletion = &block
 	}
 	return ref
+}
+
+// importCluster makes a cluster of the service for one that is installed
+// already, so that hosts can be added to it.
+func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) error {
+	if p.deploy.PullSecretRef != nil && p.deploy.PullSecretRef.Name != "" {
+		if _, err := h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {
+			return err
+		}
+	}
+	version := ""
+	if p.install.ImageSetRef != nil {
+		release, err := h.release(p)
+		if err != nil {
+			return err
+		}
+		version = release.Version
+	}
+	id := ""
+	for _, meta := range []*hive.ClusterMetadata{p.deploy.ClusterMetadata, p.install.ClusterMetadata} {
+		if meta != nil && id == "" {
+			id = meta.ClusterID
+		}
+	}
+	body := map[string]any{
+		"name": p.deploy.ClusterName, "api_vip_dnsname": "api." + p.deploy.ClusterName + "." + p.deploy.BaseDomain, "openshift_version": version,
+	}
+	if id != "" {
+		body["openshift_cluster_id"] = id
+	}
+	var made assisted.Cluster
+	if err := h.backend.Do(ctx, "POST", "/v2/clusters/import", body, &made); err != nil {
+		return err
+	}
+	m.id = made.ID
+	h.logf("imported %s as cluster %s", p.key, m.id)
+	h.wakeInfraEnvs(p.key)
+	return h.readCluster(ctx, m)
+}
+
+// manifestFolder is where the manifests of ConfigMaps go.
+const manifestFolder = "openshift"
+
+const manifestRetry = time.Minute
+
+func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) error {
+	files, err := h.readManifests(ctx, p)
+	if err != nil {
+		if assisted.IsInput(err) {
+			h.later(p.key, manifestRetry)
+		}
+		return err
+	}
+	print := fingerprint(files)
+	if print == m.manifests || m.manifests == "" && len(files) == 0 {
+		return nil
+	}
+	base := "/v2/clusters/" + m.id + "/manifests"
+	var have []struct {
+		Folder string `json:"folder"`
+		Name   string `json:"file_name"`
+	}
+	if err := h.backend.Do(ctx, "GET", base, nil, &have); err != nil {
+		return err
+	}
+	for _, old := range have {
+		if _, wanted := files[old.Name]; !wanted && old.Folder == manifestFolder {
+			query := url.Values{"folder": {old.Folder}, "file_name": {old.Name}}
+			if err := h.backend.Do(ctx, "DELETE", base+"?"+query.Encode(), nil, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		body := map[string]any{"folder": manifestFolder, "file_name": name, "content": base64.StdEncoding.EncodeToString([]byte(files[name]))}
+		if err := h.backend.Do(ctx, "POST", base, body, nil); err != nil {
+			return err
+		}
+	}
+	m.manifests = print
+	return nil
+}
+
+// readManifests reads the files of all ConfigMaps, in which no name may come twice.
+func (h *hub) readManifests(ctx context.Context, p *pair) (map[string]string, error) {
+	files := map[string]string{}
+	for _, name := range p.install.Manifests() {
+		data, err := h.configMap(ctx, p.key.space, name, "")
+		if err != nil {
+			return nil, err
+		}
+		for name, content := range data {
+			if _, twice := files[name]; twice {
+				return nil, assisted.InputFault("Conflict in manifest names: %s is not unique", name)
+			}
+			files[name] = content
+		}
+	}
+	return files, nil
+}
+
+func fingerprint(files map[string]string) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		sum.Write([]byte(name + "\x00" + files[name] + "\x00"))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -9,12 +9,10 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// clusterInputs is everything that a cluster of the service is made from.
 type clusterInputs struct {
 	name, domain string
 	spec         objects.InstallSpec
@@ -24,7 +22,6 @@ type clusterInputs struct {
 	consumer     string // label that becomes the cluster's tags
 }
 
-// params are the parameters of a cluster, as the service takes them.
 func (in *clusterInputs) params() map[string]any {
 	s := &in.spec
 	p := map[string]any{
@@ -127,7 +124,6 @@ func networks(list []string) []any {
 	return out
 }
 
-// create are the parameters of a cluster that is not there yet.
 func (in *clusterInputs) create() map[string]any {
 	p := in.params()
 	p["pull_secret"], p["openshift_version"], p["cpu_architecture"] = in.pullSecret, in.release.Version, in.release.CPUArchitecture
@@ -138,13 +134,12 @@ func (in *clusterInputs) create() map[string]any {
 // update are the parameters in which a cluster differs from what its objects
 // ask for; empty where there are none. Both are compared as JSON prints them,
 // and of the cluster only what the objects speak of.
-func (in *clusterInputs) update(have *assisted.Cluster) map[string]any {
+func (in *clusterInputs) update(now map[string]any) map[string]any {
 	want := in.params()
 	delete(want, "high_availability_mode") // is not to be changed
-	now := plain(have)
 	changed := map[string]any{}
 	for name, value := range want {
-		if !within(plain(value), now[name]) {
+		if !same(plain(value), now[name]) {
 			changed[name] = value
 		}
 	}
@@ -171,31 +166,16 @@ func (in *clusterInputs) update(have *assisted.Cluster) map[string]any {
 	return changed
 }
 
-// plain is a value as JSON has it: maps, lists, texts and numbers.
-func plain(value any) map[string]any {
-	data, err := json.Marshal(map[string]any{"value": value})
-	if err != nil {
+func plain(value any) any {
+	var out any
+	if json.Unmarshal([]byte(objects.ToJSON(value)), &out) != nil {
 		return nil
-	}
-	var out map[string]any
-	if json.Unmarshal(data, &out) != nil {
-		return nil
-	}
-	if inner, ok := out["value"].(map[string]any); ok {
-		return inner
 	}
 	return out
 }
 
-// within tells whether everything that want says is so in have: empty texts are
+// same tells whether everything that want says is so in have: empty texts are
 // as good as absent, and maps may say more.
-func within(want map[string]any, have any) bool {
-	if value, wrapped := want["value"]; wrapped && len(want) == 1 {
-		return same(value, have)
-	}
-	return same(want, have)
-}
-
 func same(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
@@ -208,7 +188,7 @@ func same(want, have any) bool {
 		return true
 	case []any:
 		h, _ := have.([]any)
-		return len(w) == len(h) && !slices.ContainsFunc(indexes(len(w)), func(i int) bool { return !same(w[i], h[i]) })
+		return slices.EqualFunc(w, h, same)
 	case string:
 		h, _ := have.(string)
 		return w == h
@@ -217,12 +197,4 @@ func same(want, have any) bool {
 		return w == h
 	}
 	return reflect.DeepEqual(want, have)
-}
-
-func indexes(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }

@@ -17,7 +17,6 @@ import (
 // order. It is not a sentence, as it is for an Agent.
 const specSyncedText = "SyncOK"
 
-// reportCluster writes the status of the AgentClusterInstall, where it differs.
 func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
 	status := statusOf(p.aci)
 	conditions, _, _ := unstructured.NestedSlice(p.aci.Object, "status", "conditions")
@@ -33,7 +32,7 @@ func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, faul
 		h.describeCluster(status, m, view)
 	}
 	status["conditions"] = conditions
-	return h.writeStatus(ctx, objects.KindInstall, p.aci, status)
+	return h.writeStatus(ctx, p.aci, status)
 }
 
 // reportMissing writes the status of an AgentClusterInstall that has no
@@ -46,7 +45,7 @@ func (h *hub) reportMissing(ctx context.Context, aci *objects.Object, fault erro
 	status["conditions"] = condition.Set(conditions, condition.NoCluster(), now, true)
 	status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
 	status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
-	return h.writeStatus(ctx, objects.KindInstall, aci, status)
+	return h.writeStatus(ctx, aci, status)
 }
 
 func orMap(have any, other map[string]any) any {
@@ -56,7 +55,6 @@ func orMap(have any, other map[string]any) any {
 	return have
 }
 
-// describeCluster puts what the service says of a cluster into the status.
 func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *condition.ClusterView) {
 	c := m.rest
 	debug := map[string]any{
@@ -86,7 +84,6 @@ func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *con
 	setChecks(status, c.ValidationsInfo)
 }
 
-// hasLogs tells whether anybody of the cluster has sent logs.
 func (h *hub) hasLogs(c *assisted.Cluster) bool {
 	if c.ControllerLogsAt.Unix() > 0 {
 		return true
@@ -128,7 +125,6 @@ func setAddresses(status map[string]any, name string, list []assisted.Address) {
 	setList(status, name+"s", all)
 }
 
-// setChecks writes validations as the service prints them.
 func setChecks(status map[string]any, text string) {
 	delete(status, "validationsInfo")
 	var checks map[string]any
@@ -138,7 +134,6 @@ func setChecks(status map[string]any, text string) {
 	status["validationsInfo"] = checks
 }
 
-// statusOf is an object's status, to be changed.
 func statusOf(o *objects.Object) map[string]any {
 	status, _, _ := unstructured.NestedMap(o.Object, "status")
 	if status == nil {
@@ -147,14 +142,12 @@ func statusOf(o *objects.Object) map[string]any {
 	return status
 }
 
-// writeStatus writes a status if it is another one.
-func (h *hub) writeStatus(ctx context.Context, k objects.Kind, o *objects.Object, status map[string]any) error {
+func (h *hub) writeStatus(ctx context.Context, o *objects.Object, status map[string]any) error {
 	old, _, _ := unstructured.NestedMap(o.Object, "status")
 	if reflect.DeepEqual(plain(old), plain(status)) {
 		return nil
 	}
 	o = o.DeepCopy()
 	o.Object["status"] = runtime.DeepCopyJSONValue(status)
-	_, err := h.store.updateStatus(ctx, k, o)
-	return err
+	return h.store.updateStatus(ctx, o)
 }

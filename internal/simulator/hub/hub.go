@@ -1,3 +1,17 @@
+// Package hub is the hub side of the simulator: controllers that do for the
+// custom resources of a hub what assisted-service does when it runs there as an
+// operator, on a real API server.
+//
+// They hold no state machines of their own. ClusterDeployment,
+// AgentClusterInstall and InfraEnv become a cluster and infra-envs of the
+// simulated REST service, over HTTP like any other client's; what the service
+// makes of them, and of the machines that boot its images, comes back as
+// Agents, conditions, Secrets and status.
+//
+// One goroutine works off a queue of objects. Watches of the API server and the
+// event log of the service fill it, and every object is reconciled from what is
+// there now, so that a lost watch, a restart of either server or a conflict
+// costs time and nothing else.
 package hub
 
 import (
@@ -7,12 +21,11 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"k8s.io/client-go/rest"
 )
 
 // Config says what hub is simulated.
@@ -136,7 +149,6 @@ const (
 	refreshShare = 8
 )
 
-// loop reconciles what has changed, forever.
 func (h *hub) loop(ctx context.Context) error {
 	ticks := make(chan struct{})
 	h.running.Go(func() { h.tick(ctx, ticks) })
@@ -158,7 +170,6 @@ func (h *hub) timely(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// tick makes a tick whenever the service's log is to be read.
 func (h *hub) tick(ctx context.Context, ticks chan<- struct{}) {
 	pause := h.atLeast(lookEvery, lookSoon)
 	for h.clock.Sleep(ctx, pause) == nil {
@@ -178,7 +189,6 @@ func (h *hub) atLeast(virtual, wall time.Duration) time.Duration {
 	return virtual
 }
 
-// round reconciles every object whose turn it is.
 func (h *hub) round(ctx context.Context) {
 	if h.config.Trouble.ServiceDown {
 		return
@@ -209,7 +219,6 @@ func (h *hub) again(k key, err error) {
 	h.queue.after(k, h.clock.Now().Add(retryAfter))
 }
 
-// reconcile brings one object, and what follows from it, up to date.
 func (h *hub) reconcile(ctx context.Context, k key) error {
 	switch k.kind {
 	case objects.KindCluster:

@@ -8,16 +8,15 @@ import (
 	"net/url"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// infraEnvMemory is what is known of the infra-env behind an InfraEnv.
 type infraEnvMemory struct {
 	id    string // of the service's infra-env; "" until there is one
 	sent  string // fingerprint of what was last sent
@@ -35,7 +34,6 @@ func (h *hub) infraEnv(k key) *infraEnvMemory {
 	return m
 }
 
-// wakeInfraEnvs has the InfraEnvs of a cluster looked at again.
 func (h *hub) wakeInfraEnvs(owner key) {
 	for _, env := range h.store.list(objects.KindInfraEnv, "") {
 		if objects.Nested(env, "spec", "clusterRef", "name") == owner.id && objects.Nested(env, "spec", "clusterRef", "namespace") == owner.space {
@@ -61,11 +59,9 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 		return h.releaseInfraEnv(ctx, env)
 	}
 	if objects.AddFinalizer(env, hubapi.FinalizerInfraEnv) {
-		made, err := h.store.update(ctx, objects.KindInfraEnv, objects.AsPrinted(objects.KindInfraEnv, env))
-		if err != nil {
+		if err := h.store.updatePrinted(ctx, env); err != nil {
 			return err
 		}
-		env = made
 	}
 	spec, err := objects.Spec[objects.InfraEnvSpec](env)
 	if err != nil {
@@ -121,7 +117,6 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.
 	return nil
 }
 
-// clusterBehind finds the service's cluster of a reference.
 func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	owner := referred(ref)
 	cd := h.store.get(objects.KindCluster, owner.space, owner.id)
@@ -138,7 +133,6 @@ func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	return m.id, nil
 }
 
-// gatherInfraEnv reads what an infra-env is made from.
 func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) error {
 	s := &in.spec
 	if s.PullSecretRef.Name == "" {
@@ -186,7 +180,6 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 	return nil
 }
 
-// reportInfraEnv writes the status of an InfraEnv, where it differs.
 func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec, fault error) error {
 	status := statusOf(env)
 	conditions, _, _ := unstructured.NestedSlice(env.Object, "status", "conditions")
@@ -212,7 +205,7 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 		status["bootArtifacts"] = map[string]any{"discoveryIgnitionURL": "", "initrd": "", "ipxeScript": "", "kernel": "", "rootfs": ""}
 		status["debugInfo"] = map[string]any{"eventsURL": ""}
 	}
-	return h.writeStatus(ctx, objects.KindInfraEnv, env, status)
+	return h.writeStatus(ctx, env, status)
 }
 
 func (h *hub) debugOf(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
@@ -231,7 +224,6 @@ func (h *hub) fileURL(id, name string, more url.Values) string {
 	return h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/infra-envs/"+id+"/downloads/files?"+query.Encode(), id)
 }
 
-// artifacts are the addresses of what a machine boots over the network.
 func (h *hub) artifacts(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
 	query := "?arch=" + url.QueryEscape(m.rest.Arch) + "&version=" + url.QueryEscape(m.rest.Version)
 	boot := h.backend.Url + "/boot-artifacts/"
@@ -283,4 +275,34 @@ func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
 		}
 	}
 	return nil
+}
+
+// openInfraEnv is an address below an InfraEnv, as a link that opens it where the
+// service wants to know its callers.
+func (h *hub) openInfraEnv(address, id string) string {
+	return h.open(address, auth.Grant{Scheme: auth.URLAuth, InfraEnvID: id})
+}
+
+func (h *hub) openCluster(address, id string) string {
+	return h.open(address, auth.Grant{Scheme: auth.URLAuth, ClusterID: id})
+}
+
+func (h *hub) open(address string, grant auth.Grant) string {
+	if h.config.Callers == nil || h.config.Callers.Mode() != auth.Local {
+		return address
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if h.keys[grant] == "" { // a status does not change by itself
+		if h.keys[grant], err = h.config.Callers.Mint(grant); err != nil {
+			h.logf("cannot sign %s: %v", parsed.Path, err)
+			return address
+		}
+	}
+	query := parsed.Query()
+	query.Set("api_key", h.keys[grant])
+	parsed.RawQuery = query.Encode()
+	return parsed.String()
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// arch is the architecture as the service spells it.
 func arch(s *objects.InfraEnvSpec) string {
 	switch s.CPUArchitecture {
 	case "":
@@ -36,7 +35,6 @@ func imageType(s *objects.InfraEnvSpec) string {
 	return s.ImageType
 }
 
-// infraEnvInputs is everything that an infra-env is made from.
 type infraEnvInputs struct {
 	name, clusterID string
 	spec            objects.InfraEnvSpec
@@ -54,7 +52,6 @@ type nicName struct {
 	MAC     string `json:"mac_address"`
 }
 
-// params are what can be changed of an infra-env, as the service takes it.
 func (in *infraEnvInputs) params() map[string]any {
 	s := &in.spec
 	kernel := []any{}
@@ -91,12 +88,10 @@ func (in *infraEnvInputs) params() map[string]any {
 	return p
 }
 
-// proxy is the proxy of an InfraEnv that has one.
 func proxy(s *objects.InfraEnvSpec) map[string]any {
 	return map[string]any{"http_proxy": s.Proxy.HTTPProxy, "https_proxy": s.Proxy.HTTPSProxy, "no_proxy": s.Proxy.NoProxy}
 }
 
-// create are the parameters of an infra-env that is not there yet.
 func (in *infraEnvInputs) create() map[string]any {
 	p := in.params()
 	p["name"], p["cpu_architecture"] = in.name, arch(&in.spec)
@@ -179,7 +174,6 @@ func staticOf(o *objects.Object) (staticHost, error) {
 	return host, nil
 }
 
-// convert reads an object into a type of the API.
 func convert(o *objects.Object, into any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
 		return fmt.Errorf("read %s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
@@ -187,7 +181,6 @@ func convert(o *objects.Object, into any) error {
 	return nil
 }
 
-// convertMap reads fields into a type of the API.
 func convertMap(fields map[string]any, into any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into)
 }

@@ -41,8 +41,7 @@ func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
 		return nil
 	}
 	delete(h.clusters, k)
-	_, err = h.store.update(ctx, objects.KindCluster, cd)
-	return err
+	return h.store.update(ctx, cd)
 }
 
 // releaseInstall undoes an AgentClusterInstall that is being deleted: a running
@@ -65,7 +64,7 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object
 		return nil
 	}
 	objects.DropFinalizer(aci, hubapi.FinalizerAgentClusterInstall)
-	_, err := h.store.update(ctx, objects.KindInstall, aci)
+	err := h.store.update(ctx, aci)
 	delete(h.clusters, owner)
 	h.queue.add(owner)
 	h.wakeInfraEnvs(owner)
@@ -76,7 +75,6 @@ func hasFinalizer(o *objects.Object, name string) bool {
 	return !objects.AddFinalizer(o.DeepCopy(), name)
 }
 
-// dissolve takes a cluster of the service apart.
 func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *objects.Object) error {
 	switch m.rest.Status {
 	case "preparing-for-installation", "installing", "installing-pending-user-action", "finalizing", "error":
@@ -119,7 +117,7 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 			continue
 		}
 		unstructured.RemoveNestedField(agent.Object, "spec", "clusterDeploymentName")
-		if _, err := h.store.update(ctx, objects.KindAgent, agent); err != nil {
+		if err := h.store.update(ctx, agent); err != nil {
 			return err
 		}
 		// The service would unbind it in a moment, if the cluster is still there then.
@@ -132,7 +130,6 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	return nil
 }
 
-// goesWith tells whether an Agent is deleted with its cluster.
 func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
 	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
@@ -165,7 +162,6 @@ func (h *hub) kubeconfigOf(ctx context.Context, owner key) error {
 	return err
 }
 
-// agentsOf are the Agents that are bound to a ClusterDeployment.
 func (h *hub) agentsOf(owner key) []*objects.Object {
 	var bound []*objects.Object
 	for _, agent := range h.store.list(objects.KindAgent, "") {
@@ -204,8 +200,7 @@ func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
 	}
 	delete(h.infraEnvs, k)
 	objects.DropFinalizer(env, hubapi.FinalizerInfraEnv)
-	_, err := h.store.update(ctx, objects.KindInfraEnv, env)
-	return err
+	return h.store.update(ctx, env)
 }
 
 // dropInfraEnv deletes an infra-env of the service. It is refused as long as
@@ -242,7 +237,6 @@ func (h *hub) dropHost(ctx context.Context, path string) error {
 	return err
 }
 
-// releaseAgent deletes the service's host and lets go of the Agent.
 func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 	if !hasFinalizer(agent, hubapi.FinalizerAgent) {
 		return nil
@@ -257,8 +251,7 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 		delete(h.hosts, agent.GetName())
 	}
 	objects.DropFinalizer(agent, hubapi.FinalizerAgent)
-	_, err := h.store.update(ctx, objects.KindAgent, agent)
-	return err
+	return h.store.update(ctx, agent)
 }
 
 // removeNode takes the node of an Agent that is being deleted out of its cluster, unless
@@ -275,7 +268,7 @@ func (h *hub) removeNode(ctx context.Context, agent *objects.Object) error {
 		status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
 			Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
 		h.later(keyOf(objects.KindAgent, agent), retryAfter)
-		return errors.Join(err, h.writeStatus(ctx, objects.KindAgent, agent, status))
+		return errors.Join(err, h.writeStatus(ctx, agent, status))
 	}
 	h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
 	return nil

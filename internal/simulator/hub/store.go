@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,15 +19,11 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // manager is the field manager that the service writes as.
 const manager = "assisted-service"
 
-// key names an object.
 type key struct {
 	kind      objects.Kind
 	space, id string
@@ -83,7 +82,6 @@ func of(client dynamic.Interface, k objects.Kind, namespace string) dynamic.Reso
 	return client.Resource(k.Resource()).Namespace(namespace)
 }
 
-// listWatch lists and watches a kind.
 func (s *store) listWatch(k objects.Kind, namespace string) cache.ListerWatcher {
 	client := of(s.client, k, namespace)
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -129,7 +127,6 @@ func servedKinds(ctx context.Context, client dynamic.Interface, namespace string
 // is the API server's time, not the simulation's.
 const definitionPause = time.Second
 
-// follow keeps a copy of a kind and tells of changes.
 func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, logf func(string, ...any)) error {
 	err := informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { logf("watch %s: %v", k, err) })
 	if err != nil {
@@ -243,7 +240,6 @@ func (s *store) keys(k objects.Kind, space string) []key {
 	return all
 }
 
-// read gives an object from the copies, or else from the server.
 func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*objects.Object, error) {
 	if o := s.get(k, space, id); o != nil {
 		return o, nil
@@ -251,20 +247,22 @@ func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*ob
 	return s.live(ctx, k, space, id)
 }
 
-// keep remembers a version that the server gave back for a write.
-func (s *store) keep(k objects.Kind, o *objects.Object, err error) (*objects.Object, error) {
+// keep remembers a version that the server gave back for a write, and makes it the
+// writer's own.
+func (s *store) keep(o, made *objects.Object, err error) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := keyOf(k, o)
-	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
+	at := keyOf(objects.Kind(made.GetKind()), made)
+	if made.GetDeletionTimestamp() != nil && len(made.GetFinalizers()) == 0 {
 		delete(s.written, at) // that was its last version
-		return o, nil
+	} else {
+		s.written[at] = made
 	}
-	s.written[at] = o
-	return o.DeepCopy(), nil
+	*o = *made.DeepCopy()
+	return nil
 }
 
 func (s *store) at(k objects.Kind, space string) dynamic.ResourceInterface {
@@ -279,22 +277,34 @@ func (s *store) live(ctx context.Context, k objects.Kind, space, id string) (*ob
 	return s.at(k, space).Get(ctx, id, metav1.GetOptions{})
 }
 
-// create makes an object.
-func (s *store) create(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
-	made, err := s.at(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
-	return s.keep(k, made, err)
+func (s *store) resource(o *objects.Object) dynamic.ResourceInterface {
+	return s.at(objects.Kind(o.GetKind()), o.GetNamespace())
+}
+
+func (s *store) create(ctx context.Context, o *objects.Object) error {
+	made, err := s.resource(o).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
+	return s.keep(o, made, err)
 }
 
 // update writes everything but the status, if the object is still what it was.
-func (s *store) update(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
-	made, err := s.at(k, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
-	return s.keep(k, made, err)
+func (s *store) update(ctx context.Context, o *objects.Object) error {
+	made, err := s.resource(o).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	return s.keep(o, made, err)
 }
 
-// updateStatus writes the status, likewise.
-func (s *store) updateStatus(ctx context.Context, k objects.Kind, o *objects.Object) (*objects.Object, error) {
-	made, err := s.at(k, o.GetNamespace()).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
-	return s.keep(k, made, err)
+// updatePrinted is update in the form in which the service writes an object.
+func (s *store) updatePrinted(ctx context.Context, o *objects.Object) error {
+	printed := objects.AsPrinted(objects.Kind(o.GetKind()), o)
+	err := s.update(ctx, printed)
+	if err == nil {
+		*o = *printed
+	}
+	return err
+}
+
+func (s *store) updateStatus(ctx context.Context, o *objects.Object) error {
+	made, err := s.resource(o).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	return s.keep(o, made, err)
 }
 
 // delete asks for the removal of an object. One that is not there is no error.
@@ -308,3 +318,5 @@ func (s *store) delete(ctx context.Context, k objects.Kind, space, id string) er
 	}
 	return err
 }
+
+func referred(ref *hubapi.Reference) key { return key{objects.KindCluster, ref.Namespace, ref.Name} }

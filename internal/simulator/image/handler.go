@@ -98,7 +98,6 @@ func (s *Service) sendISO(w http.ResponseWriter, r *http.Request, id string, sou
 	return nil
 }
 
-// base is where the client reaches this service.
 func (s *Service) base(r *http.Request) string {
 	if s.config.BaseURL != "" {
 		return s.config.BaseURL

@@ -81,7 +81,7 @@ func New(config Config) (*Service, error) {
 		return nil, errors.New("making the image service: it needs a clock and a way to look up infra-envs")
 	case config.Access != ByID && config.Access != ByToken && config.Access != ByAPIKey:
 		return nil, fmt.Errorf("making the image service: no kind of link is called %q", config.Access)
-	case config.Access == ByAPIKey && config.APIKey == nil:
+	case config.Access == ByAPIKey && config.APIKey.IsZero():
 		return nil, errors.New("making the image service: links by API key need its key")
 	}
 	if config.Secret == nil {

@@ -50,7 +50,7 @@ func newFixture(t testing.TB, access Access) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := jwt.ES256(nil, pair)
+	key, err := jwt.ES256(pair)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,6 @@ const (
 	rootfsSize = 2 << 20
 )
 
-// area is a place in an image that is meant to be written over.
 type area struct{ at, length int64 }
 
 // kernelArguments says where the kernel arguments stand and what ends them.
@@ -69,7 +68,6 @@ type kargsFile struct {
 	End    string `json:"end"`
 }
 
-// newLive makes the live image of an operating system build.
 func newLive(os versions.OSImage, minimal bool) (*live, error) {
 	volume := "rhcos-" + os.Version
 	l := &live{minimal: minimal, kernel: kernelFor(os), rootfs: rootfsFor(os)}
@@ -102,7 +100,6 @@ func newLive(os versions.OSImage, minimal bool) (*live, error) {
 	return l, nil
 }
 
-// layOut writes the image of every architecture that boots from a menu.
 func (l *live) layOut(arch, volume string, files []isowriter.File) error {
 	initrds := []string{"/" + initrdPath, "/" + ignitionPath}
 	files = append(files, isowriter.File{Path: ignitionPath, Data: isowriter.Zeros(ignitionSize)})
@@ -320,7 +317,6 @@ func initrdFor(os versions.OSImage, rootfs *isowriter.Sparse) *isowriter.Sparse 
 	return initrd
 }
 
-// member is a plain file of an archive.
 func member(name string, data *isowriter.Sparse) isowriter.Member {
 	return isowriter.Member{Name: name, Mode: isowriter.ModeFile | 0o644, Data: data}
 }

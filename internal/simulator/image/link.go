@@ -42,7 +42,6 @@ type Link struct {
 	SigningKey []byte
 }
 
-// claims is what the tokens in links carry.
 type claims struct {
 	Subject    string `json:"sub,omitempty"`
 	InfraEnvID string `json:"infra_env_id,omitempty"`
@@ -114,7 +113,6 @@ func (s *Service) proof(link Link) (string, time.Time, error) {
 	return token, expires, nil
 }
 
-// tokenKey is the key of one infra-env's links.
 func (s *Service) tokenKey(infraEnvID string, signingKey []byte) jwt.Key {
 	secret := fmt.Sprintf("%x %s %x", s.config.Secret, infraEnvID, signingKey)
 	return jwt.HS256([]byte(secret))
@@ -124,7 +122,6 @@ func isoTypes(file string) bool {
 	return file == "full" || file == "minimal" || file == "disconnected"
 }
 
-// open finds the source that a proof opens.
 func (s *Service) open(r *http.Request, access Access, proof string) (string, Source, error) {
 	if access != s.config.Access {
 		return "", Source{}, &httpError{http.StatusUnauthorized, "this image service does not open links " + string(access)}

@@ -108,7 +108,6 @@ func findUnit(config []byte, depth int) (string, error) {
 	return text, nil
 }
 
-// readUnit finds the agent's arguments and its secret in its unit.
 func readUnit(text string) Agent {
 	var agent Agent
 	for line := range strings.Lines(text) {

@@ -116,7 +116,6 @@ func unzstd(area []byte) (archive, rest []byte, err error) {
 	return archive, nil, err
 }
 
-// bounded reads all of an archive, or says that it is too much.
 func bounded(plain io.Reader) ([]byte, error) {
 	archive, err := io.ReadAll(io.LimitReader(plain, mostUnpacked+1))
 	if err != nil {
@@ -140,7 +139,6 @@ func streamEnd(area []byte) int {
 	return len(area)
 }
 
-// all reads every archive that a compressed one holds.
 func all(archive []byte, files map[string][]byte) (err error) {
 	for archive = bytes.TrimLeft(archive, "\x00"); len(archive) > 0; archive = bytes.TrimLeft(archive, "\x00") {
 		if archive, err = members(archive, files); err != nil {

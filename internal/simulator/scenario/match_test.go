@@ -87,3 +87,20 @@ func TestAtReached(t *testing.T) {
 		})
 	}
 }
+
+// TestVocabulary reads verbs.yaml strictly, and finds the type of every field in it.
+func TestVocabulary(t *testing.T) {
+	words, err := readVocabulary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, half := range []fields{words.Service, words.Hosts} {
+		for verb, args := range half.Verbs {
+			for name, kind := range args {
+				if _, found := words.Types[kind]; !found {
+					t.Errorf("%s: %s has an unknown type %q", verb, name, kind)
+				}
+			}
+		}
+	}
+}

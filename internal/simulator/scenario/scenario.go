@@ -113,32 +113,19 @@ func Load(path string) (*Scenario, error) {
 type Args map[string]any
 
 // String is the text of key, or def.
-func (a Args) String(key, def string) string {
-	if v, ok := a[key].(string); ok {
-		return v
-	}
-	return def
-}
+func (a Args) String(key, def string) string { return valueOf(a, key, def) }
 
 // Int is the whole number of key, or def.
-func (a Args) Int(key string, def int) int {
-	if v, ok := a[key].(int); ok {
-		return v
-	}
-	return def
-}
+func (a Args) Int(key string, def int) int { return valueOf(a, key, def) }
 
 // Bool is the truth of key, or def.
-func (a Args) Bool(key string, def bool) bool {
-	if v, ok := a[key].(bool); ok {
-		return v
-	}
-	return def
-}
+func (a Args) Bool(key string, def bool) bool { return valueOf(a, key, def) }
 
 // Duration is the time span of key, or def.
-func (a Args) Duration(key string, def time.Duration) time.Duration {
-	if v, ok := a[key].(time.Duration); ok {
+func (a Args) Duration(key string, def time.Duration) time.Duration { return valueOf(a, key, def) }
+
+func valueOf[T any](a Args, key string, def T) T {
+	if v, ok := a[key].(T); ok {
 		return v
 	}
 	return def

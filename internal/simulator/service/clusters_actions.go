@@ -23,11 +23,7 @@ func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
 
 // installCluster starts the preparation, which leads to the installation. The roles that
 // were left to the service are given for good before anything is refused.
-func (s *Service) installCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	chosen := s.settleRoles(cl)
 	forceSchedulable(cl)
 	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
@@ -93,7 +89,6 @@ func (s *Service) refreshForInstall(c *model.Cluster) error {
 	return nil
 }
 
-// chooseBootstrap makes a control plane host the bootstrap, if none is yet.
 func (s *Service) chooseBootstrap(c *model.Cluster) {
 	var masters []*model.Host
 	for _, h := range c.Hosts {
@@ -124,11 +119,7 @@ func hostCancelledTo(state string) (to string, can bool) {
 
 // cancelCluster stops an installation. One that is still being prepared is as
 // if it had not been asked for.
-func (s *Service) cancelCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	refused := wire.Conflict("no condition found to run transition")
 	var state string
 	switch cl.Status {
@@ -166,11 +157,7 @@ func (s *Service) cancelCluster(c *wire.Call) (wire.Reply, error) {
 
 // resetCluster takes an installation back to its beginning. The machines have to
 // be booted from the discovery image again.
-func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError,
 		model.ClusterCancelled, model.ClusterFinalizing) {
 		err := wire.Conflict("no condition found to run transition")
@@ -193,8 +180,8 @@ func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
 	cl.IngressCert = ""
 	cl.Objects, cl.Credentials = map[string][]byte{}, nil
 	maps.DeleteFunc(cl.Manifests, func(_ string, m model.Manifest) bool { return m.System })
+	cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
 	for i := range cl.MonitoredOperators {
-		cl.MonitoredOperators = slices.Clone(cl.MonitoredOperators)
 		o := &cl.MonitoredOperators[i]
 		o.Status, o.StatusInfo, o.StatusUpdatedAt, o.Version = "", "", model.Millis{}, ""
 	}
@@ -205,12 +192,7 @@ func (s *Service) resetCluster(c *wire.Call) (wire.Reply, error) {
 	return wire.Accepted(before)
 }
 
-// allowAddHosts makes an installed cluster one that takes further hosts.
-func (s *Service) allowAddHosts(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status != model.ClusterInstalled {
 		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
 	}
@@ -225,12 +207,10 @@ func (s *Service) allowAddHosts(c *wire.Call) (wire.Reply, error) {
 	return wire.Accepted(w)
 }
 
-// finalizingReport is what the controller says of its stage.
 type finalizingReport struct {
 	FinalizingStage string `json:"finalizing_stage"`
 }
 
-// reportFinalizing takes the controller's stage.
 func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[finalizingReport](c)
 	at := model.FinalizingIndex(p.FinalizingStage)
@@ -247,9 +227,7 @@ func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	if cl.Progress.FinalizingStage == p.FinalizingStage {
 		return wire.Reply{Status: 200}, nil
 	}
-	progress := *cl.Progress
-	progress.FinalizingStage, progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
-	cl.Progress = &progress
+	cl.Progress.FinalizingStage, cl.Progress.FinalizingStageStartedAt, cl.Progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
 	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
 	return wire.Reply{Status: 200}, nil
 }
@@ -259,11 +237,7 @@ const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
 // completeInstallation takes the controller's verdict, which decides nothing: the
 // operators' states do, and the time. Of a bad one the operators that failed are told.
-func (s *Service) completeInstallation(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.CompletionParams](c)
 	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
@@ -273,7 +247,6 @@ func (s *Service) completeInstallation(c *wire.Call) (wire.Reply, error) {
 	return wire.Accepted(s.stale(cl))
 }
 
-// failedOperators names those of a report that failed.
 func failedOperators(report any) ([]string, error) {
 	text, err := json.Marshal(report)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
-// clusterDetail says how a cluster is printed.
 type clusterDetail struct {
 	// plain is the cluster as stored: without what the service works out on the
 	// way out.
@@ -103,7 +103,6 @@ func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-// goneInOrder are the clusters that were deleted, as they were last.
 func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
 	var list []model.PrintedCluster
 	for _, last := range s.gone {
@@ -121,11 +120,7 @@ func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
 
 // deleteCluster forgets a cluster with the hosts of the infra-envs bound to it;
 // other hosts go back to the pool. The infra-envs stay.
-func (s *Service) deleteCluster(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status == model.ClusterInstalling {
 		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
 		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
@@ -148,28 +143,15 @@ func (s *Service) deleteCluster(c *wire.Call) (wire.Reply, error) {
 	}
 	s.note(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
 	delete(s.clusters, cl.ID)
-	for i, id := range s.clusterOrder {
-		if id == cl.ID {
-			s.clusterOrder = append(s.clusterOrder[:i:i], s.clusterOrder[i+1:]...)
-			break
-		}
-	}
+	s.clusterOrder = slices.DeleteFunc(s.clusterOrder, func(id string) bool { return id == cl.ID })
 	return wire.NoContent()
 }
 
-func (s *Service) readUISettings(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readUISettings(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	return wire.Reply{Status: http.StatusOK, Body: []byte(cl.UISettings), RawType: "application/json"}, nil
 }
 
-func (s *Service) setUISettings(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text := wire.Taken[string](c)
 	cl.UISettings = text
 	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
@@ -193,4 +175,59 @@ func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 		"service_networks_dualstack": []network{{CIDR: "172.30.0.0/16"}, {CIDR: "fd02::/112"}},
 		"service_networks_ipv4":      []network{{CIDR: "172.30.0.0/16"}},
 	})
+}
+
+func (s *Service) readOperators(c *wire.Call) (wire.Reply, error) {
+	cl := s.clusters[c.PathValue("cluster_id")]
+	if cl == nil {
+		return wire.OK([]model.Operator{})
+	}
+	name := c.URL.Query().Get("operator_name")
+	if name == "" {
+		return wire.OK(slices.Clone(cl.MonitoredOperators))
+	}
+	for _, o := range cl.MonitoredOperators {
+		if o.Name == name {
+			return wire.OK([]model.Operator{o})
+		}
+	}
+	return wire.Reply{}, wire.NotFound("operator %s not found", name)
+}
+
+func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
+	p := wire.Taken[models.OperatorMonitorReport](c)
+	if p.Name == "" {
+		return wire.Reply{}, wire.BadRequest("empty operator name is not allowed")
+	}
+	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	list := slices.Clone(cl.MonitoredOperators)
+	i := slices.IndexFunc(list, func(o model.Operator) bool { return o.Name == p.Name })
+	if i < 0 {
+		return wire.Reply{}, wire.NotFound("operator %s not found", p.Name)
+	}
+	o := &list[i]
+	o.Status, o.StatusInfo, o.Version = cmp.Or(string(p.Status), o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
+	o.StatusUpdatedAt = model.Millis(s.now())
+	cl.MonitoredOperators = list
+	s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
+	measureFinalizing(cl)
+	return wire.Reply{Status: 200}, nil
+}
+
+// measureFinalizing works out how many operators are done. What went wrong with one on
+// top is over, too.
+func measureFinalizing(c *model.Cluster) {
+	done := 0
+	for _, o := range c.MonitoredOperators {
+		done += one(o.Status == "available" || o.OperatorType == "olm" && o.Status == "failed")
+	}
+	before := *c.Progress
+	c.Progress.FinalizingPercentage = done * 100 / len(c.MonitoredOperators)
+	measureTotal(c)
+	if c.Progress.TotalPercentage < before.TotalPercentage {
+		*c.Progress = before // it never goes back
+	}
 }

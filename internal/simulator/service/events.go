@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// event is one line of the log that GET /v2/events prints.
 type event struct {
 	ClusterID  string       `json:"cluster_id,omitempty"`
 	EventTime  model.Millis `json:"event_time"`
@@ -38,12 +37,10 @@ const (
 	severityCritical = "critical"
 )
 
-// note writes an event about a cluster.
 func (s *Service) note(c *model.Cluster, name, severity, format string, args ...any) {
 	s.record(event{ClusterID: c.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-// noteInfraEnv writes an event about an infra-env.
 func (s *Service) noteInfraEnv(e *model.InfraEnv, name, severity, format string, args ...any) {
 	ev := event{InfraEnvID: e.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)}
 	if name == "image_info_updated" {
@@ -52,7 +49,6 @@ func (s *Service) noteInfraEnv(e *model.InfraEnv, name, severity, format string,
 	s.record(ev)
 }
 
-// noteHost writes an event about a host.
 func (s *Service) noteHost(h *model.Host, name, severity, format string, args ...any) {
 	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, Name: name,
 		Severity: severity, Message: fmt.Sprintf(format, args...)})
@@ -75,7 +71,6 @@ func (s *Service) record(e event) {
 	s.events = append(s.events, e)
 }
 
-// eventQuery is what GET /v2/events was asked for.
 type eventQuery struct {
 	clusterID, infraEnvID, hostID string
 	hostIDs, severities           []string
@@ -123,7 +118,6 @@ func listParam(q url.Values, name string) []string {
 	return slices.DeleteFunc(strings.Split(values[len(values)-1], ","), func(part string) bool { return part == "" })
 }
 
-// scoped tells whether the query names what the events are about.
 func (q eventQuery) scoped() bool { return q.clusterID != "" || q.infraEnvID != "" || q.hostID != "" }
 
 // scope tells whether the event is about what was asked for, before severities
@@ -209,7 +203,6 @@ func (s *Service) listEvents(c *wire.Call) (wire.Reply, error) {
 	}}, nil
 }
 
-// triggerEvent writes an event that a client brings.
 func (s *Service) triggerEvent(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[models.Event](c)
 	e := event{Name: p.Name, Message: *p.Message, Severity: *p.Severity, Props: p.Props, metrics: p.Category == models.EventCategoryMetrics}
@@ -234,7 +227,6 @@ func (s *Service) setCluster(c *model.Cluster, state, info string) {
 	s.note(c, "cluster_status_updated", severityInfo, "Updated status of the cluster to %s", state)
 }
 
-// setHost moves a host to a state, likewise.
 func (s *Service) setHost(h *model.Host, state, info string) {
 	old := h.State
 	h.Info = info

@@ -182,7 +182,6 @@ func truncateAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// capture is a ResponseWriter that keeps what is written.
 type capture struct {
 	header http.Header
 	status int

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
 const (
@@ -252,7 +253,7 @@ func (m *machine) measured(s steps.Step) string {
 	case steps.StepImages:
 		var asked struct{ Images []string }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
-		var results []model.ImageResult
+		var results []models.ContainerImageAvailability
 		m.pulls++
 		if m.noPull {
 			return ""
@@ -262,7 +263,7 @@ func (m *machine) measured(s steps.Step) string {
 			if m.badImage {
 				result = "failure"
 			}
-			results = append(results, model.ImageResult{Name: image, Result: result, Time: 5, SizeBytes: 1e6, DownloadRate: 60})
+			results = append(results, models.ContainerImageAvailability{Name: image, Result: models.ContainerImageAvailabilityResult(result), Time: 5, SizeBytes: 1e6, DownloadRate: 60})
 		}
 		return model.InString(fields{"images": results})
 	}

@@ -11,11 +11,7 @@ import (
 
 // bindHost gives a host of the pool to a cluster. The agent has to start anew
 // for it.
-func (s *Service) bindHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.BindHostParams](c)
 	if h.Cluster != nil {
 		return wire.Reply{}, wire.Conflict("Host %s is already bound to cluster %s", h.ID, h.ClusterID)
@@ -73,12 +69,7 @@ func (s *Service) rebind(h *model.Host) {
 	s.setHost(h, model.HostDiscoveringUnbound, model.InfoDiscovering)
 }
 
-// unbindHost gives a host back to the pool.
-func (s *Service) unbindHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	before, left := s.printHost(h, detail{}), h.Cluster
 	if !s.cfg.KubeAPI && model.OneOf(h.State, model.HostPreparing, model.HostPreparationFailed, model.HostPrepared,
 		model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
@@ -104,7 +95,6 @@ func (s *Service) hostLeft(c *model.Cluster) {
 	forceSchedulable(c)
 }
 
-// unbind moves a host out of its cluster, where its state allows that.
 func (s *Service) unbind(h *model.Host, reclaim bool) error {
 	if h.Cluster == nil {
 		return wire.Conflict("Host %s is already unbound", h.ID)
@@ -144,12 +134,7 @@ func (s *Service) reclaims(c *wire.Call) bool {
 	return s.cfg.KubeAPI && c.URL.Query().Get("reclaim") == "true"
 }
 
-// installHost starts the installation of a host to be added to a cluster.
-func (s *Service) installHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) installHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	if h.Kind != model.KindAddedHost {
 		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
 	}
@@ -167,11 +152,7 @@ func (s *Service) installHost(c *wire.Call) (wire.Reply, error) {
 }
 
 // resetHost puts a host to be added back to where it can be booted again.
-func (s *Service) resetHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	if h.Kind != model.KindAddedHost {
 		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
 	}
@@ -186,18 +167,12 @@ func (s *Service) resetHost(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(before)
 }
 
-// awaitReset leaves a host waiting to be booted from the discovery image.
 func (s *Service) awaitReset(h *model.Host) {
 	s.setHost(h, model.HostResettingPending, model.InfoResettingPending)
 	s.noteHost(h, "user_required_complete_installation_reset", severityInfo, "User action is required in order to complete installation reset for host %s", h.Name())
 }
 
-// resetValidation forgets a measurement, so that it is made again.
-func (s *Service) resetValidation(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) resetValidation(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	switch id := c.PathValue("validation_id"); id {
 	case "sufficient-installation-disk-speed":
 		h.DiskTested, h.DiskFailed, h.DisksInfo = false, false, ""
@@ -221,7 +196,6 @@ func (s *Service) deleteHost(c *wire.Call) (wire.Reply, error) {
 	return wire.NoContent()
 }
 
-// forgetHost drops a host and marks its events as those of a host that is gone.
 func (s *Service) forgetHost(h *model.Host) {
 	s.noteHost(h, "host_deregistered", severityInfo, "Host %s deregistered", h.Name())
 	s.dropHost(h)

@@ -7,24 +7,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 // mediaUnreadable is the exit code by which an agent says that it cannot read
 // the discovery media any more.
 const mediaUnreadable = 256
 
-// stepReply takes an agent's answer to a step.
-func (s *Service) stepReply(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.StepReply](c)
 	if p.ExitCode != 0 {
 		if err := s.stepFailed(h, &p); err != nil {
@@ -42,7 +36,6 @@ func (s *Service) stepReply(c *wire.Call) (wire.Reply, error) {
 	return wire.NoContent()
 }
 
-// stepFailed reacts to a step that did not succeed.
 func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	if p.ExitCode == mediaUnreadable && h.MediaStatus != "disconnected" {
 		h.MediaStatus = "disconnected"
@@ -69,103 +62,69 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 		h.DisksInfo = model.InString(map[string]any{h.InstallationDiskID: map[string]any{
 			"disk_speed": map[string]any{"exit_code": p.ExitCode, "tested": true}, "path": h.InstallationDiskID}})
 	case steps.StepTang:
-		h.Tang, h.TangConnectivity = &model.TangReply{}, p.Error
+		h.Tang, h.TangConnectivity = &models.TangConnectivityResponse{}, p.Error
 	case steps.StepUpgrade:
 		s.noteHost(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.Name(), "")
 	}
 	return nil
 }
 
-// takeReply keeps what a successful step found out.
 func (s *Service) takeReply(h *model.Host, kind, output string) error {
-	unreadable := func(err error) error {
-		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
-	}
 	switch kind {
 	case steps.StepInventory:
 		return s.takeInventory(h, output)
 	case steps.StepConnectivity:
-		if err := h.SetConnectivity(output); err != nil {
-			return unreadable(err)
-		}
+		return read(kind+": reading the connectivity report", output, h.SetConnectivity)
 	case steps.StepNTP:
-		var r struct {
-			Sources []model.NTPSource `json:"ntp_sources"`
-		}
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
+		return read(kind, output, func(r struct {
+			Sources []models.NtpSource `json:"ntp_sources"`
+		}) {
+			h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
+		})
 	case steps.StepDomains:
-		var r struct {
+		return read(kind, output, func(r struct {
 			Resolutions []model.Resolution `json:"resolutions"`
-		}
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
+		}) {
+			h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
+		})
 	case steps.StepFreeAddress:
-		var r []model.FreeNetwork
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.FreeAddresses = model.InString(r)
-		h.FreeNetworks = make(map[string][]string, len(r))
-		for _, n := range r {
-			h.FreeNetworks[n.Network] = n.FreeAddresses
-		}
+		return read(kind, output, func(r []model.FreeNetwork) {
+			h.FreeAddresses = model.InString(r)
+			h.FreeNetworks = make(map[string][]string, len(r))
+			for _, n := range r {
+				h.FreeNetworks[n.Network] = n.FreeAddresses
+			}
+		})
 	case steps.StepAPIVip:
-		var r model.APICheckReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.APICheck, h.APIVipConnectivity = &r, model.InString(r)
+		return read(kind, output, func(r models.APIVipConnectivityResponse) { h.APICheck, h.APIVipConnectivity = &r, model.InString(r) })
 	case steps.StepTang:
-		var r model.TangReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		h.Tang, h.TangConnectivity = &r, output
-	default:
-		return s.takeMeasurement(h, kind, output, unreadable)
+		return read(kind, output, func(r models.TangConnectivityResponse) { h.Tang, h.TangConnectivity = &r, output })
+	case steps.StepDiskSpeed:
+		return read(kind, output, func(r models.DiskSpeedCheckResponse) { s.takeDiskSpeed(h, r) })
+	case steps.StepImages:
+		return read(kind, output, func(r struct {
+			Images []models.ContainerImageAvailability `json:"images"`
+		}) {
+			s.takeImages(h, r.Images)
+		})
+	case steps.StepVips:
+		return read(kind, output, func(r []model.VipReply) { takeVips(h.Cluster, r) })
+	case steps.StepUpgrade:
+		return read(kind, output, func(r models.UpgradeAgentResponse) {
+			if r.Result == "success" {
+				s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
+			}
+		})
 	}
 	return nil
 }
 
-// takeMeasurement keeps the answers that are verdicts.
-func (s *Service) takeMeasurement(h *model.Host, kind, output string, unreadable func(error) error) error {
-	switch kind {
-	case steps.StepDiskSpeed:
-		var r model.DiskSpeedReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		s.takeDiskSpeed(h, r)
-	case steps.StepImages:
-		var r struct {
-			Images []model.ImageResult `json:"images"`
-		}
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		s.takeImages(h, r.Images)
-	case steps.StepVips:
-		var r []model.VipReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		if h.Cluster != nil {
-			takeVips(h.Cluster, r)
-		}
-	case steps.StepUpgrade:
-		var r model.UpgradeReply
-		if err := json.Unmarshal([]byte(output), &r); err != nil {
-			return unreadable(err)
-		}
-		if r.Result == "success" {
-			s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
-		}
+func read[T any](kind, output string, take func(T)) error {
+	var r T
+	if err := json.Unmarshal([]byte(output), &r); err != nil {
+		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", kind, err)
 	}
+	take(r)
 	return nil
 }
 
@@ -180,7 +139,6 @@ func (s *Service) takeInventory(h *model.Host, output string) error {
 	if err != nil {
 		return wire.Refuse(http.StatusInternalServerError, "failed to unmarshal inventory of host %s: %s", h.ID, err)
 	}
-	inv.Timestamp = 0 // the time counts that it asks for its steps with
 	need := validate.Requirements(h.Cluster, h.EffectiveRole())
 	inv.JudgeDisks(need.DiskGB)
 	s.countInterfaces(h, inv)
@@ -201,19 +159,17 @@ func (s *Service) countInterfaces(h *model.Host, inv *model.Inventory) {
 	s.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
 }
 
-// inventoryStates are the states in which an inventory is taken.
 func inventoryStates() []string {
 	return append(model.HostChangeableStates(), model.HostPreparationFailed)
 }
 
-// chooseDisk keeps the user's disk or takes the best of the eligible ones.
 func (s *Service) chooseDisk(h *model.Host) {
 	if h.Inv == nil {
 		return
 	}
 	eligible := h.Inv.EligibleDisks()
-	find := func(id string) *model.Disk {
-		i := slices.IndexFunc(eligible, func(d *model.Disk) bool { return d.Identifier() == id })
+	find := func(id string) *models.Disk {
+		i := slices.IndexFunc(eligible, func(d *models.Disk) bool { return model.DiskID(d) == id })
 		if id == "" || i < 0 {
 			return nil
 		}
@@ -230,26 +186,26 @@ func (s *Service) chooseDisk(h *model.Host) {
 		h.InstallationDiskID, h.InstallationDiskPath = "", ""
 		return
 	}
-	h.InstallationDiskID, h.InstallationDiskPath = chosen.Identifier(), chosen.Path
+	h.InstallationDiskID, h.InstallationDiskPath = model.DiskID(chosen), chosen.Path
 }
 
 // takeDiskSpeed keeps a measurement. A slow disk is worth an event; only a
 // measurement that fails hinders the installation.
-func (s *Service) takeDiskSpeed(h *model.Host, r model.DiskSpeedReply) {
+func (s *Service) takeDiskSpeed(h *model.Host, r models.DiskSpeedCheckResponse) {
 	limit := validate.Requirements(h.Cluster, h.EffectiveRole()).DiskSpeedMs
-	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.SyncDuration
+	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.IoSyncDuration
 	h.DiskFailed = false
 	h.DisksInfo = model.InString(map[string]any{r.Path: map[string]any{
-		"disk_speed": map[string]any{"speed_ms": r.SyncDuration, "tested": true}, "path": r.Path}})
-	if limit > 0 && r.SyncDuration > limit {
+		"disk_speed": map[string]any{"speed_ms": r.IoSyncDuration, "tested": true}, "path": r.Path}})
+	if limit > 0 && r.IoSyncDuration > limit {
 		s.noteHost(h, "disk_speed_slower_than_supported", severityWarning,
-			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.SyncDuration)
+			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.IoSyncDuration)
 	}
 }
 
-func (s *Service) takeImages(h *model.Host, images []model.ImageResult) {
+func (s *Service) takeImages(h *model.Host, images []models.ContainerImageAvailability) {
 	if h.ImageResults == nil {
-		h.ImageResults = map[string]model.ImageResult{}
+		h.ImageResults = map[string]models.ContainerImageAvailability{}
 	}
 	for _, r := range images {
 		if old, known := h.ImageResults[r.Name]; known {
@@ -267,8 +223,10 @@ func (s *Service) takeImages(h *model.Host, images []model.ImageResult) {
 	h.ImagesStatus = model.InString(h.ImageResults)
 }
 
-// takeVips keeps whether the virtual addresses are free.
 func takeVips(c *model.Cluster, replies []model.VipReply) {
+	if c == nil {
+		return
+	}
 	keep := func(list []model.VIP, kind string) []model.VIP {
 		changed := slices.Clone(list)
 		for i := range changed {

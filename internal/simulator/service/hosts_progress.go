@@ -2,24 +2,22 @@ package service
 
 import (
 	"maps"
+	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// stageReport is what a host says of its stage.
 type stageReport struct {
 	CurrentStage string `json:"current_stage"`
 	ProgressInfo string `json:"progress_info"`
 }
 
-// reportProgress takes a stage that a host has reached.
-func (s *Service) reportProgress(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[stageReport](c)
 	stage := p.CurrentStage
 	if err := wire.BodyEnum("current_stage", stage, model.AllStages()...); err != nil {
@@ -57,14 +55,11 @@ func (s *Service) sameStage(h *model.Host, info string) {
 	if h.Progress.ProgressInfo == info {
 		return
 	}
-	progress := *h.Progress
-	progress.ProgressInfo, progress.StageUpdatedAt = info, model.Millis(s.now())
-	h.Progress = &progress
+	h.Progress.ProgressInfo, h.Progress.StageUpdatedAt = info, model.Millis(s.now())
 	h.UpdatedAt = model.Micros(s.now())
 	s.noteStage(h)
 }
 
-// noteStage writes an event of how far the host is.
 func (s *Service) noteStage(h *model.Host) {
 	text := "reached installation stage " + h.Progress.CurrentStage
 	if h.Progress.ProgressInfo != "" {
@@ -73,17 +68,12 @@ func (s *Service) noteStage(h *model.Host) {
 	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.Name(), text)
 }
 
-// advance moves a host to a stage.
 func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	now := model.Millis(s.now())
-	progress := *h.Progress
-	progress.StageStartedAt = now
-	progress.CurrentStage, progress.ProgressInfo, progress.Percentage, progress.StageUpdatedAt = stage, info, percent, now
-	h.Progress = &progress
+	*h.Progress = model.HostProgress{CurrentStage: stage, ProgressInfo: info, Percentage: percent, StageStartedAt: now, StageUpdatedAt: now}
 	s.noteStage(h)
 	if h.Kind == model.KindAddedHost && stage == model.StageRebooting {
-		progress.CurrentStage, progress.Percentage = model.StageDone, 100
-		h.Progress = &progress
+		h.Progress.CurrentStage, h.Progress.Percentage = model.StageDone, 100
 		s.setHost(h, model.HostAdded, model.InfoRebootedDay2)
 	} else if stage == model.StageDone {
 		s.setHost(h, model.HostInstalled, stage)
@@ -112,9 +102,7 @@ func (s *Service) measureInstalling(c *model.Cluster) {
 	if all == 0 {
 		return
 	}
-	progress := *c.Progress
-	progress.InstallingPercentage = reached * 100 / all
-	c.Progress = &progress
+	c.Progress.InstallingPercentage = reached * 100 / all
 	measureTotal(c)
 }
 
@@ -127,12 +115,52 @@ const (
 )
 
 func measureTotal(c *model.Cluster) {
-	progress := *c.Progress
+	progress := c.Progress
 	progress.TotalPercentage = int(preparingShare*float64(progress.PreparingPercentage) +
 		installingShare*float64(progress.InstallingPercentage) +
 		finalizingShare*float64(progress.FinalizingPercentage))
 	if c.Status == model.ClusterInstalled {
 		progress.TotalPercentage = 100
 	}
-	c.Progress = &progress
+}
+
+type instructions struct {
+	Instructions []steps.Step `json:"instructions"`
+	NextSeconds  int          `json:"next_instruction_seconds"`
+	PostAction   string       `json:"post_step_action"`
+}
+
+// nextSteps answers an agent's poll, which is also its heartbeat.
+func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
+	now := s.now()
+	h.CheckedInAt = model.Millis(now)
+	if text := c.URL.Query().Get("timestamp"); text != "" {
+		if at, err := strconv.ParseInt(text, 10, 64); err == nil {
+			h.Timestamp = at
+		}
+	}
+	if version := c.Header.Get("discovery_agent_version"); version != "" {
+		h.AgentVersion = version
+	}
+	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage && !model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
+		s.noteHost(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(), versions.AgentImage)
+		return wire.OK(instructions{PostAction: "continue", NextSeconds: 60,
+			Instructions: []steps.Step{s.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))}})
+	}
+	answer := instructions{PostAction: "continue", NextSeconds: 60}
+	switch h.State {
+	case model.HostBinding, model.HostUnbinding:
+		answer.PostAction, answer.NextSeconds = "exit", 0
+	case model.HostDisconnected, model.HostError, model.HostCancelled, model.HostInsufficientUnbound, model.HostDisconnectedUnbound:
+		answer.NextSeconds = 120
+	}
+	answer.Instructions = s.steps.For(h)
+	return wire.Reply{Status: http.StatusOK, Body: answer}, nil
+}
+
+// stagesOf is the ordered list of a host's stages; empty while its role is open.
+func (s *Service) stagesOf(h *model.Host, single bool) []string {
+	return slices.DeleteFunc(model.RoleStages(h, single), func(stage string) bool {
+		return stage == model.StageCopying && !s.cfg.Release.Has(copiesSince)
+	})
 }

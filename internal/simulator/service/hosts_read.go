@@ -5,7 +5,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// detail says how a host is printed.
 type detail struct {
 	// plain is the host as stored: without what the service works out on the
 	// way out.
@@ -17,7 +16,6 @@ type detail struct {
 	keepAddresses bool
 }
 
-// printHost makes the printed form of a host.
 func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
 	w := h.PrintedHost
 	w.Status, w.StatusInfo = new(h.State), new(h.Info)
@@ -38,19 +36,11 @@ func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
 	return w
 }
 
-func (s *Service) readHost(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	return wire.OK(s.printHost(h, detail{}))
 }
 
-func (s *Service) listHosts(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) listHosts(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	list := []model.PrintedHost{}
 	for _, h := range s.hostsOfInfraEnv(e.ID) {
 		list = append(list, s.printHost(h, detail{roleOnly: true}))
@@ -58,7 +48,6 @@ func (s *Service) listHosts(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-// listClusterHosts answers GET /v2/clusters/{id}/hosts.
 func (s *Service) listClusterHosts(c *wire.Call) (wire.Reply, error) {
 	cl := s.clusters[c.PathValue("cluster_id")]
 	if cl == nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// wireIgnored is how ignored validations are given and read.
 type wireIgnored struct {
 	ClusterIDs *string `json:"cluster-validation-ids,omitempty"`
 	HostIDs    *string `json:"host-validation-ids,omitempty"`
@@ -44,11 +43,7 @@ func ignoresCluster(c *model.Cluster, id string) bool {
 	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
 }
 
-func (s *Service) readIgnored(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	return wire.OK(ignoredValidations(cl))
 }
 
@@ -63,7 +58,6 @@ func ignoredValidations(c *model.Cluster) wireIgnored {
 	return w
 }
 
-// setIgnored replaces the lists of validations that are not to hinder.
 func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
 	p, id := wire.Taken[wireIgnored](c), c.PathValue("cluster_id")
 	cl := s.clusters[id]
@@ -83,7 +77,6 @@ func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(ignoredValidations(cl))
 }
 
-// ignoredProblems is all that is wrong with a list.
 func ignoredProblems(kind, text string, known, never []string) []string {
 	if text == "" {
 		return nil

@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
@@ -81,7 +82,6 @@ func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	return wire.BadRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
 }
 
-// bindInfraEnv ties the infra-env to its cluster and settles its architecture.
 func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) error {
 	arch := p.CPUArchitecture
 	if arch == "aarch64" {
@@ -110,7 +110,6 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) err
 	return nil
 }
 
-// renewImage gives the infra-env the address of its present image.
 func (s *Service) renewImage(e *model.InfraEnv) {
 	url, expires := s.cfg.ImageURL(imageOf(e))
 	e.DownloadURL, e.ExpiresAt = url, model.Millis(expires)
@@ -149,19 +148,11 @@ func (s *Service) listInfraEnvs(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-func (s *Service) readInfraEnv(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) readInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	return wire.OK(e.PrintedInfraEnv)
 }
 
-func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) updateInfraEnv(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	p := wire.Taken[request.InfraEnvUpdate](c)
 	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
@@ -208,11 +199,7 @@ func (s *Service) updateInfraEnv(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(e.PrintedInfraEnv)
 }
 
-func (s *Service) deleteInfraEnv(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) deleteInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	if n := len(s.hostsOfInfraEnv(e.ID)); n > 0 {
 		err := wire.BadRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
 		s.noteInfraEnv(e, "infra_env_deregister_failed", severityError, "Failed to deregister infra env. Error: %s", err)
@@ -220,21 +207,11 @@ func (s *Service) deleteInfraEnv(c *wire.Call) (wire.Reply, error) {
 	}
 	s.noteInfraEnv(e, "infra_env_deregistered", severityInfo, "Deregistered infra env")
 	delete(s.infraEnvs, e.ID)
-	for i, id := range s.infraEnvOrder {
-		if id == e.ID {
-			s.infraEnvOrder = append(s.infraEnvOrder[:i:i], s.infraEnvOrder[i+1:]...)
-			break
-		}
-	}
+	s.infraEnvOrder = slices.DeleteFunc(s.infraEnvOrder, func(id string) bool { return id == e.ID })
 	return wire.NoContent()
 }
 
-// imageURL gives a fresh address of the image.
-func (s *Service) imageURL(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) imageURL(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	url, expires := s.cfg.ImageURL(imageOf(e))
 	// Keeping it is a change of the record, though not of the image.
 	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, model.Millis(expires), model.Micros(s.now())
@@ -246,12 +223,7 @@ type presignedURL struct {
 	URL       string       `json:"url"`
 }
 
-// regenerateSigningKey makes the addresses given out so far invalid.
-func (s *Service) regenerateSigningKey(c *wire.Call) (wire.Reply, error) {
-	e, err := s.getInfraEnv(c.PathValue("infra_env_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) regenerateSigningKey(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	e.SigningKey = s.newSecret()
 	return wire.NoContent()
 }

@@ -34,7 +34,6 @@ func (s *Service) openshiftVersions(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-// featureQuery reads what support levels are asked for.
 func featureQuery(c *wire.Call) versions.Query {
 	q := c.URL.Query()
 	return versions.Query{OpenshiftVersion: q.Get("openshift_version"), CPUArchitecture: q.Get("cpu_architecture"),
@@ -88,11 +87,7 @@ func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(b)
 }
 
-func (s *Service) supportedPlatforms(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "error getting cluster, error: record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) supportedPlatforms(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.IsSingle() || len(cl.Hosts) == 0 {
 		return wire.OK([]string{model.PlatformNone})
 	}
@@ -111,12 +106,7 @@ type operatorNeeds struct {
 	Requirements map[string]roleNeeds `json:"requirements"`
 }
 
-// preflight tells what machines the cluster needs.
-func (s *Service) preflight(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	master := versions.Master
 	if cl.IsSingle() {
 		master = versions.SingleNode

@@ -3,6 +3,7 @@ package service
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,19 +12,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 // uploadLogs takes an archive from a host or from the controller, as the form
 // field upfile.
-func (s *Service) uploadLogs(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) uploadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	content, err := formFile(c)
 	if err != nil {
 		return wire.Reply{}, wire.BadRequest("%s", err)
@@ -64,11 +60,7 @@ func formFile(c *wire.Call) ([]byte, error) {
 	}
 }
 
-func (s *Service) clusterLogsProgress(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) clusterLogsProgress(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	state := logsState(c)
 	if state == "requested" {
 		cl.ControllerLogsStartedAt = model.Millis(s.now())
@@ -77,11 +69,7 @@ func (s *Service) clusterLogsProgress(c *wire.Call) (wire.Reply, error) {
 	return wire.NoContent()
 }
 
-func (s *Service) hostLogsProgress(c *wire.Call) (wire.Reply, error) {
-	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) hostLogsProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	state := logsState(c)
 	if state == "requested" {
 		h.LogsStartedAt = model.Millis(s.now())
@@ -96,11 +84,7 @@ func logsState(c *wire.Call) string {
 
 // downloadLogs packs what there is: always the events and the cluster itself,
 // and whatever was uploaded.
-func (s *Service) downloadLogs(c *wire.Call) (wire.Reply, error) {
-	cl, err := s.storedCluster(c.PathValue("cluster_id"), "record not found")
-	if err != nil {
-		return wire.Reply{}, err
-	}
+func (s *Service) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	q := c.URL.Query()
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")
 	switch kind {
@@ -127,13 +111,6 @@ func (s *Service) allLogs(cl *model.Cluster) (wire.Reply, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	now := s.now()
-	add := func(name string, content []byte) error {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: now}); err != nil {
-			return fmt.Errorf("packing %s: %w", name, err)
-		}
-		_, err := w.Write(content)
-		return err
-	}
 	var events []event
 	for _, e := range s.events {
 		if e.ClusterID == cl.ID && !e.metrics {
@@ -148,12 +125,15 @@ func (s *Service) allLogs(cl *model.Cluster) (wire.Reply, error) {
 		name := strings.ReplaceAll(key, "/", "_")
 		entries[cl.Name+"_"+name+".tar.gz"] = content
 	}
+	var failed error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		if err := add(name, entries[name]); err != nil {
-			return wire.Reply{}, err
+		err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(entries[name])), ModTime: now})
+		if err == nil {
+			_, err = w.Write(entries[name])
 		}
+		failed = errors.Join(failed, err)
 	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(failed, w.Close()); err != nil {
 		return wire.Reply{}, fmt.Errorf("packing the logs: %w", err)
 	}
 	return wire.File("cluster_"+cl.ID+"_logs.tar", out.Bytes())

@@ -10,7 +10,89 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
-// tickCluster judges a cluster anew and moves it on.
+// tick evaluates every cluster and host once. What a tick decides about hosts
+// rests on the clusters as the tick found them, as in the real service, where
+// the two are watched apart.
+func (s *Service) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle()
+	clusters := s.clustersInOrder()
+	for _, c := range clusters {
+		rememberState(c)
+	}
+	for _, c := range clusters {
+		s.tickCluster(c)
+	}
+	if s.hostsLater {
+		for _, c := range clusters {
+			rememberState(c)
+		}
+	}
+	for _, h := range s.hostsInOrder() {
+		if h.Cluster == nil {
+			s.tickHost(h, nil)
+		}
+	}
+	for _, c := range clusters {
+		names := c.Hostnames()
+		forgetRoles(c)
+		for _, h := range c.Hosts {
+			s.tickHost(h, names)
+		}
+		s.suggestRoles(c)
+	}
+}
+
+// rememberState keeps the cluster as the hosts of this tick are to see it.
+func rememberState(c *model.Cluster) {
+	c.Before.State, c.Before.Groups = c.Status, c.Groups
+	c.Before.Collisions, c.Before.Searched = c.Collisions, c.IPCollisions != ""
+	c.Before.Machine = c.MachineNetworks
+}
+
+// forgetRoles takes back all suggestions in a cluster as long as one is missing: they are
+// made together.
+func forgetRoles(c *model.Cluster) {
+	missing := func(h *model.Host) bool {
+		return h.RoleOpen() && !h.RoleSuggested() && h.Kind != model.KindAddedHost && h.State != model.HostDisconnected
+	}
+	if slices.ContainsFunc(c.Hosts, missing) {
+		c.ResetRoles()
+	}
+}
+
+// suggestRoles suggests a role to every host that has none, once all have said what they
+// are, and anew at each pass: the lightest hosts that are strong enough fill up the
+// control plane, then an arbiter where one is needed, and the rest are workers.
+func (s *Service) suggestRoles(c *model.Cluster) {
+	unknown := func(h *model.Host) bool { return h.Inv == nil }
+	if c.IsDay2() || !slices.ContainsFunc(c.Hosts, (*model.Host).RoleOpen) || slices.ContainsFunc(c.Hosts, unknown) {
+		return
+	}
+	masters, arbiters, _, _ := validate.CountRoles(c)
+	for _, h := range validate.LightestFirst(c.Hosts) {
+		if !h.RoleOpen() || !model.OneOf(h.State, model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput) {
+			continue
+		}
+		masters -= one(h.SuggestedRole == model.RoleMaster)
+		arbiters -= one(h.SuggestedRole == model.RoleArbiter)
+		role := model.RoleWorker
+		switch {
+		case masters < int(c.ControlPlaneCount) && validate.StrongEnough(c, h, model.RoleMaster):
+			role = model.RoleMaster
+		case c.ControlPlaneCount == 2 && arbiters == 0 && validate.StrongEnough(c, h, model.RoleArbiter):
+			role = model.RoleArbiter
+		}
+		masters += one(role == model.RoleMaster)
+		arbiters += one(role == model.RoleArbiter)
+		if h.SuggestedRole != role {
+			h.SuggestedRole = role
+			s.noteHost(h, "host_role_updated", severityInfo, "Host %s: calculated role is %s", h.Name(), role)
+		}
+	}
+}
+
 func (s *Service) tickCluster(c *model.Cluster) {
 	if model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady, model.ClusterPreparing) {
 		s.judgeCluster(c)
@@ -30,7 +112,6 @@ func (s *Service) tickCluster(c *model.Cluster) {
 	}
 }
 
-// judgeCluster evaluates the validations.
 func (s *Service) judgeCluster(c *model.Cluster) {
 	broken, fixed := c.Checks.Set(s.made(validate.Cluster(c)))
 	for _, o := range broken {
@@ -118,7 +199,6 @@ const (
 	preparationFailed   = "failed"
 )
 
-// filesFailed says that the files of an installation could not be made.
 func (s *Service) filesFailed(c *model.Cluster, reason string) {
 	c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: reason}
 	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
@@ -126,9 +206,7 @@ func (s *Service) filesFailed(c *model.Cluster, reason string) {
 
 // startInstalling turns a prepared cluster into one that is being installed.
 func startInstalling(c *model.Cluster) {
-	progress := *c.Progress
-	progress.PreparingPercentage = 100
-	c.Progress = &progress
+	c.Progress.PreparingPercentage = 100
 	measureTotal(c)
 	if c.IsSingle() { // the node itself is where the API will be
 		if address := validate.NodeAddress(c); address != "" {
@@ -189,7 +267,6 @@ func enough(o outcome, masters, arbiters, workers int) bool {
 // a boot order.
 const userLimit = 24 * time.Hour
 
-// moveInstallation looks at how many nodes stand, and for how many there is hope.
 func (s *Service) moveInstallation(c *model.Cluster) {
 	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })
 	switch {
@@ -220,9 +297,7 @@ func awaitsUser(c *model.Cluster) bool {
 // meanwhile has all the time again.
 func (s *Service) startFinalizing(c *model.Cluster) {
 	if c.Status == model.ClusterPendingUser {
-		progress := *c.Progress
-		progress.FinalizingStageStartedAt, progress.FinalizingStageTimedOut = model.Millis(s.now()), false
-		c.Progress = &progress
+		c.Progress.FinalizingStageStartedAt, c.Progress.FinalizingStageTimedOut = model.Millis(s.now()), false
 	}
 	s.setCluster(c, model.ClusterFinalizing, model.InfoFinalizing)
 }
@@ -255,7 +330,6 @@ func (s *Service) moveFinalizing(c *model.Cluster) {
 	}
 }
 
-// finishIfDone declares the cluster installed once nothing is missing.
 func (s *Service) finishIfDone(c *model.Cluster) {
 	for _, h := range c.Hosts {
 		if !model.OneOf(h.State, model.HostInstalled, model.HostError) {
@@ -279,7 +353,6 @@ func (s *Service) finishIfDone(c *model.Cluster) {
 	s.finish(c, broken)
 }
 
-// finish declares the cluster installed.
 func (s *Service) finish(c *model.Cluster, broken []string) {
 	info := model.InfoInstalled
 	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })
@@ -293,9 +366,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 	}
 	c.InstallCompletedAt = model.Millis(s.now())
 	s.setCluster(c, model.ClusterInstalled, info)
-	progress := *c.Progress
-	progress.FinalizingPercentage = 100
-	c.Progress = &progress
+	c.Progress.FinalizingPercentage = 100
 	measureTotal(c)
 	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }
@@ -303,9 +374,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 // markStage says that a stage takes long, which is all that comes of it: the cluster is
 // installed without what it is about.
 func (s *Service) markStage(c *model.Cluster, stage model.FinalizingStage, limit time.Duration) {
-	progress := *c.Progress
-	progress.FinalizingStageTimedOut = true
-	c.Progress = &progress
+	c.Progress.FinalizingStageTimedOut = true
 	minutes := int(limit.Minutes())
 	s.setCluster(c, model.ClusterFinalizing, fmt.Sprintf(model.InfoStageSlow, stage.Name, minutes))
 	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)

@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
-// tickHost judges a host anew and moves it on.
 func (s *Service) tickHost(h *model.Host, names map[string]int) {
 	if h.State == model.HostReclaiming {
 		s.checkReclaim(h)
@@ -44,7 +43,6 @@ func (s *Service) checkReclaim(h *model.Host) {
 	}
 }
 
-// refreshHostNow judges a host at once, after its user changed it.
 func (s *Service) refreshHostNow(h *model.Host) {
 	if h.Cluster == nil {
 		s.tickHost(h, nil)
@@ -93,7 +91,6 @@ func hindered(h *model.Host) bool {
 	})
 }
 
-// failingChecks lists the messages that a state quotes.
 func failingChecks(h *model.Host) string { return strings.Join(h.Checks.Failures(), " ; ") }
 
 // moveHost decides the state of a host that is not being installed.
@@ -152,7 +149,6 @@ func (s *Service) movePoolHost(h *model.Host) {
 	}
 }
 
-// moveInstalling moves a host that is on its way through an installation.
 func (s *Service) moveInstalling(h *model.Host) {
 	c := h.Cluster
 	if c == nil {
@@ -243,9 +239,7 @@ func (s *Service) watchStage(h *model.Host) {
 	}
 	if h.Cluster.Status == model.ClusterPendingUser && model.OneOf(stage, model.StageControlPlane, model.StageController,
 		model.StageBootkube, model.StageRebooting) {
-		progress := *h.Progress
-		progress.StageUpdatedAt = model.Millis(s.now()) // it waits for the host that booted the wrong disk
-		h.Progress = &progress
+		h.Progress.StageUpdatedAt = model.Millis(s.now()) // it waits for the host that booted the wrong disk
 		return
 	}
 	limit := model.StageTimeout(stage, single)

@@ -20,7 +20,6 @@ type operation struct {
 	param string // the framework's name of the body
 }
 
-// operations are those, by method and path.
 func operations() map[string]operation {
 	const host = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
 	return map[string]operation{

@@ -1,3 +1,11 @@
+// Package service is the service half of the simulator: an assisted-service
+// (REST v2) that lives in the process. It keeps its clusters, infra-envs and
+// hosts in memory, speaks HTTP exactly as the real service does, and knows
+// nothing of the machines but what they post.
+//
+// All state hangs on one Service under one lock. A handler runs under the lock
+// and returns values that are encoded after it is released; the monitor (Run)
+// takes the same lock once per tick.
 package service
 
 import (
@@ -12,7 +20,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
@@ -157,7 +164,6 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.withFaults(http.HandlerFunc(s.answer)).ServeHTTP(w, r)
 }
 
-// answer is what the service does with a request unless there is trouble.
 func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
 	defer clock.Working(s.cfg.Clock)()
 	s.handler.ServeHTTP(w, r)

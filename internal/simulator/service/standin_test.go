@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
+	"github.com/openshift/assisted-service/models"
 )
 
 // standIn plays a host whose own words are not in the recording: it tells what
@@ -141,13 +142,13 @@ func (m *standIn) images(s steps.Step) string {
 	if json.Unmarshal([]byte(s.Args[0]), &asked) != nil {
 		return ""
 	}
-	var shown map[string]model.ImageResult
+	var shown map[string]models.ContainerImageAvailability
 	_ = json.Unmarshal([]byte(m.known("images_status")), &shown) // none is shown of a host that never pulled
-	var results []model.ImageResult
+	var results []models.ContainerImageAvailability
 	for _, name := range asked.Images {
 		result, ok := shown[name]
 		if !ok {
-			result = model.ImageResult{Name: name, Result: "success", Time: 5, SizeBytes: 1e9, DownloadRate: 60}
+			result = models.ContainerImageAvailability{Name: name, Result: "success", Time: 5, SizeBytes: 1e9, DownloadRate: 60}
 		}
 		results = append(results, result)
 	}

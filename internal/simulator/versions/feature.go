@@ -1,18 +1,17 @@
 package versions
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/openshift/assisted-service/models"
 )
 
-// The levels at which the service supports a feature.
+// The levels at which the service supports a feature, but for previews.
 const (
 	Supported   = string(models.SupportLevelSupported)
 	TechPreview = string(models.SupportLevelTechPreview)
-	DevPreview  = string(models.SupportLevelDevPreview)
 	Unsupported = string(models.SupportLevelUnsupported)
 	Unavailable = string(models.SupportLevelUnavailable)
 )
@@ -25,16 +24,6 @@ const (
 	ReasonOCI          = "ociExternalIntegrationDisabled"
 )
 
-// The platforms as the service spells them; OCI is a name of an external one.
-const (
-	BareMetal = "baremetal"
-	None      = "none"
-	VSphere   = "vsphere"
-	Nutanix   = "nutanix"
-	External  = "external"
-	oci       = "oci"
-)
-
 // Query says what the support of features is asked for. Every field but the
 // version may be empty: x86_64, and no particular platform.
 type Query struct {
@@ -44,7 +33,7 @@ type Query struct {
 	ExternalPlatform string
 }
 
-func (q Query) onOCI() bool { return q.PlatformType == External && q.ExternalPlatform == oci }
+func (q Query) onOCI() bool { return q.PlatformType == "external" && q.ExternalPlatform == "oci" }
 
 // FeatureSupport is one feature of the detailed answer.
 type FeatureSupport struct {
@@ -71,9 +60,9 @@ type DetailedSupport struct {
 // feature that the query leaves meaningful.
 func FeatureLevels(q Query) map[string]string {
 	levels := map[string]string{}
-	for _, f := range features() {
+	for _, f := range known().features {
 		if level, _ := f.support(q); level != "" {
-			levels[f.id] = level
+			levels[f.ID] = level
 		}
 	}
 	return levels
@@ -83,31 +72,27 @@ func FeatureLevels(q Query) map[string]string {
 // with the operators apart. Both lists are ordered by id.
 func DetailedFeatures(q Query) DetailedSupport {
 	answer := DetailedSupport{Features: []FeatureSupport{}, Operators: []OperatorSupport{}}
-	for _, f := range features() {
+	for _, f := range known().features {
 		level, reason := f.support(q)
 		if level == "" {
 			continue
 		}
-		support := FeatureSupport{ID: f.id, SupportLevel: level, Reason: reason, Incompatibilities: f.excludes(q.OpenshiftVersion)}
-		if f.operator == "" {
+		support := FeatureSupport{ID: f.ID, SupportLevel: level, Reason: reason, Incompatibilities: f.excludes(q.OpenshiftVersion)}
+		if f.Operator == "" {
 			answer.Features = append(answer.Features, support)
 			continue
 		}
-		answer.Operators = append(answer.Operators, OperatorSupport{FeatureSupport: support, Name: f.operator, Dependencies: f.needs()})
+		answer.Operators = append(answer.Operators, OperatorSupport{FeatureSupport: support, Name: f.Operator, Dependencies: f.needs()})
 	}
 	return answer
 }
 
 // needs lists the features of the operators that a feature's operator depends on.
 func (f feature) needs() []string {
-	o, _ := findOperator(f.operator)
 	ids := []string{}
-	for _, name := range slices.Concat(o.dependencies, o.onSingleNode) {
-		for _, other := range operatorFeatures() {
-			if other.operator == name {
-				ids = append(ids, other.id)
-			}
-		}
+	for _, name := range Dependencies(f.Operator, true) {
+		i := slices.IndexFunc(known().features, func(other feature) bool { return other.Operator == name })
+		ids = append(ids, known().features[i].ID)
 	}
 	return ids
 }
@@ -120,20 +105,26 @@ func ArchitectureLevels(openshiftVersion string) map[string]string {
 		"MULTIARCH_RELEASE_IMAGE": TechPreview,
 	}
 	if !AtLeast(openshiftVersion, "4.14") { // older than anything in the table
-		for id := range maps.Keys(levels) {
+		for id := range levels {
 			levels[id] = Unsupported
 		}
 	}
 	return levels
 }
 
+func findFeature(id string) (feature, bool) {
+	i := slices.IndexFunc(known().features, func(f feature) bool { return f.ID == id })
+	if i < 0 {
+		return feature{}, false
+	}
+	return known().features[i], true
+}
+
 // FeatureLevel is one feature's level and, where it is unavailable, why. An
 // unknown feature has no level.
 func FeatureLevel(id string, q Query) (level, reason string) {
-	for _, f := range features() {
-		if f.id == id {
-			return f.support(q)
-		}
+	if f, ok := findFeature(id); ok {
+		return f.support(q)
 	}
 	return "", ""
 }
@@ -142,79 +133,76 @@ func FeatureLevel(id string, q Query) (level, reason string) {
 // for a feature which its version or architecture does not have; it is empty
 // where the feature can be used.
 func FeatureUnavailable(id string, q Query) string {
-	for _, f := range features() {
-		if f.id != id {
-			continue
-		}
-		if level, _ := f.support(q); level == Unavailable {
-			return fmt.Sprintf("cannot use %s because it's not compatible with the %s architecture on version %s of OpenShift",
-				f.name, orX86(q.CPUArchitecture), q.OpenshiftVersion)
-		}
+	f, _ := findFeature(id)
+	if level, _ := f.support(q); level != Unavailable {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("cannot use %s because it's not compatible with the %s architecture on version %s of OpenShift",
+		f.Name, cmp.Or(q.CPUArchitecture, X86), q.OpenshiftVersion)
 }
 
-func orX86(arch string) string {
-	if arch == "" {
-		return X86
-	}
-	return arch
-}
-
-// feature says in one row where a feature can be used.
 type feature struct {
-	id   string
-	name string // as the service's messages call it
-	// operator is set for features that are an OLM operator.
-	operator string
-	// since is the first line that has it, gone the first line that has it no
-	// more, supported the first line where it is no preview any more.
-	since, gone, supported string
-	// preview is its level before the line in supported.
-	preview string
-	// notArchs, notPlatforms are where it cannot be used; onlyPlatforms, where
-	// set, the only ones where it can.
-	notArchs, notPlatforms, onlyPlatforms []string
-	notOCI                                bool
-	// notListed hides it where the platform question makes it meaningless.
-	notListed func(Query) bool
-	// special overrides the row for the few rules that no column holds.
-	special func(Query) (level, reason string)
-	// exclusive are the features that it cannot be combined with.
-	exclusive []string
-	// exclusiveBefore are further ones, before a line.
-	exclusiveBefore map[string][]string
+	ID                    string              `json:"id"`
+	Name                  string              `json:"name"` // as the service's messages call it
+	Operator              string              `json:"operator"`
+	Since                 string              `json:"since"`
+	Removed               string              `json:"removed"`
+	Supported             string              `json:"supported"`
+	Preview               string              `json:"preview"`
+	NotArchitectures      []string            `json:"notArchitectures"`
+	NotPlatforms          []string            `json:"notPlatforms"`
+	OnlyPlatforms         []string            `json:"onlyPlatforms"`
+	NotOCI                bool                `json:"notOCI"`
+	ListedWithPlatform    bool                `json:"listedWithPlatform"`
+	ListedWithoutPlatform bool                `json:"listedWithoutPlatform"`
+	Overrides             []override          `json:"overrides"`
+	Incompatible          []string            `json:"incompatible"`
+	IncompatibleBefore    map[string][]string `json:"incompatibleBefore"`
+}
+
+// override is a level that a feature has where all that is set fits.
+type override struct {
+	Architecture string   `json:"architecture"`
+	Platforms    []string `json:"platforms"`
+	Before       string   `json:"before"`
+	Level        string   `json:"level"`
+	Reason       string   `json:"reason"`
+}
+
+func (o override) fits(q Query) bool {
+	return (o.Architecture == "" || o.Architecture == q.CPUArchitecture) &&
+		(o.Platforms == nil || slices.Contains(o.Platforms, q.PlatformType)) &&
+		(o.Before == "" || !AtLeast(q.OpenshiftVersion, o.Before))
 }
 
 func (f feature) support(q Query) (level, reason string) {
-	if f.notListed != nil && f.notListed(q) {
+	platform := q.PlatformType
+	if platform == "" && f.ListedWithPlatform || platform != "" && f.ListedWithoutPlatform {
 		return "", ""
 	}
 	switch {
-	case slices.Contains(f.notArchs, orX86(q.CPUArchitecture)):
+	case slices.Contains(f.NotArchitectures, cmp.Or(q.CPUArchitecture, X86)):
 		return Unavailable, ReasonArchitecture
-	case f.since != "" && !AtLeast(q.OpenshiftVersion, f.since), f.gone != "" && AtLeast(q.OpenshiftVersion, f.gone):
+	case f.Since != "" && !AtLeast(q.OpenshiftVersion, f.Since), f.Removed != "" && AtLeast(q.OpenshiftVersion, f.Removed):
 		return Unavailable, ReasonVersion
-	case f.notOCI && q.onOCI():
+	case f.NotOCI && q.onOCI():
 		return Unavailable, ReasonOCI
-	case q.PlatformType != "" && slices.Contains(f.notPlatforms, q.PlatformType),
-		q.PlatformType != "" && f.onlyPlatforms != nil && !slices.Contains(f.onlyPlatforms, q.PlatformType):
+	case platform != "" && slices.Contains(f.NotPlatforms, platform),
+		platform != "" && f.OnlyPlatforms != nil && !slices.Contains(f.OnlyPlatforms, platform):
 		return Unavailable, ReasonPlatform
 	}
-	if f.special != nil {
-		if level, reason := f.special(q); level != "" {
-			return level, reason
-		}
+	if i := slices.IndexFunc(f.Overrides, func(o override) bool { return o.fits(q) }); i >= 0 {
+		return f.Overrides[i].Level, f.Overrides[i].Reason
 	}
-	if f.preview != "" && (f.supported == "" || !AtLeast(q.OpenshiftVersion, f.supported)) {
-		return f.preview, ""
+	if f.Preview != "" && (f.Supported == "" || !AtLeast(q.OpenshiftVersion, f.Supported)) {
+		return f.Preview, ""
 	}
 	return Supported, ""
 }
 
 func (f feature) excludes(openshiftVersion string) []string {
-	excluded := append([]string{}, f.exclusive...)
-	for before, more := range f.exclusiveBefore {
+	excluded := append([]string{}, f.Incompatible...)
+	for before, more := range f.IncompatibleBefore {
 		if !AtLeast(openshiftVersion, before) {
 			excluded = append(excluded, more...)
 		}

@@ -22,29 +22,29 @@ type OSImage struct {
 // OSImages lists the live images, newest first, for every architecture.
 func OSImages() []OSImage {
 	var images []OSImage
-	for _, l := range lines() {
+	for _, m := range known().minors {
 		for _, arch := range Architectures() {
-			images = append(images, l.osImage(arch))
+			images = append(images, m.osImage(arch))
 		}
 	}
 	return images
 }
 
-func (l line) osImage(arch string) OSImage {
+func (m minor) osImage(arch string) OSImage {
 	uname := arch
 	if arch == ARM {
 		uname = aarch64
 	}
 	suffix := "live"
-	if n, _ := ParseNumber(l.name); n.AtLeast("4.19") {
+	if n, _ := ParseNumber(m.Version); n.AtLeast("4.19") {
 		suffix = "live-iso" // the builds on RHEL versions renamed their artefacts
 	}
 	return OSImage{
-		OpenshiftVersion: l.name,
+		OpenshiftVersion: m.Version,
 		CPUArchitecture:  arch,
 		URL: fmt.Sprintf("https://mirror.openshift.com/pub/openshift-v4/%s/dependencies/rhcos/%s/%s/rhcos-%s-%s-%s.%s.iso",
-			uname, l.name, l.osZ, l.osZ, uname, suffix, uname),
-		Version: l.osBuild,
+			uname, m.Version, m.OSImageOf, m.OSImageOf, uname, suffix, uname),
+		Version: m.OSImage,
 	}
 }
 
@@ -60,12 +60,12 @@ func OSImageFor(version, arch string) (OSImage, error) {
 		return OSImage{}, fmt.Errorf("The requested CPU architecture (%s) isn't specified in OS images list", arch) //nolint:staticcheck // the service's wording
 	}
 	if version == "" {
-		return lines()[0].osImage(arch), nil
+		return known().minors[0].osImage(arch), nil
 	}
 	n, err := ParseNumber(version)
 	if err == nil {
-		if l, ok := findLine(n.Line()); ok {
-			return l.osImage(arch), nil
+		if m, ok := findMinor(n.Line()); ok {
+			return m.osImage(arch), nil
 		}
 	}
 	return OSImage{}, fmt.Errorf("The requested OS image for version (%s) and CPU architecture (%s) isn't specified in OS images list", //nolint:staticcheck // the service's wording
@@ -98,15 +98,15 @@ func Components() *models.ListVersions {
 // release's images come from, oldest release first.
 func ReleaseSources() models.ReleaseSources {
 	var sources models.ReleaseSources
-	for _, l := range slices.Backward(lines()) {
+	for _, m := range slices.Backward(known().minors) {
 		source := &models.ReleaseSource{
-			OpenshiftVersion:      &l.name,
+			OpenshiftVersion:      &m.Version,
 			MultiCPUArchitectures: Architectures(),
 		}
 		for _, arch := range append(Architectures(), Multi) {
 			source.UpgradeChannels = append(source.UpgradeChannels, &models.UpgradeChannel{
 				CPUArchitecture: &arch,
-				Channels:        []models.ReleaseChannel{l.channel},
+				Channels:        []models.ReleaseChannel{m.Channel},
 			})
 		}
 		sources = append(sources, source)

@@ -19,78 +19,23 @@ type Operator struct {
 	DependencyOnly bool
 }
 
-// operator is a row of the table: an Operator and what it needs.
 type operator struct {
-	name, namespace, subscription string
-	timeout                       time.Duration
-	dependencies                  []string
-	onSingleNode                  []string // further dependencies there
-	master, worker                Hardware // on top of the role's own
-	single                        Hardware // of a single node, on top of the control plane's
-}
-
-func operators() []operator {
-	const gib = 1024
-	const availability = "openshift-workload-availability"
-	hour, half := time.Hour, 30*time.Minute
-	return []operator{
-		{name: "amd-gpu", namespace: "openshift-amd-gpu", subscription: "amd-gpu-operator", timeout: half, dependencies: []string{"node-feature-discovery", "kmm"}},
-		{name: "authorino", namespace: "openshift-operators", subscription: "authorino-operator", timeout: half},
-		{name: "cluster-observability", namespace: "openshift-cluster-observability-operator", subscription: "cluster-observability-operator", timeout: half, dependencies: []string{"openshift-logging"}},
-		{
-			name: "cnv", namespace: "openshift-cnv", subscription: "hco-operatorhub", timeout: hour,
-			master: Hardware{CPUCores: 4, RAMMiB: 150}, worker: Hardware{CPUCores: 2, RAMMiB: 360}, single: Hardware{CPUCores: 2, RAMMiB: 360},
-		},
-		{name: "fence-agents-remediation", namespace: availability, subscription: "fence-agents-remediation", timeout: half, dependencies: []string{"node-healthcheck"}},
-		{name: "kmm", namespace: "openshift-kmm", subscription: "kernel-module-management", timeout: half},
-		{name: "kube-descheduler", namespace: "openshift-kube-descheduler-operator", subscription: "cluster-kube-descheduler-operator", timeout: half},
-		{name: "loki", namespace: "openshift-operators-redhat", subscription: "loki-operator", timeout: half},
-		{name: "lso", namespace: "openshift-local-storage", subscription: "local-storage-operator", timeout: 70 * time.Minute},
-		{
-			name: "lvm", namespace: "openshift-storage", subscription: "lvms-operator", timeout: half,
-			master: Hardware{CPUCores: 1, RAMMiB: 100}, worker: Hardware{CPUCores: 1, RAMMiB: 100},
-		},
-		{
-			name: "mce", namespace: "multicluster-engine", subscription: "multicluster-engine", timeout: hour,
-			master: Hardware{CPUCores: 4, RAMMiB: 16 * gib}, worker: Hardware{CPUCores: 4, RAMMiB: 16 * gib}, single: Hardware{CPUCores: 4, RAMMiB: 16 * gib},
-		},
-		{name: "metallb", namespace: "metallb-system", subscription: "metallb-operator", timeout: half},
-		{
-			name: "mtv", namespace: "openshift-mtv", subscription: "mtv-operator", timeout: hour, dependencies: []string{"cnv"},
-			master: Hardware{CPUCores: 1, RAMMiB: gib}, worker: Hardware{CPUCores: 1, RAMMiB: gib},
-		},
-		{name: "nmstate", namespace: "openshift-nmstate", subscription: "kubernetes-nmstate-operator", timeout: hour},
-		{name: "node-feature-discovery", namespace: "openshift-nfd", subscription: "nfd", timeout: half},
-		{name: "node-healthcheck", namespace: availability, subscription: "node-healthcheck-operator", timeout: half},
-		{name: "node-maintenance", namespace: "openshift-workload-maintenance", subscription: "node-maintenance-operator", timeout: half},
-		{name: "numaresources", namespace: "openshift-numaresources", subscription: "numaresources-operator", timeout: half},
-		{name: "nvidia-gpu", namespace: "nvidia-gpu-operator", subscription: "gpu-operator-certified", timeout: half, dependencies: []string{"node-feature-discovery"}},
-		{name: "oadp", namespace: "openshift-adp", subscription: "redhat-oadp-operator", timeout: half},
-		{
-			name: "odf", namespace: "openshift-storage", subscription: "odf-operator", timeout: half, dependencies: []string{"lso"},
-			master: Hardware{CPUCores: 6, RAMMiB: 19 * gib}, worker: Hardware{CPUCores: 8, RAMMiB: 19 * gib},
-		},
-		{
-			name: "openshift-ai", namespace: "redhat-ods-operator", subscription: "rhods-operator", timeout: half,
-			onSingleNode: []string{"lvm"},
-			worker:       Hardware{CPUCores: 8, RAMMiB: 32 * gib},
-		},
-		{name: "openshift-logging", namespace: "openshift-logging", subscription: "cluster-logging", timeout: half, dependencies: []string{"loki"}},
-		{
-			name: "osc", namespace: "openshift-sandboxed-containers-operator", subscription: "sandboxed-containers-operator", timeout: hour,
-			dependencies: []string{"node-feature-discovery"},
-			master:       Hardware{CPUCores: 1, RAMMiB: gib}, worker: Hardware{CPUCores: 1, RAMMiB: gib},
-		},
-		{name: "pipelines", namespace: "openshift-operators", subscription: "openshift-pipelines-operator-rh", timeout: half},
-		{name: "self-node-remediation", namespace: availability, subscription: "self-node-remediation", timeout: half, dependencies: []string{"node-healthcheck"}},
-		{name: "serverless", namespace: "openshift-serverless", subscription: "serverless-operator", timeout: half},
-		{name: "servicemesh", namespace: "openshift-operators", subscription: "servicemeshoperator", timeout: half},
-	}
+	Name         string              `json:"name"`
+	Namespace    string              `json:"namespace"`
+	Subscription string              `json:"subscription"`
+	Timeout      int64               `json:"timeout"`
+	Dependencies []string            `json:"dependencies"`
+	OnSingleNode []string            `json:"dependenciesOnSingleNode"`
+	Master       Hardware            `json:"master"`
+	Worker       Hardware            `json:"worker"`
+	SingleNode   Hardware            `json:"singleNode"`
+	Requirements map[string][]string `json:"requirements"` // by role
+	Manifests    []string            `json:"manifests"`
 }
 
 func findOperator(name string) (operator, bool) {
-	for _, o := range operators() {
-		if o.name == name {
+	for _, o := range known().operators {
+		if o.Name == name {
 			return o, true
 		}
 	}
@@ -100,8 +45,8 @@ func findOperator(name string) (operator, bool) {
 // Operators answers GET /v2/supported-operators: the names, in order.
 func Operators() []string {
 	var names []string
-	for _, o := range operators() {
-		names = append(names, o.name)
+	for _, o := range known().operators {
+		names = append(names, o.Name)
 	}
 	return names
 }
@@ -122,36 +67,55 @@ func UnsupportedOperator(name string) string { return "operator " + name + " isn
 // on; single tells that it is on a single node. The first unknown name is
 // returned as missing.
 func WithDependencies(names []string, single bool) (all []Operator, missing string) {
-	added := map[string]bool{}
-	var queue []operator
-	for i, name := range names {
-		o, ok := findOperator(name)
-		if !ok {
+	queue, chosen := []string{}, 0
+	for _, name := range names {
+		if _, ok := findOperator(name); !ok {
 			return nil, name
 		}
-		if slices.Contains(names[:i], name) {
-			continue
+		if !slices.Contains(queue, name) {
+			queue, chosen = append(queue, name), chosen+1
 		}
-		added[name] = true
-		queue = append(queue, o)
 	}
-	chosen := len(queue)
 	for i := 0; i < len(queue); i++ {
-		o := queue[i]
+		o, _ := findOperator(queue[i])
 		all = append(all, Operator{
-			Name: o.name, Namespace: o.namespace, Subscription: o.subscription, Timeout: o.timeout, DependencyOnly: i >= chosen,
+			Name: o.Name, Namespace: o.Namespace, Subscription: o.Subscription,
+			Timeout: time.Duration(o.Timeout) * time.Second, DependencyOnly: i >= chosen,
 		})
 		for _, dependency := range o.needed(single) {
-			if added[dependency] {
-				continue
-			}
-			added[dependency] = true
-			if next, ok := findOperator(dependency); ok {
-				queue = append(queue, next)
+			if !slices.Contains(queue, dependency) {
+				queue = append(queue, dependency)
 			}
 		}
 	}
 	return all, ""
+}
+
+// Dependencies are the operators that one brings along.
+func Dependencies(name string, single bool) []string {
+	o, _ := findOperator(name)
+	return o.needed(single)
+}
+
+func (o operator) needed(single bool) []string {
+	if single {
+		return slices.Concat(o.Dependencies, o.OnSingleNode)
+	}
+	return o.Dependencies
+}
+
+// OperatorManifests are the names of the files that the service puts among a cluster's
+// manifests for an operator.
+func OperatorManifests(name string) []string {
+	o, _ := findOperator(name)
+	return o.Manifests
+}
+
+// OperatorNeeds are what an operator asks of a role's machines, in words. Some say that
+// there is nothing, by an empty list, and most say nothing.
+func OperatorNeeds(name, role string) []string {
+	o, _ := findOperator(name)
+	return o.Requirements[role]
 }
 
 // Bundle is a named set of operators.
@@ -171,11 +135,11 @@ func Bundles(q Query) []Bundle {
 	for _, support := range DetailedFeatures(q).Operators {
 		levels[support.Name] = support.SupportLevel
 	}
-	available := func(name string) bool { return q.OpenshiftVersion == "" || levels[name] != Unavailable }
+	missing := func(name string) bool { return q.OpenshiftVersion != "" && levels[name] == Unavailable }
 	kept := []Bundle{}
-	for _, bundle := range bundles() {
-		if !slices.ContainsFunc(bundle.Operators, func(name string) bool { return !available(name) }) {
-			bundle.OptionalOperators = slices.DeleteFunc(bundle.OptionalOperators, func(name string) bool { return !available(name) })
+	for _, bundle := range known().bundles {
+		if !slices.ContainsFunc(bundle.Operators, missing) {
+			bundle.OptionalOperators = slices.DeleteFunc(slices.Clone(bundle.OptionalOperators), missing)
 			kept = append(kept, bundle)
 		}
 	}
@@ -184,7 +148,7 @@ func Bundles(q Query) []Bundle {
 
 // BundleByID answers GET /v2/operators/bundles/{id}.
 func BundleByID(id string) (Bundle, bool) {
-	for _, bundle := range bundles() {
+	for _, bundle := range known().bundles {
 		if bundle.ID == id {
 			return bundle, true
 		}
@@ -192,21 +156,68 @@ func BundleByID(id string) (Bundle, bool) {
 	return Bundle{}, false
 }
 
-func bundles() []Bundle {
-	return []Bundle{
-		{
-			ID: "virtualization", Title: "Virtualization",
-			Description: "Run virtual machines alongside containers on one platform.",
-			Operators: []string{
-				"cluster-observability", "cnv", "fence-agents-remediation", "kube-descheduler", "loki", "metallb", "mtv", "nmstate",
-				"node-healthcheck", "node-maintenance", "numaresources", "oadp", "openshift-logging",
-			},
-		},
-		{
-			ID: "openshift-ai", Title: "OpenShift AI",
-			Description:       "Train, serve, monitor and manage AI/ML models and applications using GPUs.",
-			Operators:         []string{"authorino", "odf", "openshift-ai", "pipelines", "serverless", "servicemesh"},
-			OptionalOperators: []string{"amd-gpu", "nvidia-gpu"},
-		},
+// Hardware is what a host must have. Zero means that nothing is asked.
+type Hardware struct {
+	CPUCores int64 `json:"cpu_cores,omitempty"`
+	RAMMiB   int64 `json:"ram_mib,omitempty"`
+	DiskGB   int64 `json:"disk_size_gb,omitempty"`
+	// DiskSpeedMs is the longest that a synced write may take, milliseconds.
+	DiskSpeedMs int64 `json:"installation_disk_speed_threshold_ms,omitempty"`
+	// LatencyMs is the longest round trip to another host, milliseconds, and
+	// PacketLoss the largest share of packets lost, percent. Nil asks nothing.
+	LatencyMs  *float64 `json:"network_latency_threshold_ms,omitempty"`
+	PacketLoss *float64 `json:"packet_loss_percentage,omitempty"`
+	// TPM is whether the machine needs a TPM, for an encrypted disk.
+	TPM bool `json:"tpm_enabled_in_bios,omitempty"`
+}
+
+// plus adds what an operator needs on top; network limits stay the role's.
+func (h Hardware) plus(more Hardware) Hardware {
+	h.CPUCores += more.CPUCores
+	h.RAMMiB += more.RAMMiB
+	h.DiskGB += more.DiskGB
+	return h
+}
+
+// Roles that hardware is asked for. SingleNode is the control plane host of a
+// cluster that has no other.
+const (
+	Master     = "master"
+	Worker     = "worker"
+	Arbiter    = "arbiter"
+	SingleNode = "sno"
+)
+
+type roleHardware struct {
+	Role     string   `json:"role"`
+	Before   string   `json:"before"`
+	Hardware Hardware `json:"hardware"`
+}
+
+// RoleHardware is what a role needs before any operator.
+func RoleHardware(openshiftVersion, role string) Hardware {
+	for _, r := range known().hardware {
+		if (r.Role == role || r.Role == "") && (r.Before == "" || !AtLeast(openshiftVersion, r.Before)) {
+			return r.Hardware
+		}
 	}
+	return Hardware{}
+}
+
+// HostHardware is what a host of a role needs, together with the operators
+// that will run in its cluster, each by name.
+func HostHardware(openshiftVersion, role string, operatorNames []string) Hardware {
+	total := RoleHardware(openshiftVersion, role)
+	for _, name := range operatorNames {
+		o, _ := findOperator(name) // an unknown one needs nothing
+		switch role {
+		case Master:
+			total = total.plus(o.Master)
+		case SingleNode:
+			total = total.plus(o.Master).plus(o.SingleNode)
+		case Worker:
+			total = total.plus(o.Worker)
+		}
+	}
+	return total
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
@@ -27,59 +28,37 @@ func Architectures() []string { return []string{X86, ARM, Power, Z} }
 // releaseRepository is where the release images live (ocp_release_image).
 const releaseRepository = "quay.io/openshift-release-dev/ocp-release"
 
-// line is one minor release: its newest patch level and how it is supported.
-type line struct {
-	name    string // "4.21"
-	newest  int    // newest patch level in the channel
-	pre     string // pre-release of patch 0, for a line not yet released
-	support string // support_level of every release of the line
-	channel models.ReleaseChannel
-	osBuild string // build id of its RHCOS live image
-	osZ     string // the release that the live image was published with
+// minor is an entry of openshift.yaml: a minor release with its newest patch level.
+type minor struct {
+	Version      string                `json:"version"`
+	Newest       int                   `json:"newest"`
+	PreRelease   string                `json:"preRelease"`
+	SupportLevel string                `json:"supportLevel"`
+	Channel      models.ReleaseChannel `json:"channel"`
+	OSImage      string                `json:"osImage"`
+	OSImageOf    string                `json:"osImageOf"`
 }
 
-// lines holds the minor releases, newest first.
-func lines() []line {
-	const (
-		beta        = models.OpenshiftVersionSupportLevelBeta
-		production  = models.OpenshiftVersionSupportLevelProduction
-		maintenance = models.OpenshiftVersionSupportLevelMaintenance
-		ended       = models.OpenshiftVersionSupportLevelEndOfLife
-	)
-	return []line{
-		{name: "4.22", newest: 0, pre: "rc.4", support: beta, channel: "candidate", osBuild: "9.8.20260616-0", osZ: "4.22.0-rc.4"},
-		{name: "4.21", newest: 28, support: production, channel: "stable", osBuild: "9.6.20251212-1", osZ: "4.21.0"},
-		{name: "4.20", newest: 33, support: maintenance, channel: "stable", osBuild: "9.6.20260112-0", osZ: "4.20.13"},
-		{name: "4.19", newest: 42, support: maintenance, channel: "stable", osBuild: "9.6.20251023-0", osZ: "4.19.19"},
-		{name: "4.18", newest: 51, support: maintenance, channel: "stable", osBuild: "418.94.202511191518-0", osZ: "4.18.30"},
-		{name: "4.17", newest: 57, support: ended, channel: "stable", osBuild: "417.94.202507291008-0", osZ: "4.17.42"},
-		{name: "4.16", newest: 65, support: maintenance, channel: "stable", osBuild: "416.94.202510081640-0", osZ: "4.16.51"},
-		{name: "4.15", newest: 64, support: ended, channel: "stable", osBuild: "415.92.202501281917-0", osZ: "4.15.45"},
-		{name: "4.14", newest: 67, support: ended, channel: "stable", osBuild: "414.92.202407091253-0", osZ: "4.14.34"},
+// defaultMinor is the minor release that the service recommends.
+const defaultMinor = "4.21"
+
+func findMinor(version string) (minor, bool) {
+	i := slices.IndexFunc(known().minors, func(m minor) bool { return m.Version == version })
+	if i < 0 {
+		return minor{}, false
 	}
+	return known().minors[i], true
 }
 
-// defaultLine is the minor release that the service recommends.
-const defaultLine = "4.21"
-
-func findLine(name string) (line, bool) {
-	for _, l := range lines() {
-		if l.name == name {
-			return l, true
-		}
-	}
-	return line{}, false
+// has says whether the minor release ever had patch level z.
+func (m minor) has(z int, pre string) bool {
+	return z >= 0 && z <= m.Newest && pre == m.PreRelease
 }
 
-// has says whether the line ever published patch level z.
-func (l line) has(z int, pre string) bool {
-	return z >= 0 && z <= l.newest && pre == l.pre
-}
-
-// number is the line's release with patch level z.
-func (l line) number(z int) Number {
-	n, _ := ParseNumber(l.name) // the table's names all parse; the tests see to it
-	n.Patch, n.Pre = z, l.pre
+// number is the version number with patch level z.
+func (m minor) number(z int) Number {
+	n, _ := ParseNumber(m.Version) // the table's names all parse; the tests see to it
+	n.Patch, n.Pre = z, m.PreRelease
 	return n
 }
 
@@ -135,25 +114,25 @@ func Resolve(version, arch string) (Release, error) {
 	if err != nil {
 		return Release{}, unsupported
 	}
-	l, ok := findLine(n.Line())
+	m, ok := findMinor(n.Line())
 	if !ok {
 		return Release{}, unsupported
 	}
 	if n.Patch < 0 {
-		n.Patch, n.Pre = l.newest, l.pre
+		n.Patch, n.Pre = m.Newest, m.PreRelease
 	}
-	if !l.has(n.Patch, n.Pre) {
+	if !m.has(n.Patch, n.Pre) {
 		return Release{}, unsupported
 	}
 	if n.Multi || arch == Multi {
 		arch = Multi
 	}
-	return l.release(n.Patch, arch), nil
+	return m.release(n.Patch, arch), nil
 }
 
-// release is the line's release image with patch level z for arch.
-func (l line) release(z int, arch string) Release {
-	n := l.number(z)
+// release is the release image with patch level z for arch.
+func (m minor) release(z int, arch string) Release {
+	n := m.number(z)
 	tag, archs := arch, []string{arch}
 	switch arch {
 	case ARM:
@@ -165,12 +144,12 @@ func (l line) release(z int, arch string) Release {
 	n.Multi = arch == Multi
 	return Release{
 		Version:          n.String(),
-		Line:             l.name,
+		Line:             m.Version,
 		URL:              url,
 		CPUArchitecture:  arch,
 		CPUArchitectures: archs,
-		SupportLevel:     l.support,
-		Default:          l.name == defaultLine && z == l.newest && arch != Multi,
+		SupportLevel:     m.SupportLevel,
+		Default:          m.Version == defaultMinor && z == m.Newest && arch != Multi,
 	}
 }
 
@@ -211,17 +190,17 @@ func UnknownReleaseImage(url string) string {
 // each minor release.
 func OpenshiftVersions(version string, latest bool) models.OpenshiftVersions {
 	found := models.OpenshiftVersions{}
-	for _, l := range lines() {
+	for _, m := range known().minors {
 		first := 0
 		if latest {
-			first = l.newest
+			first = m.Newest
 		}
-		for z := first; z <= l.newest; z++ {
-			if !matches(l.number(z).String(), version) {
+		for z := first; z <= m.Newest; z++ {
+			if !matches(m.number(z).String(), version) {
 				continue
 			}
 			for _, arch := range []string{X86, Multi} {
-				release := l.release(z, arch)
+				release := m.release(z, arch)
 				found[release.Version] = models.OpenshiftVersion{
 					CPUArchitectures: Architectures(),
 					Default:          release.Default,
@@ -266,4 +245,70 @@ func (r Release) Payload() Payload {
 		return payloadRepository + "@sha256:" + hex.EncodeToString(sum[:])
 	}
 	return Payload{MachineConfigOperator: image("machine-config-operator"), MustGather: image("must-gather")}
+}
+
+// Number is an OpenShift version taken apart. Patch is -1 where the text named
+// only a minor version ("4.21").
+type Number struct {
+	Major, Minor, Patch int
+	// Pre is the pre-release part without its hyphen, such as "rc.4".
+	Pre string
+	// Multi says that the text ended in "-multi", which asks for the release
+	// image that carries every architecture.
+	Multi bool
+}
+
+// ParseNumber reads "4.21", "4.21.28", "4.22.0-rc.4" and each of them with a
+// "-multi" suffix.
+func ParseNumber(text string) (Number, error) {
+	rest, multi := strings.CutSuffix(text, "-multi")
+	rest, pre, hasPre := strings.Cut(rest, "-")
+	parts := strings.Split(rest, ".")
+	if len(parts) != 2 && len(parts) != 3 || hasPre && (pre == "" || len(parts) == 2) {
+		return Number{}, fmt.Errorf("reading version %q: want MAJOR.MINOR or MAJOR.MINOR.PATCH", text)
+	}
+	fields := [3]int{0, 0, -1}
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 16)
+		if err != nil || len(part) > 1 && part[0] == '0' {
+			return Number{}, fmt.Errorf("reading version %q: %q is not a number", text, part)
+		}
+		fields[i] = int(n)
+	}
+	return Number{Major: fields[0], Minor: fields[1], Patch: fields[2], Pre: pre, Multi: multi}, nil
+}
+
+// Line is the version's minor release, such as "4.21".
+func (n Number) Line() string { return fmt.Sprintf("%d.%d", n.Major, n.Minor) }
+
+// String is the version in full, as the service spells it.
+func (n Number) String() string {
+	text := n.Line()
+	if n.Patch >= 0 {
+		text += "." + strconv.Itoa(n.Patch)
+	}
+	if n.Pre != "" {
+		text += "-" + n.Pre
+	}
+	if n.Multi {
+		text += "-multi"
+	}
+	return text
+}
+
+// AtLeast compares minor releases only, which is how the service decides what a
+// version can do: 4.22.0-rc.4 is at least 4.22.
+func (n Number) AtLeast(line string) bool {
+	other, err := ParseNumber(line)
+	if err != nil {
+		return false
+	}
+	return n.Major > other.Major || n.Major == other.Major && n.Minor >= other.Minor
+}
+
+// AtLeast is Number.AtLeast for a version given as text. A text that is no
+// version is at least nothing.
+func AtLeast(version, line string) bool {
+	n, err := ParseNumber(version)
+	return err == nil && n.AtLeast(line)
 }

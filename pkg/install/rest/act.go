@@ -23,7 +23,9 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
-	act := p.actOf(action.Kind)
+	call := p.call
+	call.file = plane.OfFile(action.Kind)
+	act := p.with(call).actOf(action.Kind)
 	if act == nil {
 		return plane.Refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
 	}
@@ -31,9 +33,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	// the state from before.
 	defer p.touched(desired, action)
 	p.touched(desired, action)
-	call := callOf(ctx)
-	call.file = plane.OfFile(action.Kind)
-	return act(withCall(ctx, call), desired, action)
+	return act(ctx, desired, action)
 }
 
 type actFunc func(context.Context, *install.Desired, install.Action) error

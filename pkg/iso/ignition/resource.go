@@ -28,7 +28,6 @@ type resource struct {
 	config bool   // it is itself a config
 }
 
-// resources lists all of a config.
 func resources(config types.Config) []resource {
 	var all []resource
 	add := func(r types.Resource, name string, isConfig bool, at ...any) {

@@ -22,12 +22,12 @@ func (r *reader) check(s *State) {
 	r.checkWaits(s)
 	r.checkMACs(s)
 	for _, i := range s.interfaces {
-		if base, _ := i.base(); base.text != "" && !i.gone() {
+		if i.base.text != "" && !i.gone() {
 			r.checkBase(s, i)
 		}
 		switch {
 		case i.copyMAC.text == "" || i.kind == ovsDevice && s.find(i.copyMAC.text) != nil:
-		case !slices.ContainsFunc(i.ports(), func(p port) bool { return p.text == i.copyMAC.text }):
+		case !slices.ContainsFunc(i.ports, func(p port) bool { return p.text == i.copyMAC.text }):
 			r.report(i.copyMAC.at, i.field+".copy-mac-from", "%s is not a port of %s", i.copyMAC.text, i.name)
 		}
 	}
@@ -88,10 +88,10 @@ func (r *reader) checkPorts(s *State) {
 		if c.state != up {
 			continue
 		}
-		if c.bond != nil && len(c.ports()) == 0 {
+		if c.kind == bondKind && len(c.ports) == 0 {
 			r.report(c.at, c.field+".link-aggregation.port", "the bond %s has no ports", c.name)
 		}
-		for _, p := range c.ports() {
+		for _, p := range c.ports {
 			if first := taken[p.text]; first != nil {
 				r.report(p.at, p.field, "%s is a port of %s already", p.text, first.name)
 				continue
@@ -107,8 +107,8 @@ func (r *reader) checkPorts(s *State) {
 func (r *reader) checkPlugs(s *State) {
 	plugged := map[string]bool{}
 	for _, c := range s.interfaces {
-		for _, p := range c.ports() {
-			plugged[p.text] = plugged[p.text] || c.ovs != nil
+		for _, p := range c.ports {
+			plugged[p.text] = plugged[p.text] || c.kind == ovsSwitch
 		}
 	}
 	for _, i := range s.interfaces {
@@ -118,22 +118,13 @@ func (r *reader) checkPlugs(s *State) {
 	}
 }
 
-// joinByName adds an interface to the controller that it names.
 func (r *reader) joinByName(s *State, i *iface) {
 	c := s.controllerNamed(i.controller.text)
-	known := func(p port) bool { return p.text == i.name }
 	switch {
 	case c == nil:
 		r.report(i.controller.at, i.field+".controller", "%s is not a bond or bridge of this document", i.controller.text)
-	case slices.ContainsFunc(c.ports(), known):
-	case c.vrf != nil:
-		c.vrf.ports = append(c.vrf.ports, port{word: word{i.name, i.at}, field: i.field})
-	case c.ovs != nil:
-		c.ovs.ports = append(c.ovs.ports, port{word: word{i.name, i.at}, field: i.field, ovs: &ovsPort{name: i.name}})
-	case c.bond != nil:
-		c.bond.ports = append(c.bond.ports, port{word: word{i.name, i.at}, field: i.field})
-	default:
-		c.bridge.ports = append(c.bridge.ports, port{word: word{i.name, i.at}, field: i.field})
+	case !slices.ContainsFunc(c.ports, func(p port) bool { return p.text == i.name }):
+		c.ports = append(c.ports, port{word: word{i.name, i.at}, field: i.field, ovs: &ovsPort{name: i.name}})
 	}
 }
 
@@ -147,7 +138,7 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	case i == nil:
 	case i.state != up:
 		r.report(p.at, p.field, "%s is %s and cannot be a port of %s", i.name, i.state, c.name)
-	case c.bond != nil && (i.bond != nil || i.bridge != nil), c.bridge != nil && i.bridge != nil, c.ovs == nil && i.kind == ovsDevice:
+	case c.kind == bondKind && (i.kind == bondKind || i.kind == linuxBridge), c.kind == linuxBridge && i.kind == linuxBridge, c.kind != ovsSwitch && i.kind == ovsDevice:
 		r.report(p.at, p.field, "a %s cannot be a port of a %s", i.kind, c.kind)
 	case (i.ip4.enabled || i.ip6.enabled) && !i.ownAddresses(c):
 		f := i.ip4
@@ -164,7 +155,7 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 func (r *reader) checkWaits(s *State) {
 	ports := map[string]*iface{}
 	for _, c := range s.interfaces {
-		for _, p := range c.ports() {
+		for _, p := range c.ports {
 			ports[p.text] = c
 		}
 	}
@@ -204,18 +195,16 @@ func (r *reader) checkMACs(s *State) {
 }
 
 func (r *reader) checkBase(s *State, i *iface) {
-	name, field := i.base()
-	base := s.find(name.text)
+	base := s.find(i.base.text)
 	if base != nil && base.state != up && i.state == up {
-		r.report(name.at, field, "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
+		r.report(i.base.at, i.baseField(), "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
 	}
 	for at, steps := base, 0; at != nil; steps++ {
 		if at == i || steps > len(s.interfaces) {
-			r.report(name.at, field, "%s stands on itself", i.name)
+			r.report(i.base.at, i.baseField(), "%s stands on itself", i.name)
 			return
 		}
-		below, _ := at.base()
-		at = s.find(below.text)
+		at = s.find(at.base.text)
 	}
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/netip"
 	"time"
@@ -59,7 +60,6 @@ func (a *answer) finish() {
 	}
 }
 
-// dispatch finds what is asked for.
 func (a *answer) dispatch() {
 	s, r := a.server, a.r
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -106,7 +106,6 @@ func (a *answer) byMAC() {
 	a.file(what)
 }
 
-// file answers with a file of an entry.
 func (a *answer) file(what found) {
 	s, e := a.server, what.entry
 	meta := extent.Meta{ModTime: what.file.ModTime}
@@ -143,7 +142,6 @@ var errNotReady = errors.New("the content is not ready yet")
 
 const scriptType = "text/plain; charset=utf-8"
 
-// open returns the content of a file, which may have to be made first.
 func (a *answer) open(what found) (content, error) {
 	if what.file.Script != nil {
 		return a.server.script(what.entry, what.file, a.r), nil
@@ -153,7 +151,6 @@ func (a *answer) open(what found) (content, error) {
 	return what.file.open(ctx)
 }
 
-// send answers with content.
 func (a *answer) send(c content, meta extent.Meta) {
 	h := a.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -189,4 +186,37 @@ func (a *answer) refuse(status int) {
 		}
 	}
 	http.Error(a.w, http.StatusText(status), status)
+}
+
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// Unwrap is what http.ResponseController looks for.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader notes the status.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes that nothing was wrong.
+func (w *recorder) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom lets a file reach the connection as a file: io.Copy finds the
+// ReadFrom of the response below.
+func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return io.Copy(w.ResponseWriter, src)
 }

@@ -1,12 +1,15 @@
 package serve
 
 import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 )
 
-// path is the URL path of a host's file.
 func path(kind Kind, id string) string {
 	if kind == ISO {
 		return "/i/" + id + ".iso"
@@ -14,17 +17,14 @@ func path(kind Kind, id string) string {
 	return "/n/" + id + "/" + string(kind)
 }
 
-// rootfsPath is the URL path of a shared root filesystem.
 func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
 
 // bootPath is the URL path at which machines ask for their scripts by MAC address.
 // Its id is nobody's: MAC addresses are no secret, and a script names the media.
 func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
 
-// asksByMAC says whether a path is the one of bootPath.
 func (s *Server) asksByMAC(p string) bool { return sameID(p, s.bootPath()) }
 
-// route is what a path asks for.
 type route struct {
 	class class
 	id    string
@@ -53,7 +53,6 @@ func parsePath(p string) (route, bool) {
 	return r, false
 }
 
-// found is an entry and the file of it that was asked for.
 type found struct {
 	entry *entry
 	kind  Kind
@@ -92,7 +91,6 @@ func (s *Server) lookupMAC(client netip.Addr, query url.Values) (found, bool) {
 	return found{}, false
 }
 
-// hostOf finds the script of the host with a MAC address.
 func (s *Server) hostOf(mac string) (found, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -111,4 +109,45 @@ func (s *Server) pick(e *entry, kind Kind) (found, bool) {
 		return found{}, false
 	}
 	return found{e, kind, f}, true
+}
+
+// chainScript asks again with the address of the interface that the machine
+// booted from (iPXE's netX is the one that was opened last).
+const chainScript = "#!ipxe\n" +
+	"chain --replace %s?mac=${netX/mac:hexhyp}\n"
+
+// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, whatever separates its
+// digits: iPXE's hexhyp format writes hyphens, others colons, dots or nothing.
+func normalMAC(mac string) (string, error) {
+	bare := strings.NewReplacer(":", "", "-", "", ".", "").Replace(mac)
+	raw, err := hex.DecodeString(bare)
+	if err != nil || len(raw) != 6 || len(mac) > len("aa:bb:cc:dd:ee:ff") {
+		return "", fmt.Errorf("%q is not a MAC address", mac)
+	}
+	return net.HardwareAddr(raw).String(), nil
+}
+
+func (s *Server) script(e *entry, f *file, r *http.Request) content {
+	at := s.reachedAt(r)
+	return textContent(f.Script(at+path(Kernel, e.id), at+path(Initrd, e.id), at+path(Rootfs, e.id)))
+}
+
+// chain makes the script for a machine that has not said its MAC address.
+func (s *Server) chain(r *http.Request) content {
+	return textContent(fmt.Sprintf(chainScript, s.reachedAt(r)+s.bootPath()))
+}
+
+// reachedAt is the server's URL: that of the configuration, else what the
+// request named. A name that is none could bring commands into a script, and
+// is left out.
+func (s *Server) reachedAt(r *http.Request) string {
+	switch {
+	case s.config.URL != "":
+		return s.config.URL
+	case strings.Trim(r.Host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]") != "":
+		return ""
+	case r.TLS != nil:
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }

@@ -4,12 +4,16 @@
 package jwt
 
 import (
-	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
 )
 
 // Why a token is refused. None of the errors repeats any part of the token.
@@ -23,28 +27,39 @@ var (
 // well below it.
 const maxSize = 16 << 10
 
-// header is the part of a token's header that this package understands.
-type header struct {
-	Algorithm string   `json:"alg"`
-	KeyID     string   `json:"kid,omitempty"`
-	Type      string   `json:"typ,omitempty"`
-	Critical  []string `json:"crit,omitempty"`
+// Key signs and checks with one algorithm. The zero value is no key.
+type Key struct {
+	method          jwt.SigningMethod
+	private, public any
 }
 
-// Key signs and checks with one algorithm.
-type Key interface {
-	// Algorithm is the header's alg.
-	Algorithm() string
-	// Sign gives the signature of signed.
-	Sign(signed []byte) ([]byte, error)
-	// Verify says whether signature belongs to signed.
-	Verify(signed, signature []byte) bool
+// IsZero says whether this is no key.
+func (k Key) IsZero() bool { return k.method == nil }
+
+// HS256 is a key from a shared secret.
+func HS256(secret []byte) Key { return Key{jwt.SigningMethodHS256, secret, secret} }
+
+// ES256 is a key from a P-256 key pair.
+func ES256(private *ecdsa.PrivateKey) (Key, error) {
+	if private == nil || private.Curve != elliptic.P256() {
+		return Key{}, errors.New("making an ES256 key: the key is not on the curve P-256")
+	}
+	return Key{jwt.SigningMethodES256, private, &private.PublicKey}, nil
+}
+
+// RS256 is a key from an RSA key pair.
+func RS256(private *rsa.PrivateKey) Key {
+	return Key{jwt.SigningMethodRS256, private, &private.PublicKey}
 }
 
 // Sign makes a token of claims, which must encode to a JSON object. The key id
 // may be empty.
 func Sign(key Key, keyID string, claims any) (string, error) {
-	head, err := json.Marshal(header{Algorithm: key.Algorithm(), KeyID: keyID, Type: "JWT"})
+	head, err := json.Marshal(struct {
+		Algorithm string `json:"alg"`
+		KeyID     string `json:"kid,omitempty"`
+		Type      string `json:"typ"`
+	}{key.method.Alg(), keyID, "JWT"})
 	if err != nil {
 		return "", fmt.Errorf("encoding token header: %w", err)
 	}
@@ -52,8 +67,9 @@ func Sign(key Key, keyID string, claims any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encoding token claims: %w", err)
 	}
+	encode := base64.RawURLEncoding.EncodeToString
 	signed := encode(head) + "." + encode(body)
-	signature, err := key.Sign([]byte(signed))
+	signature, err := key.method.Sign(signed, key.private)
 	if err != nil {
 		return "", fmt.Errorf("signing token: %w", err)
 	}
@@ -63,14 +79,23 @@ func Sign(key Key, keyID string, claims any) (string, error) {
 // Verify checks the token's algorithm and signature and decodes its claims.
 // When a token may be used, by its times, is the caller's to judge.
 func Verify(token string, key Key, claims any) error {
-	body, err := verified(token, key)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(body, claims); err != nil {
+	if len(token) > maxSize {
 		return ErrMalformed
 	}
-	return nil
+	parsed, parts, err := jwt.NewParser(jwt.WithStrictDecoding()).ParseUnverified(token, jwt.MapClaims{})
+	switch {
+	case errors.Is(err, jwt.ErrTokenUnverifiable):
+		return ErrAlgorithm
+	case err != nil || parsed.Header["crit"] != nil:
+		return ErrMalformed
+	// The key decides the algorithm, never the token: otherwise "none", or a
+	// public key taken for a shared secret, would pass.
+	case parsed.Method.Alg() != key.method.Alg():
+		return ErrAlgorithm
+	case key.method.Verify(parts[0]+"."+parts[1], parsed.Signature, key.public) != nil:
+		return ErrSignature
+	}
+	return decode(parts[1], claims)
 }
 
 // Unverified decodes the claims of a token that nobody has checked: only good
@@ -80,50 +105,13 @@ func Unverified(token string, claims any) error {
 	if len(token) > maxSize || len(parts) != 3 {
 		return ErrMalformed
 	}
-	body, err := decode(parts[1])
+	return decode(parts[1], claims)
+}
+
+func decode(segment string, claims any) error {
+	body, err := base64.RawURLEncoding.Strict().DecodeString(segment)
 	if err != nil || json.Unmarshal(body, claims) != nil {
 		return ErrMalformed
 	}
 	return nil
 }
-
-func verified(token string, key Key) ([]byte, error) {
-	if len(token) > maxSize {
-		return nil, ErrMalformed
-	}
-	cut := strings.LastIndexByte(token, '.')
-	if cut < 0 || strings.Count(token, ".") != 2 {
-		return nil, ErrMalformed
-	}
-	signed := token[:cut]
-	headText, bodyText, _ := strings.Cut(signed, ".")
-	head, err := decode(headText)
-	if err != nil {
-		return nil, ErrMalformed
-	}
-	body, err := decode(bodyText)
-	if err != nil || !bytes.HasPrefix(body, []byte("{")) {
-		return nil, ErrMalformed
-	}
-	signature, err := decode(token[cut+1:])
-	if err != nil {
-		return nil, ErrMalformed
-	}
-	var h header
-	if err := json.Unmarshal(head, &h); err != nil || h.Critical != nil {
-		return nil, ErrMalformed
-	}
-	// The key decides the algorithm, never the token: otherwise "none", or a
-	// public key taken for a shared secret, would pass.
-	if h.Algorithm != key.Algorithm() {
-		return nil, ErrAlgorithm
-	}
-	if !key.Verify([]byte(signed), signature) {
-		return nil, ErrSignature
-	}
-	return body, nil
-}
-
-func encode(data []byte) string { return base64.RawURLEncoding.EncodeToString(data) }
-
-func decode(text string) ([]byte, error) { return base64.RawURLEncoding.Strict().DecodeString(text) }

@@ -24,7 +24,7 @@ func keys(t *testing.T) map[string]jwt.Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elliptical, err := jwt.ES256(nil, pair)
+	elliptical, err := jwt.ES256(pair)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +115,10 @@ func TestES256NeedsItsCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jwt.ES256(nil, pair); err == nil {
+	if _, err := jwt.ES256(pair); err == nil {
 		t.Error("a P-384 key is taken")
 	}
-	if _, err := jwt.ES256(nil, nil); err == nil {
+	if _, err := jwt.ES256(nil); err == nil {
 		t.Error("no key is taken")
 	}
 }

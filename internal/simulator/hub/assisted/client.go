@@ -1,3 +1,5 @@
+// Package assisted speaks to the assisted-service behind a simulated hub: its
+// client, and what the operators read of its answers.
 package assisted
 
 import (
@@ -120,7 +122,6 @@ func (b *Client) Raw(ctx context.Context, method, path string, send any) ([]byte
 	return data, nil
 }
 
-// refusal reads the service's two ways to say no.
 func refusal(status int, data []byte) error {
 	var said struct {
 		Reason  string `json:"reason"`

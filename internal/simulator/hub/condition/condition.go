@@ -1,3 +1,5 @@
+// Package condition tells the conditions of a hub's objects from what the service
+// says of clusters and hosts.
 package condition
 
 import (
@@ -6,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // The values of a condition's status.
@@ -23,6 +24,20 @@ const (
 // ClusterDeployment spell it alike.
 type Condition struct {
 	Type, Status, Reason, Message string
+}
+
+// outcome is how a condition is in some states, which are separated by |; without any,
+// in all of them.
+type outcome struct{ states, status, reason, message string }
+
+// inState is a condition by the first of its outcomes that is for a state.
+func inState(kind, state string, all ...outcome) Condition {
+	i := slices.IndexFunc(all, func(o outcome) bool { return o.states == "" || slices.Contains(strings.Split(o.states, "|"), state) })
+	return Condition{kind, all[i].status, all[i].reason, all[i].message}
+}
+
+func unrecognised(state string) outcome {
+	return outcome{"", Unknown, "UnknownStatus", "The installation status is currently not recognized: " + state}
 }
 
 // Set merges conditions into those of an object. What is unchanged

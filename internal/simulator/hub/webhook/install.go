@@ -1,3 +1,5 @@
+// Package webhook has the verdicts of the service's and Hive's admission webhooks
+// on the objects of a hub, and what they fill in.
 package webhook
 
 import (
@@ -7,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // began tells whether the installation has begun, or ended: from then on its spec
@@ -129,7 +130,6 @@ func frozen(old, now *objects.Object) error {
 	return nil
 }
 
-// changedFields names the fields of spec that differ, but for some.
 func changedFields(old, now *objects.Object, free []string) []string {
 	before, after := specOf(old), specOf(now)
 	names := map[string]bool{}
@@ -149,14 +149,12 @@ func changedFields(old, now *objects.Object, free []string) []string {
 	return changed
 }
 
-// specOf is a spec without what is empty.
 func specOf(o *objects.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	prune(spec)
 	return spec
 }
 
-// prune removes empty values at any depth.
 func prune(fields map[string]any) {
 	objects.DropZero(fields)
 	for name, value := range fields {

@@ -1,16 +1,22 @@
+// Package discovery makes what an infra-env puts into its media: the Ignition of
+// the live system, which runs the agent, static networks, and the archives that
+// have them.
 package discovery
 
 import (
+	"archive/tar"
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	ignition "github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
-
 	"github.com/oaictl/oaictl/internal/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
@@ -20,7 +26,6 @@ import (
 // specVersion is the version of Ignition's format that the service writes.
 const specVersion = "3.1.0"
 
-// liveFile is a file of the live system.
 type liveFile struct {
 	Path      string         `json:"path"`
 	Mode      int            `json:"mode"`
@@ -29,12 +34,10 @@ type liveFile struct {
 	Contents  source         `json:"contents"`
 }
 
-// source is where the content of a file stands.
 type source struct {
 	Source string `json:"source"`
 }
 
-// liveUnit is a unit of the live system's service manager.
 type liveUnit struct {
 	Name     string `json:"name"`
 	Enabled  bool   `json:"enabled"`
@@ -75,7 +78,6 @@ func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
 	return mergeIgnition(text, e.IgnitionConfigOverride)
 }
 
-// liveUnits are the agent, and what it needs before.
 func liveUnits(e *model.InfraEnv, static bool, agent Agent) []liveUnit {
 	plain, secure, none := e.Proxy.Texts()
 	text := fmt.Sprintf(`[Service]
@@ -213,4 +215,64 @@ func CloudSecret(text string) string {
 		return ""
 	}
 	return secret.Auths["cloud.openshift.com"].Auth
+}
+
+// KernelArguments are the user's arguments for the live system.
+func KernelArguments(e *model.InfraEnv) []string {
+	if e.KernelArguments == nil {
+		return nil
+	}
+	var args []struct {
+		Value string `json:"value"`
+	}
+	if json.Unmarshal([]byte(*e.KernelArguments), &args) != nil {
+		return nil
+	}
+	list := make([]string, 0, len(args))
+	for _, a := range args {
+		list = append(list, a.Value)
+	}
+	return list
+}
+
+// StaticArchive is the hosts' network configuration as the live system reads it.
+func StaticArchive(e *model.InfraEnv) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	var failed error
+	for _, f := range networkFiles(e) {
+		err := w.WriteHeader(&tar.Header{Name: f.path, Mode: int64(f.mode), Size: int64(len(f.text))})
+		if err == nil {
+			_, err = io.WriteString(w, f.text)
+		}
+		failed = errors.Join(failed, err)
+	}
+	if err := errors.Join(failed, w.Close()); err != nil {
+		return nil, fmt.Errorf("packing the network configuration: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// MinimalArchive packs the static configuration and the proxy; nil if there is
+// neither.
+func MinimalArchive(e *model.InfraEnv) []byte {
+	if len(e.Static) == 0 && e.Proxy.None() {
+		return nil
+	}
+	var members []isowriter.Member
+	add := func(name string, mode uint32, content []byte) {
+		members = append(members, isowriter.Member{Name: name, Mode: mode, Data: isowriter.BytesOf(content)})
+	}
+	if len(e.Static) > 0 {
+		for _, f := range slices.Concat(networkFiles(e), networkScripts()) {
+			add(f.path, isowriter.ModeFile|uint32(f.mode), []byte(f.text))
+		}
+		add("/etc/systemd/system/"+networkUnit, isowriter.ModeFile|0o644, []byte(networkUnitText))
+		add("/etc/systemd/system/initrd.target.wants/"+networkUnit, isowriter.ModeLink|0o777, []byte("/etc/systemd/system/"+networkUnit))
+	}
+	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
+		add("/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", isowriter.ModeFile|0o644,
+			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
+	}
+	return isowriter.Gzip(isowriter.Archive(members...).Bytes())
 }

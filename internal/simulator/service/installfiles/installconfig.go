@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
-// generatedConfig is the install-config before the user's changes.
 func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, error) {
 	masters, arbiters, workers, _ := validate.CountRoles(c)
 	pool := func(role string, n int) installcfg.Pool {
@@ -39,9 +38,7 @@ func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, er
 	for _, n := range c.MachineNetworks {
 		ic.Networking.MachineNetwork = append(ic.Networking.MachineNetwork, installcfg.MachineNetwork{Cidr: n.CIDR})
 	}
-	for _, n := range c.ServiceNetworks {
-		ic.Networking.ServiceNetwork = append(ic.Networking.ServiceNetwork, n.CIDR)
-	}
+	_, _, ic.Networking.ServiceNetwork = c.CIDRs()
 	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
 		ic.Proxy = &installcfg.Proxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: directlyReached(c)}
 	}
@@ -57,16 +54,8 @@ func directlyReached(c *model.Cluster) string {
 	}
 	list := slices.DeleteFunc(strings.Split(asked, ","), func(s string) bool { return s == "" })
 	list = append(list, "."+c.Name+"."+c.BaseDNSDomain)
-	for _, n := range c.ClusterNetworks {
-		list = append(list, n.CIDR)
-	}
-	for _, n := range c.ServiceNetworks {
-		list = append(list, n.CIDR)
-	}
-	for _, n := range c.MachineNetworks {
-		list = append(list, n.CIDR)
-	}
-	return strings.Join(list, ",")
+	machine, clusterNets, services := c.CIDRs()
+	return strings.Join(slices.Concat(list, clusterNets, services, machine), ",")
 }
 
 func addPlatform(c *model.Cluster, ic *installcfg.InstallerConfigBaremetal) error {
@@ -163,7 +152,6 @@ func clockSources(c *model.Cluster) []string {
 	return sources
 }
 
-// machineMAC is the address of the host's card in the machine network.
 func machineMAC(c *model.Cluster, h *model.Host) (string, error) {
 	if len(c.MachineNetworks) == 0 {
 		return "", fmt.Errorf("Failed to find machine networks for baremetal cluster %s", c.ID) //nolint:staticcheck // the service's wording

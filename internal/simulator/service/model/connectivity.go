@@ -1,10 +1,6 @@
 package model
 
-import (
-	"encoding/json"
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // ConnectivityReport is an agent's answer to the connectivity-check step.
 type ConnectivityReport struct {
@@ -45,21 +41,16 @@ type MTUResult struct {
 }
 
 // SetConnectivity keeps a host's report.
-func (h *Host) SetConnectivity(text string) error {
-	var r ConnectivityReport
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return fmt.Errorf("reading the connectivity report: %w", err)
-	}
+func (h *Host) SetConnectivity(r ConnectivityReport) {
 	printed := InString(r)
 	if printed == h.Connectivity {
-		return nil
+		return
 	}
 	h.Connectivity = printed
 	h.Peers = make(map[string]RemoteHost, len(r.RemoteHosts))
 	for _, remote := range r.RemoteHosts {
 		h.Peers[remote.HostID] = remote
 	}
-	return nil
 }
 
 // Reachability is what groups and collisions are computed from. As long as it is the
@@ -86,4 +77,27 @@ type Majority struct {
 	// L3 maps a host to its addresses that the others reach.
 	L3   map[string][]string
 	Text string
+}
+
+// The replies of agents to their steps, as far as the service keeps them.
+
+// Resolution is what a name was resolved to.
+type Resolution struct {
+	CNAMEs     []string `json:"cnames"`
+	DomainName string   `json:"domain_name"`
+	IPv4       []string `json:"ipv4_addresses"`
+	IPv6       []string `json:"ipv6_addresses"`
+}
+
+// FreeNetwork is a network with the addresses at which nobody answered.
+type FreeNetwork struct {
+	FreeAddresses []string `json:"free_addresses"`
+	Network       string   `json:"network,omitempty"`
+}
+
+// VipReply is the verdict on a virtual address.
+type VipReply struct {
+	VIP          string `json:"vip"`
+	Type         string `json:"vip_type"`
+	Verification string `json:"verification"`
 }

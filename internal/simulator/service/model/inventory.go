@@ -1,124 +1,22 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/openshift/assisted-service/models"
 )
 
-// Inventory is what an agent posts about its machine. Keys are in the order in
-// which the service prints them; unknown ones are dropped.
+// Inventory is what an agent posts about its machine; unknown keys are dropped.
 type Inventory struct {
-	BmcAddress   string      `json:"bmc_address,omitempty"`
-	BmcV6address string      `json:"bmc_v6address,omitempty"`
-	Boot         *bootInfo   `json:"boot,omitempty"`
-	CPU          *CPUInfo    `json:"cpu,omitempty"`
-	Disks        []Disk      `json:"disks"`
-	GPUs         []any       `json:"gpus"`
-	Hostname     string      `json:"hostname,omitempty"`
-	Interfaces   []NIC       `json:"interfaces"`
-	Memory       *MemoryInfo `json:"memory,omitempty"`
-	Routes       []Route     `json:"routes"`
-	SystemVendor *vendorInfo `json:"system_vendor,omitempty"`
-	Timestamp    int64       `json:"timestamp,omitempty"`
-	TpmVersion   string      `json:"tpm_version,omitempty"`
-	Addresses    []Address   `json:"-"` // of all interfaces, parsed once
-	Virtual      []string    `json:"-"` // types of the interfaces that were dropped
-}
-
-type bootInfo struct {
-	CommandLine     string `json:"command_line,omitempty"`
-	CurrentBootMode string `json:"current_boot_mode,omitempty"`
-	DeviceType      string `json:"device_type,omitempty"`
-	PxeInterface    string `json:"pxe_interface,omitempty"`
-	SecureBootState string `json:"secure_boot_state,omitempty"`
-}
-
-// CPUInfo is what a machine computes with.
-type CPUInfo struct {
-	Architecture string   `json:"architecture,omitempty"`
-	Count        int64    `json:"count,omitempty"`
-	Flags        []string `json:"flags"`
-	Frequency    float64  `json:"frequency,omitempty"`
-	ModelName    string   `json:"model_name,omitempty"`
-}
-
-// MemoryInfo is how much memory a machine has.
-type MemoryInfo struct {
-	PhysicalBytes       int64  `json:"physical_bytes,omitempty"`
-	PhysicalBytesMethod string `json:"physical_bytes_method,omitempty"`
-	UsableBytes         int64  `json:"usable_bytes,omitempty"`
-}
-
-type vendorInfo struct {
-	Manufacturer string `json:"manufacturer,omitempty"`
-	ProductName  string `json:"product_name,omitempty"`
-	SerialNumber string `json:"serial_number,omitempty"`
-	Virtual      bool   `json:"virtual,omitempty"`
-}
-
-// Disk is a disk with the verdict on it.
-type Disk struct {
-	Bootable                bool            `json:"bootable,omitempty"`
-	ByID                    string          `json:"by_id,omitempty"`
-	ByPath                  string          `json:"by_path,omitempty"`
-	DriveType               string          `json:"drive_type,omitempty"`
-	HasUUID                 bool            `json:"has_uuid,omitempty"`
-	HCTL                    string          `json:"hctl,omitempty"`
-	Holders                 string          `json:"holders,omitempty"`
-	ID                      string          `json:"id,omitempty"`
-	InstallationEligibility eligibility     `json:"installation_eligibility"`
-	IoPerf                  *IOPerf         `json:"io_perf,omitempty"`
-	IsInstallationMedia     bool            `json:"is_installation_media,omitempty"`
-	Iscsi                   json.RawMessage `json:"iscsi,omitempty"`
-	Model                   string          `json:"model,omitempty"`
-	Name                    string          `json:"name,omitempty"`
-	Path                    string          `json:"path,omitempty"`
-	Removable               bool            `json:"removable,omitempty"`
-	Serial                  string          `json:"serial,omitempty"`
-	SizeBytes               int64           `json:"size_bytes,omitempty"`
-	Smart                   string          `json:"smart,omitempty"`
-	Vendor                  string          `json:"vendor,omitempty"`
-	Wwn                     string          `json:"wwn,omitempty"`
-}
-
-// IOPerf is how fast a disk writes.
-type IOPerf struct {
-	SyncDuration int64 `json:"sync_duration,omitempty"`
-}
-
-type eligibility struct {
-	Eligible           bool     `json:"eligible,omitempty"`
-	NotEligibleReasons []string `json:"not_eligible_reasons"`
-}
-
-// NIC is a network card.
-type NIC struct {
-	Biosdevname   string   `json:"biosdevname,omitempty"`
-	ClientID      string   `json:"client_id,omitempty"`
-	Flags         []string `json:"flags"`
-	HasCarrier    bool     `json:"has_carrier,omitempty"`
-	IPV4Addresses []string `json:"ipv4_addresses"`
-	IPV6Addresses []string `json:"ipv6_addresses"`
-	MacAddress    string   `json:"mac_address,omitempty"`
-	MTU           int64    `json:"mtu,omitempty"`
-	Name          string   `json:"name,omitempty"`
-	Product       string   `json:"product,omitempty"`
-	SpeedMbps     int64    `json:"speed_mbps,omitempty"`
-	Type          string   `json:"type,omitempty"`
-	Vendor        string   `json:"vendor,omitempty"`
-}
-
-// Route is an entry of the table of routes.
-type Route struct {
-	Destination string `json:"destination,omitempty"`
-	Family      int    `json:"family,omitempty"`
-	Gateway     string `json:"gateway,omitempty"`
-	Interface   string `json:"interface,omitempty"`
-	Metric      int    `json:"metric,omitempty"`
+	models.Inventory
+	Addresses []Address `json:"-"` // of all interfaces, parsed once
+	Virtual   []string  `json:"-"` // types of the interfaces that were dropped
 }
 
 // Address is an address of a machine and the interface that has it.
@@ -134,7 +32,7 @@ func ParseInventory(text string) (*Inventory, error) {
 	if err := json.Unmarshal([]byte(text), inv); err != nil {
 		return nil, fmt.Errorf("reading the inventory: %w", err)
 	}
-	inv.Interfaces = slices.DeleteFunc(inv.Interfaces, func(n NIC) bool {
+	inv.Interfaces = slices.DeleteFunc(inv.Interfaces, func(n *models.Interface) bool {
 		virtual := !OneOf(n.Type, "", "physical", "vlan", "bond")
 		if virtual {
 			inv.Virtual = append(inv.Virtual, n.Type)
@@ -167,7 +65,6 @@ func serviceReasons() []string {
 	return []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path of unsupported type"}
 }
 
-// validDriveTypes are what a disk may be to be installed on.
 func validDriveTypes(arch string) []string {
 	types := []string{"HDD", "SSD", "Multipath", "iSCSI", "RAID"}
 	if arch == "x86_64" {
@@ -186,8 +83,7 @@ func (inv *Inventory) JudgeDisks(minGB int64) {
 	if inv.CPU != nil {
 		arch = inv.CPU.Architecture
 	}
-	for i := range inv.Disks {
-		d := &inv.Disks[i]
+	for _, d := range inv.Disks {
 		var reasons []string
 		for _, r := range d.InstallationEligibility.NotEligibleReasons {
 			if !slices.ContainsFunc(serviceReasons(), func(own string) bool { return strings.HasPrefix(r, own) }) {
@@ -198,26 +94,16 @@ func (inv *Inventory) JudgeDisks(minGB int64) {
 			reasons = append(reasons, fmt.Sprintf("Disk is too small (disk only has %s, but %s are required)",
 				humanBytes(d.SizeBytes), humanBytes(least)))
 		}
-		if types := validDriveTypes(arch); !slices.Contains(types, d.DriveType) {
+		if types := validDriveTypes(arch); !slices.Contains(types, string(d.DriveType)) {
 			reasons = append(reasons, fmt.Sprintf("Drive type is %s, it must be one of %s.", d.DriveType, strings.Join(types, ", ")))
 		}
-		d.InstallationEligibility = eligibility{Eligible: len(reasons) == 0, NotEligibleReasons: reasons}
-		if d.ID == "" {
-			d.ID = d.Identifier()
-		}
+		d.InstallationEligibility = models.DiskInstallationEligibility{Eligible: len(reasons) == 0, NotEligibleReasons: reasons}
+		d.ID = DiskID(d)
 	}
 }
 
-// Identifier is how the disk is named: the most lasting of its names.
-func (d *Disk) Identifier() string {
-	switch {
-	case d.ID != "":
-		return d.ID
-	case d.ByID != "":
-		return d.ByID
-	}
-	return d.Path
-}
+// DiskID is how a disk is named: the most lasting of its names.
+func DiskID(d *models.Disk) string { return cmp.Or(d.ID, d.ByID, d.Path) }
 
 // humanBytes prints a size in decimal units with up to one decimal, as the
 // service does.
@@ -254,30 +140,17 @@ func BinaryBytes(n int64) string {
 // EligibleDisks lists the disks that can be installed on, the best one first:
 // bootable before others, slow and small before fast and large, so that the fast
 // and large ones stay free for workloads.
-func (inv *Inventory) EligibleDisks() []*Disk {
-	var list []*Disk
-	for i := range inv.Disks {
-		if inv.Disks[i].InstallationEligibility.Eligible {
-			list = append(list, &inv.Disks[i])
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *Disk) int {
-		for _, c := range []int{
-			falseLast(a.Bootable, b.Bootable),
-			-falseLast(a.isNVMe(), b.isNVMe()),
-			strings.Compare(a.DriveType, b.DriveType),
-			compareInt(a.SizeBytes, b.SizeBytes),
-		} {
-			if c != 0 {
-				return c
-			}
-		}
-		return strings.Compare(a.HCTL, b.HCTL)
+func (inv *Inventory) EligibleDisks() []*models.Disk {
+	list := slices.DeleteFunc(slices.Clone(inv.Disks), func(d *models.Disk) bool { return !d.InstallationEligibility.Eligible })
+	slices.SortStableFunc(list, func(a, b *models.Disk) int {
+		return cmp.Or(
+			falseLast(a.Bootable, b.Bootable), -falseLast(isNVMe(a), isNVMe(b)),
+			cmp.Compare(a.DriveType, b.DriveType), cmp.Compare(a.SizeBytes, b.SizeBytes), cmp.Compare(a.Hctl, b.Hctl))
 	})
 	return list
 }
 
-func (d *Disk) isNVMe() bool { return strings.HasPrefix(d.Name, "nvme") }
+func isNVMe(d *models.Disk) bool { return strings.HasPrefix(d.Name, "nvme") }
 
 func falseLast(a, b bool) int {
 	switch {
@@ -289,20 +162,10 @@ func falseLast(a, b bool) int {
 	return 1
 }
 
-func compareInt(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // FindDisk finds a disk by any of its names.
-func (inv *Inventory) FindDisk(name string) *Disk {
-	for i := range inv.Disks {
-		if d := &inv.Disks[i]; name != "" && (d.Identifier() == name || d.Path == name || d.ByID == name || d.ByPath == name) {
+func (inv *Inventory) FindDisk(name string) *models.Disk {
+	for _, d := range inv.Disks {
+		if name != "" && slices.Contains([]string{DiskID(d), d.Path, d.ByID, d.ByPath}, name) {
 			return d
 		}
 	}
@@ -330,9 +193,8 @@ func (inv *Inventory) Weight() float64 {
 }
 
 // DefaultRoute is the first route to everywhere; nil where there is none.
-func (inv *Inventory) DefaultRoute() *Route {
-	for i := range inv.Routes {
-		r := &inv.Routes[i]
+func (inv *Inventory) DefaultRoute() *models.Route {
+	for _, r := range inv.Routes {
 		to, err := netip.ParseAddr(r.Destination)
 		if err != nil || !to.IsUnspecified() || r.Interface == "" {
 			continue

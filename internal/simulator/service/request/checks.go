@@ -1,3 +1,6 @@
+// Package request is what users ask the simulated service for: the bodies of
+// requests, their checks in the words and the order of the service, and what they
+// make of clusters, infra-envs and hosts.
 package request
 
 import (
@@ -87,6 +90,14 @@ func CheckDomain(name string) error {
 	return nil
 }
 
+// checkAnyDomain is CheckDomain for a domain that may be left out.
+func checkAnyDomain(name string) error {
+	if name == "" {
+		return nil
+	}
+	return CheckDomain(name)
+}
+
 func checkTags(tags string) error {
 	if tags != "" && !tagsShape.MatchString(tags) {
 		return wire.BadRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
@@ -144,7 +155,6 @@ func checkNtpSources(list string) error {
 	return nil
 }
 
-// problem is one error in the list that the service makes of several.
 func problem(format string, args ...any) error {
 	return wire.BadRequest("%s", wire.Problems(fmt.Sprintf(format, args...)))
 }
@@ -215,7 +225,6 @@ func checkFamilies(name string, vips []model.VIP) error {
 	return nil
 }
 
-// arbiterAllowed refuses arbiters where the version has none.
 func arbiterAllowed(c *model.Cluster) error {
 	if !versions.AtLeast(c.OpenshiftVersion, "4.19") {
 		return wire.BadRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)

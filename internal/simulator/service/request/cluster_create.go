@@ -1,14 +1,14 @@
 package request
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
-
-	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
 // ClusterCreate is what POST clusters takes: the known parameters and the newer
@@ -24,7 +24,6 @@ type ClusterCreate struct {
 	OperatorBundles []bundleChoice    `json:"operator_bundles"`
 }
 
-// bundleChoice is a bundle of operators that a user wants.
 type bundleChoice struct {
 	ID        string   `json:"id"`
 	Operators []string `json:"operators,omitempty"`
@@ -39,33 +38,21 @@ type encryptionChoice struct {
 // CheckChoices makes the framework's checks of the parameters that the generated
 // models do not know well enough.
 func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
-	if network != nil {
-		if err := wire.BodyEnum("network_type", *network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"); err != nil {
-			return err
+	check := func(name string, value *string, allowed ...string) error {
+		if value == nil {
+			return nil
 		}
+		return wire.BodyEnum(name, *value, allowed...)
 	}
-	if hyperthreading != nil {
-		if err := roleChoice("hyperthreading", *hyperthreading); err != nil {
-			return err
-		}
+	roles := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
+	if d == nil {
+		d = &encryptionChoice{}
 	}
-	if d != nil {
-		if d.EnableOn != nil {
-			if err := roleChoice("disk_encryption.enable_on", *d.EnableOn); err != nil {
-				return err
-			}
-		}
-		if d.Mode != nil {
-			return wire.BodyEnum("disk_encryption.mode", *d.Mode, "tpmv2", "tang")
-		}
-	}
-	return nil
-}
-
-// roleChoice takes all, none, or a combination of roles.
-func roleChoice(name, value string) error {
-	all := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
-	return wire.BodyEnum(name, value, all...)
+	return cmp.Or(
+		check("network_type", network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"),
+		check("hyperthreading", hyperthreading, roles...),
+		check("disk_encryption.enable_on", d.EnableOn, roles...),
+		check("disk_encryption.mode", d.Mode, "tpmv2", "tang"))
 }
 
 // FillCluster checks the parameters in the order in which the service does and
@@ -148,21 +135,11 @@ func checkTopology(count int64, ha, version string) error {
 }
 
 func fillIdentity(c *model.Cluster, p *ClusterCreate) error {
-	if err := checkName(*p.Name, c.PlatformType()); err != nil {
-		return err
+	secret := CheckPullSecret(*p.PullSecret)
+	if secret != nil {
+		secret = wire.BadRequest("pull secret for new cluster is invalid: %s", secret)
 	}
-	if err := CheckPullSecret(*p.PullSecret); err != nil {
-		return wire.BadRequest("pull secret for new cluster is invalid: %s", err)
-	}
-	if err := checkSSHKeys(p.SSHPublicKey); err != nil {
-		return err
-	}
-	if p.BaseDNSDomain != "" {
-		if err := CheckDomain(p.BaseDNSDomain); err != nil {
-			return err
-		}
-	}
-	if err := checkTags(model.Value(p.Tags)); err != nil {
+	if err := cmp.Or(checkName(*p.Name, c.PlatformType()), secret, checkSSHKeys(p.SSHPublicKey), checkAnyDomain(p.BaseDNSDomain), checkTags(model.Value(p.Tags))); err != nil {
 		return err
 	}
 	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, model.Value(p.Tags)
@@ -171,37 +148,22 @@ func fillIdentity(c *model.Cluster, p *ClusterCreate) error {
 }
 
 func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
-	c.NetworkType = model.Value(p.NetworkType)
-	if c.NetworkType == "" {
-		c.NetworkType = "OVNKubernetes"
-	}
+	c.NetworkType = cmp.Or(model.Value(p.NetworkType), "OVNKubernetes")
 	if err := checkNetworkType(c.NetworkType, c.OpenshiftVersion); err != nil {
 		return err
 	}
 	c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
 	if len(c.ClusterNetworks) == 0 {
-		n := model.ClusterNetwork{CIDR: "10.128.0.0/14", ClusterID: c.ID, HostPrefix: 23}
-		if p.ClusterNetworkCidr != nil {
-			n.CIDR = *p.ClusterNetworkCidr
-		}
-		if p.ClusterNetworkHostPrefix != 0 {
-			n.HostPrefix = p.ClusterNetworkHostPrefix
-		}
-		c.ClusterNetworks = []model.ClusterNetwork{n}
+		c.ClusterNetworks = []model.ClusterNetwork{{
+			CIDR: *cmp.Or(p.ClusterNetworkCidr, new("10.128.0.0/14")), ClusterID: c.ID, HostPrefix: cmp.Or(p.ClusterNetworkHostPrefix, 23),
+		}}
 	}
-	c.ServiceNetworks = []model.MachineNetwork{}
-	for _, n := range p.ServiceNetworks {
-		c.ServiceNetworks = append(c.ServiceNetworks, model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: c.ID})
-	}
+	c.ServiceNetworks = serviceNetworksFrom(p.ServiceNetworks, c.ID)
 	if len(c.ServiceNetworks) == 0 {
-		cidr := "172.30.0.0/16"
-		if p.ServiceNetworkCidr != nil {
-			cidr = *p.ServiceNetworkCidr
-		}
-		c.ServiceNetworks = []model.MachineNetwork{{CIDR: cidr, ClusterID: c.ID}}
+		c.ServiceNetworks = []model.MachineNetwork{{CIDR: *cmp.Or(p.ServiceNetworkCidr, new("172.30.0.0/16")), ClusterID: c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	c.VipDHCPAllocation = new(p.VipDhcpAllocation != nil && *p.VipDhcpAllocation)
+	c.VipDHCPAllocation = new(model.Value(p.VipDhcpAllocation))
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
 		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
 	}
@@ -236,55 +198,43 @@ func fillProxy(c *model.Cluster, p *ClusterCreate) error {
 }
 
 func fillOptions(c *model.Cluster, p *ClusterCreate) error {
-	c.Hyperthreading = model.Value(p.Hyperthreading)
-	if c.Hyperthreading == "" {
-		c.Hyperthreading = "all"
-	}
-	c.SchedulableMasters = new(p.SchedulableMasters != nil && *p.SchedulableMasters)
+	c.Hyperthreading = cmp.Or(model.Value(p.Hyperthreading), "all")
+	c.SchedulableMasters = new(model.Value(p.SchedulableMasters))
 	c.SchedulableMastersForced = new(true)
 	c.OrgSoftTimeoutsEnabled = true
 	c.IgnitionEndpoint = &model.IgnitionEndpoint{}
 	if p.IgnitionEndpoint != nil {
 		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
 	}
-	encryption, err := encryptionFrom(p.DiskEncryption)
-	if err != nil {
-		return err
-	}
-	c.DiskEncryption = encryption
-	return nil
+	var err error
+	c.DiskEncryption, err = encryptionFrom(p.DiskEncryption)
+	return err
 }
 
 func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
-	d := &model.DiskEncryption{EnableOn: "none", Mode: "tpmv2"}
 	if p == nil {
+		p = &encryptionChoice{}
+	}
+	d := &model.DiskEncryption{EnableOn: *cmp.Or(p.EnableOn, new("none")), Mode: *cmp.Or(p.Mode, new("tpmv2")), TangServers: p.TangServers}
+	switch {
+	case d.Mode != "tang":
 		return d, nil
+	case d.TangServers == "":
+		return nil, wire.BadRequest("Setting Tang mode but tang_servers isn't set")
 	}
-	if p.EnableOn != nil {
-		d.EnableOn = *p.EnableOn
+	var list []struct {
+		URL        string `json:"url"`
+		Thumbprint string `json:"thumbprint"`
 	}
-	if p.Mode != nil {
-		d.Mode = *p.Mode
+	if err := json.Unmarshal([]byte(d.TangServers), &list); err != nil {
+		return nil, wire.BadRequest("%s", err)
 	}
-	d.TangServers = p.TangServers
-	if d.Mode == "tang" {
-		if d.TangServers == "" {
-			return nil, wire.BadRequest("Setting Tang mode but tang_servers isn't set")
+	for _, server := range list {
+		if _, err := url.ParseRequestURI(server.URL); err != nil {
+			return nil, wire.BadRequest("Tang URL isn't valid: %s", err)
 		}
-		var list []struct {
-			URL        string `json:"url"`
-			Thumbprint string `json:"thumbprint"`
-		}
-		if err := json.Unmarshal([]byte(d.TangServers), &list); err != nil {
-			return nil, wire.BadRequest("%s", err)
-		}
-		for _, server := range list {
-			if _, err := url.ParseRequestURI(server.URL); err != nil {
-				return nil, wire.BadRequest("Tang URL isn't valid: %s", err)
-			}
-			if server.Thumbprint == "" {
-				return nil, wire.BadRequest("Tang thumbprint isn't set")
-			}
+		if server.Thumbprint == "" {
+			return nil, wire.BadRequest("Tang thumbprint isn't set")
 		}
 	}
 	return d, nil

@@ -3,12 +3,11 @@ package request
 import (
 	"cmp"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
 // ClusterUpdate is what PATCH cluster takes: the known parameters and the newer
@@ -51,38 +50,34 @@ func ChangeCluster(c *model.Cluster, p *ClusterUpdate, byOperator bool) (proxied
 	return proxied, nil
 }
 
+// take writes what a request asks for, if it asks for it and a check passes.
+func take(into, asked *string, check func(string) error) error {
+	if asked == nil {
+		return nil
+	}
+	if err := check(*asked); err != nil {
+		return err
+	}
+	*into = *asked
+	return nil
+}
+
 func changeIdentity(c *model.Cluster, p *ClusterUpdate) error {
-	if p.PullSecret != nil {
-		if err := CheckPullSecret(*p.PullSecret); err != nil {
+	secret := func(text string) error {
+		if err := CheckPullSecret(text); err != nil {
 			return wire.BadRequest("%s", err)
 		}
-		c.PullSecret, c.PullSecretSet = *p.PullSecret, true
+		c.PullSecretSet = true
+		return nil
 	}
-	if p.Name != nil {
-		if err := checkName(*p.Name, c.PlatformType()); err != nil {
-			return err
-		}
-		c.Name = *p.Name
-	}
-	if p.BaseDNSDomain != nil {
-		if *p.BaseDNSDomain != "" {
-			if err := CheckDomain(*p.BaseDNSDomain); err != nil {
-				return err
-			}
-		}
-		c.BaseDNSDomain = *p.BaseDNSDomain
-	}
-	if p.SSHPublicKey != nil {
-		if err := checkSSHKeys(*p.SSHPublicKey); err != nil {
-			return err
-		}
-		c.SSHPublicKey = *p.SSHPublicKey
-	}
-	if p.Tags != nil {
-		if err := checkTags(*p.Tags); err != nil {
-			return err
-		}
-		c.Tags = *p.Tags
+	if err := cmp.Or(
+		take(&c.PullSecret, p.PullSecret, secret),
+		take(&c.Name, p.Name, func(name string) error { return checkName(name, c.PlatformType()) }),
+		take(&c.BaseDNSDomain, p.BaseDNSDomain, checkAnyDomain),
+		take(&c.SSHPublicKey, p.SSHPublicKey, checkSSHKeys),
+		take(&c.Tags, p.Tags, checkTags),
+	); err != nil {
+		return err
 	}
 	if p.APIVipDNSName != nil {
 		if !c.IsDay2() {
@@ -142,10 +137,7 @@ func changeClusterNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 		c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
 	}
 	if p.ServiceNetworks != nil {
-		c.ServiceNetworks = []model.MachineNetwork{}
-		for _, n := range p.ServiceNetworks {
-			c.ServiceNetworks = append(c.ServiceNetworks, model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: c.ID})
-		}
+		c.ServiceNetworks = serviceNetworksFrom(p.ServiceNetworks, c.ID)
 	}
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
 		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
@@ -182,7 +174,6 @@ func changeMachineNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 	return nil
 }
 
-// vipsWanted are the virtual addresses that a cluster has after the change.
 func vipsWanted(c *model.Cluster, p *ClusterUpdate) (api, ingress []model.VIP) {
 	api, ingress = c.APIVips, c.IngressVips
 	if p.APIVips != nil {
@@ -263,11 +254,7 @@ func changeProxy(c *model.Cluster, p *ClusterUpdate) (bool, error) {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 		return false, err
 	}
-	for text, into := range map[*string]*string{p.HTTPProxy: &c.HTTPProxy, p.HTTPSProxy: &c.HTTPSProxy, p.NoProxy: &c.NoProxy} {
-		if text != nil {
-			*into = *text
-		}
-	}
+	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = *cmp.Or(p.HTTPProxy, &c.HTTPProxy), *cmp.Or(p.HTTPSProxy, &c.HTTPSProxy), *cmp.Or(p.NoProxy, &c.NoProxy)
 	return true, nil
 }
 
@@ -276,25 +263,12 @@ func changeClocks(c *model.Cluster, p *ClusterUpdate) error {
 	if *besides != "" && *only != "" {
 		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
 	}
-	for list, into := range map[*string]*string{p.AdditionalNtpSource: &c.AdditionalNtpSource, p.NtpSources: &c.NtpSources} {
-		if list == nil {
-			continue
-		}
-		if err := checkNtpSources(*list); err != nil {
-			return err
-		}
-		*into = *list
-	}
-	return nil
+	return cmp.Or(take(&c.AdditionalNtpSource, p.AdditionalNtpSource, checkNtpSources), take(&c.NtpSources, p.NtpSources, checkNtpSources))
 }
 
 func changeOptions(c *model.Cluster, p *ClusterUpdate) error {
-	if p.Hyperthreading != nil {
-		c.Hyperthreading = *p.Hyperthreading
-	}
-	if p.SchedulableMasters != nil {
-		c.SchedulableMasters = p.SchedulableMasters
-	}
+	c.Hyperthreading = *cmp.Or(p.Hyperthreading, &c.Hyperthreading)
+	c.SchedulableMasters = cmp.Or(p.SchedulableMasters, c.SchedulableMasters)
 	if p.IgnitionEndpoint != nil {
 		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
 	}

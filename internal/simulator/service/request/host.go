@@ -7,12 +7,11 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_1"
 	"github.com/coreos/ignition/v2/config/v3_2"
-	"github.com/openshift/assisted-service/models"
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // HostUpdate is what PATCH host takes: the known parameters and the newer ones.
@@ -21,7 +20,6 @@ type HostUpdate struct {
 	FencingCredentials *fencing `json:"fencing_credentials,omitempty"`
 }
 
-// fencing is how a machine can be switched off by its peer.
 type fencing struct {
 	Address                 *string `json:"address"`
 	Username                *string `json:"username"`
@@ -30,7 +28,6 @@ type fencing struct {
 	MACAddress              string  `json:"mac_address,omitempty"`
 }
 
-// check makes the framework's checks, of the newer fields too.
 func (p *HostUpdate) check() error {
 	f := p.FencingCredentials
 	if f == nil {
@@ -111,10 +108,10 @@ func changeDisk(h *model.Host, p *HostUpdate) error {
 	if err := checkSettable(h, "installation disk path", http.StatusConflict); err != nil || id == "" {
 		return err
 	}
-	var found *model.Disk
+	var found *models.Disk
 	if h.Inv != nil {
 		for _, d := range h.Inv.EligibleDisks() {
-			if d.Identifier() == id || d.Path == id || d.ByID == id {
+			if model.DiskID(d) == id || d.Path == id || d.ByID == id {
 				found = d
 				break
 			}
@@ -123,8 +120,8 @@ func changeDisk(h *model.Host, p *HostUpdate) error {
 	if found == nil {
 		return wire.Conflict("Requested installation disk is not part of the host's valid disks")
 	}
-	h.ChosenDisk = found.Identifier()
-	h.InstallationDiskID, h.InstallationDiskPath = found.Identifier(), found.Path
+	h.ChosenDisk = model.DiskID(found)
+	h.InstallationDiskID, h.InstallationDiskPath = model.DiskID(found), found.Path
 	return nil
 }
 
@@ -139,8 +136,8 @@ func changeSkipped(h *model.Host, p *HostUpdate) error {
 		}
 		if h.Inv.FindDisk(*d.DiskID) == nil && *d.SkipFormatting {
 			var known []string
-			for i := range h.Inv.Disks {
-				known = append(known, h.Inv.Disks[i].Identifier())
+			for _, other := range h.Inv.Disks {
+				known = append(known, model.DiskID(other))
 			}
 			return wire.BadRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
 		}

@@ -3,17 +3,15 @@ package request
 import (
 	"cmp"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/openshift/assisted-service/models"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 // InfraEnvCreate is what POST infra-envs takes: the known parameters and the
@@ -60,14 +58,8 @@ func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdate) error {
 		model.Value(p.AdditionalNtpSources) != "" && p.NtpSources == nil && e.NtpSources != "" {
 		return wire.BadRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
-	for list, into := range map[*string]*string{p.AdditionalNtpSources: &e.AdditionalNtpSources, p.NtpSources: &e.NtpSources} {
-		if list == nil {
-			continue
-		}
-		if err := checkNtpSources(*list); err != nil {
-			return err
-		}
-		*into = *list
+	if err := cmp.Or(take(&e.AdditionalNtpSources, p.AdditionalNtpSources, checkNtpSources), take(&e.NtpSources, p.NtpSources, checkNtpSources)); err != nil {
+		return err
 	}
 	if p.IgnitionConfigOverride != "" {
 		if err := CheckIgnition(p.IgnitionConfigOverride); err != nil {
@@ -78,13 +70,8 @@ func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdate) error {
 	if err := changeKernelArguments(e, p.KernelArguments); err != nil {
 		return err
 	}
-	if p.AdditionalTrustBundle != nil {
-		if text := *p.AdditionalTrustBundle; text != "" {
-			if err := CheckTrustBundle(text); err != nil {
-				return wire.BadRequest("%s", err)
-			}
-		}
-		e.AdditionalTrustBundle = *p.AdditionalTrustBundle
+	if err := take(&e.AdditionalTrustBundle, p.AdditionalTrustBundle, checkAnyTrustBundle); err != nil {
+		return err
 	}
 	if p.StaticNetworkConfig != nil {
 		if err := changeStatic(e, p.StaticNetworkConfig); err != nil {
@@ -118,11 +105,7 @@ func changeInfraEnvProxy(e *model.InfraEnv, p *models.Proxy) error {
 	}
 	e.ProxyAsked = &joined
 	merged := *e.Proxy
-	for from, into := range map[*string]**string{p.HTTPProxy: &merged.HTTPProxy, p.HTTPSProxy: &merged.HTTPSProxy, p.NoProxy: &merged.NoProxy} {
-		if from != nil {
-			*into = from
-		}
-	}
+	merged.HTTPProxy, merged.HTTPSProxy, merged.NoProxy = cmp.Or(p.HTTPProxy, merged.HTTPProxy), cmp.Or(p.HTTPSProxy, merged.HTTPSProxy), cmp.Or(p.NoProxy, merged.NoProxy)
 	e.Proxy = &merged
 	return nil
 }
@@ -143,7 +126,6 @@ func changeKernelArguments(e *model.InfraEnv, args models.KernelArguments) error
 	return nil
 }
 
-// changeStatic replaces the hosts' network configuration.
 func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) error {
 	hosts := make([]model.StaticHost, 0, len(list))
 	for i, l := range list {
@@ -165,11 +147,17 @@ func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) err
 	slices.SortStableFunc(hosts, func(a, b model.StaticHost) int { return cmp.Compare(a.NetworkYAML, b.NetworkYAML) })
 	e.Static, e.StaticNetworkConfig = hosts, ""
 	if len(hosts) > 0 {
-		data, err := json.Marshal(hosts)
-		if err != nil {
-			return err
-		}
-		e.StaticNetworkConfig = string(data)
+		e.StaticNetworkConfig = model.InString(hosts)
+	}
+	return nil
+}
+
+func checkAnyTrustBundle(text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := CheckTrustBundle(text); err != nil {
+		return wire.BadRequest("%s", err)
 	}
 	return nil
 }

@@ -9,17 +9,14 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
-
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// manifestShape is what a manifest's file may be called.
 var manifestShape = regexp.MustCompile(`^[^/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`)
 
 const manifestPattern = `^[^\/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`
 
-// maxManifest is how large a manifest may be.
 const maxManifest = 1 << 20
 
 // CheckManifestName refuses what a manifest may not be called.
@@ -58,7 +55,6 @@ func ManifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, er
 	return content, nil
 }
 
-// checkPatch wants a list of JSON patch operations.
 func checkPatch(c *model.Cluster, where string, content []byte) error {
 	var patch any
 	if err := yaml.Unmarshal(content, &patch); err != nil {

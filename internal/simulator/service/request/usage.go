@@ -55,7 +55,6 @@ func useSettings(c *model.Cluster) {
 	useOperators(c)
 }
 
-// useProxy counts the fields that are set.
 func useProxy(c *model.Cluster, plain, secure, none string) {
 	set := map[string]any{}
 	for name, text := range map[string]string{"http_proxy": plain, "https_proxy": secure, "no_proxy": none} {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
-// installRequest is the argument of the install step.
 type installRequest struct {
 	BootDevice        string        `json:"boot_device"`
 	CheckCvo          bool          `json:"check_cvo"`
@@ -98,9 +98,8 @@ func disksToFormat(h *model.Host) []string {
 	if h.Inv == nil {
 		return list
 	}
-	for i := range h.Inv.Disks {
-		d := &h.Inv.Disks[i]
-		id := d.Identifier()
+	for _, d := range h.Inv.Disks {
+		id := model.DiskID(d)
 		if d.Bootable && !d.Removable && !d.IsInstallationMedia && id != h.InstallationDiskID && !slices.Contains(h.SkipDisks, id) {
 			list = append(list, id)
 		}
@@ -152,7 +151,7 @@ func ipArgument(h *model.Host) string {
 		if r == nil {
 			return ""
 		}
-		i = slices.IndexFunc(h.Inv.Interfaces, func(n model.NIC) bool { return n.Name == r.Interface })
+		i = slices.IndexFunc(h.Inv.Interfaces, func(n *models.Interface) bool { return n.Name == r.Interface })
 	}
 	if i < 0 {
 		return ""
@@ -177,7 +176,6 @@ type logsRequest struct {
 	MasterIPs       []string `json:"master_ips"`
 }
 
-// logsStep asks for logs; the bootstrap collects the other masters' as well.
 func (s Maker) logsStep(h *model.Host) Step {
 	r := logsRequest{Bootstrap: h.Bootstrap, ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerGather: true}
 	if h.Bootstrap && h.Cluster != nil {

@@ -1,3 +1,5 @@
+// Package steps tells the agents of hosts what to do next: what to find out, what
+// to prepare, and how to install.
 package steps
 
 import (
@@ -198,7 +200,6 @@ func (s Maker) connectivityStep(h *model.Host) []Step {
 	return []Step{s.Step(StepConnectivity, model.InString(peers))}
 }
 
-// ipv4Networks lists the networks in which the host may look for free addresses.
 func ipv4Networks(h *model.Host) []string {
 	var list []string
 	if h.Inv == nil {
@@ -301,7 +302,6 @@ func (s Maker) preparationSteps(h *model.Host) []Step {
 	return steps
 }
 
-// imagesFor lists the images that a host pulls before the installation.
 func imagesFor(c *model.Cluster) []string {
 	mco, gather := payloadImages(c)
 	return []string{c.OcpReleaseImage, mco, gather, versions.InstallerImage}

@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// clusterCheck is the evaluation of one cluster.
 type clusterCheck struct {
 	report
 	c *model.Cluster

@@ -20,7 +20,6 @@ func ForbiddenHostnames() []string {
 	return []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 }
 
-// hostCheck is the evaluation of one host.
 type hostCheck struct {
 	report
 	h     *model.Host
@@ -76,7 +75,6 @@ func (e *hostCheck) hardware() {
 	e.skippedDisks(add)
 }
 
-// ifInventory is a success once there is an inventory.
 func ifInventory(inv *model.Inventory, message string) (string, string) {
 	if inv == nil {
 		return model.Pending, "Missing inventory"

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/openshift/assisted-service/models"
 )
 
 // TestMemoryIsMeasuredWithPatience takes a machine with a little less memory than asked
 // for, and tells how much a smaller one has.
 func TestMemoryIsMeasuredWithPatience(t *testing.T) {
 	judge := func(mib int64) (string, string) {
-		e := &hostCheck{c: &model.Cluster{}, h: &model.Host{PrintedHost: model.PrintedHost{Role: model.RoleMaster}, Inv: &model.Inventory{Memory: &model.MemoryInfo{PhysicalBytes: mib << 20}}}}
+		e := &hostCheck{c: &model.Cluster{}, h: &model.Host{PrintedHost: model.PrintedHost{Role: model.RoleMaster}, Inv: &model.Inventory{Inventory: models.Inventory{Memory: &models.Memory{PhysicalBytes: mib << 20}}}}}
 		e.need.RAMMiB = 16 << 10
 		return e.memoryForRole()
 	}

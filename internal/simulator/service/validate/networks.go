@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -153,4 +154,223 @@ func InAny(ip string, networks []model.MachineNetwork) bool {
 		p, err := netip.ParsePrefix(n.CIDR)
 		return err == nil && p.Contains(addr)
 	})
+}
+
+func reachabilityOf(c *model.Cluster) model.Reachability {
+	r := model.Reachability{Least: leastGroup(c)}
+	for _, h := range c.Hosts {
+		r.Hosts = append(r.Hosts, model.HostReachability{ID: h.ID, Connectivity: h.Connectivity, Inventory: h.Inventory})
+	}
+	return r
+}
+
+// UpdateGroupsAndCollisions computes both before an install, if anything that they depend
+// on has changed.
+func UpdateGroupsAndCollisions(c *model.Cluster) {
+	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady) {
+		return
+	}
+	now := reachabilityOf(c)
+	if c.ConnectivityGroups != "" && now.Is(c.Reached) {
+		return
+	}
+	c.Reached = now
+	findCollisions(c)
+	updateGroups(c)
+}
+
+func updateGroups(c *model.Cluster) {
+	g := model.Majority{Networks: map[string][]string{}, L3: map[string][]string{}}
+	for _, n := range HostNetworks(c) {
+		g.Networks[n.CIDR] = l2Group(c, n)
+	}
+	for _, h := range c.Hosts {
+		if reached := reachedAddresses(c, h); len(reached) > 0 {
+			g.L3[h.ID] = reached
+		}
+	}
+	g.Networks["IPv4"] = l3Group(c, netip.Addr.Is4)
+	g.Networks["IPv6"] = l3Group(c, netip.Addr.Is6)
+	g.Text = model.InString(struct {
+		Groups map[string][]string `json:"majority_groups"`
+		L3     map[string][]string `json:"l3_connected_addresses"`
+	}{g.Networks, g.L3})
+	c.Groups = g
+	c.ConnectivityGroups = g.Text
+}
+
+// l2Group finds the largest set of hosts in the network that all see each other,
+// greedily from the best connected one. In an IPv6 network a ping tells that, too.
+func l2Group(c *model.Cluster, n model.HostNetwork) []string {
+	network, err := netip.ParsePrefix(n.CIDR)
+	if err != nil {
+		return []string{}
+	}
+	within := func(text string) bool {
+		addr, err := netip.ParseAddr(text)
+		return err == nil && network.Contains(addr)
+	}
+	return mutualGroup(c, func(a, b *model.Host) bool {
+		peer := a.Peers[b.ID]
+		return slices.ContainsFunc(peer.L2, func(l model.L2Result) bool { return l.Successful && within(l.RemoteIP) }) ||
+			network.Addr().Is6() && slices.ContainsFunc(peer.L3, func(l model.L3Result) bool { return l.Successful && within(l.RemoteIP) })
+	})
+}
+
+// l3Group is the same over pings, for one address family: of a host that another one
+// sees, all addresses of the family answer.
+func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
+	return mutualGroup(c, func(a, b *model.Host) bool {
+		if b.Inv == nil {
+			return false
+		}
+		some := false
+		for _, own := range b.Inv.Addresses {
+			addr := own.Prefix.Addr()
+			if !family(addr) {
+				continue
+			}
+			some = true
+			if !slices.ContainsFunc(a.Peers[b.ID].L3, func(l model.L3Result) bool { return l.Successful && l.RemoteIP == addr.String() }) {
+				return false
+			}
+		}
+		return some
+	})
+}
+
+// mutualGroup finds the hosts that all see each other. What of the cluster they are does not
+// matter, only how many.
+func mutualGroup(c *model.Cluster, sees func(a, b *model.Host) bool) []string {
+	hosts := slices.Clone(c.Hosts)
+	least := leastGroup(c)
+	if len(hosts) < least {
+		return []string{}
+	}
+	degree := make(map[*model.Host]int, len(hosts))
+	linked := make(map[[2]*model.Host]bool, len(hosts)*len(hosts)/2)
+	for i, a := range hosts {
+		for _, b := range hosts[i+1:] {
+			if sees(a, b) && sees(b, a) {
+				linked[[2]*model.Host{a, b}], linked[[2]*model.Host{b, a}] = true, true
+				degree[a]++
+				degree[b]++
+			}
+		}
+	}
+	slices.SortStableFunc(hosts, func(a, b *model.Host) int { return degree[b] - degree[a] })
+	var members []*model.Host
+	for _, h := range hosts {
+		if !slices.ContainsFunc(members, func(m *model.Host) bool { return !linked[[2]*model.Host{h, m}] }) {
+			members = append(members, h)
+		}
+	}
+	if len(members) < least {
+		return []string{}
+	}
+	result := make([]string, 0, len(members))
+	for _, m := range members {
+		result = append(result, m.ID)
+	}
+	slices.Sort(result)
+	return result
+}
+
+// leastGroup is how many hosts make a group: three, or two where two machines with
+// fencing are the control plane.
+func leastGroup(c *model.Cluster) int {
+	fenced := 0
+	for _, h := range c.Hosts {
+		switch role := h.EffectiveRole(); {
+		case role == model.RoleArbiter, role == model.RoleMaster && h.FencingCredentials == "":
+			return 3
+		case role == model.RoleMaster:
+			fenced++
+		}
+	}
+	if c.ControlPlaneCount == 2 && fenced == 2 {
+		return 2
+	}
+	return 3
+}
+
+// reachedAddresses lists the host's addresses that all the others can ping.
+func reachedAddresses(c *model.Cluster, h *model.Host) []string {
+	votes := map[string]int{}
+	for _, other := range c.Hosts {
+		answered := map[string]bool{}
+		for _, l := range other.Peers[h.ID].L3 {
+			if l.Successful && other != h {
+				answered[l.RemoteIP] = true
+			}
+		}
+		for address := range answered {
+			votes[address]++
+		}
+	}
+	var reached []string
+	for address, n := range votes {
+		if n == len(c.Hosts)-1 {
+			reached = append(reached, address)
+		}
+	}
+	slices.Sort(reached)
+	return reached
+}
+
+// HostNetworks lists the networks that the cluster's hosts sit in, each with its
+// hosts.
+func HostNetworks(c *model.Cluster) []model.HostNetwork {
+	list := []model.HostNetwork{}
+	index := map[netip.Prefix]int{}
+	for _, h := range c.Hosts {
+		if h.Inv == nil {
+			continue
+		}
+		for _, a := range h.Inv.Addresses {
+			network := a.Prefix.Masked()
+			i, ok := index[network]
+			if !ok {
+				i = len(list)
+				index[network] = i
+				list = append(list, model.HostNetwork{CIDR: network.String()})
+			}
+			if !slices.Contains(list[i].HostIDs, h.ID) {
+				list[i].HostIDs = append(list[i].HostIDs, h.ID)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b model.HostNetwork) int { return strings.Compare(a.CIDR, b.CIDR) })
+	return list
+}
+
+// findCollisions keeps the addresses that answered one host from two network cards. Of
+// several hosts that report something, the service keeps what the last one says.
+func findCollisions(c *model.Cluster) {
+	hosts := slices.Clone(c.Hosts)
+	slices.SortFunc(hosts, func(a, b *model.Host) int { return strings.Compare(a.ID, b.ID) })
+	c.Collisions = map[string][]string{}
+	for _, h := range hosts {
+		if h.Connectivity != "" {
+			c.Collisions = collisionsOf(h)
+		}
+	}
+	c.IPCollisions = model.InString(c.Collisions)
+}
+
+// collisionsOf are the addresses that answered this host, behind one of its own network
+// cards, from two others.
+func collisionsOf(h *model.Host) map[string][]string {
+	type place struct{ nic, address string }
+	answered, found := map[place]string{}, map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(h.Peers)) {
+		for _, l := range h.Peers[id].L2 {
+			at := place{l.OutgoingNIC, l.RemoteIP}
+			if before := answered[at]; before != "" && before != l.RemoteMAC {
+				found[l.RemoteIP] = []string{min(before, l.RemoteMAC), max(before, l.RemoteMAC)}
+			}
+			answered[at] = l.RemoteMAC
+		}
+	}
+	return found
 }

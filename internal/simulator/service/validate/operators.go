@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/openshift/assisted-service/models"
 )
 
 // What the validations of the operators need.
@@ -43,7 +44,7 @@ func (e *clusterCheck) operator(name string) (string, string) {
 		}
 	case "amd-gpu", "nvidia-gpu":
 		vendor, _, _ := strings.Cut(strings.ToUpper(name), "-")
-		if !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.Inv != nil && len(h.Inv.GPUs) > 0 }) {
+		if !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.Inv != nil && len(h.Inv.Gpus) > 0 }) {
 			return model.Failed, fmt.Sprintf("The %s GPU operator requires at least one supported %s GPU, but there is none in the discovered hosts.", vendor, vendor)
 		}
 	}
@@ -71,7 +72,6 @@ func storageMode(c *model.Cluster) string {
 	return ""
 }
 
-// storesData tells whether a host of the role keeps data in the mode.
 func storesData(mode, role string) bool {
 	if mode == "Standard" {
 		return role == model.RoleWorker
@@ -103,18 +103,16 @@ func storageVerdict(c *model.Cluster) (string, string) {
 	return model.Passed, fmt.Sprintf("ODF Requirements for %s Deployment are satisfied.", mode)
 }
 
-// spareDisks counts the disks that nothing is installed on.
 func spareDisks(h *model.Host, minimumGB int64) int {
 	n := 0
 	for _, d := range h.Inv.Disks {
-		if model.OneOf(d.DriveType, "HDD", "SSD") && d.Identifier() != h.InstallationDiskID && d.SizeBytes > 0 && d.SizeBytes >= minimumGB*1_000_000_000 {
+		if (d.DriveType == models.DriveTypeHDD || d.DriveType == models.DriveTypeSSD) && model.DiskID(d) != h.InstallationDiskID && d.SizeBytes > 0 && d.SizeBytes >= minimumGB*1_000_000_000 {
 			n++
 		}
 	}
 	return n
 }
 
-// operator judges what one operator needs of the host.
 func (e *hostCheck) operator(o OperatorCheck) (string, string) {
 	if !e.c.HasOperator(o.Name) {
 		return model.Passed, o.Name + " is disabled"

@@ -1,3 +1,6 @@
+// Package validate judges clusters and hosts as the service does: its
+// validations, and what they rest on, which are the needs of roles, the networks
+// of hosts, and who reaches whom. It looks at the model and writes no event.
 package validate
 
 import "github.com/oaictl/oaictl/internal/simulator/service/model"
@@ -11,7 +14,6 @@ const (
 	catOperators     = "operators"
 )
 
-// report collects outcomes during an evaluation.
 type report struct {
 	list []model.Check
 }
@@ -20,7 +22,6 @@ type report struct {
 // handed on as it is returned.
 type adder func(id string) func(status, message string)
 
-// in adds to one category.
 func (r *report) in(category string) adder {
 	return func(id string) func(status, message string) {
 		return func(status, message string) { r.add(category, id, status, message) }

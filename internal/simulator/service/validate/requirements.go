@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
@@ -56,4 +57,14 @@ func StrongEnough(c *model.Cluster, h *model.Host, role string) bool {
 func WorkersAsked(c *model.Cluster) int {
 	_, _, workers, _ := CountRoles(c)
 	return workers
+}
+
+// LightestFirst orders hosts by how much they have of everything, those with graphics
+// cards last.
+func LightestFirst(hosts []*model.Host) []*model.Host {
+	sorted := slices.Clone(hosts)
+	slices.SortStableFunc(sorted, func(a, b *model.Host) int {
+		return cmp.Or(cmp.Compare(min(1, len(a.Inv.Gpus)), min(1, len(b.Inv.Gpus))), cmp.Compare(a.Inv.Weight(), b.Inv.Weight()))
+	})
+	return sorted
 }

@@ -75,7 +75,6 @@ type walk struct {
 	failed   error // of visit
 }
 
-// segment reads what begins at a byte that is not zero, up to where it ends.
 func (w *walk) segment(at int64) (end int64, err error) {
 	var head [6]byte
 	n, err := w.r.ReadAt(head[:min(int64(len(head)), w.size-at)], at)
@@ -192,7 +191,6 @@ func (w *walk) whole(stream io.Reader) error {
 	return nil
 }
 
-// members visits what the archives of a stream hold.
 func (w *walk) members(stream io.Reader) (*cpio.Reader, error) {
 	r := cpio.NewReader(&meter{in: stream, left: &w.left})
 	before := w.archives
@@ -212,7 +210,6 @@ func (w *walk) members(stream io.Reader) (*cpio.Reader, error) {
 	}
 }
 
-// skipZeros finds the next byte that is not zero, or size.
 func (w *walk) skipZeros(at int64) (int64, error) {
 	var block [32 << 10]byte
 	for at < w.size {

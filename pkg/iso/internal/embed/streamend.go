@@ -36,7 +36,6 @@ func (p *pieces) take(n int64) []byte {
 	return b[:n]
 }
 
-// skip goes on without reading.
 func (p *pieces) skip(n int64) {
 	if p.err == nil && n > p.size-p.at {
 		p.err = fmt.Errorf("it breaks off: %w", io.ErrUnexpectedEOF)
@@ -109,7 +108,6 @@ func xzBlock(p *pieces, headerLength, check int64) {
 	p.skip((4-(p.at-end)%4)%4 + check)
 }
 
-// lzmaChunks goes over the chunks of LZMA2 data up to the one that ends it.
 func lzmaChunks(p *pieces) {
 	for p.err == nil {
 		control := p.take(1)[0]

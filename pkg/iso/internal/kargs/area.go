@@ -53,7 +53,6 @@ type File struct {
 	content  []byte
 }
 
-// place names a file in texts for people.
 func (f File) place() string {
 	if f.Path == "" {
 		return fmt.Sprintf("the area at byte %d", f.Offset)
@@ -167,7 +166,6 @@ func (f File) arguments() (text, damage string) {
 	return string(before), damage
 }
 
-// filled is the content of the area with these arguments.
 func (f File) filled(arguments string) []byte {
 	b := bytes.Repeat([]byte{f.pad}, int(f.Size))
 	copy(b, arguments)

@@ -1,0 +1,115 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// Missing names the resources of a hub ("infraenvs.agent-install.openshift.io")
+// that an API server does not serve, and that Run waits for.
+func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the hub: %w", err)
+	}
+	var missing []string
+	for _, k := range objects.Watched() {
+		_, err := client.Resource(k.Resource()).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case apierrors.IsNotFound(err) && !k.Optional():
+			missing = append(missing, k.Resource().GroupResource().String())
+		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
+			return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
+		}
+	}
+	return missing, nil
+}
+
+// AddImageSets makes a ClusterImageSet for the newest release of each minor version
+// that the simulated service knows, for x86_64 and for all architectures, as the
+// multicluster engine has them: img4.20.33-x86-64-appsub. Those that are there stay
+// as they are. It gives the names of those that it made.
+func AddImageSets(ctx context.Context, config *rest.Config) ([]string, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the hub: %w", err)
+	}
+	var made []string
+	for version := range versions.OpenshiftVersions("", true) {
+		release, err := versions.Resolve(version, "")
+		if err != nil {
+			return made, fmt.Errorf("find the release image of %s: %w", version, err)
+		}
+		set := imageSetOf(release)
+		_, err = client.Resource(hubapi.ClusterImageSets()).Create(ctx, set, metav1.CreateOptions{FieldManager: manager})
+		switch {
+		case apierrors.IsAlreadyExists(err):
+		case err != nil:
+			return made, fmt.Errorf("make ClusterImageSet %s: %w", set.GetName(), err)
+		default:
+			made = append(made, set.GetName())
+		}
+	}
+	return made, nil
+}
+
+func imageSetOf(r versions.Release) *objects.Object {
+	name := "img" + strings.TrimSuffix(r.Version, "-multi") + "-" + strings.ReplaceAll(r.CPUArchitecture, "_", "-") + "-appsub"
+	return &objects.Object{Object: map[string]any{
+		"apiVersion": hubapi.GroupHive + "/" + hubapi.VersionHive, "kind": hubapi.KindClusterImageSet,
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"visible": "true"}},
+		"spec":     map[string]any{"releaseImage": r.URL},
+	}}
+}
+
+// AgentServiceConfig is the name of the AgentServiceConfig of an API server, by which somebody
+// has set up the assisted-service itself there; "" where there is none.
+func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("make a client for the hub: %w", err)
+	}
+	configs := hubapi.AgentServiceConfigs()
+	list, err := client.Resource(configs).List(ctx, metav1.ListOptions{Limit: 1})
+	switch {
+	case apierrors.IsNotFound(err): // the kind is not even known
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("ask whether it is a hub in earnest: %w", err)
+	case len(list.Items) == 0:
+		return "", nil
+	}
+	return list.Items[0].GetName(), nil
+}
+
+// Images gives the addresses of the discovery Ignition of the InfraEnvs of a hub, in a
+// namespace or, for "", in all of them. Those that have none yet are left out.
+func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		client, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for the hub: %w", err)
+		}
+		list, err := client.Resource(hubapi.InfraEnvs()).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		var addresses []string
+		for i := range list.Items {
+			env := &list.Items[i]
+			if address := objects.Nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" && env.GetDeletionTimestamp() == nil {
+				addresses = append(addresses, address)
+			}
+		}
+		return addresses, nil
+	}
+}

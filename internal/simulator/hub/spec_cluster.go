@@ -1,9 +1,0 @@
-package hub
-
-import (
-	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-)
-
-// referred is the ClusterDeployment that a reference names.
-func referred(ref *hubapi.Reference) key { return key{objects.KindCluster, ref.Namespace, ref.Name} }

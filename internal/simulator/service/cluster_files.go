@@ -1,0 +1,274 @@
+package service
+
+import (
+	"cmp"
+	"encoding/pem"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/installfiles"
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
+)
+
+func (s *Service) ignite(c *model.Cluster) {
+	text, err := installfiles.Config(c)
+	if err != nil {
+		s.filesFailed(c, err.Error())
+		return
+	}
+	creds, err := installfiles.MakeCredentials(s.now(), s.newPassword())
+	if err != nil {
+		s.filesFailed(c, err.Error())
+		return
+	}
+	c.Credentials = creds
+	c.OpenshiftClusterID = s.newID()
+	installfiles.Add(c, text)
+	c.LastPreparation = model.LastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
+}
+
+// hostIgnition is the pointer ignition of one host, with the user's changes.
+func (s *Service) hostIgnition(h *model.Host) (string, error) {
+	c := h.Cluster
+	if c == nil {
+		return "", wire.Conflict("host %s is not bound to a cluster", h.ID)
+	}
+	if err := downloadable(c); err != nil {
+		return "", err
+	}
+	pool := h.MachineConfigPool
+	if pool == "" {
+		pool = h.Role
+	}
+	url := installfiles.ConfigServer(c, pool)
+	if h.Kind == model.KindAddedHost {
+		url = steps.IgnitionRequest(h).URL
+	}
+	text := string(installfiles.PointerIgnition(url, h.Name()))
+	if h.IgnitionOverrides == "" {
+		return text, nil
+	}
+	return installfiles.MergeJSON(text, h.IgnitionOverrides)
+}
+
+func (s *Service) downloadFile(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	name := c.URL.Query().Get("file_name")
+	if err := downloadable(cl); err != nil {
+		return wire.Reply{}, err
+	}
+	content, found := cl.Objects[name]
+	if !found {
+		return wire.Reply{}, wire.Conflict("object %s/%s was not found", cl.ID, name)
+	}
+	return wire.File(name, content)
+}
+
+func clusterFiles() []string {
+	return []string{"bootstrap.ign", "master.ign", "metadata.json", "worker.ign", "install-config.yaml",
+		"custom_manifests.json", "custom_manifests.yaml", "arbiter.ign"}
+}
+
+// newPassword makes a password as the installer does: four groups of five.
+func (s *Service) newPassword() string {
+	const letters = "abcdefghijkmnopqrstuvwxyzABCDEFGHIJKLMNPQRSTUVWXYZ23456789"
+	var b []byte
+	for i := range 4 {
+		if i > 0 {
+			b = append(b, '-')
+		}
+		for range 5 {
+			b = append(b, letters[s.random.IntN(len(letters))])
+		}
+	}
+	return string(b)
+}
+
+func downloadStates() []string {
+	return []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterError,
+		model.ClusterAddingHosts, model.ClusterCancelled, model.ClusterPendingUser}
+}
+
+func downloadable(c *model.Cluster) error {
+	if !model.OneOf(c.Status, downloadStates()...) {
+		return wire.Conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())
+	}
+	return nil
+}
+
+func (s *Service) readCredentials(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	console := false
+	for _, o := range cl.MonitoredOperators {
+		console = console || o.Name == "console" && o.Status == "available"
+	}
+	if !console || cl.Credentials == nil {
+		return wire.Reply{}, wire.Conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage")
+	}
+	return wire.OK(map[string]string{
+		"console_url": "https://console-openshift-console.apps." + cl.Name + "." + cl.BaseDNSDomain,
+		"password":    cl.Credentials.Password, "username": "kubeadmin",
+	})
+}
+
+func (s *Service) downloadCredentials(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	name := c.URL.Query().Get("file_name")
+	if err := downloadable(cl); err != nil {
+		return wire.Reply{}, err
+	}
+	missing := wire.Conflict("object %s/%s was not found", cl.ID, name)
+	if cl.Credentials == nil {
+		return wire.Reply{}, missing
+	}
+	switch name {
+	case "kubeadmin-password":
+		return wire.File(name, []byte(cl.Credentials.Password))
+	case "kubeconfig-noingress":
+		return wire.File(name, installfiles.Kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, ""))
+	}
+	if cl.IngressCert == "" {
+		return wire.Reply{}, missing
+	}
+	return wire.File(name, installfiles.Kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, cl.IngressCert))
+}
+
+// presigned answers what a service that keeps its files on disk answers, whatever
+// the cluster.
+func (s *Service) presigned(*wire.Call) (wire.Reply, error) {
+	return wire.Reply{}, wire.BadRequest("Failed to generate presigned URL: invalid backend")
+}
+
+// uploadIngressCert takes the certificate that makes the kubeconfig complete.
+func (s *Service) uploadIngressCert(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	cert := string(wire.Taken[models.IngressCertParams](c))
+	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
+		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)
+	}
+	if block, _ := pem.Decode([]byte(cert)); block == nil {
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")
+	}
+	if cl.IngressCert == "" {
+		cl.IngressCert = cert
+	}
+	return wire.Reply{Status: http.StatusCreated}, nil
+}
+
+func (s *Service) readInstallConfig(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	text, err := installfiles.Config(cl)
+	if err != nil {
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "Failed to get cluster %s install config: %s", cl.ID, err)
+	}
+	return wire.OK(text)
+}
+
+// updateInstallConfig replaces the user's changes. The body is JSON in a JSON
+// string; the answer is empty.
+func (s *Service) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	text := wire.Taken[string](c)
+	ic, err := installfiles.ConfigWith(cl, text)
+	if err == nil && ic.AdditionalTrustBundle != "" {
+		err = request.CheckTrustBundle(ic.AdditionalTrustBundle)
+	}
+	if err != nil {
+		return wire.Reply{}, wire.BadRequest("%s", err)
+	}
+	cl.InstallConfigOverrides = text
+	request.UseOverrides(cl)
+	cl.UpdatedAt = model.Micros(s.now())
+	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
+	return wire.Reply{Status: http.StatusCreated}, nil
+}
+
+type wireManifest struct {
+	FileName string `json:"file_name"`
+	Folder   string `json:"folder"`
+	Source   string `json:"manifest_source"`
+}
+
+func printManifest(key string, m model.Manifest) wireManifest {
+	folder, name := path.Split(key)
+	source := "user"
+	if m.System {
+		source = "system"
+	}
+	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
+}
+
+func (s *Service) listManifests(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	all := c.URL.Query().Get("include_system_generated") == "true"
+	list := []wireManifest{}
+	for _, key := range slices.Sorted(maps.Keys(cl.Manifests)) {
+		if m := cl.Manifests[key]; all || !m.System {
+			list = append(list, printManifest(key, m))
+		}
+	}
+	return wire.OK(list)
+}
+
+func (s *Service) createManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	p := wire.Taken[models.CreateManifestParams](c)
+	if err := request.CheckManifestName("file_name", *p.FileName); err != nil {
+		return wire.Reply{}, err
+	}
+	folder := cmp.Or(model.Value(p.Folder), "manifests")
+	content, err := request.ManifestContent(cl, folder, *p.FileName, *p.Content)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	key := folder + "/" + *p.FileName
+	cl.Manifests[key] = model.Manifest{Content: content}
+	cl.RecordUse(true, "Custom manifest", nil)
+	return wire.Created(printManifest(key, cl.Manifests[key]))
+}
+
+func (s *Service) updateManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	p := wire.Taken[models.UpdateManifestParams](c)
+	key := p.Folder + "/" + p.FileName
+	m, found := cl.Manifests[key]
+	if !found {
+		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
+	}
+	folder, name := *cmp.Or(p.UpdatedFolder, &p.Folder), *cmp.Or(p.UpdatedFileName, &p.FileName)
+	if p.UpdatedFileName != nil {
+		if err := request.CheckManifestName("updated_file_name", name); err != nil {
+			return wire.Reply{}, err
+		}
+	}
+	content := m.Content
+	if p.UpdatedContent != nil {
+		var err error
+		if content, err = request.ManifestContent(cl, folder, name, *p.UpdatedContent); err != nil {
+			return wire.Reply{}, err
+		}
+	}
+	delete(cl.Manifests, key)
+	key = folder + "/" + name
+	cl.Manifests[key] = model.Manifest{Content: content}
+	return wire.OK(printManifest(key, cl.Manifests[key]))
+}
+
+func (s *Service) deleteManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	delete(cl.Manifests, manifestKey(c))
+	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.Manifests)), func(m model.Manifest) bool { return !m.System })
+	cl.RecordUse(own, "Custom manifest", nil)
+	return wire.Reply{Status: http.StatusOK}, nil
+}
+
+func (s *Service) readManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	key := manifestKey(c)
+	m, found := cl.Manifests[key]
+	if !found {
+		return wire.Reply{}, wire.NotFound("object %s/manifests/%s was not found", cl.ID, key)
+	}
+	return wire.File(path.Base(key), m.Content)
+}
+
+func manifestKey(c *wire.Call) string {
+	q := c.URL.Query()
+	return cmp.Or(q.Get("folder"), "manifests") + "/" + q.Get("file_name")
+}

@@ -1,0 +1,257 @@
+package service
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
+)
+
+// registerHost lets an agent in: a new machine, or a known one that was booted
+// into the discovery image again.
+func (s *Service) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
+	p := wire.Taken[models.HostCreateParams](c)
+	id := strings.ToLower(p.HostID.String())
+	if h := s.hosts[e.ID+"/"+id]; h != nil {
+		return s.registerAgain(h, p.DiscoveryAgentVersion)
+	}
+	cl := s.clusters[e.ClusterID]
+	if err := s.mayJoin(e, cl); err != nil {
+		s.record(event{ClusterID: e.ClusterID, HostID: id, InfraEnvID: e.ID, Name: "host_registration_failed", Severity: severityError, Message: err.Error()})
+		return wire.Reply{}, err
+	}
+	s.takeFromOtherInfraEnv(e.ID, id)
+	h := s.newHost(e, cl, id, p.DiscoveryAgentVersion)
+	s.noteHost(h, "host_registration_succeeded", severityInfo, "Host %s: Successfully registered", h.Name())
+	w := s.printHost(h, detail{})
+	w.CreatedAt, w.UpdatedAt, w.Progress = model.Micros{}, model.Micros{}, nil
+	w.NextStepRunner = runner(h)
+	return wire.Created(w)
+}
+
+// mayJoin refuses new hosts while the cluster is being installed, and then until it is
+// told to take more: from whichever image they booted.
+func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
+	if cl == nil {
+		if e.ClusterID != "" {
+			return wire.NotFound("Failed to get cluster %s: record not found", e.ClusterID)
+		}
+		return nil
+	}
+	if cl.Status == model.ClusterInstalled {
+		return wire.Conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
+	}
+	if !model.OneOf(cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts) {
+		return wire.Conflict("Host can register only in one of the following states: %v",
+			[]string{model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts})
+	}
+	return nil
+}
+
+// takeFromOtherInfraEnv forgets the machine where it was known before: a machine
+// boots one image at a time.
+func (s *Service) takeFromOtherInfraEnv(infraEnvID, id string) {
+	for _, old := range s.hostsInOrder() {
+		if old.ID == id && old.InfraEnvID != infraEnvID {
+			s.dropHost(old)
+		}
+	}
+}
+
+func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string) *model.Host {
+	now := s.now()
+	h := &model.Host{InfraEnv: e, State: model.HostDiscovering, Info: model.InfoDiscovering}
+	h.ID, h.InfraEnvID, h.Kind, h.UserName = id, e.ID, model.KindHost, e.UserName
+	h.Href = Base + "/v2/infra-envs/" + e.ID + "/hosts/" + id
+	h.Role, h.SuggestedRole, h.AgentVersion = model.RoleAuto, model.RoleAuto, agent
+	h.CreatedAt, h.UpdatedAt = model.Micros(now), model.Micros(now)
+	h.CheckedInAt, h.RegisteredAt, h.StatusUpdatedAt = model.Millis(now), model.Millis(now), model.Millis(now)
+	h.Progress = &model.HostProgress{}
+	switch {
+	case cl == nil:
+		h.State = model.HostDiscoveringUnbound
+	case cl.IsDay2():
+		h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool = model.KindAddedHost, model.RoleWorker, model.RoleWorker, "worker"
+		h.Join(cl)
+	case cl.IsSingle():
+		h.Role, h.SuggestedRole, h.Bootstrap = model.RoleMaster, model.RoleMaster, true
+		h.Join(cl)
+	default:
+		h.Join(cl)
+	}
+	key := e.ID + "/" + id
+	if cl != nil {
+		delete(cl.Deleted, key)
+	}
+	s.hosts[key] = h
+	s.hostOrder = append(s.hostOrder, key)
+	return h
+}
+
+func runner(h *model.Host) *model.RunnerCommand {
+	return &model.RunnerCommand{Args: []string{model.InString(map[string]string{
+		"agent_version": h.AgentVersion, "host_id": h.ID, "infra_env_id": h.InfraEnvID})}}
+}
+
+// registerAgain answers a machine that the service knows. What it means depends
+// on how far the machine was.
+func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error) {
+	now := s.now()
+	h.CheckedInAt, h.AgentVersion = model.Millis(now), agent
+	switch h.State {
+	case model.HostInstalled, model.HostAdded:
+		return wire.Reply{}, wire.Conflict("Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
+	case model.HostPendingUser:
+		return wire.Reply{}, wire.Refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
+	case model.HostInProgress, model.HostInstalling:
+		if h.State == model.HostInProgress && model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined) {
+			s.setHost(h, model.HostPendingUser, wrongBoot(h))
+			break
+		}
+		s.setHost(h, model.HostError, model.InfoRestarted)
+	case model.HostPreparing, model.HostPrepared:
+		h.Forget()
+		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
+	case model.HostError, model.HostCancelled:
+	case model.HostBinding, model.HostUnbinding:
+		s.rebind(h)
+	case model.HostUnbindingPending, model.HostReclaiming:
+		s.rebind(h)
+	default:
+		h.Forget()
+		h.Bootstrap = false // a single node too, until an install makes it that again
+		state := model.HostDiscovering
+		if h.Cluster == nil {
+			state = model.HostDiscoveringUnbound
+		}
+		s.setHost(h, state, model.InfoDiscovering)
+	}
+	return wire.Created(s.registrationOf(h, now))
+}
+
+// registrationOf is what a machine that the service knows is answered: hardly
+// anything of what is known about it.
+func (s *Service) registrationOf(h *model.Host, now time.Time) model.PrintedHost {
+	w := model.PrintedHost{
+		CheckedInAt: model.Millis(now), ClusterID: h.ClusterID, AgentVersion: h.AgentVersion, Href: h.Href, ID: h.ID,
+		InfraEnvID: h.InfraEnvID, Kind: h.Kind, ProgressStages: []string{}, RegisteredAt: model.Millis(now),
+		RequestedHostname: h.ID, Role: model.RoleAuto, SuggestedRole: model.RoleAuto, UserName: h.UserName,
+		NextStepRunner: runner(h),
+	}
+	switch {
+	case h.Kind == model.KindAddedHost:
+		w.Role, w.SuggestedRole, w.MachineConfigPool = h.Role, h.SuggestedRole, h.MachineConfigPool
+		w.ProgressStages = s.stagesOf(h, false)
+	case h.Cluster != nil && h.Cluster.IsSingle(): // like a new one
+		w.Role, w.SuggestedRole, w.Bootstrap = model.RoleMaster, model.RoleMaster, true
+		w.ProgressStages = s.stagesOf(&model.Host{PrintedHost: w}, true)
+	}
+	h.RegisteredAt = model.Millis(now)
+	return w
+}
+
+// wrongBoot says which disk the machine should have booted from.
+func wrongBoot(h *model.Host) string {
+	words := []string{model.InfoWrongBoot}
+	if h.Inv == nil {
+		return model.InfoWrongBoot
+	}
+	d := h.Inv.FindDisk(h.InstallationDiskID)
+	if d == nil {
+		return model.InfoWrongBoot
+	}
+	for _, w := range []string{d.Model, d.Serial} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(append(words, "("+d.Name+", "+model.DiskID(d)+")"), " ")
+}
+
+// updateHost changes what a user may choose about a host: all of it or nothing.
+func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
+	p := wire.Taken[request.HostUpdate](c)
+	changed := *h // work on a copy, so that a refusal leaves everything as it was
+	if err := request.ChangeHost(&changed, &p); err != nil {
+		return wire.Reply{}, err
+	}
+	role, suggested := h.Role, h.SuggestedRole
+	*h = changed
+	if p.HostName != nil && h.Cluster != nil {
+		h.Cluster.RecordUse(true, "Requested hostname", map[string]any{"host_count": 1})
+	}
+	h.UpdatedAt = model.Micros(s.now())
+	s.refreshChangedHost(h, role, suggested)
+	return wire.Created(s.printHost(h, detail{keepAddresses: true}))
+}
+
+// refreshChangedHost judges a host that was changed by the role that it had before: by the
+// new one it is judged at the next look of the monitor.
+func (s *Service) refreshChangedHost(h *model.Host, role, suggested string) {
+	now := *h
+	h.Role, h.SuggestedRole = role, suggested
+	s.refreshHostNow(h)
+	h.Role, h.SuggestedRole = now.Role, now.SuggestedRole
+	if h.Cluster != nil {
+		s.judgeIdle(h.Cluster)
+	}
+}
+
+// installerFlags are the flags of coreos-installer that a user may set.
+func installerFlags() []string {
+	return []string{"--append-karg", "--delete-karg", "-n", "--copy-network", "--network-dir", "--save-partlabel",
+		"--save-partindex", "--image-url", "--image-file"}
+}
+
+func (s *Service) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, error) {
+	p := wire.Taken[models.InstallerArgsParams](c)
+	for _, a := range p.Args {
+		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
+			return wire.Reply{}, wire.BadRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
+		}
+	}
+	if p.Args == nil {
+		p.Args = []string{}
+	}
+	h.InstallerArgs = model.InString(p.Args)
+	h.UpdatedAt = model.Micros(s.now())
+	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
+	return wire.Created(s.printHost(h, detail{}))
+}
+
+// updateHostIgnition sets or clears the override of the host's pointer ignition.
+func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, error) {
+	p := wire.Taken[models.HostIgnitionParams](c)
+	if p.Config != "" {
+		if err := request.CheckIgnition(p.Config); err != nil {
+			return wire.Reply{}, err
+		}
+		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
+	}
+	h.IgnitionOverrides = p.Config
+	if h.Cluster != nil {
+		request.UseIgnition(h.Cluster, "host", p.Config != "")
+	}
+	return wire.Reply{Status: 201}, nil
+}
+
+func (s *Service) readHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, error) {
+	text, err := s.hostIgnition(h)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	return wire.OK(models.HostIgnitionParams{Config: text})
+}
+
+func (s *Service) downloadHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, error) {
+	text, err := s.hostIgnition(h)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	return wire.File(h.Role+"-"+h.ID+".ign", []byte(text))
+}

@@ -1,0 +1,264 @@
+// Package wire is the frame of the simulated service's API: requests and their
+// parameters, replies, and refusals, in the words of the service and in those of
+// its framework, which judges a request before the service sees it.
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	oaerrors "github.com/go-openapi/errors"
+	"github.com/go-openapi/strfmt"
+	"github.com/google/uuid"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+)
+
+// Call is a request as a handler sees it.
+type Call struct {
+	*http.Request
+	Content []byte
+	// taken is the body as its parameter made it out.
+	taken any
+}
+
+// Handler answers a call. It runs under the service's lock.
+type Handler func(*Call) (Reply, error)
+
+// Owner is who makes what a call makes.
+func (c *Call) Owner() string { return auth.From(c.Context()).Username }
+
+// Sees tells whether a list shows the caller what belongs to the owner.
+func (c *Call) Sees(owner string) bool {
+	id := auth.From(c.Context())
+	return id.Scheme != auth.UserAuth || id.Username == owner || id.Username == "admin"
+}
+
+// validatable is a parameter object that can check itself as the framework
+// checks it: required fields, patterns, enumerations.
+type validatable interface {
+	Validate(formats strfmt.Registry) error
+}
+
+// decode reads a JSON body into v, strictly: an unknown field is refused, as the
+// real service does by default. param is the framework's name of the body.
+func decode(body []byte, param string, v any) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return Malformed("%s in body is required", param)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		var mistyped *json.UnmarshalTypeError
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			err = errors.New("unexpected EOF")
+		case errors.As(err, &mistyped):
+			mistyped.Struct = serviceType(mistyped.Struct)
+			mistyped.Field = strings.TrimPrefix(mistyped.Field, mistyped.Struct+".")
+		}
+		return Malformed("parsing %s body from \"\" failed, because %s", param, err)
+	}
+	return validate(v)
+}
+
+// serviceType is the service's name of a type where this one's is another.
+func serviceType(name string) string {
+	switch name {
+	case "ClusterCreate":
+		return "ClusterCreateParams"
+	case "ClusterUpdate":
+		return "V2ClusterUpdateParams"
+	case "HostUpdate":
+		return "HostUpdateParams"
+	case "InfraEnvCreate":
+		return "InfraEnvCreateParams"
+	case "InfraEnvUpdate":
+		return "InfraEnvUpdateParams"
+	case "wireIgnored":
+		return "IgnoredValidations"
+	}
+	return name
+}
+
+// validate makes the framework's own checks.
+func validate(v any) error {
+	checked, ok := v.(validatable)
+	if !ok {
+		return nil
+	}
+	if err := checked.Validate(strfmt.Default); err != nil {
+		return Malformed("%s", flatten(err))
+	}
+	return nil
+}
+
+// flatten prints the first problem: the real framework looks no further.
+func flatten(err error) string {
+	var composite *oaerrors.CompositeError
+	if !errors.As(err, &composite) {
+		return inBody(err.Error())
+	}
+	all := leaves(composite)
+	if len(all) == 0 {
+		return inBody(err.Error())
+	}
+	return inBody(all[0].Error())
+}
+
+func leaves(err *oaerrors.CompositeError) []error {
+	var all []error
+	for _, e := range err.Errors {
+		var inner *oaerrors.CompositeError
+		if errors.As(e, &inner) {
+			all = append(all, leaves(inner)...)
+			continue
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func inBody(text string) string { return strings.TrimPrefix(text, "validation failure list:\n") }
+
+// Parameter is one parameter of an operation. The framework checks all of them
+// before the service sees the call, in the order of their names, and answers with
+// the first problem.
+type Parameter struct {
+	name  string
+	check func(*Call) error
+}
+
+var pathIDs = regexp.MustCompile(`\{((?:cluster|infra_env|host)_id)\}`)
+
+// ParametersOf adds the ids in an operation's path to its other parameters.
+func ParametersOf(path string, others []Parameter) []Parameter {
+	all := slices.Clone(others)
+	for _, m := range pathIDs.FindAllStringSubmatch(path, -1) {
+		all = append(all, pathID(m[1]))
+	}
+	slices.SortFunc(all, func(a, b Parameter) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// CheckParameters gives the first problem of a call's parameters.
+func (c *Call) CheckParameters(all []Parameter) error {
+	for _, p := range all {
+		if err := p.check(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isUUID(id string) bool {
+	_, err := uuid.Parse(id)
+	return err == nil && len(id) == 36
+}
+
+func pathID(name string) Parameter {
+	return Parameter{name, func(c *Call) error {
+		if id := c.PathValue(name); !isUUID(id) {
+			return Malformed("%s in path must be of type uuid: %q", name, id)
+		}
+		return nil
+	}}
+}
+
+// QueryID is an id in the query, which may be left out.
+func QueryID(name string) Parameter {
+	return Parameter{name, func(c *Call) error {
+		if id := c.URL.Query().Get(name); id != "" && !isUUID(id) {
+			return Malformed("%s in query must be of type uuid: %q", name, id)
+		}
+		return nil
+	}}
+}
+
+// Required is a parameter in the query that has to be there, and, where values
+// are given, to be one of them.
+func Required(name string, allowed ...string) Parameter {
+	return Parameter{name, func(c *Call) error {
+		value := c.URL.Query().Get(name)
+		if value == "" {
+			return Malformed("%s in query is required", name)
+		}
+		return OneOfQuery(name, value, allowed)
+	}}
+}
+
+// Choice is a parameter in the query that may be left out.
+func Choice(name string, allowed ...string) Parameter {
+	return Parameter{name, func(c *Call) error {
+		value := c.URL.Query().Get(name)
+		if value == "" {
+			return nil
+		}
+		return OneOfQuery(name, value, allowed)
+	}}
+}
+
+// OneOfQuery refuses a value in the query that is none of those.
+func OneOfQuery(name, value string, allowed []string) error {
+	if len(allowed) > 0 && !slices.Contains(allowed, value) {
+		return Malformed("%s in query should be one of %s", name, allowed)
+	}
+	return nil
+}
+
+// Body is an operation's JSON body, by the name that the API's description gives
+// it. The handler gets it by taken.
+func Body[T any](name string) Parameter {
+	words := strings.Split(name, "-")
+	for i, w := range words {
+		if first := w[:1]; i > 0 {
+			words[i] = strings.ToUpper(first) + w[1:]
+		} else {
+			words[i] = strings.ToLower(first) + w[1:]
+		}
+	}
+	said := strings.Join(words, "")
+	return Parameter{name, func(c *Call) error {
+		v := new(T)
+		if err := decode(c.Content, said, v); err != nil {
+			return err
+		}
+		c.taken = v
+		return nil
+	}}
+}
+
+// Taken is the body that the operation's parameters name.
+func Taken[T any](c *Call) T {
+	v, _ := c.taken.(*T)
+	if v == nil { // the operation's parameters name no such body
+		return *new(T)
+	}
+	return *v
+}
+
+// Form refuses a body that is not a form.
+func Form() Parameter {
+	return Parameter{"", func(c *Call) error {
+		kind, _, _ := strings.Cut(c.Header.Get("Content-Type"), ";")
+		if len(c.Content) > 0 && kind != "multipart/form-data" {
+			return &FrameError{http.StatusUnsupportedMediaType, fmt.Sprintf("unsupported media type %q, only [multipart/form-data] are allowed", kind)}
+		}
+		return nil
+	}}
+}
+
+// BodyEnum refuses a value in the body that is none of those.
+func BodyEnum(name, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return Malformed("%s in body should be one of [%s]", name, strings.Join(allowed, " "))
+}
