@@ -284,7 +284,7 @@ func TestSimulate(t *testing.T) {
 		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})
 	a.StartSimulator = func(_ context.Context, s base.Simulation) (base.Simulated, error) {
 		started = s
-		return base.Simulated{Url: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
+		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
 	}
 	a.Connect = func(_ context.Context, to base.ClientConfig) (install.Backend, error) {
 		reached = to

@@ -105,7 +105,7 @@ func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
 	if err != nil {
 		return install.Target{}, err
 	}
-	return install.Target{Spec: cluster, Name: a.IdOnHub(cluster)}, nil
+	return install.Target{Spec: cluster, Name: a.IDOnHub(cluster)}, nil
 }
 
 // FindCluster says which cluster the target is.
@@ -141,6 +141,17 @@ func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (
 	return service.FindHost(ctx, in, t.Name)
 }
 
+// DialFor connects, and finds what a command is about.
+func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (*install.Client, T, error) {
+	service, err := a.Dial(ctx)
+	if err != nil {
+		var none T
+		return nil, none, err
+	}
+	found, err := find(ctx, service, t)
+	return service, found, err
+}
+
 // ByName sorts hosts by their names, those of a cluster side by side.
 func ByName(items []document.Host) {
 	slices.SortFunc(items, func(a, b document.Host) int {
@@ -148,8 +159,8 @@ func ByName(items []document.Host) {
 	})
 }
 
-// IdOnHub is the id of a file's cluster on a hub, "" elsewhere.
-func (a *App) IdOnHub(cluster *spec.Cluster) string {
+// IDOnHub is the id of a file's cluster on a hub, "" elsewhere.
+func (a *App) IDOnHub(cluster *spec.Cluster) string {
 	if a.Globals.Backend != BackendHub {
 		return ""
 	}
