@@ -20,8 +20,8 @@ const (
 	// plainKargs are the arguments of live images that do not say their own.
 	plainKargs = "ignition.firstboot ignition.platform.id=metal"
 
-	// mostKernel bounds an unpacked kernel, in bytes. Those of aarch64 have about 50 MB.
-	mostKernel = 256 << 20
+	// maxKernel bounds an unpacked kernel, in bytes. Those of aarch64 have about 50 MB.
+	maxKernel = 256 << 20
 
 	// initrdAddress is where firmware of s390x loads the initrd to, as generic.ins says.
 	initrdAddress = 0x02000000
@@ -146,12 +146,12 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 		return nil, fmt.Errorf("%s: %w", kernelPath, err)
 	}
 	zipped.Multistream(false)
-	unpacked, err := io.ReadAll(io.LimitReader(zipped, mostKernel+1))
+	unpacked, err := io.ReadAll(io.LimitReader(zipped, maxKernel+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: unpacking: %w", kernelPath, err)
 	}
-	if len(unpacked) > mostKernel {
-		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, mostKernel)
+	if len(unpacked) > maxKernel {
+		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, maxKernel)
 	}
 	return extent.Bytes(unpacked), nil
 }
