@@ -103,12 +103,12 @@ func (b *Base) archive(c Customization, result *Result) ([]byte, error) {
 // netbootKargs are the medium's arguments without those that look for the medium.
 func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
 	if b.kargs == nil {
-		if !edit.isZero() && (len(edit.Delete) > 0 || len(edit.Replace) > 0) {
+		if len(edit.Delete) > 0 || len(edit.Replace) > 0 {
 			return "", kargs.ErrNone
 		}
 		return strings.Join(append([]string{plainKargs}, edit.Append...), " "), nil
 	}
-	args, _, warned, err := b.kargs.Apply(edit.internal())
+	args, _, warned, err := b.kargs.Apply(kargs.Edit(edit))
 	if err != nil {
 		return "", err
 	}
